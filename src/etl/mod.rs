@@ -1,0 +1,2 @@
+//! The container: an `.etl` file is a sequence of buffers, each a chain of records.
+pub mod record;

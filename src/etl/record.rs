@@ -1,0 +1,510 @@
+//! Record headers: from the first word of a record to its kind, ids, time and payload.
+//!
+//! Sources: `docs/formats.md` ("Records"), which follows the public WMI trace header descriptions; all but COMPACT,
+//! INSTANCE, PERFINFO32 and ERROR were verified on recorded traces. Leaves to others: where records lie
+//! (`etl::area`), what payloads mean (`event`).
+
+use crate::bytes::Cursor;
+use crate::units::{PointerSize, Ticks};
+use std::fmt;
+use uuid::Uuid;
+
+/// Group × 256 + type of a kernel event, e.g. `0x0223` = Memory/PageInMemory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct HookId(pub u16);
+
+impl HookId {
+    /// The event group (class), e.g. 0x02 = Memory.
+    pub const fn group(self) -> u8 {
+        (self.0 >> 8) as u8
+    }
+
+    /// The event type inside its group.
+    pub const fn kind(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+impl fmt::Display for HookId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:04x}", self.0)
+    }
+}
+
+/// The kind of a record header, by the type byte at offset 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HeaderType {
+    /// Type 1: kernel event with ids and CPU times, 4-byte pointers.
+    System32,
+    /// Type 2: the same with 8-byte pointers.
+    System64,
+    /// Type 3: kernel event with ids.
+    Compact32,
+    /// Type 4: the same with 8-byte pointers.
+    Compact64,
+    /// Type 10: classic (class GUID and opcode).
+    Full32,
+    /// Type 11: classic with instance ids.
+    Instance32,
+    /// Type 13: an event that failed to log; layout not public.
+    Error,
+    /// Type 15: WPP message.
+    Message,
+    /// Type 16: kernel event with a time only.
+    Perfinfo32,
+    /// Type 17: the same with 8-byte pointers.
+    Perfinfo64,
+    /// Type 18: manifest or TraceLogging event of a 32-bit process.
+    Event32,
+    /// Type 19: manifest or TraceLogging event of a 64-bit process.
+    Event64,
+    /// Type 20: classic, 8-byte pointers.
+    Full64,
+    /// Type 21: classic with instance ids, 8-byte pointers.
+    Instance64,
+    /// Any other type byte; passed over by its size.
+    Other(u8),
+}
+
+impl HeaderType {
+    const fn from_type_byte(byte: u8) -> Self {
+        match byte {
+            1 => HeaderType::System32,
+            2 => HeaderType::System64,
+            3 => HeaderType::Compact32,
+            4 => HeaderType::Compact64,
+            10 => HeaderType::Full32,
+            11 => HeaderType::Instance32,
+            13 => HeaderType::Error,
+            15 => HeaderType::Message,
+            16 => HeaderType::Perfinfo32,
+            17 => HeaderType::Perfinfo64,
+            18 => HeaderType::Event32,
+            19 => HeaderType::Event64,
+            20 => HeaderType::Full64,
+            21 => HeaderType::Instance64,
+            other => HeaderType::Other(other),
+        }
+    }
+
+    /// Smallest size of a record of this kind, bytes: its header without extensions.
+    pub const fn header_bytes(self) -> usize {
+        use HeaderType::*;
+        match self {
+            System32 | System64 => 0x20,
+            Compact32 | Compact64 => 0x18,
+            Perfinfo32 | Perfinfo64 => 0x10,
+            Full32 | Full64 => 0x30,
+            Instance32 | Instance64 => 0x48,
+            Event32 | Event64 => 0x50,
+            Message | Error | Other(_) => 8,
+        }
+    }
+
+    /// Pointer size of the payload; messages say it in their options, kinds without a known layout count as 8.
+    pub const fn pointer(self) -> PointerSize {
+        use HeaderType::*;
+        match self {
+            System32 | Compact32 | Perfinfo32 | Full32 | Instance32 | Event32 => PointerSize::P4,
+            _ => PointerSize::P8,
+        }
+    }
+
+    /// True for the kernel logger's own headers, whose events are named by a hook id.
+    pub const fn is_kernel(self) -> bool {
+        use HeaderType::*;
+        matches!(self, System32 | System64 | Compact32 | Compact64 | Perfinfo32 | Perfinfo64)
+    }
+
+    /// Name as in the JSON key `by_header`; other types by number.
+    pub fn name(self) -> String {
+        match self {
+            HeaderType::System32 => "system32".into(),
+            HeaderType::System64 => "system64".into(),
+            HeaderType::Compact32 => "compact32".into(),
+            HeaderType::Compact64 => "compact64".into(),
+            HeaderType::Full32 => "full32".into(),
+            HeaderType::Instance32 => "instance32".into(),
+            HeaderType::Error => "error".into(),
+            HeaderType::Message => "message".into(),
+            HeaderType::Perfinfo32 => "perfinfo32".into(),
+            HeaderType::Perfinfo64 => "perfinfo64".into(),
+            HeaderType::Event32 => "event32".into(),
+            HeaderType::Event64 => "event64".into(),
+            HeaderType::Full64 => "full64".into(),
+            HeaderType::Instance64 => "instance64".into(),
+            HeaderType::Other(number) => number.to_string(),
+        }
+    }
+}
+
+/// What the first 8 bytes of a record say: kind and size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marker {
+    /// 0xFFFFFFFF: nothing behind this.
+    Filler,
+    /// A record of this kind and size in bytes, header included. The size is unchecked.
+    Record(HeaderType, usize),
+    /// No record starts here.
+    Unknown,
+}
+
+/// Reads kind and size from the first 8 bytes of a record.
+#[inline(always)]
+pub(crate) fn marker(head: [u8; 8]) -> Marker {
+    let word = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
+    let size_at_0 = usize::from(u16::from_le_bytes([head[0], head[1]]));
+    let size_at_4 = usize::from(u16::from_le_bytes([head[4], head[5]]));
+    if word == u32::MAX {
+        Marker::Filler
+    } else if head[3] & 0xc0 == 0xc0 {
+        let kind = HeaderType::from_type_byte(head[2]);
+        Marker::Record(kind, if kind.is_kernel() { size_at_4 } else { size_at_0 })
+    } else if head[3] & 0xf0 == 0x90 {
+        Marker::Record(HeaderType::Message, size_at_0)
+    } else {
+        Marker::Unknown
+    }
+}
+
+/// Where a record lies: buffer in file order, then offset in the (decompressed) event area of that buffer.
+///
+/// Its order is *file order*, the tie-breaker for equal times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Position {
+    /// Index of the buffer in file order.
+    pub buffer: u32,
+    /// Offset of the record in the event area, bytes.
+    pub offset: u32,
+}
+
+/// A record as it lies in a buffer: kind and bytes, nothing else read yet.
+///
+/// Invariant, kept by `etl::area`: `bytes` is the whole record and at least `header.header_bytes()` long.
+#[derive(Debug, Clone, Copy)]
+pub struct RawRecord<'a> {
+    /// Kind of header.
+    pub header: HeaderType,
+    /// Where it lies.
+    pub position: Position,
+    /// The record, header included, padding not.
+    pub bytes: &'a [u8],
+}
+
+/// What kind of event a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RecordId {
+    /// Kernel event by hook id.
+    Kernel(HookId),
+    /// Classic event by class GUID and opcode.
+    Classic {
+        /// Class GUID.
+        class: Uuid,
+        /// Event type inside the class.
+        opcode: u8,
+    },
+    /// Manifest or TraceLogging event by provider and id.
+    Manifest {
+        /// Provider GUID.
+        provider: Uuid,
+        /// Event id (0 for TraceLogging).
+        id: u16,
+    },
+    /// WPP message by GUID (if the message carries one) and number.
+    Message {
+        /// Message GUID; nil when the message has none.
+        guid: Uuid,
+        /// Message number.
+        number: u16,
+    },
+    /// A kind whose layout is not public (ERROR, others by header type).
+    Opaque(HeaderType),
+}
+
+/// A record with its header read.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// Kind of header.
+    pub header: HeaderType,
+    /// Kind of event.
+    pub id: RecordId,
+    /// Event version: the low byte of the header's version field.
+    pub version: u8,
+    /// Pointer size of the payload.
+    pub pointer: PointerSize,
+    /// Thread that logged the event; `None` when the header has no such field or says "none" (0xffffffff).
+    pub thread_id: Option<u32>,
+    /// Process that logged the event; `None` as for `thread_id`.
+    pub process_id: Option<u32>,
+    /// Raw time; `None` for messages without one and for kinds of unknown layout.
+    pub time: Option<Ticks>,
+    /// Payload: without header, extension words, extended data items and padding.
+    pub payload: &'a [u8],
+    /// Where the record lies.
+    pub position: Position,
+}
+
+fn le16(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
+}
+
+fn le32(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
+}
+
+#[inline(always)]
+fn le64(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u64::from_le_bytes(*b))
+}
+
+fn guid(bytes: &[u8], at: usize) -> Uuid {
+    bytes.get(at..).and_then(|b| b.first_chunk()).map_or(Uuid::nil(), |b| Uuid::from_bytes_le(*b))
+}
+
+fn id(value: u32) -> Option<u32> {
+    (value != u32::MAX).then_some(value)
+}
+
+impl<'a> RawRecord<'a> {
+    /// The hook id of a kernel event; `None` for all other kinds.
+    #[inline(always)]
+    pub fn hook(&self) -> Option<HookId> {
+        self.header.is_kernel().then(|| HookId(le16(self.bytes, 6)))
+    }
+
+    /// The raw time; `None` for messages without one and for kinds of unknown layout.
+    #[inline(always)]
+    pub fn time(&self) -> Option<Ticks> {
+        use HeaderType::*;
+        match self.header {
+            Perfinfo32 | Perfinfo64 => Some(Ticks(le64(self.bytes, 8) as i64)),
+            Message => self.message().time,
+            Error | Other(_) => None,
+            _ => Some(Ticks(le64(self.bytes, 16) as i64)),
+        }
+    }
+
+    /// Payload of a kernel event: behind the header and the 8-byte items that the version field's high byte announces
+    /// (one PEBS index, 0–7 performance counters). `None` when those items pass the record's end.
+    #[inline(always)]
+    pub fn kernel_payload(&self) -> Option<&'a [u8]> {
+        let extension = self.bytes.get(1).copied().unwrap_or(0);
+        let items = usize::from(extension >> 7) + usize::from(extension & 7);
+        self.bytes.get(self.header.header_bytes() + 8 * items..)
+    }
+
+    /// The low byte of the version field of a kernel event.
+    #[inline(always)]
+    pub fn kernel_version(&self) -> u8 {
+        self.bytes.first().copied().unwrap_or(0)
+    }
+
+    /// Reads the whole header.
+    ///
+    /// # Errors
+    /// A text that says what was expected and found, when extension words, extended data items or message options
+    /// pass the end of the record.
+    pub fn read(&self) -> Result<Record<'a>, HeaderError> {
+        use HeaderType::*;
+        let bytes = self.bytes;
+        let mut record = Record {
+            header: self.header,
+            id: RecordId::Opaque(self.header),
+            version: self.kernel_version(),
+            pointer: self.header.pointer(),
+            thread_id: id(le32(bytes, 8)),
+            process_id: id(le32(bytes, 12)),
+            time: Some(Ticks(le64(bytes, 16) as i64)),
+            payload: &[],
+            position: self.position,
+        };
+        let plain = bytes.get(self.header.header_bytes()..).unwrap_or_default();
+        match self.header {
+            System32 | System64 | Compact32 | Compact64 | Perfinfo32 | Perfinfo64 => {
+                record.id = RecordId::Kernel(HookId(le16(bytes, 6)));
+                record.payload = self.kernel_payload().ok_or(HeaderError::ExtensionWords { size: bytes.len() })?;
+                if matches!(self.header, Perfinfo32 | Perfinfo64) {
+                    (record.thread_id, record.process_id, record.time) = (None, None, self.time());
+                }
+            }
+            Full32 | Full64 | Instance32 | Instance64 => {
+                record.id = RecordId::Classic { class: guid(bytes, 0x18), opcode: bytes.get(4).copied().unwrap_or(0) };
+                record.version = bytes.get(6).copied().unwrap_or(0);
+                record.payload = plain;
+            }
+            Event32 | Event64 => {
+                record.id = RecordId::Manifest { provider: guid(bytes, 0x18), id: le16(bytes, 0x28) };
+                record.version = bytes.get(0x2a).copied().unwrap_or(0);
+                record.payload = if le16(bytes, 4) & 1 != 0 { behind_extended_items(plain)? } else { plain };
+            }
+            Message => {
+                let message = self.message();
+                record.id = RecordId::Message { guid: message.guid, number: le16(bytes, 4) };
+                record.version = 0;
+                record.pointer = message.pointer;
+                (record.thread_id, record.process_id, record.time) =
+                    (message.thread_id, message.process_id, message.time);
+                record.payload =
+                    bytes.get(message.payload_at..).ok_or(HeaderError::MessageOptions { size: bytes.len() })?;
+            }
+            Error | Other(_) => {
+                (record.version, record.thread_id, record.process_id, record.time) = (0, None, None, None);
+                record.payload = plain;
+            }
+        }
+        Ok(record)
+    }
+
+    /// Optional fields of a WPP message lie unaligned behind the 8-byte header, in this order.
+    fn message(&self) -> MessageFields {
+        let options = le16(self.bytes, 6);
+        let mut fields = MessageFields {
+            guid: Uuid::nil(),
+            time: None,
+            thread_id: None,
+            process_id: None,
+            pointer: if options & 0x40 != 0 { PointerSize::P4 } else { PointerSize::P8 },
+            payload_at: 8,
+        };
+        let has = |bits: u16| options & bits != 0;
+        let at = &mut fields.payload_at;
+        if has(1) {
+            *at += 4; // sequence number
+        }
+        if has(4) {
+            *at += 4; // component id
+        } else if has(2) {
+            fields.guid = guid(self.bytes, *at);
+            *at += 16;
+        }
+        if has(0x18) {
+            if self.bytes.len() >= *at + 8 {
+                fields.time = Some(Ticks(le64(self.bytes, *at) as i64));
+            }
+            *at += 8;
+        }
+        if has(0x20) {
+            fields.thread_id = id(le32(self.bytes, *at));
+            fields.process_id = id(le32(self.bytes, *at + 4));
+            *at += 8;
+        }
+        fields
+    }
+}
+
+struct MessageFields {
+    guid: Uuid,
+    time: Option<Ticks>,
+    thread_id: Option<u32>,
+    process_id: Option<u32>,
+    pointer: PointerSize,
+    payload_at: usize,
+}
+
+/// Walks the linked extended data items of a manifest event and gives what lies behind the last one.
+///
+/// An item's size (rounded up to 8) leads to the next; bit 0 of the word at 4 says that another item follows. User
+/// data can look like an item, so nothing is read past the one whose bit is clear.
+fn behind_extended_items(mut area: &[u8]) -> Result<&[u8], HeaderError> {
+    loop {
+        let mut cursor = Cursor::new(area, PointerSize::P8);
+        let head = cursor.u16("item size").and_then(|size| {
+            cursor.u16("item type")?;
+            Ok((usize::from(size), cursor.u16("item link")? & 1 != 0))
+        });
+        let bad = HeaderError::ExtendedItem { left: area.len() };
+        let (size, another) = head.map_err(|_| bad)?;
+        if size < 8 {
+            return Err(bad); // would not advance
+        }
+        area = area.get(size..).ok_or(bad)?;
+        if !another {
+            return Ok(area);
+        }
+    }
+}
+
+/// A record whose header announces more than the record holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// PEBS index or performance counters pass the end.
+    #[error("extension words pass the end of the record of {size} bytes")]
+    ExtensionWords {
+        /// Size of the record, bytes.
+        size: usize,
+    },
+    /// An extended data item is shorter than its head or passes the end.
+    #[error("an extended data item does not fit into the {left} bytes left")]
+    ExtendedItem {
+        /// Bytes left in the record at the item.
+        left: usize,
+    },
+    /// The optional fields of a message pass the end.
+    #[error("message fields pass the end of the record of {size} bytes")]
+    MessageOptions {
+        /// Size of the record, bytes.
+        size: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(header: HeaderType, bytes: &[u8]) -> RawRecord<'_> {
+        RawRecord { header, position: Position::default(), bytes }
+    }
+
+    #[test]
+    fn markers_tell_kind_and_size() {
+        assert_eq!(marker([2, 0, 17, 0xc0, 40, 0, 0x23, 0x02]), Marker::Record(HeaderType::Perfinfo64, 40));
+        assert_eq!(marker([0x60, 0, 19, 0xc0, 1, 0, 0, 0]), Marker::Record(HeaderType::Event64, 0x60));
+        assert_eq!(marker([60, 0, 0, 0x90, 43, 0, 0xaa, 0]), Marker::Record(HeaderType::Message, 60));
+        assert_eq!(marker([0xff; 8]), Marker::Filler);
+        assert_eq!(marker([0; 8]), Marker::Unknown);
+    }
+
+    #[test]
+    fn extension_words_move_the_payload() {
+        // PERFINFO64, version 4, PEBS index and two counters, then 4 bytes of payload.
+        let mut bytes = vec![4, 0x82, 17, 0xc0, 44, 0, 0x24, 0x05, 9, 0, 0, 0, 0, 0, 0, 0];
+        bytes.extend([0xee; 24]);
+        bytes.extend([1, 2, 3, 4]);
+        let record = raw(HeaderType::Perfinfo64, &bytes).read().unwrap();
+        assert_eq!(record.payload, [1, 2, 3, 4]);
+        assert_eq!((record.version, record.time, record.thread_id), (4, Some(Ticks(9)), None));
+        bytes.truncate(36);
+        assert_eq!(raw(HeaderType::Perfinfo64, &bytes).read().unwrap_err(), HeaderError::ExtensionWords { size: 36 });
+    }
+
+    #[test]
+    fn user_data_that_looks_like_an_item_is_user_data() {
+        let mut bytes = vec![0; 0x50];
+        bytes[4] = 1;
+        bytes.extend([16, 0, 11, 0, 1, 0, 8, 0, 1, 1, 1, 1, 1, 1, 1, 1]); // linked
+        bytes.extend([8, 0, 12, 0, 0, 0, 0, 0]); // last
+        bytes.extend([8, 0, 1, 0, 0, 0, 0, 0]); // user data
+        assert_eq!(raw(HeaderType::Event64, &bytes).read().unwrap().payload, [8, 0, 1, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn an_item_of_size_zero_ends_the_walk() {
+        let mut bytes = vec![0; 0x60];
+        bytes[4] = 1;
+        bytes[0x54] = 1;
+        assert!(raw(HeaderType::Event64, &bytes).read().is_err());
+    }
+
+    #[test]
+    fn messages_carry_what_their_options_say() {
+        let mut bytes = vec![0, 0, 0, 0x90, 43, 0, 0xaa, 0];
+        bytes.extend([7; 16]);
+        bytes.extend(5u64.to_le_bytes());
+        bytes.extend([1, 0, 0, 0, 2, 0, 0, 0, 0x99]);
+        let record = raw(HeaderType::Message, &bytes).read().unwrap();
+        assert_eq!(record.id, RecordId::Message { guid: Uuid::from_bytes([7; 16]), number: 43 });
+        assert_eq!((record.thread_id, record.process_id, record.time), (Some(1), Some(2), Some(Ticks(5))));
+        assert_eq!(record.payload, [0x99]);
+        assert!(raw(HeaderType::Message, &bytes[..20]).read().is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! Payloads: (hook id, version, pointer size, bytes) to typed events.

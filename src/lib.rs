@@ -1,0 +1,9 @@
+//! Offline analysis of Windows memory traces.
+//!
+//! The data's way: [`etl`] (buffers and record headers of an `.etl` file) → [`event`] (payloads) → model → analysis →
+//! report. Each room imports only from those before it.
+
+pub mod bytes;
+pub mod etl;
+pub mod event;
+pub mod units;

@@ -1,0 +1,75 @@
+//! Units as types: pages, file offsets, clock ticks.
+//!
+//! A number that comes from a trace keeps its unit from the moment it is read until `report` prints it. Arithmetic
+//! here is exact: integers of 128 bits where 64 could overflow, never floating point.
+
+use std::fmt;
+
+/// Bytes of one page on every Windows that writes page records.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Pointer size of one record (not of the file: 32-bit processes write into 64-bit traces).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PointerSize {
+    /// 4 bytes.
+    P4,
+    /// 8 bytes.
+    P8,
+}
+
+impl PointerSize {
+    /// Size in bytes: 4 or 8.
+    pub const fn bytes(self) -> usize {
+        match self {
+            PointerSize::P4 => 4,
+            PointerSize::P8 => 8,
+        }
+    }
+
+    /// One of two values, by pointer size: `p8` for 64-bit, `p4` for 32-bit.
+    pub const fn pick<T: Copy>(self, p8: T, p4: T) -> T {
+        match self {
+            PointerSize::P4 => p4,
+            PointerSize::P8 => p8,
+        }
+    }
+}
+
+/// Offset in bytes from the start of the trace file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FileOffset(pub u64);
+
+impl fmt::Display for FileOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:x}", self.0)
+    }
+}
+
+/// A raw time stamp in ticks of the session clock. Signed: a difference may be negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Ticks(pub i64);
+
+/// Nanoseconds since the start of the trace (the log-file header's own time stamp). May be negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Nanos(pub i128);
+
+impl Nanos {
+    /// Seconds, for display and JSON; exact to the nanosecond for any trace shorter than 104 days.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+/// 100-nanosecond units since 1601-01-01 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FileTime(pub u64);
+
+/// Page frame number: physical address divided by 4096.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Pfn(pub u64);
+
+impl fmt::Display for Pfn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{:x}", self.0)
+    }
+}
