@@ -1,0 +1,139 @@
+//! Decompression of the event area of one buffer, into a scratch that is reused from buffer to buffer.
+//!
+//! XPRESS (plain LZ77) is what every recorded trace has and is written for speed; LZNT1 and XPRESS Huffman are named by
+//! the container's documentation and are written to be right. All three decode as far as the input is good, so that a
+//! buffer that was cut short or damaged still gives its first records. Leaves to others: which buffers are compressed,
+//! how long their event area should be, and what to do with a fault (`etl`).
+//!
+//! Sources: [MS-XCA] (all three formats), `docs/formats.md` ("Compressed buffers").
+
+mod back_copy;
+#[cfg(test)]
+mod encode;
+mod huffman;
+mod lznt1;
+#[cfg(test)]
+mod plain;
+#[cfg(test)]
+mod tests;
+mod xpress;
+
+use thiserror::Error;
+
+/// How event areas are compressed, the same for all buffers of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Plain LZ77, `COMPRESSION_FORMAT_XPRESS` (3): the one recorded traces have.
+    Xpress,
+    /// `COMPRESSION_FORMAT_LZNT1` (2): chunks of 4096 bytes.
+    Lznt1,
+    /// LZ77 with Huffman codes, `COMPRESSION_FORMAT_XPRESS_HUFF` (4): blocks of 65536 bytes.
+    XpressHuffman,
+}
+
+impl Format {
+    /// The format by the State field (offset 0x2c) of the file's *header buffer*: its low 16 bits 2 and 4 name LZNT1 and
+    /// XPRESS Huffman. Anything else is XPRESS: 3 also means "flush" and stands in files that are not compressed.
+    pub const fn from_header_state(state: u32) -> Self {
+        match state & 0xffff {
+            2 => Format::Lznt1,
+            4 => Format::XpressHuffman,
+            _ => Format::Xpress,
+        }
+    }
+}
+
+/// What came out of one compressed event area.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub struct Outcome {
+    /// Bytes decoded. They are right whatever `fault` says, for the input up to the fault.
+    ///
+    /// Less than the limit without a fault means that the stream ended in an orderly way before it.
+    pub written: usize,
+    /// Why decoding stopped early; `None` when the stream ended or the limit was reached as it should be.
+    pub fault: Option<CompressionFault>,
+}
+
+/// Why a compressed stream could not be decoded to its end. Offsets are bytes from the start of the compressed input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum CompressionFault {
+    /// The input ends inside a token: the stream was cut.
+    #[error("the compressed input ends inside {what} at offset {at}")]
+    Cut {
+        /// Where that part of the stream starts.
+        at: usize,
+        /// What was being read.
+        what: &'static str,
+    },
+    /// A match refers to bytes before the start of the output (LZNT1: of the chunk).
+    #[error("match at offset {at} reaches {distance} bytes back, {written} are there")]
+    DistanceBeforeOutput {
+        /// Offset of the match.
+        at: usize,
+        /// How far it reaches back, bytes.
+        distance: usize,
+        /// How far it could, bytes.
+        written: usize,
+    },
+    /// The stream holds more than it may decode to.
+    #[error("at offset {at} the output passes its limit of {limit} bytes")]
+    PastLimit {
+        /// Offset of the token that passes the limit or is left over behind it.
+        at: usize,
+        /// Most bytes that the stream (LZNT1: the chunk) may decode to.
+        limit: usize,
+    },
+    /// A match length in its long form although a shorter form holds it; no encoder writes that.
+    #[error("match at offset {at} gives length field {found} in its long form, expected at least {least}")]
+    ShortExtension {
+        /// Offset of the match (Huffman: of the length).
+        at: usize,
+        /// The length field, 3 less than the length, bytes.
+        found: usize,
+        /// Smallest value for which the form is legal.
+        least: usize,
+    },
+    /// An LZNT1 chunk header without the signature 3 in its bits 12 to 14.
+    #[error("chunk at offset {at}: expected signature 3, found {found}")]
+    ChunkSignature {
+        /// Offset of the chunk header.
+        at: usize,
+        /// The signature found.
+        found: u16,
+    },
+    /// Huffman code lengths that no prefix code can have.
+    #[error("the Huffman code lengths at offset {at} promise more codes than there are")]
+    CodeLengths {
+        /// Offset of the 256-byte table.
+        at: usize,
+    },
+    /// Bits that are no code of the Huffman table.
+    #[error("no Huffman code before offset {at}")]
+    NoSuchCode {
+        /// Offset behind the bits last read.
+        at: usize,
+    },
+}
+
+/// Decompresses `input` into `output`, at most `limit` bytes.
+///
+/// `output` is a scratch: its content is replaced and it ends up `written` bytes long. It is grown to `limit` bytes once
+/// and then never again for limits up to that, so the caller must have checked `limit` (against the session's buffer
+/// size). With the true length of the event area as limit, a whole buffer gives `written == limit` and no fault; a
+/// damaged one mostly gives a fault or less. XPRESS Huffman streams have no other end than that length.
+pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Outcome {
+    if output.capacity() < limit {
+        output.clear();
+        output.reserve_exact(limit);
+    }
+    // Bytes of the last buffer may stay: no decoder reads what it has not written in this call.
+    output.resize(limit, 0);
+    let outcome = match format {
+        Format::Xpress => xpress::decompress(input, output),
+        Format::Lznt1 => lznt1::decompress(input, output),
+        Format::XpressHuffman => huffman::decompress(input, output),
+    };
+    output.truncate(outcome.written);
+    outcome
+}
