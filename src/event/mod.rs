@@ -9,6 +9,7 @@
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
 pub mod cswitch;
+pub mod disk;
 pub mod dispatch;
 pub mod fault;
 pub mod file;
@@ -19,6 +20,7 @@ pub mod memory_counters;
 pub mod merged;
 pub mod outcome;
 pub mod page;
+pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
 pub mod pool;
