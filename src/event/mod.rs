@@ -10,6 +10,7 @@
 
 pub mod catalog;
 pub mod cswitch;
+pub mod disk;
 pub mod dispatch;
 pub mod fault;
 pub mod file;
@@ -21,6 +22,7 @@ pub mod memory_counters;
 pub mod merged;
 pub mod outcome;
 pub mod page;
+pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
 pub mod pool;
