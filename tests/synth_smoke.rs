@@ -482,3 +482,15 @@ fn a_small_scenario_ends_with_what_its_final_sequence_shows() {
     assert!(private.len() > 500);
     assert_eq!(private, last);
 }
+
+/// The example of the module's head.
+#[test]
+fn the_example_writes_three_records() {
+    let bytes: Vec<u8> = Trace::new(Session { processors: 2, ..Session::windows10() })
+        .push(process::Process::new(4, "System").rec(P8, 4, process::DC_START).at(1_000_000_100))
+        .push(memory::virtual_alloc(P8, 0x1_0000, 0x2000, 4, 0x1000).by(8, 4).on(1).at(1_000_000_200))
+        .push(pages::Identity::private(0x100, 4, 0x1_0000).rec(P8, 4, 0x0223).on(1).at(1_000_000_300))
+        .finish();
+    let hooks: Vec<u16> = all_of(&walk(&bytes, Compression::None)).iter().map(|seen| seen.hook).collect();
+    assert_eq!((hooks.len(), bytes.len()), (3, 0x3_0000));
+}

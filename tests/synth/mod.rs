@@ -5,11 +5,11 @@
 //! synth;`, benches as `#[path = "../tests/synth/mod.rs"] mod synth;`.
 //!
 //! ```ignore
-//! use synth::payloads::{memory, pages::Identity, process::{self, Process}};
+//! use synth::payloads::{memory, pages::Identity, process};
 //! use synth::{Ptr::P8, Rec, Session, Trace};
 //!
 //! let bytes: Vec<u8> = Trace::new(Session { processors: 2, ..Session::windows10() })
-//!     .push(Process { pid: 4, name: "System".into(), ..Process::default() }.rec(P8, 4, process::DC_START).at(1_000_000_100))
+//!     .push(process::Process::new(4, "System").rec(P8, 4, process::DC_START).at(1_000_000_100))
 //!     .push(memory::virtual_alloc(P8, 0x1_0000, 0x2000, 4, 0x1000).by(8, 4).on(1).at(1_000_000_200))
 //!     .push(Identity::private(0x100, 4, 0x1_0000).rec(P8, 4, 0x0223).on(1).at(1_000_000_300))
 //!     .finish();
