@@ -4,6 +4,7 @@
 //! Built from a [`History`](crate::load::history::History). Knows nothing of categories: `analysis` judges.
 
 pub mod address_index;
+pub mod kernel;
 pub mod names;
 pub mod process;
 pub mod ranges;
