@@ -8,6 +8,7 @@
 //! Leaves to others: where records lie and what their headers say (`etl`), and all joining of events (`model`).
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
+pub mod catalog;
 pub mod cswitch;
 pub mod disk;
 pub mod dispatch;
@@ -15,7 +16,9 @@ pub mod fault;
 pub mod file;
 pub mod header;
 pub mod heap;
+mod hook_names;
 pub mod image;
+pub mod keywords;
 pub mod memory_counters;
 pub mod merged;
 pub mod outcome;
@@ -24,6 +27,7 @@ pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
 pub mod pool;
+pub mod pool_snapshot;
 pub mod process;
 pub mod registry;
 pub mod section;

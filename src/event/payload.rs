@@ -53,7 +53,7 @@ pub const CLASSES: [(Uuid, u8); 18] = [
 ];
 
 /// The hook id of a classic event; `None` for a class that is not the kernel's.
-fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
+pub(crate) fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
     const LOAD: u8 = 10;
     match (class, opcode) {
         // Image/Load is the one event of its class whose hook id lies in another group.
