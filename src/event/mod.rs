@@ -29,7 +29,11 @@ pub mod perfinfo;
 pub mod pool;
 pub mod pool_snapshot;
 pub mod process;
+#[cfg(test)]
+mod real_samples;
 pub mod registry;
+#[cfg(test)]
+mod robustness;
 pub mod section;
 pub mod sid;
 pub mod stack;

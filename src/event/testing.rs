@@ -95,7 +95,10 @@ pub(crate) fn with_id(id: RecordId, version: u8, pointer: PointerSize, payload: 
 /// The event of a payload that fits its layout.
 pub(crate) fn event(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> Event<'_> {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Event { event, surplus: None } => event,
+        Decoded::Event { event, surplus: None } => {
+            assert!(exercise(&event) > 0);
+            event
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -103,7 +106,10 @@ pub(crate) fn event(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes)
 /// The event of a payload that fits in part, and what is odd.
 pub(crate) fn odd(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> (Event<'_>, Oddity) {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Event { event, surplus: Some(surplus) } => (event, surplus.oddity),
+        Decoded::Event { event, surplus: Some(surplus) } => {
+            assert!(surplus.to_string().len() + exercise(&event) > 0);
+            (event, surplus.oddity)
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -111,7 +117,10 @@ pub(crate) fn odd(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -
 /// The fault of a payload that does not fit.
 pub(crate) fn fault(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> Fault {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Malformed(malformed) => malformed.fault,
+        Decoded::Malformed(malformed) => {
+            assert!(!malformed.to_string().is_empty());
+            malformed.fault
+        }
         other => panic!("{other:?}"),
     }
 }
