@@ -68,7 +68,7 @@ impl<'a> Process<'a> {
     /// Flag: packaged.
     pub const FLAG_PACKAGED: u32 = 8;
 
-    /// Decodes a record of [`FIRST_VERSION`] or later.
+    /// Decodes a record of version 2 or later.
     ///
     /// # Errors
     /// A fault when a field passes the end, a string has no NUL, or the SID is none.

@@ -55,7 +55,7 @@ pub struct ThreadPriorities {
 }
 
 impl<'a> Thread<'a> {
-    /// Decodes a record of [`FIRST_VERSION`] or later. Whether a name follows is told by the length alone: versions 3
+    /// Decodes a record of version 2 or later. Whether a name follows is told by the length alone: versions 3
     /// with and without one exist.
     ///
     /// # Errors
