@@ -361,8 +361,7 @@ impl Listener for Collector<'_> {
                 },
             }),
             Event::VirtualRange { phase, range } => {
-                let value =
-                    SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
+                let value = SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
                 history.spaces.entry(range.process_id).or_default().push(At { moment, value });
             }
             Event::MapView { phase, view } => {
@@ -445,23 +444,23 @@ fn hear_heap(history: &mut History, record: &Record<'_>, moment: Moment, heap: H
     let (process_id, value) = match heap {
         HeapRange::Rundown(rundown) => {
             let events = history.spaces.entry(rundown.process_id).or_default();
-            events.extend(rundown.ranges().map(|(base, size)| At {
-                moment,
-                value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size },
-            }));
+            events.extend(
+                rundown.ranges().map(|(base, size)| At {
+                    moment,
+                    value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size },
+                }),
+            );
             return;
         }
         HeapRange::Create { heap, first_range_bytes, .. } => {
             (record.process_id, SpaceEvent::HeapCreate { heap, size: first_range_bytes })
         }
-        HeapRange::Reserve(span) => (
-            record.process_id,
-            SpaceEvent::HeapReserve { heap: span.heap, base: span.address, size: span.size_bytes },
-        ),
-        HeapRange::Release(span) => (
-            record.process_id,
-            SpaceEvent::HeapRelease { heap: span.heap, base: span.address, size: span.size_bytes },
-        ),
+        HeapRange::Reserve(span) => {
+            (record.process_id, SpaceEvent::HeapReserve { heap: span.heap, base: span.address, size: span.size_bytes })
+        }
+        HeapRange::Release(span) => {
+            (record.process_id, SpaceEvent::HeapRelease { heap: span.heap, base: span.address, size: span.size_bytes })
+        }
         HeapRange::Destroy { heap } => (record.process_id, SpaceEvent::HeapDestroy { heap }),
     };
     if let Some(process_id) = process_id {

@@ -114,7 +114,9 @@ pub struct Hives {
 impl Hives {
     /// The hives that the trace names.
     pub fn new(history: &History) -> Hives {
-        Hives { known: history.hives.iter().map(|hive| normal_form(&hive.value)).filter(|name| !name.is_empty()).collect() }
+        Hives {
+            known: history.hives.iter().map(|hive| normal_form(&hive.value)).filter(|name| !name.is_empty()).collect(),
+        }
     }
 
     /// True when the trace names its hives, so that no name has to be guessed.

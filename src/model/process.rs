@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn a_reused_id_is_another_process() {
         use ProcessPhase::*;
-        let history = || vec![event(0, DcStart, 4, 1), event(5, End, 4, 1), event(8, Start, 4, 2), event(20, DcEnd, 4, 2)];
+        let history =
+            || vec![event(0, DcStart, 4, 1), event(5, End, 4, 1), event(8, Start, 4, 2), event(20, DcEnd, 4, 2)];
         assert_eq!(names(history(), 4), ["p1 (4)"]);
         assert_eq!(names(history(), 6), Vec::<String>::new());
         assert_eq!(names(history(), 30), ["p2 (4)"]);
