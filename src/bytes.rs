@@ -162,7 +162,7 @@ impl<'a> Cursor<'a> {
 
     /// A UTF-16LE string in a fixed array of `units` 2-byte units, cut at its first NUL.
     pub fn wide_array(&mut self, units: usize, field: &'static str) -> Result<Wide<'a>, FieldError> {
-        let need = units.checked_mul(2).unwrap_or(usize::MAX);
+        let need = units.saturating_mul(2);
         let array = self.take(need, field)?;
         let used = array.chunks_exact(2).position(|pair| pair == [0, 0]).unwrap_or(units);
         Ok(Wide(array.get(..used * 2).unwrap_or_default()))

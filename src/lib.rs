@@ -4,6 +4,7 @@
 //! report. Each room imports only from those before it.
 
 pub mod bytes;
+pub mod error;
 pub mod etl;
 pub mod event;
 pub mod units;

@@ -240,6 +240,8 @@ pub struct Record<'a> {
     pub time: Option<Ticks>,
     /// Payload: without header, extension words, extended data items and padding.
     pub payload: &'a [u8],
+    /// Extended data items of a manifest event, with their heads; empty for all other kinds.
+    pub extended: &'a [u8],
     /// Where the record lies.
     pub position: Position,
 }
@@ -316,6 +318,7 @@ impl<'a> RawRecord<'a> {
             process_id: id(le32(bytes, 12)),
             time: Some(Ticks(le64(bytes, 16) as i64)),
             payload: &[],
+            extended: &[],
             position: self.position,
         };
         let plain = bytes.get(self.header.header_bytes()..).unwrap_or_default();
@@ -336,6 +339,7 @@ impl<'a> RawRecord<'a> {
                 record.id = RecordId::Manifest { provider: guid(bytes, 0x18), id: le16(bytes, 0x28) };
                 record.version = bytes.get(0x2a).copied().unwrap_or(0);
                 record.payload = if le16(bytes, 4) & 1 != 0 { behind_extended_items(plain)? } else { plain };
+                record.extended = plain.get(..plain.len() - record.payload.len()).unwrap_or_default();
             }
             Message => {
                 let message = self.message();

@@ -1,0 +1,213 @@
+//! The event area of one buffer: a chain of records at multiples of 8.
+//!
+//! A record's size leads to the next record. Where the chain breaks (no record, too short, past the end) the rest of
+//! the buffer is damaged: it is reported once, and reading goes on with the next buffer.
+
+use crate::error::Damage;
+use crate::etl::buffer::Buffer;
+use crate::etl::record::{Marker, Position, RawRecord, marker};
+use crate::units::Ticks;
+
+/// The readable event area of one buffer, decompressed.
+#[derive(Debug, Clone)]
+pub struct Area<'a> {
+    /// The buffer.
+    pub buffer: Buffer,
+    /// Index of the buffer in file order.
+    pub index: u32,
+    /// The records; shorter than the header says when the buffer was cut or its compressed bytes are damaged.
+    pub bytes: &'a [u8],
+    /// Why `bytes` is shorter than the header says; `None` when it is whole.
+    pub fault: Option<String>,
+}
+
+impl<'a> Area<'a> {
+    /// The records in offset order.
+    #[inline]
+    pub fn records(&self) -> Records<'a> {
+        Records { bytes: self.bytes, at: 0, buffer: self.index, broken: None }
+    }
+
+    /// The damage of this buffer: what `records`, walked to its end, met, or why the area is not whole. A cut buffer
+    /// was reported when the file was indexed, and a record that the cut runs through is not reported again.
+    pub fn damage(&self, records: &Records<'a>) -> Option<Damage> {
+        let what = |at: usize| format!("record at 0x{at:x} of the event area of buffer {}", self.index);
+        match (&self.fault, &records.broken) {
+            (Some(fault), _) => Some(Damage {
+                offset: self.buffer.offset,
+                what: format!("compressed event area of buffer {}", self.index),
+                expected: format!("{} bytes", self.buffer.area_bytes()),
+                found: format!("{} bytes, then {fault}", self.bytes.len()),
+            })
+            .filter(|_| !self.buffer.cut),
+            (None, Some(_)) if self.buffer.cut => None,
+            (None, Some(broken)) => Some(Damage {
+                offset: if self.buffer.is_compressed() {
+                    self.buffer.offset
+                } else {
+                    crate::units::FileOffset(self.buffer.offset.0 + 0x48 + broken.at as u64)
+                },
+                what: what(broken.at),
+                expected: broken.expected(),
+                found: broken.found(),
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Calls `visit` for each record with its time: its own, or for records without one that of the record before it
+    /// (`before_first` in front of the first). Returns the walk, for [`Area::damage`].
+    #[inline]
+    pub fn for_each_timed(&self, before_first: Ticks, mut visit: impl FnMut(RawRecord<'a>, Ticks)) -> Records<'a> {
+        let mut records = self.records();
+        let mut time = before_first;
+        for record in &mut records {
+            time = record.time().unwrap_or(time);
+            visit(record, time);
+        }
+        records
+    }
+}
+
+/// Iterator over the records of an area.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    buffer: u32,
+    broken: Option<Broken>,
+}
+
+/// Where and why a chain of records broke.
+#[derive(Debug, Clone, Copy)]
+struct Broken {
+    at: usize,
+    left: usize,
+    /// First bytes and, if they are a record's, its smallest and its stated size.
+    head: [u8; 8],
+    sizes: Option<(usize, usize)>,
+}
+
+impl Broken {
+    fn expected(&self) -> String {
+        match self.sizes {
+            Some((least, _)) => format!("a record size between {least} and {}", self.left),
+            None => "a record marker (0xc0 or 0x90 at byte 3)".into(),
+        }
+    }
+
+    fn found(&self) -> String {
+        match self.sizes {
+            Some((_, size)) => size.to_string(),
+            None if self.left < 8 => format!("{} bytes", self.left),
+            None => format!("bytes {:02x?}", self.head),
+        }
+    }
+}
+
+impl<'a> Records<'a> {
+    /// Goes on at `offset` in the area, which must be where a record starts.
+    pub(crate) fn at_offset(mut self, offset: u32) -> Self {
+        self.at = offset as usize;
+        self
+    }
+
+    #[cold]
+    fn break_off(&mut self, head: [u8; 8], sizes: Option<(usize, usize)>) -> Option<RawRecord<'a>> {
+        self.broken = Some(Broken { at: self.at, left: self.bytes.len().saturating_sub(self.at), head, sizes });
+        self.at = usize::MAX; // an iterator that failed is finished
+        None
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = RawRecord<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<RawRecord<'a>> {
+        let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let Some(head) = rest.first_chunk::<8>() else {
+            let mut head = [0; 8];
+            rest.iter().zip(&mut head).for_each(|(from, to)| *to = *from);
+            if rest.iter().all(|&b| b == 0xff) {
+                self.at = usize::MAX;
+                return None;
+            }
+            return self.break_off(head, None);
+        };
+        let (header, size) = match marker(*head) {
+            Marker::Record(header, size) => (header, size),
+            Marker::Filler => {
+                self.at = usize::MAX;
+                return None;
+            }
+            Marker::Unknown => return self.break_off(*head, None),
+        };
+        let least = header.header_bytes();
+        match rest.get(..size) {
+            Some(bytes) if size >= least => {
+                let position = Position { buffer: self.buffer, offset: self.at as u32 };
+                self.at += (size + 7) & !7;
+                Some(RawRecord { header, position, bytes })
+            }
+            _ => self.break_off(*head, Some((least, size))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etl::index::Limits;
+    use crate::units::FileOffset;
+
+    fn area(bytes: &[u8]) -> Area<'_> {
+        let mut header = [0; 0x48];
+        header[..4].copy_from_slice(&0x400u32.to_le_bytes());
+        header[0x30] = 0x48;
+        let limits = Limits { session_buffer_bytes: 0x400 };
+        let buffer = Buffer::read(&header, FileOffset(0), limits).unwrap();
+        Area { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None }
+    }
+
+    fn perfinfo(size: u16) -> Vec<u8> {
+        let mut bytes = vec![2, 0, 17, 0xc0, 0, 0, 0x22, 0x0f];
+        bytes[4..6].copy_from_slice(&size.to_le_bytes());
+        bytes.resize(usize::from(size).max(8), 0);
+        bytes
+    }
+
+    fn walk(bytes: &[u8]) -> (Vec<usize>, Option<Damage>) {
+        let area = area(bytes);
+        let mut records = area.records();
+        let sizes = (&mut records).map(|r| r.bytes.len()).collect();
+        (sizes, area.damage(&records))
+    }
+
+    #[test]
+    fn records_are_padded_to_8_and_end_with_the_area_or_filler() {
+        let mut bytes = perfinfo(19);
+        bytes.resize(24, 0xaa);
+        bytes.extend(perfinfo(16));
+        assert_eq!(walk(&bytes), (vec![19, 16], None));
+        bytes.extend([0xff; 16]);
+        assert_eq!(walk(&bytes), (vec![19, 16], None));
+    }
+
+    #[test]
+    fn a_broken_chain_is_reported_once_with_its_place() {
+        for (tail, found) in [(perfinfo(8), "8"), (perfinfo(60)[..24].to_vec(), "60"), (vec![0; 16], "bytes [00")] {
+            let bytes = [perfinfo(16), tail].concat();
+            let (sizes, damage) = walk(&bytes);
+            assert_eq!(sizes, [16]);
+            let damage = damage.unwrap();
+            assert_eq!(damage.offset, FileOffset(0x48 + 16));
+            assert!(damage.found.starts_with(found), "{damage:?}");
+        }
+    }
+
+    #[test]
+    fn a_size_of_zero_does_not_loop() {
+        assert_eq!(walk(&perfinfo(0)).0, Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,172 @@
+//! Buffer headers: where each buffer of the file lies and what its header says.
+//!
+//! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that real files fill with left-overs
+//! (SavedOffset, CurrentOffset, TimeStamp, State of data buffers) are not read; see `docs/formats.md`.
+
+use crate::units::{FileOffset, PointerSize};
+use crate::{bytes::Cursor, etl::index::Limits};
+
+/// Size of a buffer header, bytes.
+pub const BUFFER_HEADER_BYTES: u32 = 0x48;
+
+/// BufferFlag: events were lost (never seen set in a file, kept as a warning).
+pub const FLAG_EVENTS_LOST: u16 = 0x02;
+/// BufferFlag: a buffer was lost (likewise).
+pub const FLAG_BUFFER_LOST: u16 = 0x04;
+/// BufferFlag: the processor field is a 16-bit index.
+pub const FLAG_PROCESSOR_INDEX: u16 = 0x20;
+/// BufferFlag: the event area is compressed.
+pub const FLAG_COMPRESSED: u16 = 0x40;
+/// BufferType of the first buffer of a file.
+pub const TYPE_HEADER: u16 = 4;
+
+/// One buffer of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffer {
+    /// Where the buffer begins.
+    pub offset: FileOffset,
+    /// Bytes in the file: header, then event area (compressed or padded). Never passes the end of the file.
+    pub size_bytes: u32,
+    /// Valid bytes including the 0x48-byte header, after decompression.
+    pub used_bytes: u32,
+    /// SequenceNumber: unique in the file, ascending per processor.
+    pub sequence: u64,
+    /// Processor on which all records of the buffer were logged; 0 for the header buffer.
+    pub processor: u16,
+    /// BufferFlag bits.
+    pub flags: u16,
+    /// BufferType: 0 data, 4 header.
+    pub kind: u16,
+    /// State; only that of the header buffer means something (compression format).
+    pub state: u32,
+    /// True when the file ends before the buffer does.
+    pub cut: bool,
+}
+
+impl Buffer {
+    /// True when the event area is compressed.
+    pub const fn is_compressed(&self) -> bool {
+        self.flags & FLAG_COMPRESSED != 0
+    }
+
+    /// Bytes of the event area after decompression.
+    pub const fn area_bytes(&self) -> u32 {
+        self.used_bytes.saturating_sub(BUFFER_HEADER_BYTES)
+    }
+
+    /// Reads the header at the start of `bytes`, which end where the file ends.
+    ///
+    /// # Errors
+    /// The first value that no sound buffer has, as (expected, found).
+    pub(crate) fn read(bytes: &[u8], offset: FileOffset, limits: Limits) -> Result<Buffer, Unsound> {
+        let fields = (|| {
+            let mut c = Cursor::new(bytes, PointerSize::P8);
+            let size = c.u32("BufferSize")?;
+            c.skip(0x14, "SavedOffset to TimeStamp")?;
+            let sequence = c.u64("SequenceNumber")?;
+            c.skip(8, "clock")?;
+            let processor = c.u16("ProcessorIndex")?;
+            c.skip(2, "LoggerId")?;
+            let state = c.u32("State")?;
+            let used = c.u32("Offset")?;
+            let flags = c.u16("BufferFlag")?;
+            let kind = c.u16("BufferType")?;
+            c.skip(16, "reference clock")?;
+            Ok::<_, crate::bytes::FieldError>((size, sequence, processor, state, used, flags, kind))
+        })();
+        let (size, sequence, processor, state, used, flags, kind) = fields.map_err(|_| {
+            Unsound::new(format!("a buffer header of {BUFFER_HEADER_BYTES} bytes"), format!("{} bytes", bytes.len()))
+        })?;
+        let compressed = flags & FLAG_COMPRESSED != 0;
+        if size < BUFFER_HEADER_BYTES || size > limits.session_buffer_bytes {
+            return Err(Unsound::new(
+                format!("BufferSize between {BUFFER_HEADER_BYTES} and {}", limits.session_buffer_bytes),
+                size.to_string(),
+            ));
+        }
+        let most = if compressed { limits.session_buffer_bytes } else { size };
+        if used < BUFFER_HEADER_BYTES || used > most {
+            return Err(Unsound::new(format!("Offset between {BUFFER_HEADER_BYTES} and {most}"), used.to_string()));
+        }
+        if kind > 7 {
+            return Err(Unsound::new("BufferType between 0 and 7".into(), kind.to_string()));
+        }
+        let available = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Ok(Buffer {
+            offset,
+            size_bytes: size.min(available),
+            used_bytes: used,
+            sequence,
+            processor: match (kind, flags & FLAG_PROCESSOR_INDEX != 0) {
+                (TYPE_HEADER, _) => 0, // the field says nothing in a header buffer
+                (_, true) => processor & 0x07ff,
+                (_, false) => processor & 0x00ff, // high byte: alignment, before Windows 8
+            },
+            flags,
+            kind,
+            state,
+            cut: size > available,
+        })
+    }
+}
+
+/// Why bytes are no sound buffer header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unsound {
+    /// What a sound header has.
+    pub expected: String,
+    /// What this one has.
+    pub found: String,
+}
+
+impl Unsound {
+    fn new(expected: String, found: String) -> Self {
+        Unsound { expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { session_buffer_bytes: 0x1000 };
+
+    fn header(size: u32, used: u32, processor: u16, flags: u16, kind: u16) -> Vec<u8> {
+        let mut bytes = vec![0; size.max(BUFFER_HEADER_BYTES) as usize];
+        bytes[0..4].copy_from_slice(&size.to_le_bytes());
+        bytes[0x18] = 9;
+        bytes[0x28..0x2a].copy_from_slice(&processor.to_le_bytes());
+        bytes[0x30..0x34].copy_from_slice(&used.to_le_bytes());
+        bytes[0x34..0x36].copy_from_slice(&flags.to_le_bytes());
+        bytes[0x36..0x38].copy_from_slice(&kind.to_le_bytes());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Buffer, Unsound> {
+        Buffer::read(bytes, FileOffset(0), LIMITS)
+    }
+
+    #[test]
+    fn processor_field_has_three_meanings() {
+        assert_eq!(read(&header(0x1000, 0x50, 0x080c, 0, 0)).unwrap().processor, 0x0c);
+        assert_eq!(read(&header(0x1000, 0x50, 0xf90c, FLAG_PROCESSOR_INDEX, 0)).unwrap().processor, 0x10c);
+        assert_eq!(read(&header(0x1000, 0x50, 0x0800, 0, TYPE_HEADER)).unwrap().processor, 0);
+    }
+
+    #[test]
+    fn sizes_are_checked_against_the_session() {
+        assert!(read(&header(0x2000, 0x50, 0, 0, 0)).unwrap_err().expected.contains("BufferSize"));
+        assert!(read(&header(0x800, 0x900, 0, 0, 0)).unwrap_err().expected.contains("Offset"));
+        assert_eq!(read(&header(0x800, 0x900, 0, FLAG_COMPRESSED, 0)).unwrap().area_bytes(), 0x900 - 0x48);
+        assert!(read(&header(0x800, 0x20, 0, 0, 0)).is_err());
+    }
+
+    #[test]
+    fn a_buffer_that_passes_the_end_of_the_file_is_cut() {
+        let whole = header(0x1000, 0x800, 0, 0, 0);
+        let buffer = read(&whole[..0x400]).unwrap();
+        assert!(buffer.cut);
+        assert_eq!((buffer.size_bytes, buffer.used_bytes, buffer.sequence), (0x400, 0x800, 9));
+        assert!(read(&whole[..0x40]).unwrap_err().found.contains("64 bytes"));
+    }
+}

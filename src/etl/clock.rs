@@ -1,0 +1,89 @@
+//! Time: raw stamps to nanoseconds since trace start and to UTC, in integers.
+//!
+//! The log-file header record is the anchor: its own stamp and its StartTime are the same instant. Its boot time is
+//! not used: it was off by up to 15 s in recorded traces.
+
+use crate::units::{FileTime, Nanos, Ticks};
+
+/// What the session's raw stamps count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClockKind {
+    /// The performance counter (clock type 1).
+    Qpc,
+    /// FILETIMEs (clock type 2).
+    SystemTime,
+    /// Processor cycles (clock type 3): coarse, since only whole MHz are known.
+    CpuCycle,
+}
+
+impl ClockKind {
+    /// Name as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClockKind::Qpc => "qpc",
+            ClockKind::SystemTime => "system_time",
+            ClockKind::CpuCycle => "cpu_cycle",
+        }
+    }
+}
+
+/// The session's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    /// What is counted.
+    pub kind: ClockKind,
+    /// Ticks in a second; never 0.
+    pub frequency_hz: u64,
+    /// Raw stamp of the log-file header record.
+    pub origin: Ticks,
+    /// The same instant as a FILETIME.
+    pub start: FileTime,
+}
+
+impl Clock {
+    /// Time since the start of the trace: ⌊(raw − origin) · 10⁹ / frequency⌋, negative before the start.
+    pub fn nanos(&self, raw: Ticks) -> Nanos {
+        Nanos(self.scaled(raw, 1_000_000_000))
+    }
+
+    /// UTC as FILETIME: StartTime + ⌊(raw − origin) · 10⁷ / frequency⌋, kept inside what a FILETIME can hold.
+    pub fn filetime(&self, raw: Ticks) -> FileTime {
+        let time = i128::from(self.start.0) + self.scaled(raw, 10_000_000);
+        FileTime(time.clamp(0, i128::from(u64::MAX)) as u64)
+    }
+
+    /// Raw stamp of the instant `nanos` after the start, the latest tick not behind it.
+    pub fn ticks_at(&self, nanos: Nanos) -> Ticks {
+        let ticks = (nanos.0.saturating_mul(i128::from(self.frequency_hz))).div_euclid(1_000_000_000)
+            + i128::from(self.origin.0);
+        Ticks(ticks.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+    }
+
+    fn scaled(&self, raw: Ticks, per_second: i128) -> i128 {
+        let ticks = i128::from(raw.0) - i128::from(self.origin.0);
+        (ticks * per_second).div_euclid(i128::from(self.frequency_hz.max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QPC: Clock =
+        Clock { kind: ClockKind::Qpc, frequency_hz: 2_337_949, origin: Ticks(1_000), start: FileTime(130_000_000_000) };
+
+    #[test]
+    fn no_drift_over_hours() {
+        let ten_hours = 36_000i64;
+        let raw = Ticks(1_000 + ten_hours * 2_337_949);
+        assert_eq!(QPC.nanos(raw), Nanos(i128::from(ten_hours) * 1_000_000_000));
+        assert_eq!(QPC.filetime(raw), FileTime(130_000_000_000 + 36_000 * 10_000_000));
+        assert_eq!(QPC.ticks_at(QPC.nanos(raw)), raw);
+    }
+
+    #[test]
+    fn floors_before_the_start_too() {
+        assert_eq!(QPC.nanos(Ticks(999)), Nanos(-428)); // -427.7… rounds away from zero
+        assert_eq!(QPC.filetime(Ticks(i64::MIN)), FileTime(0));
+    }
+}

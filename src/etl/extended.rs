@@ -1,0 +1,80 @@
+//! Extended data items of manifest events: the ones that name a TraceLogging event and its provider.
+//!
+//! An item is an 8-byte head (size rounded up to 8, type, link bit, data size) and data. `RawRecord::read` has already
+//! followed the sizes to find the payload; here the items are looked at. Sources: `docs/formats.md` ("Extended items"),
+//! TraceLoggingProvider.h for what lies inside items 11 and 12; verified on recorded traces.
+
+use crate::bytes::{Cursor, Narrow};
+use crate::units::PointerSize;
+
+/// Item type: schema of a TraceLogging event.
+pub const ITEM_SCHEMA: u16 = 11;
+/// Item type: traits of the provider, its name first.
+pub const ITEM_PROVIDER_TRAITS: u16 = 12;
+
+/// One extended data item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// Item type.
+    pub kind: u16,
+    /// Data, without padding.
+    pub data: &'a [u8],
+}
+
+/// The items of `Record::extended`, in order.
+pub fn items(mut area: &[u8]) -> impl Iterator<Item = Item<'_>> {
+    std::iter::from_fn(move || {
+        let mut cursor = Cursor::new(area, PointerSize::P8);
+        let size = usize::from(cursor.u16("item size").ok()?);
+        let kind = cursor.u16("item type").ok()?;
+        cursor.skip(2, "item link").ok()?;
+        let data_bytes = usize::from(cursor.u16("data size").ok()?);
+        let whole = area.get(..size).filter(|whole| whole.len() >= 8)?; // shorter would not advance
+        let data = whole.get(8..)?;
+        area = area.get(size..)?;
+        Some(Item { kind, data: data.get(..data_bytes).unwrap_or(data) })
+    })
+}
+
+/// Name of a TraceLogging event: behind the schema's length (2 bytes) and its tags (bytes up to one without bit 7).
+pub fn event_name(extended: &[u8]) -> Option<Narrow<'_>> {
+    let schema = items(extended).find(|item| item.kind == ITEM_SCHEMA)?;
+    let mut cursor = Cursor::new(schema.data, PointerSize::P8);
+    cursor.skip(2, "length").ok()?;
+    while cursor.u8("tags").ok()? & 0x80 != 0 {}
+    cursor.narrow("event name").ok()
+}
+
+/// Name of the provider of a TraceLogging event: behind the traits' length (2 bytes).
+pub fn provider_name(extended: &[u8]) -> Option<Narrow<'_>> {
+    let traits = items(extended).find(|item| item.kind == ITEM_PROVIDER_TRAITS)?;
+    let mut cursor = Cursor::new(traits.data, PointerSize::P8);
+    cursor.skip(2, "length").ok()?;
+    cursor.narrow("provider name").ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(kind: u8, data: &[u8]) -> Vec<u8> {
+        let size = (8 + data.len()).next_multiple_of(8);
+        let mut bytes = vec![size as u8, 0, kind, 0, 0, 0, data.len() as u8, 0];
+        bytes.extend(data);
+        bytes.resize(size, 0);
+        bytes
+    }
+
+    #[test]
+    fn finds_the_names_of_a_tracelogging_event() {
+        let area = [item(11, b"\x0b\0\x81\x00Begin\0"), item(12, b"\x08\0My.Provider\0")].concat();
+        assert_eq!(event_name(&area).unwrap().text(), "Begin");
+        assert_eq!(provider_name(&area).unwrap().text(), "My.Provider");
+        assert_eq!(event_name(&area[20..]), None);
+    }
+
+    #[test]
+    fn an_item_that_does_not_advance_ends_the_walk() {
+        assert_eq!(items(&[0; 64]).count(), 0);
+    }
+}

@@ -1,0 +1,218 @@
+//! An open trace: checked, indexed, and ready to be read by buffers in parallel.
+
+use crate::error::{Damage, DamageLog, Error};
+use crate::etl::area::Area;
+use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
+use crate::etl::clock::Clock;
+use crate::etl::compression::{Format, decompress};
+use crate::etl::index::{Limits, index};
+use crate::etl::logfile::{LogFileHeader, MODE_PREALLOCATE};
+use crate::etl::map::Mapping;
+use crate::etl::record::{HeaderType, HookId, RecordId};
+use crate::units::{FileOffset, Ticks};
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Largest session buffer that is believed, bytes. Windows allows 16 MiB; more would be a damaged header that makes
+/// every decompression allocate that much.
+const LARGEST_SESSION_BUFFER: u32 = 64 << 20;
+
+/// Room for one decompressed event area; kept from buffer to buffer.
+pub type Scratch = Vec<u8>;
+
+/// An open `.etl` file.
+#[derive(Debug)]
+pub struct EtlFile {
+    map: Mapping,
+    /// The log-file header.
+    pub header: LogFileHeader,
+    /// The session's clock.
+    pub clock: Clock,
+    /// All buffers in file order.
+    pub buffers: Vec<Buffer>,
+    /// What was unsound about the buffers' headers. Damage inside buffers is met by whoever reads them.
+    pub damage: DamageLog,
+    /// Doubts that are no damage (a guessed clock).
+    pub warnings: Vec<String>,
+    /// Where zeros end a preallocated log before the file ends.
+    pub end_of_log: Option<FileOffset>,
+    format: Format,
+    bytes_read: AtomicU64,
+}
+
+impl EtlFile {
+    /// Maps and checks the file, and indexes its buffers. Reads one page of each buffer.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when the system refuses, [`Error::NotEtl`] when the file does not begin with a header
+    /// buffer whose first record is a log-file header.
+    pub fn open(path: &Path) -> Result<EtlFile, Error> {
+        let map = Mapping::open(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
+        Self::from_mapping(map).map_err(|reason| Error::NotEtl { path: path.into(), reason })
+    }
+
+    fn from_mapping(map: Mapping) -> Result<EtlFile, String> {
+        let bytes = map.bytes();
+        if bytes.is_empty() {
+            return Err("it is empty".into());
+        }
+        let any = Limits { session_buffer_bytes: u32::MAX };
+        let first = Buffer::read(bytes, FileOffset(0), any)
+            .map_err(|e| format!("expected {} at offset 0, found {}", e.expected, e.found))?;
+        if first.kind != TYPE_HEADER || first.is_compressed() {
+            return Err(format!("its first buffer has type {}, not that of a header buffer (4)", first.kind));
+        }
+        let area = Area { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None };
+        let no_header = || "its first record is no log-file header".to_owned();
+        let record = area.records().next().and_then(|raw| raw.read().ok()).ok_or_else(no_header)?;
+        if !matches!(record.header, HeaderType::System32 | HeaderType::System64)
+            || record.id != RecordId::Kernel(HookId(0))
+        {
+            return Err(no_header());
+        }
+        let header = LogFileHeader::decode(record.payload, record.pointer)
+            .map_err(|e| format!("its log-file header is incomplete: {e}"))?;
+        let (clock, warning) = header.clock(record.time.unwrap_or_default());
+
+        let mut damage = DamageLog::default();
+        let sound = BUFFER_HEADER_BYTES + 8..=LARGEST_SESSION_BUFFER;
+        let session_buffer_bytes = if sound.contains(&header.buffer_size_bytes) {
+            header.buffer_size_bytes
+        } else {
+            let instead = first.size_bytes.clamp(*sound.start(), *sound.end());
+            damage.push(Damage {
+                offset: FileOffset(0),
+                what: format!("session buffer size in the log-file header (using {instead})"),
+                expected: format!("between {} and {}", sound.start(), sound.end()),
+                found: header.buffer_size_bytes.to_string(),
+            });
+            instead
+        };
+        let zeros_expected = header.mode & MODE_PREALLOCATE != 0 || header.end_time.is_none();
+        let indexed = index(bytes, first, Limits { session_buffer_bytes }, zeros_expected);
+        damage.append(indexed.damage);
+        Ok(EtlFile {
+            header,
+            clock,
+            buffers: indexed.buffers,
+            damage,
+            warnings: warning.into_iter().collect(),
+            end_of_log: indexed.end_of_log,
+            format: Format::from_header_state(first.state),
+            bytes_read: AtomicU64::new(0),
+            map,
+        })
+    }
+
+    /// Size of the file, bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.map.bytes().len() as u64
+    }
+
+    /// Bytes of the file read by scans so far (each scan starts at 0): for progress bars.
+    pub fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// True when at least one buffer is compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.buffers.iter().any(Buffer::is_compressed)
+    }
+
+    /// The stamp given to records that have no time of their own and none before them in their buffer.
+    pub fn before_first(&self) -> Ticks {
+        self.clock.origin
+    }
+
+    /// The event area of buffer `index`, decompressed into `scratch` when need be.
+    ///
+    /// An index behind the last buffer gives an empty area of the header buffer.
+    pub fn area<'s>(&'s self, index: usize, scratch: &'s mut Scratch) -> Area<'s> {
+        let (buffer, index) = match self.buffers.get(index) {
+            Some(buffer) => (*buffer, index as u32),
+            None => (Buffer { used_bytes: 0, ..self.buffers.first().copied().unwrap_or(EMPTY) }, 0),
+        };
+        if !buffer.is_compressed() {
+            return Area { buffer, index, bytes: plain_area(self.map.bytes(), &buffer), fault: None };
+        }
+        let outcome =
+            decompress(self.format, stored_area(self.map.bytes(), &buffer), scratch, buffer.area_bytes() as usize);
+        let bytes = scratch.get(..outcome.written).unwrap_or_default();
+        let fault = match outcome.fault {
+            Some(fault) => Some(format!("{fault} (read as {:?})", self.format)),
+            None if outcome.written < buffer.area_bytes() as usize => Some("the end of the compressed bytes".into()),
+            None => None,
+        };
+        Area { buffer, index, bytes, fault }
+    }
+
+    /// The event area of an uncompressed buffer; empty for an index behind the last.
+    pub(crate) fn plain_area_of(&self, index: u32) -> &[u8] {
+        self.buffers.get(index as usize).map_or(&[], |buffer| plain_area(self.map.bytes(), buffer))
+    }
+
+    /// Visits all buffers in parallel and gives the results in file order: the same for any number of threads.
+    pub fn map_buffers<R: Send>(&self, visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
+        self.bytes_read.store(0, Ordering::Relaxed);
+        (0..self.buffers.len())
+            .into_par_iter()
+            .map_init(Scratch::new, |scratch, index| self.visit(index, scratch, &visit))
+            .collect()
+    }
+
+    /// Visits all buffers in parallel with one accumulator for each thread. Which thread sees which buffer is left
+    /// open, so the accumulators must be merged by an operation that does not care (sums, minima, sets).
+    pub fn fold_buffers<A: Send>(
+        &self,
+        empty: impl Fn() -> A + Sync,
+        visit: impl Fn(&mut A, &Area<'_>) + Sync,
+    ) -> Vec<A> {
+        self.bytes_read.store(0, Ordering::Relaxed);
+        let next = AtomicUsize::new(0);
+        rayon::broadcast(|_| {
+            let (mut accumulator, mut scratch) = (empty(), Scratch::new());
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= self.buffers.len() {
+                    return accumulator;
+                }
+                self.visit(index, &mut scratch, |area| visit(&mut accumulator, area));
+            }
+        })
+    }
+
+    fn visit<R>(&self, index: usize, scratch: &mut Scratch, visit: impl FnOnce(&Area<'_>) -> R) -> R {
+        let area = self.area(index, scratch);
+        let result = visit(&area);
+        self.bytes_read.fetch_add(u64::from(area.buffer.size_bytes), Ordering::Relaxed);
+        result
+    }
+}
+
+const EMPTY: Buffer = Buffer {
+    offset: FileOffset(0),
+    size_bytes: 0,
+    used_bytes: 0,
+    sequence: 0,
+    processor: 0,
+    flags: 0,
+    kind: 0,
+    state: 0,
+    cut: false,
+};
+
+/// The bytes behind a buffer's header as they are in the file.
+fn stored_area<'a>(file: &'a [u8], buffer: &Buffer) -> &'a [u8] {
+    let start = buffer.offset.0 as usize;
+    file.get(start..)
+        .and_then(|rest| rest.get(..buffer.size_bytes as usize))
+        .and_then(|whole| whole.get(BUFFER_HEADER_BYTES as usize..))
+        .unwrap_or_default()
+}
+
+/// The event area of an uncompressed buffer: up to Offset, or to the end of the file when that comes first.
+fn plain_area<'a>(file: &'a [u8], buffer: &Buffer) -> &'a [u8] {
+    let stored = stored_area(file, buffer);
+    stored.get(..buffer.area_bytes() as usize).unwrap_or(stored)
+}

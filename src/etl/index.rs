@@ -1,0 +1,145 @@
+//! The buffer index: one walk over all buffer headers, and what to do where one is damaged.
+//!
+//! Policy: follow `BufferSize` from buffer to buffer. Where a header is unsound, report it and, in an uncompressed
+//! file, go on at the next multiple of the session's buffer size that holds a sound header; in a compressed file
+//! buffers lie at any offset, so the rest is reported as unread. `BufferSize` 0 ends the log.
+
+use crate::error::{Damage, DamageLog};
+use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
+use crate::units::FileOffset;
+
+/// What sizes may be trusted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// The session's buffer size, bytes: no buffer is larger, in the file or decompressed.
+    pub session_buffer_bytes: u32,
+}
+
+/// All buffers in file order.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// Buffers in file order.
+    pub buffers: Vec<Buffer>,
+    /// What was unsound.
+    pub damage: DamageLog,
+    /// Where zeros ended the log before the file did.
+    pub end_of_log: Option<FileOffset>,
+}
+
+/// Indexes `file` from the second buffer on; `first` is the header buffer, which was checked when the file was opened.
+pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, zeros_expected: bool) -> Index {
+    let mut index = Index { buffers: vec![first], ..Index::default() };
+    let mut at = first.size_bytes as usize;
+    let mut compressed = false;
+    while let Some(rest) = file.get(at..).filter(|rest| !rest.is_empty()) {
+        let offset = FileOffset(at as u64);
+        if rest.len() < BUFFER_HEADER_BYTES as usize {
+            index.damage.push(Damage {
+                offset,
+                what: "end of the file".into(),
+                expected: "a buffer header or nothing".into(),
+                found: format!("{} trailing bytes", rest.len()),
+            });
+            break;
+        }
+        match Buffer::read(rest, offset, limits) {
+            Ok(buffer) => {
+                compressed |= buffer.is_compressed();
+                at += buffer.size_bytes as usize; // at least 0x48: always advances
+                index.buffers.push(buffer);
+            }
+            Err(unsound) => {
+                let zeros = rest.iter().take(BUFFER_HEADER_BYTES as usize).all(|&b| b == 0);
+                let resumed = if compressed { None } else { next_sound(file, at, limits) };
+                if zeros && resumed.is_none() {
+                    index.end_of_log = Some(offset);
+                }
+                if !(zeros && resumed.is_none() && zeros_expected) {
+                    let until = resumed.unwrap_or(file.len());
+                    index.damage.push(Damage {
+                        offset,
+                        what: format!("buffer header ({} bytes passed over)", until - at),
+                        expected: unsound.expected,
+                        found: unsound.found,
+                    });
+                }
+                match resumed {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+        }
+    }
+    for buffer in index.buffers.iter().filter(|b| b.cut) {
+        index.damage.push(Damage {
+            offset: buffer.offset,
+            what: format!("buffer {} (sequence number)", buffer.sequence),
+            expected: "the whole buffer in the file".into(),
+            found: format!("the file ends after {} of its bytes", buffer.size_bytes),
+        });
+    }
+    index
+}
+
+/// Offset of the next sound buffer header behind `at`, at a multiple of the session's buffer size.
+fn next_sound(file: &[u8], at: usize, limits: Limits) -> Option<usize> {
+    let step = (limits.session_buffer_bytes.max(BUFFER_HEADER_BYTES)) as usize;
+    let mut candidate = (at / step + 1).checked_mul(step)?;
+    while let Some(rest) = file.get(candidate..).filter(|rest| rest.len() >= BUFFER_HEADER_BYTES as usize) {
+        if Buffer::read(rest, FileOffset(candidate as u64), limits).is_ok() {
+            return Some(candidate);
+        }
+        candidate = candidate.checked_add(step)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { session_buffer_bytes: 0x400 };
+
+    fn buffer(size: u32) -> Vec<u8> {
+        let mut bytes = vec![0xff; size as usize];
+        bytes[..0x48].fill(0);
+        bytes[0..4].copy_from_slice(&size.to_le_bytes());
+        bytes[0x30] = 0x48;
+        bytes
+    }
+
+    fn run(file: &[u8], zeros_expected: bool) -> Index {
+        let first = Buffer::read(file, FileOffset(0), LIMITS).unwrap();
+        index(file, first, LIMITS, zeros_expected)
+    }
+
+    #[test]
+    fn a_damaged_header_costs_one_buffer() {
+        let mut file = [buffer(0x400), buffer(0x400), buffer(0x400)].concat();
+        file[0x400..0x404].copy_from_slice(&[0xee; 4]);
+        let index = run(&file, false);
+        let offsets: Vec<_> = index.buffers.iter().map(|b| b.offset.0).collect();
+        assert_eq!(offsets, [0, 0x800]);
+        assert_eq!(index.damage.total, 1);
+        assert_eq!(index.damage.places[0].offset, FileOffset(0x400));
+    }
+
+    #[test]
+    fn zeros_end_a_preallocated_log() {
+        let mut file = [buffer(0x400), buffer(0x400)].concat();
+        file.extend(vec![0; 0x1000]);
+        let index = run(&file, true);
+        assert_eq!((index.buffers.len(), index.damage.total, index.end_of_log), (2, 0, Some(FileOffset(0x800))));
+        assert_eq!(run(&file, false).damage.total, 1);
+    }
+
+    #[test]
+    fn trailing_bytes_and_a_cut_buffer_are_reported() {
+        let file = [buffer(0x400), vec![1; 0x30]].concat();
+        assert!(run(&file, false).damage.places[0].found.contains("48 trailing bytes"));
+        let file = [buffer(0x400), buffer(0x400)[..0x100].to_vec()].concat();
+        let index = run(&file, false);
+        assert_eq!((index.buffers.len(), index.damage.total), (2, 1));
+        assert!(index.buffers[1].cut);
+    }
+}

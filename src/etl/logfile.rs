@@ -1,0 +1,250 @@
+//! The log-file header: first record of every trace (hook 0x0000), with the session's facts.
+//!
+//! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record chooses the layout: SYSTEM32 has 4-byte
+//! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
+
+use crate::bytes::{Cursor, FieldError};
+use crate::etl::clock::{Clock, ClockKind};
+use crate::units::{FileTime, PointerSize, Ticks};
+
+/// Fields of the log-file header, owned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFileHeader {
+    /// Session buffer size, bytes (uncompressed).
+    pub buffer_size_bytes: u32,
+    /// Windows major and minor version, e.g. (10, 0).
+    pub os_version: (u8, u8),
+    /// Version of the file format, e.g. (1, 5); (2, 0) for compressed files and large buffers.
+    pub format_version: (u8, u8),
+    /// Windows build, e.g. 19045.
+    pub os_build: u32,
+    /// Processors of the machine (1 for sessions without per-processor buffers).
+    pub processors: u32,
+    /// When the session was stopped; `None` for a session that never was.
+    pub end_time: Option<FileTime>,
+    /// Timer resolution, units of 100 ns.
+    pub timer_resolution_100ns: u32,
+    /// Maximum file size in MB (KB with mode 0x2000); 0 = none.
+    pub maximum_file_size: u32,
+    /// LogFileMode bits; see [`mode_names`].
+    pub mode: u32,
+    /// Buffers written over the session's life; 0 for a session that was never stopped.
+    pub buffers_written: u32,
+    /// Buffers at the start of a circular file that are never overwritten.
+    pub start_buffers: u32,
+    /// Pointer size of the logging system, bytes: 4 or 8.
+    pub pointer_bytes: u32,
+    /// Events lost by the session so far.
+    pub events_lost: u32,
+    /// Processor speed.
+    pub cpu_mhz: u32,
+    /// Time zone bias: UTC = local time + bias, minutes.
+    pub time_zone_bias_minutes: i32,
+    /// When Windows booted.
+    pub boot_time: FileTime,
+    /// Ticks of the performance counter in a second.
+    pub perf_frequency_hz: u64,
+    /// When the session began.
+    pub start_time: FileTime,
+    /// Clock type code: 1 performance counter, 2 system time, 3 CPU cycles, 0 before Vista.
+    pub clock_type: u32,
+    /// Buffers lost by the session so far.
+    pub buffers_lost: u32,
+    /// Session name.
+    pub logger_name: String,
+    /// Name under which the file was written.
+    pub log_file_name: String,
+}
+
+impl LogFileHeader {
+    /// Decodes the payload of a hook-0x0000 record.
+    ///
+    /// # Errors
+    /// The field that does not fit. A header whose strings are cut has empty names and is no error: all numbers are
+    /// there.
+    pub fn decode(payload: &[u8], pointer: PointerSize) -> Result<LogFileHeader, FieldError> {
+        let mut c = Cursor::new(payload, pointer);
+        let buffer_size_bytes = c.u32("BufferSize")?;
+        let os_version = (c.u8("MajorVersion")?, c.u8("MinorVersion")?);
+        let format_version = (c.u8("SubVersion")?, c.u8("SubMinorVersion")?);
+        let os_build = c.u32("ProviderVersion")?;
+        let processors = c.u32("NumberOfProcessors")?;
+        let end_time = c.u64("EndTime")?;
+        let timer_resolution_100ns = c.u32("TimerResolution")?;
+        let maximum_file_size = c.u32("MaximumFileSize")?;
+        let mode = c.u32("LogFileMode")?;
+        let buffers_written = c.u32("BuffersWritten")?;
+        let start_buffers = c.u32("StartBuffers")?;
+        let pointer_bytes = c.u32("PointerSize")?;
+        let events_lost = c.u32("EventsLost")?;
+        let cpu_mhz = c.u32("CpuSpeedInMHz")?;
+        c.ptr("LoggerName")?; // a stale pointer or a timer source
+        c.ptr("LogFileName")?;
+        let time_zone_bias_minutes = c.i32("TimeZone.Bias")?;
+        c.skip(168, "TimeZone")?; // names and dates of the 172-byte TIME_ZONE_INFORMATION
+        c.skip(4, "padding")?;
+        let boot_time = FileTime(c.u64("BootTime")?);
+        let perf_frequency_hz = c.u64("PerfFreq")?;
+        let start_time = FileTime(c.u64("StartTime")?);
+        let clock_type = c.u32("ReservedFlags")?;
+        let buffers_lost = c.u32("BuffersLost")?;
+        let logger_name = c.wide("logger name").map(|w| w.to_string()).unwrap_or_default();
+        let log_file_name = c.wide("log file name").map(|w| w.to_string()).unwrap_or_default();
+        Ok(LogFileHeader {
+            buffer_size_bytes,
+            os_version,
+            format_version,
+            os_build,
+            processors,
+            end_time: (end_time != 0).then_some(FileTime(end_time)),
+            timer_resolution_100ns,
+            maximum_file_size,
+            mode,
+            buffers_written,
+            start_buffers,
+            pointer_bytes,
+            events_lost,
+            cpu_mhz,
+            time_zone_bias_minutes,
+            boot_time,
+            perf_frequency_hz,
+            start_time,
+            clock_type,
+            buffers_lost,
+            logger_name,
+            log_file_name,
+        })
+    }
+
+    /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and a warning when the
+    /// clock's type or frequency had to be guessed.
+    pub fn clock(&self, origin: Ticks) -> (Clock, Option<String>) {
+        const FILETIME_HZ: u64 = 10_000_000;
+        let mut warning = None;
+        let kind = match self.clock_type {
+            1 => ClockKind::Qpc,
+            2 => ClockKind::SystemTime,
+            3 => ClockKind::CpuCycle,
+            // Before Vista 0 meant system time; stamps within 50 years of StartTime are FILETIMEs.
+            0 if (origin.0 as u64).abs_diff(self.start_time.0) < 50 * 366 * 86_400 * FILETIME_HZ => {
+                ClockKind::SystemTime
+            }
+            other => {
+                warning = Some(format!("clock type {other} is unknown; times are read as performance counter"));
+                ClockKind::Qpc
+            }
+        };
+        let frequency_hz = match kind {
+            ClockKind::Qpc => self.perf_frequency_hz,
+            ClockKind::SystemTime => FILETIME_HZ,
+            ClockKind::CpuCycle => u64::from(self.cpu_mhz) * 1_000_000,
+        };
+        if frequency_hz == 0 {
+            warning = Some("the clock's frequency is 0 in the log-file header; 10 MHz is assumed".into());
+        }
+        let frequency_hz = if frequency_hz == 0 { FILETIME_HZ } else { frequency_hz };
+        (Clock { kind, frequency_hz, origin, start: self.start_time }, warning)
+    }
+}
+
+/// LogFileMode bits with their names in `evntrace.h`, lower case, without the `EVENT_TRACE_` prefix.
+pub const MODES: [(u32, &str); 23] = [
+    (0x0000_0001, "sequential"),
+    (0x0000_0002, "circular"),
+    (0x0000_0004, "append"),
+    (0x0000_0008, "newfile"),
+    (0x0000_0010, "use_ms_flush_timer"),
+    (0x0000_0020, "preallocate"),
+    (0x0000_0040, "nonstoppable"),
+    (0x0000_0080, "secure"),
+    (0x0000_0100, "real_time"),
+    (0x0000_0200, "delay_open_file"),
+    (0x0000_0400, "buffering"),
+    (0x0000_0800, "private_logger"),
+    (0x0000_1000, "add_header"),
+    (0x0000_2000, "use_kbytes_for_size"),
+    (0x0000_4000, "use_global_sequence"),
+    (0x0000_8000, "use_local_sequence"),
+    (0x0001_0000, "relog"),
+    (0x0002_0000, "private_in_proc"),
+    (0x0100_0000, "use_paged_memory"),
+    (0x0200_0000, "system_logger"),
+    (0x0400_0000, "compressed"),
+    (0x0800_0000, "independent_session"),
+    (0x1000_0000, "no_per_processor_buffering"),
+];
+
+/// LogFileMode bit: circular file.
+pub const MODE_CIRCULAR: u32 = 0x2;
+/// LogFileMode bit: one file of a series.
+pub const MODE_NEWFILE: u32 = 0x8;
+/// LogFileMode bit: the file was made as large as it may get.
+pub const MODE_PREALLOCATE: u32 = 0x20;
+/// LogFileMode bit: rewritten by a merge.
+pub const MODE_RELOG: u32 = 0x1_0000;
+/// LogFileMode bit: all records are in buffers of processor 0.
+pub const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
+
+/// Names of the set LogFileMode bits; bits without a public name as `0x…`.
+pub fn mode_names(mode: u32) -> Vec<String> {
+    let mut names: Vec<String> =
+        MODES.iter().filter(|(bit, _)| mode & bit != 0).map(|(_, name)| (*name).to_owned()).collect();
+    let named = MODES.iter().fold(0, |all, (bit, _)| all | bit);
+    names.extend((0..32).map(|i| 1u32 << i).filter(|bit| mode & !named & bit != 0).map(|bit| format!("0x{bit:08x}")));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload(pointer: PointerSize) -> Vec<u8> {
+        // Offsets as in docs/formats.md; tail = where the 64-bit layout is 8 bytes longer.
+        let shift = pointer.pick(8, 0);
+        let mut bytes = vec![0; 0x110 + shift];
+        bytes[0..4].copy_from_slice(&65536u32.to_le_bytes());
+        bytes[8..12].copy_from_slice(&19045u32.to_le_bytes());
+        bytes[0x2c] = pointer.bytes() as u8;
+        bytes[0xf8 + shift..][..8].copy_from_slice(&10_000_000u64.to_le_bytes());
+        bytes[0x100 + shift..][..8].copy_from_slice(&133_000_000_000_000_000u64.to_le_bytes());
+        bytes[0x108 + shift] = 1;
+        bytes[0x10c + shift] = 7;
+        bytes.extend("NT\0C:\\x\0".encode_utf16().flat_map(u16::to_le_bytes));
+        bytes
+    }
+
+    #[test]
+    fn both_layouts_end_in_the_same_facts() {
+        for pointer in [PointerSize::P4, PointerSize::P8] {
+            let header = LogFileHeader::decode(&payload(pointer), pointer).unwrap();
+            assert_eq!(header.buffer_size_bytes, 65536);
+            assert_eq!((header.os_build, header.buffers_lost), (19045, 7));
+            assert_eq!(header.end_time, None);
+            assert_eq!(header.start_time, FileTime(133_000_000_000_000_000));
+            assert_eq!((header.logger_name.as_str(), header.log_file_name.as_str()), ("NT", "C:\\x"));
+            let (clock, warning) = header.clock(Ticks(5));
+            assert_eq!((clock.kind, clock.frequency_hz, warning), (ClockKind::Qpc, 10_000_000, None));
+        }
+    }
+
+    #[test]
+    fn a_cut_header_names_the_field() {
+        let error = LogFileHeader::decode(&payload(PointerSize::P8)[..0x100], PointerSize::P8).unwrap_err();
+        assert!(error.to_string().contains("PerfFreq"), "{error}");
+    }
+
+    #[test]
+    fn unknown_mode_bits_stay_visible() {
+        assert_eq!(mode_names(0x8400_0001), ["sequential", "compressed", "0x80000000"]);
+    }
+
+    #[test]
+    fn a_clock_without_frequency_warns() {
+        let mut header = LogFileHeader::decode(&payload(PointerSize::P8), PointerSize::P8).unwrap();
+        header.perf_frequency_hz = 0;
+        assert!(header.clock(Ticks(0)).1.is_some());
+        header.clock_type = 0;
+        let origin = Ticks(header.start_time.0 as i64);
+        assert_eq!(header.clock(origin).0.kind, ClockKind::SystemTime);
+    }
+}

@@ -1,0 +1,43 @@
+//! The memory map of a trace: the only `unsafe` code of the crate.
+
+use memmap2::{Mmap, MmapOptions};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// The bytes of a file, mapped read-only; an empty file is an empty slice.
+#[derive(Debug)]
+pub struct Mapping(Option<Mmap>);
+
+impl Mapping {
+    /// Maps `path`.
+    ///
+    /// # Errors
+    /// What the system says when the file cannot be opened or mapped, and a plain text for things that are no regular
+    /// files (directories, pipes, devices): they cannot be mapped.
+    pub fn open(path: &Path) -> io::Result<Mapping> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("not a regular file; write the trace to a file first"));
+        }
+        if metadata.len() == 0 {
+            return Ok(Mapping(None)); // empty maps are refused by most systems
+        }
+        // SAFETY: the map is read-only and private to this value, and the bytes are only ever read as plain integers
+        // and slices of u8, for which any content is valid. What cannot be ruled out is another process that writes
+        // to the file meanwhile: changed bytes would break the aliasing rule for `&[u8]` in theory (in practice we
+        // read garbage, and every number from the file is checked where it is used), and a file that *shrinks* while
+        // mapped makes the system raise SIGBUS (an in-page error on Windows) at the next read of a lost page, which
+        // ends the process. ETW never rewrites a closed log, so both need a user who overwrites the trace under us;
+        // the README says not to. Reading through a buffer instead costs a copy of the whole trace.
+        #[allow(unsafe_code)]
+        let map = unsafe { MmapOptions::new().map(&file)? };
+        Ok(Mapping(Some(map)))
+    }
+
+    /// All bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}

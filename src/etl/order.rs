@@ -1,0 +1,257 @@
+//! Merged order: all records by time, then file position, without loading the trace.
+//!
+//! Buffers lie in the file in the order in which they were flushed, so a buffer can begin seconds before the end of an
+//! earlier one. A first parallel walk learns each buffer's time span; then a buffer is opened when the merge reaches
+//! its first stamp and closed after its last, so memory holds about one buffer for each processor. Buffers whose
+//! records are not in time order (none known) are sorted inside, and counted.
+
+use crate::etl::area::Area;
+use crate::etl::file::{EtlFile, Scratch};
+use crate::etl::record::{Position, RawRecord};
+use crate::units::Ticks;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Decompressed bytes that may be open at a time. Only a file made to hurt has more buffers that overlap; what does
+/// not fit is delivered late and counted.
+const OPEN_BYTES_LIMIT: usize = 256 << 20;
+
+/// Time span and shape of one buffer's records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Earliest stamp.
+    pub first: Ticks,
+    /// Latest stamp.
+    pub last: Ticks,
+    /// Number of records.
+    pub records: u32,
+    /// False when a stamp is smaller than the one before it.
+    pub sorted: bool,
+}
+
+/// Time spans of all buffers, and their rank: the order that settles equal times.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// One for each buffer in file order; `None` for buffers without records.
+    pub spans: Vec<Option<Span>>,
+    /// Rank of each buffer: its index in the file, or, when sequence numbers do not ascend per processor (a circular
+    /// file that wrapped, a shuffled one), its place by sequence number.
+    rank: Vec<u32>,
+    /// True when the rank is by sequence number.
+    pub reordered: bool,
+    /// Buffers with records out of time order.
+    pub unsorted_buffers: u32,
+}
+
+impl Schedule {
+    /// Walks all buffers in parallel.
+    pub fn new(etl: &EtlFile) -> Schedule {
+        let spans = etl.map_buffers(|area| span(area, etl.before_first()));
+        let unsorted_buffers = spans.iter().flatten().filter(|s| !s.sorted).count() as u32;
+        let mut latest = std::collections::HashMap::new();
+        let ascending =
+            etl.buffers.iter().skip(1).all(|b| latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence));
+        let mut rank: Vec<u32> = (0..etl.buffers.len() as u32).collect();
+        if !ascending {
+            let mut order = rank.clone();
+            let sequence = |i: u32| etl.buffers.get(i as usize).map_or(0, |b| b.sequence);
+            order.sort_by_key(|&i| (i != 0, sequence(i), i)); // the header buffer stays first
+            for (place, &buffer) in order.iter().enumerate() {
+                if let Some(slot) = rank.get_mut(buffer as usize) {
+                    *slot = place as u32;
+                }
+            }
+        }
+        Schedule { spans, rank, reordered: !ascending, unsorted_buffers }
+    }
+
+    /// Rank of a buffer: the tie-breaker of equal times.
+    pub fn rank(&self, buffer: u32) -> u32 {
+        self.rank.get(buffer as usize).copied().unwrap_or(buffer)
+    }
+
+    /// The records of `etl` in merged order.
+    pub fn merge<'e>(&'e self, etl: &'e EtlFile) -> Merged<'e> {
+        let mut waiting: Vec<(Ticks, u32, u32)> = (self.spans.iter().zip(0u32..))
+            .filter_map(|(span, i)| span.map(|span| (span.first, self.rank(i), i)))
+            .collect();
+        waiting.sort_unstable_by(|a, b| b.cmp(a)); // the next buffer to open is the last
+        Merged {
+            etl,
+            schedule: self,
+            waiting,
+            open: Vec::new(),
+            free: Vec::new(),
+            heap: BinaryHeap::new(),
+            current: None,
+            open_bytes: 0,
+            latest: Ticks(i64::MIN),
+            late: 0,
+        }
+    }
+}
+
+fn span(area: &Area<'_>, before_first: Ticks) -> Option<Span> {
+    let mut span: Option<Span> = None;
+    let mut previous = Ticks(i64::MIN);
+    area.for_each_timed(before_first, |_, time| {
+        let s = span.get_or_insert(Span { first: time, last: time, records: 0, sorted: true });
+        s.first = s.first.min(time);
+        s.last = s.last.max(time);
+        s.records += 1;
+        s.sorted &= previous <= time;
+        previous = time;
+    });
+    span
+}
+
+/// An open buffer of the merge.
+#[derive(Debug, Default)]
+struct OpenBuffer {
+    index: u32,
+    rank: u32,
+    scratch: Scratch,
+    /// Offset of the next record.
+    next: u32,
+    /// Time of the record before `next`, for records without their own.
+    time: Ticks,
+    /// Stamps and offsets in time order, for buffers that are not sorted; the next one is the last.
+    sorted: Option<Vec<(Ticks, u32)>>,
+}
+
+/// Stamp, rank of the buffer, offset of the record, slot of the open buffer.
+type Head = Reverse<(Ticks, u32, u32, usize)>;
+
+/// The records of a trace in merged order. Not an `Iterator`: a record borrows the buffer that the next step closes.
+#[derive(Debug)]
+pub struct Merged<'e> {
+    etl: &'e EtlFile,
+    schedule: &'e Schedule,
+    waiting: Vec<(Ticks, u32, u32)>,
+    open: Vec<OpenBuffer>,
+    free: Vec<usize>,
+    heap: BinaryHeap<Head>,
+    /// Slot whose record was given out last and is not in the heap.
+    current: Option<usize>,
+    open_bytes: usize,
+    latest: Ticks,
+    late: u64,
+}
+
+impl<'e> Merged<'e> {
+    /// Records that were delivered after a later one because too many buffers overlapped.
+    pub fn late_records(&self) -> u64 {
+        self.late
+    }
+
+    /// The next record, its time and the processor of its buffer.
+    pub fn next_record(&mut self) -> Option<(RawRecord<'_>, Ticks, u16)> {
+        let slot = self.advance()?;
+        let etl = self.etl;
+        let open = self.open.get(slot)?;
+        let buffer = etl.buffers.get(open.index as usize)?;
+        let bytes = if buffer.is_compressed() { open.scratch.as_slice() } else { etl.plain_area_of(open.index) };
+        let at = match &open.sorted {
+            Some(sorted) => sorted.last()?.1,
+            None => open.next,
+        };
+        let area = Area { buffer: *buffer, index: open.index, bytes, fault: None };
+        let record = area.records().at_offset(at).next()?;
+        Some((record, open.time, buffer.processor))
+    }
+
+    /// Moves to the next record and gives the slot of its buffer, whose `next` (or `sorted`) then points at it.
+    fn advance(&mut self) -> Option<usize> {
+        if let Some(slot) = self.current.take() {
+            match self.step(slot) {
+                Some(head) => self.heap.push(head),
+                None => self.close(slot),
+            }
+        }
+        loop {
+            let next_time = self.heap.peek().map(|Reverse((time, rank, ..))| (*time, *rank));
+            let due = self.waiting.last().is_some_and(|w| next_time.is_none_or(|n| (w.0, w.1) < n));
+            if !due || (next_time.is_some() && self.open_bytes > OPEN_BYTES_LIMIT) {
+                break;
+            }
+            let (.., index) = self.waiting.pop()?;
+            self.open(index);
+        }
+        let Reverse((time, _, _, slot)) = self.heap.pop()?;
+        if time < self.latest {
+            self.late += 1;
+        }
+        self.latest = self.latest.max(time);
+        self.current = Some(slot);
+        Some(slot)
+    }
+
+    fn open(&mut self, index: u32) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.open.push(OpenBuffer::default());
+            self.open.len() - 1
+        });
+        let before_first = self.etl.before_first();
+        let unsorted = self.schedule.spans.get(index as usize).copied().flatten().is_some_and(|s| !s.sorted);
+        let Some(open) = self.open.get_mut(slot) else { return };
+        (open.index, open.rank, open.next, open.time) = (index, self.schedule.rank(index), 0, before_first);
+        let compressed = self.etl.buffers.get(index as usize).is_some_and(|b| b.is_compressed());
+        let area = self.etl.area(index as usize, &mut open.scratch);
+        open.sorted = unsorted.then(|| {
+            let mut stamps = Vec::new();
+            area.for_each_timed(before_first, |record, time| stamps.push((time, record.position.offset)));
+            stamps.sort_unstable_by(|a, b| b.cmp(a));
+            stamps
+        });
+        let first = match open.sorted.as_ref().and_then(|s| s.last()) {
+            Some(&first) => Some(first),
+            None => area.records().next().map(|record| (record.time().unwrap_or(before_first), 0)),
+        };
+        let written = area.bytes.len();
+        if compressed {
+            open.scratch.truncate(written);
+            self.open_bytes += written;
+        }
+        match first {
+            Some((time, offset)) => {
+                open.time = time;
+                self.heap.push(Reverse((time, open.rank, offset, slot)));
+            }
+            None => self.close(slot),
+        }
+    }
+
+    /// The head behind the one at which `slot` stands.
+    fn step(&mut self, slot: usize) -> Option<Head> {
+        let etl = self.etl;
+        let open = self.open.get_mut(slot)?;
+        if let Some(sorted) = &mut open.sorted {
+            sorted.pop();
+            let &(time, offset) = sorted.last()?;
+            open.time = time;
+            return Some(Reverse((time, open.rank, offset, slot)));
+        }
+        let buffer = etl.buffers.get(open.index as usize)?;
+        let bytes = if buffer.is_compressed() { open.scratch.as_slice() } else { etl.plain_area_of(open.index) };
+        let area = Area { buffer: *buffer, index: open.index, bytes, fault: None };
+        let mut records = area.records().at_offset(open.next);
+        records.next();
+        let Position { offset, .. } = {
+            let record = records.next()?;
+            open.time = record.time().unwrap_or(open.time);
+            record.position
+        };
+        open.next = offset;
+        Some(Reverse((open.time, open.rank, offset, slot)))
+    }
+
+    fn close(&mut self, slot: usize) {
+        if let Some(open) = self.open.get_mut(slot) {
+            if self.etl.buffers.get(open.index as usize).is_some_and(|b| b.is_compressed()) {
+                self.open_bytes = self.open_bytes.saturating_sub(open.scratch.len());
+            }
+            open.sorted = None;
+        }
+        self.free.push(slot);
+    }
+}

@@ -1,0 +1,206 @@
+//! Context switches and readied threads.
+//!
+//! Sources: `docs/formats.md` ("Thread"), after the Windows MOF (`CSwitch_V2`…`V4`, `CompCS`, `ReadyThread`) and two
+//! published samples of version 4.
+
+use super::outcome::{Fault, Parsed, Read};
+use super::payload::{ANY, Payload};
+use crate::units::Ticks;
+
+/// `0x0524` CSwitch: 24 bytes, 16 in version 1. The processor is the buffer's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextSwitch {
+    /// Thread that begins to run; 0 = idle.
+    pub new_thread_id: u32,
+    /// Thread that ceases to run; 0 = idle.
+    pub old_thread_id: u32,
+    /// Priority of the new thread.
+    pub new_priority: i8,
+    /// Priority of the old thread.
+    pub old_priority: i8,
+    /// C-state of the processor before, when the old thread is idle, else its rank (version 1: the new one's quantum).
+    pub previous_c_state: u8,
+    /// Priority decrement of the new thread, 0 when the old one is idle (version 1: the old one's quantum).
+    pub new_priority_decrement: i8,
+    /// Why the old thread waits, see [`wait_reason_name`].
+    pub old_wait_reason: u8,
+    /// Wait mode of the old thread and, by version, scheduling flags; see [`ContextSwitch::old_waits_in_user_mode`].
+    pub old_wait_mode: u8,
+    /// State of the old thread, see [`thread_state_name`].
+    pub old_state: u8,
+    /// Ideal processor of the old thread.
+    pub old_ideal_processor: u8,
+    /// How long the new thread waited, in clock ticks; `None` in version 1.
+    pub new_wait_clock_ticks: Option<u32>,
+    /// What is left of the old thread's quantum, in 1024 cycles; `None` in version 1.
+    pub old_remaining_quantum: Option<i32>,
+}
+
+impl ContextSwitch {
+    /// True when the old thread waits in user mode (bit 0, in all versions).
+    pub const fn old_waits_in_user_mode(&self) -> bool {
+        self.old_wait_mode & 1 != 0
+    }
+
+    /// Decodes a record of version 1 or later.
+    ///
+    /// # Errors
+    /// A fault when there are fewer bytes than the version has.
+    pub fn read(payload: &Payload<'_>) -> Read<ContextSwitch> {
+        let old = payload.version < 2;
+        let oddity = payload.fixed(if old { 16 } else { 24 }, 1..=4)?;
+        let mut c = payload.cursor();
+        let value = ContextSwitch {
+            new_thread_id: c.u32("new thread id")?,
+            old_thread_id: c.u32("old thread id")?,
+            new_priority: c.i8("new thread priority")?,
+            old_priority: c.i8("old thread priority")?,
+            previous_c_state: c.u8("previous C-state")?,
+            new_priority_decrement: c.i8("priority decrement")?,
+            old_wait_reason: c.u8("wait reason")?,
+            old_wait_mode: c.u8("wait mode")?,
+            old_state: c.u8("thread state")?,
+            old_ideal_processor: c.u8("ideal processor")?,
+            new_wait_clock_ticks: if old { None } else { Some(c.u32("wait time")?) },
+            old_remaining_quantum: if old { None } else { Some(c.i32("remaining quantum")?) },
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}
+
+/// Name of a thread state; `None` for an unknown number.
+pub fn thread_state_name(state: u8) -> Option<&'static str> {
+    const NAMES: [&str; 10] = [
+        "Initialized",
+        "Ready",
+        "Running",
+        "Standby",
+        "Terminated",
+        "Waiting",
+        "Transition",
+        "DeferredReady",
+        "GateWait",
+        "WaitingForProcessInSwap",
+    ];
+    NAMES.get(usize::from(state)).copied()
+}
+
+/// Name of a wait reason; `None` for an unknown number. Meaningful when the state is Waiting; with Ready, 30–33 say how
+/// the thread lost the processor. 37 meant "maximum" before Windows 8.
+pub fn wait_reason_name(reason: u8) -> Option<&'static str> {
+    const NAMES: [&str; 43] = [
+        "Executive",
+        "FreePage",
+        "PageIn",
+        "PoolAllocation",
+        "DelayExecution",
+        "Suspended",
+        "UserRequest",
+        "WrExecutive",
+        "WrFreePage",
+        "WrPageIn",
+        "WrPoolAllocation",
+        "WrDelayExecution",
+        "WrSuspended",
+        "WrUserRequest",
+        "WrEventPair",
+        "WrQueue",
+        "WrLpcReceive",
+        "WrLpcReply",
+        "WrVirtualMemory",
+        "WrPageOut",
+        "WrRendezvous",
+        "WrKeyedEvent",
+        "WrTerminated",
+        "WrProcessInSwap",
+        "WrCpuRateControl",
+        "WrCalloutStack",
+        "WrKernel",
+        "WrResource",
+        "WrPushLock",
+        "WrMutex",
+        "WrQuantumEnd",
+        "WrDispatchInt",
+        "WrPreempted",
+        "WrYieldExecution",
+        "WrFastMutex",
+        "WrGuardedMutex",
+        "WrRundown",
+        "WrAlertByThreadId",
+        "WrDeferredPreempt",
+        "WrPhysicalFault",
+        "WrIoRing",
+        "WrMdlCache",
+        "WrRcu",
+    ];
+    NAMES.get(usize::from(reason)).copied()
+}
+
+/// `0x0525`: switches of one processor in packets. The packets are handed on raw: what they say depends on the build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactSwitches<'a> {
+    /// Time that the first packet's delta counts from.
+    pub first_time: Ticks,
+    /// Threads that packets name by index.
+    pub thread_ids: [u32; 16],
+    /// Base priorities of those threads.
+    pub base_priorities: [i8; 16],
+    /// Packets of 2, 4 or 8 bytes; the low 2 bits of each say which.
+    pub packets: &'a [u8],
+}
+
+impl<'a> CompactSwitches<'a> {
+    /// Decodes the head of 88 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'a>) -> Read<CompactSwitches<'a>> {
+        const HEAD: usize = 88;
+        if payload.bytes.len() < HEAD {
+            return Err(Fault::Length { expected: HEAD });
+        }
+        let mut c = payload.cursor();
+        let first_time = Ticks(c.i64("first time stamp")?);
+        let mut thread_ids = [0; 16];
+        for id in &mut thread_ids {
+            *id = c.u32("thread id")?;
+        }
+        let mut base_priorities = [0; 16];
+        for priority in &mut base_priorities {
+            *priority = c.i8("base priority")?;
+        }
+        let value = CompactSwitches { first_time, thread_ids, base_priorities, packets: c.rest() };
+        Ok(Parsed::new(value, None))
+    }
+}
+
+/// `0x0532`: a thread was made ready, 8 bytes. Who did it: the header's ids, else whoever ran on that processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadyThread {
+    /// The thread that is ready now.
+    pub thread_id: u32,
+    /// Why its priority is adjusted: 0 not, 1 its wait is over, 2 boost.
+    pub adjust_reason: i8,
+    /// By how much.
+    pub adjust_increment: i8,
+    /// Flags: 1 from a deferred procedure call, 2 kernel stack swapped out, 4 process swapped out, 8 direct switch.
+    pub flags: u8,
+}
+
+impl ReadyThread {
+    /// Decodes the 8 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>) -> Read<ReadyThread> {
+        let oddity = payload.fixed(8, ANY)?;
+        let mut c = payload.cursor();
+        let value = ReadyThread {
+            thread_id: c.u32("thread id")?,
+            adjust_reason: c.i8("adjust reason")?,
+            adjust_increment: c.i8("adjust increment")?,
+            flags: c.u8("flags")?,
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}

@@ -1,0 +1,85 @@
+//! Page faults.
+//!
+//! Sources: `docs/formats.md` ("Memory"). Hard faults were checked on recorded traces; the others are after the Windows
+//! MOF only.
+
+use super::outcome::{Parsed, Read};
+use super::payload::{MEMORY, Payload};
+use crate::units::Ticks;
+
+/// Which kind of fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FaultKind {
+    /// `0x020a`: the page was in memory but not in the working set.
+    Transition,
+    /// `0x020b`: a page of zeros was made.
+    DemandZero,
+    /// `0x020c`: a private copy was made.
+    CopyOnWrite,
+    /// `0x020d`: a guard page was touched.
+    GuardPage,
+    /// `0x020e`: the page had to be read.
+    Hard,
+    /// `0x020f`: the access was not allowed.
+    AccessViolation,
+}
+
+/// `0x020a`–`0x020f`, 16/8 bytes. Thread and process are the header's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageFault {
+    /// Address that was touched.
+    pub virtual_address: u64,
+    /// Instruction that touched it.
+    pub instruction: u64,
+}
+
+impl PageFault {
+    /// Decodes the 16 or 8 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>) -> Read<PageFault> {
+        let oddity = payload.fixed(payload.pointer.pick(16, 8), MEMORY)?;
+        let mut c = payload.cursor();
+        let value =
+            PageFault { virtual_address: c.ptr("virtual address")?, instruction: c.ptr("instruction pointer")? };
+        Ok(Parsed::new(value, oddity))
+    }
+}
+
+/// `0x0220`: a page was read from a file, 40/32 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HardFault {
+    /// When the read began; the record's time is its end.
+    pub initial_time: Ticks,
+    /// Byte offset in the file.
+    pub read_offset: u64,
+    /// Address that was touched.
+    pub virtual_address: u64,
+    /// File key.
+    pub file_key: u64,
+    /// Thread that touched it.
+    pub thread_id: u32,
+    /// Bytes read, a multiple of 512.
+    pub byte_count: u32,
+}
+
+impl HardFault {
+    /// Decodes the 40 or 32 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>) -> Read<HardFault> {
+        let oddity = payload.fixed(payload.pointer.pick(40, 32), MEMORY)?;
+        let mut c = payload.cursor();
+        let value = HardFault {
+            initial_time: Ticks(c.i64("initial time")?),
+            read_offset: c.u64("read offset")?,
+            virtual_address: c.ptr("virtual address")?,
+            file_key: c.ptr("file key")?,
+            thread_id: c.u32("thread id")?,
+            byte_count: c.u32("byte count")?,
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}

@@ -1,0 +1,197 @@
+//! Records that merging a trace adds: system paths, volumes, and the identity of each image.
+//!
+//! They come under two class GUIDs. Sources: `docs/formats.md` ("Records added by merging"), checked on recorded traces
+//! (8-byte pointers).
+
+use super::header::DebugId;
+use super::outcome::{Parsed, Read};
+use super::payload::{ANY, Payload};
+use super::system_config::DeviceFamily;
+use crate::bytes::Wide;
+use crate::units::FileTime;
+use uuid::{Uuid, uuid};
+
+/// Class of the system's configuration.
+pub const SYS_CONFIG: Uuid = uuid!("9b79ee91-b5fd-41c0-a243-4248e266e9d0");
+
+/// Class of image identities.
+pub const IMAGE_ID: Uuid = uuid!("b3e675d7-2554-4f18-830b-2762732560de");
+
+/// A record of either class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merged<'a> {
+    /// SysConfig 32: the Windows build.
+    Build {
+        /// When Windows was installed; 1970-01-01 = unknown.
+        install_date: FileTime,
+        /// Build lab, `26100.4652.amd64fre.…`.
+        lab: Wide<'a>,
+        /// Product name; "Windows 10 …" on Windows 11 too.
+        product: Wide<'a>,
+    },
+    /// SysConfig 33: where Windows is.
+    SystemPaths {
+        /// System directory.
+        system: Wide<'a>,
+        /// Windows directory.
+        windows: Wide<'a>,
+    },
+    /// SysConfig 34: a volume without a drive letter.
+    UnknownVolume(Wide<'a>),
+    /// SysConfig 35: how the kernel's path begins, and the user's.
+    Volume {
+        /// Kernel prefix, `\Device\HarddiskVolume3\`.
+        nt_prefix: Wide<'a>,
+        /// User prefix, `C:\`; may be empty.
+        dos_prefix: Wide<'a>,
+    },
+    /// SysConfig 37: exact build; all zero before Windows 10.
+    DeviceFamily(DeviceFamily),
+    /// ImageId 0: what an image's PE header says.
+    ImageId {
+        /// Where it is mapped.
+        base: u64,
+        /// Size of the mapping.
+        size_bytes: u64,
+        /// The process; 0 = kernel.
+        process_id: u32,
+        /// PE time stamp.
+        time_date_stamp: u32,
+        /// Original file name.
+        original_name: Wide<'a>,
+    },
+    /// ImageId 36 (or 37, of managed code): an image's program database.
+    Pdb {
+        /// True for 37.
+        managed: bool,
+        /// Where the image is mapped.
+        base: u64,
+        /// The process; 0 = kernel.
+        process_id: u32,
+        /// The database.
+        id: DebugId<'a>,
+    },
+    /// ImageId 32: an image without debug information.
+    NoDebugId {
+        /// Where it is mapped.
+        base: u64,
+        /// The process; 0 = kernel.
+        process_id: u32,
+    },
+    /// ImageId 64: an image's version resource.
+    FileVersion(FileVersion<'a>),
+}
+
+/// Version resource of an image; joined by size and time stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileVersion<'a> {
+    /// Size of the image, bytes.
+    pub image_bytes: u32,
+    /// PE time stamp.
+    pub time_date_stamp: u32,
+    /// Original name, description, file version, binary version, language, product, company, product version, file id,
+    /// program id: each string with its NUL.
+    strings: &'a [u8],
+}
+
+/// Which string of a version resource, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // the names say it
+pub enum FileVersionField {
+    OriginalName,
+    Description,
+    FileVersion,
+    BinaryVersion,
+    Language,
+    Product,
+    Company,
+    ProductVersion,
+    FileId,
+    ProgramId,
+}
+
+const FILE_VERSION_STRINGS: usize = 10;
+
+impl<'a> FileVersion<'a> {
+    /// One of the strings.
+    pub fn field(&self, field: FileVersionField) -> Wide<'a> {
+        let mut c = crate::bytes::Cursor::new(self.strings, crate::units::PointerSize::P8);
+        let mut read = || c.wide("file version string").unwrap_or_default(); // present: `read` passed over all of them
+        for _ in 0..field as usize {
+            read();
+        }
+        read()
+    }
+
+    fn read(payload: &Payload<'a>) -> Read<FileVersion<'a>> {
+        let mut c = payload.cursor();
+        let image_bytes = c.u32("image size")?;
+        let time_date_stamp = c.u32("time stamp")?;
+        let strings = c.rest();
+        for _ in 0..FILE_VERSION_STRINGS {
+            c.wide("file version string")?;
+        }
+        let oddity = payload.ends(&c, ANY);
+        Ok(Parsed::new(FileVersion { image_bytes, time_date_stamp, strings }, oddity))
+    }
+}
+
+impl<'a> Merged<'a> {
+    /// Decodes a record of one of the two classes; `None` for types that are only counted. The payload's hook id is not
+    /// looked at.
+    pub fn read(payload: &Payload<'a>, class: Uuid, opcode: u8) -> Option<Read<Merged<'a>>> {
+        match (class, opcode) {
+            (SYS_CONFIG, 32 | 33 | 34 | 35 | 37) => Some(Merged::read_system(payload, opcode)),
+            (IMAGE_ID, 0 | 32 | 36 | 37 | 64) => Some(Merged::read_image(payload, opcode)),
+            _ => None,
+        }
+    }
+
+    fn read_system(payload: &Payload<'a>, opcode: u8) -> Read<Merged<'a>> {
+        let mut c = payload.cursor();
+        let value = match opcode {
+            32 => Merged::Build {
+                install_date: FileTime(c.u64("install date")?),
+                lab: c.wide("build lab")?,
+                product: c.wide("product name")?,
+            },
+            33 => Merged::SystemPaths { system: c.wide("system directory")?, windows: c.wide("Windows directory")? },
+            34 => Merged::UnknownVolume(c.wide("device")?),
+            35 => Merged::Volume { nt_prefix: c.wide("NT prefix")?, dos_prefix: c.wide("DOS prefix")? },
+            _ => {
+                let family = DeviceFamily::read(payload)?;
+                return Ok(Parsed::new(Merged::DeviceFamily(family.value), family.oddity));
+            }
+        };
+        Ok(Parsed::new(value, payload.ends(&c, ANY)))
+    }
+
+    fn read_image(payload: &Payload<'a>, opcode: u8) -> Read<Merged<'a>> {
+        let mut c = payload.cursor();
+        let value = match opcode {
+            0 => Merged::ImageId {
+                base: c.ptr("image base")?,
+                size_bytes: c.ptr("image size")?,
+                process_id: c.u32("process id")?,
+                time_date_stamp: c.u32("time stamp")?,
+                original_name: c.wide("original file name")?,
+            },
+            32 => {
+                let oddity = payload.fixed(payload.pointer.pick(12, 8), ANY)?;
+                let value = Merged::NoDebugId { base: c.ptr("image base")?, process_id: c.u32("process id")? };
+                return Ok(Parsed::new(value, oddity));
+            }
+            64 => {
+                let version = FileVersion::read(payload)?;
+                return Ok(Parsed::new(Merged::FileVersion(version.value), version.oddity));
+            }
+            _ => Merged::Pdb {
+                managed: opcode == 37,
+                base: c.ptr("image base")?,
+                process_id: c.u32("process id")?,
+                id: DebugId::at(&mut c)?,
+            },
+        };
+        Ok(Parsed::new(value, payload.ends(&c, ANY)))
+    }
+}

@@ -1,0 +1,189 @@
+//! How the decoding of one payload comes out: an event, an event with something odd, or a fault.
+//!
+//! The policy for payloads that do not fit their layout: a string without its end, a payload that is too short, or a
+//! count that contradicts the length makes a record malformed and nothing of it is used; a payload that is longer than
+//! its layout, or of an unknown version, is used as far as its layout is known and counted. Both kinds of finding are
+//! `Copy` and `Ord`, so that a caller counts them in a map without allocating per record; `Display` gives the line of
+//! the report.
+
+use super::Event;
+use crate::bytes::FieldError;
+use crate::etl::record::RecordId;
+use crate::units::PointerSize;
+use std::fmt;
+
+/// What [`decode`](super::decode) makes of a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Decoded<'a> {
+    /// The record fits its layout, or is longer than it.
+    Event {
+        /// The event.
+        event: Event<'a>,
+        /// What is to be reported about a record that was understood only in part.
+        surplus: Option<Surplus>,
+    },
+    /// A kind of record without a public layout, or one that is not needed: count it only.
+    NotDecoded,
+    /// The record contradicts its layout: count it, use nothing of it.
+    Malformed(Malformed),
+}
+
+/// A record that was used although it is not exactly what its version announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Surplus {
+    /// Kind of event: hook id, or class GUID and type.
+    pub id: RecordId,
+    /// Event version.
+    pub version: u8,
+    /// Pointer size of the record.
+    pub pointer: PointerSize,
+    /// Length of the payload, bytes.
+    pub length: usize,
+    /// What is odd about it.
+    pub oddity: Oddity,
+}
+
+/// A record that was not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Malformed {
+    /// Kind of event: hook id, or class GUID and type.
+    pub id: RecordId,
+    /// Event version.
+    pub version: u8,
+    /// Pointer size of the record.
+    pub pointer: PointerSize,
+    /// Length of the payload, bytes.
+    pub length: usize,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is odd about a payload that was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Oddity {
+    /// A known version with more bytes than its layout has.
+    Longer {
+        /// Bytes that the layout accounts for.
+        parsed: usize,
+    },
+    /// A version without a known layout, read by the nearest known one.
+    UnknownVersion {
+        /// Bytes that the layout accounts for.
+        parsed: usize,
+    },
+    /// A heap rundown whose header length is not its version's, but the only one that fits the count.
+    HeapHeader {
+        /// Header length by the equation, bytes.
+        header: usize,
+        /// Number of ranges.
+        count: u32,
+    },
+}
+
+/// What is wrong with a payload that was not used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Fault {
+    /// The payload has another length than its layout allows.
+    Length {
+        /// Length by the layout, bytes.
+        expected: usize,
+    },
+    /// The payload ends inside a field.
+    Short {
+        /// Name of the field.
+        field: &'static str,
+        /// Offset of the field in the payload, bytes.
+        at: usize,
+    },
+    /// A string has no NUL.
+    Unterminated {
+        /// Name of the field.
+        field: &'static str,
+        /// Offset of the field in the payload, bytes.
+        at: usize,
+    },
+    /// No known form of the payload ends where it ends.
+    Trailing {
+        /// Bytes that the last form tried accounts for.
+        parsed: usize,
+    },
+    /// A field holds a value that the layout excludes.
+    Value {
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// The payload's length contradicts the number of entries that it announces.
+    Count {
+        /// Number of entries announced.
+        count: u32,
+    },
+}
+
+impl From<FieldError> for Fault {
+    fn from(error: FieldError) -> Self {
+        match error {
+            FieldError::Short { field, at, .. } => Fault::Short { field, at },
+            FieldError::Unterminated { field, at } => Fault::Unterminated { field, at },
+        }
+    }
+}
+
+/// What a decoder of one record family gives.
+pub type Read<T> = Result<Parsed<T>, Fault>;
+
+/// A decoded value, and what is odd about its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parsed<T> {
+    /// The value.
+    pub value: T,
+    /// What is odd; `None` for a payload that is exactly as its layout says.
+    pub oddity: Option<Oddity>,
+}
+
+impl<T> Parsed<T> {
+    /// A value from a payload with or without an oddity.
+    pub fn new(value: T, oddity: Option<Oddity>) -> Self {
+        Parsed { value, oddity }
+    }
+}
+
+struct Kind(RecordId);
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            RecordId::Kernel(hook) => write!(f, "{hook}"),
+            RecordId::Classic { class, opcode } => write!(f, "{class} type {opcode}"),
+            RecordId::Manifest { provider, id } => write!(f, "{provider} event {id}"),
+            RecordId::Message { guid, number } => write!(f, "{guid} message {number}"),
+            RecordId::Opaque(header) => write!(f, "header type {}", header.name()),
+        }
+    }
+}
+
+impl fmt::Display for Surplus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} v{}: ", Kind(self.id), self.version)?;
+        match self.oddity {
+            Oddity::Longer { parsed } => write!(f, "length {}, parsed {parsed}", self.length),
+            Oddity::UnknownVersion { parsed } => write!(f, "unknown version, length {}, parsed {parsed}", self.length),
+            Oddity::HeapHeader { header, count } => {
+                write!(f, "length {}, count {count}: header of {header} bytes is not this version's", self.length)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} v{}: length {}, ", Kind(self.id), self.version, self.length)?;
+        match self.fault {
+            Fault::Length { expected } => write!(f, "expected {expected}"),
+            Fault::Short { field, at } => write!(f, "ends inside {field} at {at}"),
+            Fault::Unterminated { field, at } => write!(f, "{field} at {at} has no terminating NUL"),
+            Fault::Trailing { parsed } => write!(f, "parsed {parsed}"),
+            Fault::Value { field } => write!(f, "impossible {field}"),
+            Fault::Count { count } => write!(f, "count {count}"),
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Page records (Memory group): page identity, extra info, page range, page combine.
+//!
+//! The hot path: a trace holds one identity per physical page and snapshot, so [`PageIdentity::read`] and the accessors
+//! compile to a few instructions and nothing is validated beyond the length. What a key names (a process id or a kernel
+//! object) is for `model` to decide.
+//!
+//! Sources: `docs/formats.md` ("Page identity"), after the public `MMPFN_IDENTITY` description and TraceEvent. No
+//! public trace holds these records; another length than the layout's is therefore never interpreted.
+
+use super::outcome::{Parsed, Read};
+use super::payload::{MEMORY, Payload};
+use crate::units::PointerSize;
+
+/// What a page is used for (`MMPFNUSE_*`, bits 0–3 of the flags word).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)] // the names say it; `docs/formats.md` has the table
+pub enum PageUse {
+    ProcessPrivate,
+    File,
+    PageFileMapped,
+    PageTable,
+    PagedPool,
+    NonPagedPool,
+    SystemPte,
+    SessionPrivate,
+    MetaFile,
+    Awe,
+    DriverLocked,
+    KernelStack,
+    WsMetaData,
+    LargePage,
+    /// Not defined publicly; seen for pages the memory manager has given away.
+    Use14,
+    /// Not defined publicly.
+    Use15,
+}
+
+impl PageUse {
+    /// All uses, by number.
+    pub const ALL: [PageUse; 16] = {
+        use PageUse::*;
+        [
+            ProcessPrivate,
+            File,
+            PageFileMapped,
+            PageTable,
+            PagedPool,
+            NonPagedPool,
+            SystemPte,
+            SessionPrivate,
+            MetaFile,
+            Awe,
+            DriverLocked,
+            KernelStack,
+            WsMetaData,
+            LargePage,
+            Use14,
+            Use15,
+        ]
+    };
+
+    /// The use in the low 4 bits of `bits`.
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self::ALL[(bits & 15) as usize]
+    }
+
+    /// Label in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageUse::ProcessPrivate => "ProcessPrivate",
+            PageUse::File => "File",
+            PageUse::PageFileMapped => "PageFileMapped",
+            PageUse::PageTable => "PageTable",
+            PageUse::PagedPool => "PagedPool",
+            PageUse::NonPagedPool => "NonPagedPool",
+            PageUse::SystemPte => "SystemPte",
+            PageUse::SessionPrivate => "SessionPrivate",
+            PageUse::MetaFile => "MetaFile",
+            PageUse::Awe => "Awe",
+            PageUse::DriverLocked => "DriverLocked",
+            PageUse::KernelStack => "KernelStack",
+            PageUse::WsMetaData => "WsMetaData",
+            PageUse::LargePage => "LargePage",
+            PageUse::Use14 => "Use14",
+            PageUse::Use15 => "Use15",
+        }
+    }
+}
+
+/// The memory manager's list that a page is on (`MMPFNLIST_*`, bits 4–6 of the flags word).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)] // the names say it
+pub enum PageList {
+    Zero,
+    Free,
+    Standby,
+    Modified,
+    ModifiedNoWrite,
+    Bad,
+    Active,
+    Transition,
+}
+
+impl PageList {
+    /// All lists, by number.
+    pub const ALL: [PageList; 8] = {
+        use PageList::*;
+        [Zero, Free, Standby, Modified, ModifiedNoWrite, Bad, Active, Transition]
+    };
+
+    /// The list in the low 3 bits of `bits`.
+    #[inline]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self::ALL[(bits & 7) as usize]
+    }
+
+    /// Label in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PageList::Zero => "Zero",
+            PageList::Free => "Free",
+            PageList::Standby => "Standby",
+            PageList::Modified => "Modified",
+            PageList::ModifiedNoWrite => "ModifiedNoWrite",
+            PageList::Bad => "Bad",
+            PageList::Active => "Active",
+            PageList::Transition => "Transition",
+        }
+    }
+}
+
+/// Which record a page identity came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PageKind {
+    /// `0x0223`: any page, one record per page and snapshot.
+    InMemory,
+    /// `0x028a`: the same on 24H2 and later, with *non-tradeable* filled in.
+    InMemoryTradeable,
+    /// `0x0275`: a page on the active list.
+    InMemoryActive,
+    /// `0x0285`: a page on the active list, logged for the keyword WorkingSet.
+    InMemoryActiveRundown,
+    /// `0x0276`: a private page was added to a working set.
+    Access,
+    /// `0x0277`: the content of the page was deleted.
+    Release,
+}
+
+/// `MMPFN_IDENTITY`: 24 bytes (8-byte pointers) or 16 bytes (4-byte pointers), no padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PageIdentity {
+    /// Flags word, 8 bytes at 0: use, list, key and the rest.
+    pub flags: u64,
+    /// Page frame number, a pointer at 8: physical address ÷ 4096.
+    pub pfn: u64,
+    /// A pointer at 8+P whose meaning depends on the use: virtual address, file key, or prototype PTE address.
+    pub u2: u64,
+}
+
+#[inline(always)]
+fn le64(bytes: &[u8; 8]) -> u64 {
+    u64::from_le_bytes(*bytes)
+}
+
+/// A word of 64 bits and two of pointer size.
+#[inline(always)]
+fn three_words(bytes: &[u8], pointer: PointerSize) -> Option<(u64, u64, u64)> {
+    let (first, rest) = bytes.split_first_chunk::<8>()?;
+    match pointer {
+        PointerSize::P8 => {
+            let (second, rest) = rest.split_first_chunk::<8>()?;
+            let third: &[u8; 8] = rest.try_into().ok()?;
+            Some((le64(first), le64(second), le64(third)))
+        }
+        PointerSize::P4 => {
+            let both: u64 = le64(rest.try_into().ok()?);
+            Some((le64(first), both & 0xffff_ffff, both >> 32))
+        }
+    }
+}
+
+impl PageIdentity {
+    /// Size of the structure, bytes: 24 or 16.
+    pub const fn size(pointer: PointerSize) -> usize {
+        pointer.pick(24, 16)
+    }
+
+    /// The identity in `bytes`; `None` unless they are exactly as long as the structure.
+    #[inline]
+    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageIdentity> {
+        let (flags, pfn, u2) = three_words(bytes, pointer)?;
+        Some(PageIdentity { flags, pfn, u2 })
+    }
+
+    /// What the page is used for.
+    #[inline]
+    pub const fn page_use(&self) -> PageUse {
+        PageUse::from_bits(self.flags)
+    }
+
+    /// The list that the page is on.
+    #[inline]
+    pub const fn list(&self) -> PageList {
+        PageList::from_bits(self.flags >> 4)
+    }
+
+    /// Not accessed lately (1903 and later; active pages only).
+    #[inline]
+    pub const fn cold(&self) -> bool {
+        self.flags & 1 << 7 != 0
+    }
+
+    /// Referenced beyond its mappings: locked, or in I/O.
+    #[inline]
+    pub const fn pinned(&self) -> bool {
+        self.flags & 1 << 8 != 0
+    }
+
+    /// Bits 9–56: owner key, file offset ÷ 512, reference count or 0, by use.
+    #[inline]
+    pub const fn key(&self) -> u64 {
+        self.flags >> 9 & 0xffff_ffff_ffff
+    }
+
+    /// Memory priority, 0–7.
+    #[inline]
+    pub const fn priority(&self) -> u8 {
+        (self.flags >> 57 & 7) as u8
+    }
+
+    /// The page cannot be given to another partition (24H2 and later; always false before).
+    #[inline]
+    pub const fn non_tradeable(&self) -> bool {
+        self.flags & 1 << 60 != 0
+    }
+
+    /// True for the two uses whose key and `u2` name a place in a file: File and MetaFile.
+    #[inline]
+    pub const fn is_file_backed(&self) -> bool {
+        const FILE_USES: u64 = 1 << PageUse::File as u64 | 1 << PageUse::MetaFile as u64;
+        FILE_USES >> (self.flags & 15) & 1 != 0
+    }
+
+    /// A file page that is mapped as an executable image; false for all other uses.
+    #[inline]
+    pub const fn is_image(&self) -> bool {
+        self.is_file_backed() & (self.u2 & 1 != 0)
+    }
+
+    /// A data page of a file that is also mapped as an image; false for all other uses.
+    #[inline]
+    pub const fn mismatch(&self) -> bool {
+        self.is_file_backed() & (self.u2 & 2 != 0)
+    }
+
+    /// A page that memory combining made of several equal ones (use PageFileMapped); false for all other uses.
+    #[inline]
+    pub const fn combined(&self) -> bool {
+        (self.flags & 15 == PageUse::PageFileMapped as u64) & (self.u2 & 1 != 0)
+    }
+
+    /// `u2` as a file key, without its flag bits: for uses File and MetaFile.
+    #[inline]
+    pub const fn file_key(&self) -> u64 {
+        self.u2 & !3
+    }
+
+    /// Byte offset in the file, a multiple of 512: for uses File and MetaFile.
+    #[inline]
+    pub const fn file_offset(&self) -> u64 {
+        self.flags & 0x01ff_ffff_ffff_fe00
+    }
+
+    /// `u2` as the address of a prototype PTE, without its flag bit: for use PageFileMapped.
+    #[inline]
+    pub const fn prototype_pte(&self) -> u64 {
+        self.u2 & !1
+    }
+}
+
+/// Whose working set an access or a removal is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WorkingSetKind {
+    /// A process's.
+    Process,
+    /// A session's.
+    Session,
+    /// A system one: system cache, paged pool, system views and PTEs.
+    System,
+    /// Number 3, not defined publicly.
+    Unknown3,
+}
+
+/// Extra info: one word of pointer size (8 or 4 bytes) with flags in its low 12 bits and a virtual address above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ExtraInfo {
+    /// The word as it was.
+    pub raw: u64,
+}
+
+impl ExtraInfo {
+    /// Size of the word, bytes: 8 or 4.
+    pub const fn size(pointer: PointerSize) -> usize {
+        pointer.bytes()
+    }
+
+    /// The word in `bytes`; `None` unless they are exactly one pointer.
+    #[inline]
+    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<ExtraInfo> {
+        pointer_word(bytes, pointer).map(|raw| ExtraInfo { raw })
+    }
+
+    /// Whose working set.
+    #[inline]
+    pub const fn working_set(&self) -> WorkingSetKind {
+        match self.raw & 3 {
+            0 => WorkingSetKind::Process,
+            1 => WorkingSetKind::Session,
+            2 => WorkingSetKind::System,
+            _ => WorkingSetKind::Unknown3,
+        }
+    }
+
+    /// PageAccessEx only: filled by the cache manager's copy (a cached write), not added to a working set, no address.
+    #[inline]
+    pub const fn cached_write(&self) -> bool {
+        self.raw & 4 != 0
+    }
+
+    /// PageAccessEx only: copy-on-write; the identity is that of the new, private page.
+    #[inline]
+    pub const fn copy_on_write(&self) -> bool {
+        self.raw & 8 != 0
+    }
+
+    /// Virtual address, page-aligned; 0 where the record has none.
+    #[inline]
+    pub const fn virtual_address(&self) -> u64 {
+        self.raw & !0xfff
+    }
+}
+
+#[inline(always)]
+fn pointer_word(bytes: &[u8], pointer: PointerSize) -> Option<u64> {
+    match pointer {
+        PointerSize::P8 => bytes.try_into().ok().map(u64::from_le_bytes),
+        PointerSize::P4 => bytes.try_into().ok().map(|b| u64::from(u32::from_le_bytes(b))),
+    }
+}
+
+/// A page identity and one more word of pointer size: 32 or 20 bytes, no padding.
+#[inline(always)]
+fn identity_and_word(bytes: &[u8], pointer: PointerSize) -> Option<(PageIdentity, u64)> {
+    let (identity, word) = bytes.split_at_checked(PageIdentity::size(pointer))?;
+    Some((PageIdentity::read(identity, pointer)?, pointer_word(word, pointer)?))
+}
+
+/// `0x0282` PageAccessEx: a shareable page was added to a working set. 32 or 20 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PageAccessEx {
+    /// The page.
+    pub page: PageIdentity,
+    /// Where it was added.
+    pub extra: ExtraInfo,
+}
+
+impl PageAccessEx {
+    /// Size of the structure, bytes: 32 or 20.
+    pub const fn size(pointer: PointerSize) -> usize {
+        pointer.pick(32, 20)
+    }
+
+    /// The record in `bytes`; `None` unless they are exactly as long as the structure.
+    #[inline]
+    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageAccessEx> {
+        let (page, raw) = identity_and_word(bytes, pointer)?;
+        Some(PageAccessEx { page, extra: ExtraInfo { raw } })
+    }
+}
+
+/// `0x027a` PageCombine: a private page was replaced by a combined one. 32 or 20 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PageCombine {
+    /// The private page before it was combined.
+    pub page: PageIdentity,
+    /// Address of the combined page's prototype PTE as it was; bit 0 has no known meaning.
+    pub prototype_pte_raw: u64,
+}
+
+impl PageCombine {
+    /// Size of the structure, bytes: 32 or 20.
+    pub const fn size(pointer: PointerSize) -> usize {
+        pointer.pick(32, 20)
+    }
+
+    /// The record in `bytes`; `None` unless they are exactly as long as the structure.
+    #[inline]
+    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageCombine> {
+        let (page, prototype_pte_raw) = identity_and_word(bytes, pointer)?;
+        Some(PageCombine { page, prototype_pte_raw })
+    }
+
+    /// Address of the combined page's prototype PTE, as in [`PageIdentity::prototype_pte`].
+    #[inline]
+    pub const fn prototype_pte(&self) -> u64 {
+        self.prototype_pte_raw & !1
+    }
+}
+
+/// `0x0278`, `0x0279`: several pages at once, 24 or 16 bytes, no padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PageRange {
+    /// Flags word, 8 bytes at 0: use in bits 0–3, key in bits 4–51, the rest reserved.
+    pub flags: u64,
+    /// A pointer at 8: virtual address, prototype PTE address (large pages of a pagefile section), or first PFN
+    /// (driver-locked and AWE pages).
+    pub start: u64,
+    /// A pointer at 8+P: number of pages.
+    pub pages: u64,
+}
+
+impl PageRange {
+    /// Size of the structure, bytes: 24 or 16.
+    pub const fn size(pointer: PointerSize) -> usize {
+        pointer.pick(24, 16)
+    }
+
+    /// The range in `bytes`; `None` unless they are exactly as long as the structure.
+    #[inline]
+    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageRange> {
+        let (flags, start, pages) = three_words(bytes, pointer)?;
+        Some(PageRange { flags, start, pages })
+    }
+
+    /// What the pages are used for.
+    #[inline]
+    pub const fn page_use(&self) -> PageUse {
+        PageUse::from_bits(self.flags)
+    }
+
+    /// Unique key (session, AWE and large pages).
+    #[inline]
+    pub const fn key(&self) -> u64 {
+        self.flags >> 4 & 0xffff_ffff_ffff
+    }
+}
+
+/// Turns one of the readers above into a decoder with the group's exact-length rule.
+pub(crate) fn decode<T>(
+    payload: &Payload<'_>,
+    size: fn(PointerSize) -> usize,
+    read: fn(&[u8], PointerSize) -> Option<T>,
+) -> Read<T> {
+    let expected = size(payload.pointer);
+    let oddity = payload.exactly(expected, MEMORY)?;
+    let value = read(payload.bytes, payload.pointer).ok_or(super::Fault::Length { expected })?;
+    Ok(Parsed::new(value, oddity))
+}

@@ -1,0 +1,107 @@
+//! Call stacks of events.
+//!
+//! Sources: `docs/formats.md` ("StackWalk"), checked on recorded traces (8-byte pointers). Which event a stack belongs to
+//! (time stamp and thread) and what a key means at a time is for others to find out.
+
+use super::outcome::{Fault, Oddity, Parsed, Read};
+use super::payload::{Payload, PointerArray, Versions};
+use crate::units::Ticks;
+
+const KNOWN: Versions = 2..=2;
+
+/// Which event a stack belongs to: the first 16 bytes of `0x1820`, `0x1825`, `0x1826`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackOwner {
+    /// Raw time of the event.
+    pub event_time: Ticks,
+    /// Process of the event.
+    pub process_id: u32,
+    /// Thread of the event.
+    pub thread_id: u32,
+}
+
+fn owner(c: &mut crate::bytes::Cursor<'_>) -> Result<StackOwner, Fault> {
+    Ok(StackOwner {
+        event_time: Ticks(c.i64("event time stamp")?),
+        process_id: c.u32("process id")?,
+        thread_id: c.u32("thread id")?,
+    })
+}
+
+/// The rest of the payload as whole frames.
+fn frames<'a>(payload: &Payload<'a>, rest: &'a [u8]) -> Result<(PointerArray<'a>, Option<Oddity>), Fault> {
+    let length = payload.bytes.len();
+    match rest.len() % payload.pointer.bytes() {
+        0 => {
+            let known = KNOWN.contains(&payload.version);
+            let oddity = (!known).then_some(Oddity::UnknownVersion { parsed: length });
+            Ok((PointerArray::new(rest, payload.pointer), oddity))
+        }
+        cut => Err(Fault::Trailing { parsed: length - cut }),
+    }
+}
+
+/// `0x1820`: a stack written out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stack<'a> {
+    /// Its event.
+    pub owner: StackOwner,
+    /// Return addresses, innermost first.
+    pub frames: PointerArray<'a>,
+}
+
+impl<'a> Stack<'a> {
+    /// Decodes the owner and as many frames as there are.
+    ///
+    /// # Errors
+    /// A fault when the owner is cut or the frames are no whole number.
+    pub fn read(payload: &Payload<'a>) -> Read<Stack<'a>> {
+        let mut c = payload.cursor();
+        let owner = owner(&mut c)?;
+        let (frames, oddity) = frames(payload, c.rest())?;
+        Ok(Parsed::new(Stack { owner, frames }, oddity))
+    }
+}
+
+/// `0x1825` (kernel part), `0x1826` (user part): a stack by key, 24/20 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackReference {
+    /// Its event.
+    pub owner: StackOwner,
+    /// Key; its meaning is the first definition at or after this record's time.
+    pub key: u64,
+}
+
+impl StackReference {
+    /// Decodes the 24 or 20 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>) -> Read<StackReference> {
+        let oddity = payload.fixed(payload.pointer.pick(24, 20), KNOWN)?;
+        let mut c = payload.cursor();
+        Ok(Parsed::new(StackReference { owner: owner(&mut c)?, key: c.ptr("stack key")? }, oddity))
+    }
+}
+
+/// `0x1822` (made), `0x1823` (deleted), `0x1824` (rundown): what a key stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackDefinition<'a> {
+    /// Key; used again for other stacks later.
+    pub key: u64,
+    /// Return addresses, innermost first.
+    pub frames: PointerArray<'a>,
+}
+
+impl<'a> StackDefinition<'a> {
+    /// Decodes the key and as many frames as there are.
+    ///
+    /// # Errors
+    /// A fault when the key is cut or the frames are no whole number.
+    pub fn read(payload: &Payload<'a>) -> Read<StackDefinition<'a>> {
+        let mut c = payload.cursor();
+        let key = c.ptr("stack key")?;
+        let (frames, oddity) = frames(payload, c.rest())?;
+        Ok(Parsed::new(StackDefinition { key, frames }, oddity))
+    }
+}

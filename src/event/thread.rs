@@ -1,0 +1,211 @@
+//! Thread records: life cycle, names, priorities, affinity.
+//!
+//! Sources: `docs/formats.md` ("Thread"): `Thread_V2…V4_TypeGroup1` of the Windows MOF, checked on recorded traces
+//! (version 3 with and without a name, 8-byte pointers). Context switches are in `cswitch`.
+
+use super::outcome::{Fault, Parsed, Read};
+use super::payload::{ANY, Payload};
+use crate::bytes::Wide;
+
+/// Versions before 2 (before Windows Vista) have another layout and are only counted.
+pub(crate) const FIRST_VERSION: u8 = 2;
+
+/// A thread: fixed part of 68/40 bytes (v2) or 72/44 bytes (v3 and later), then perhaps its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thread<'a> {
+    /// The process it belongs to.
+    pub process_id: u32,
+    /// Thread id; 0 once per processor (idle threads of process 0).
+    pub thread_id: u32,
+    /// High end of the kernel stack.
+    pub stack_base: u64,
+    /// Low end of the kernel stack.
+    pub stack_limit: u64,
+    /// High end of the user stack; 0 for kernel threads.
+    pub user_stack_base: u64,
+    /// Low end of what was first committed of the user stack, not of its reservation.
+    pub user_stack_limit: u64,
+    /// Kernel start address; version 2 only.
+    pub start_address: Option<u64>,
+    /// Affinity mask; version 3 and later.
+    pub affinity: Option<u64>,
+    /// User start address.
+    pub win32_start_address: u64,
+    /// Address of the thread environment block; 0 for kernel threads.
+    pub teb: u64,
+    /// Service tag; 0 = none.
+    pub sub_process_tag: u32,
+    /// Priorities and flags; version 3 and later.
+    pub priorities: Option<ThreadPriorities>,
+    /// Name; `None` when the record has no name field, empty when the thread has no name.
+    pub name: Option<Wide<'a>>,
+}
+
+/// The last four bytes of a thread record's fixed part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadPriorities {
+    /// Base priority.
+    pub base: u8,
+    /// Page priority.
+    pub page: u8,
+    /// I/O priority.
+    pub io: u8,
+    /// Flags; 1 = registry notification.
+    pub flags: u8,
+}
+
+impl<'a> Thread<'a> {
+    /// Decodes a record of [`FIRST_VERSION`] or later. Whether a name follows is told by the length alone: versions 3
+    /// with and without one exist.
+    ///
+    /// # Errors
+    /// A fault when the fixed part is cut or what follows is not a name.
+    pub fn read(payload: &Payload<'a>) -> Read<Thread<'a>> {
+        let version_2 = payload.version == 2;
+        let expected = if version_2 { payload.pointer.pick(68, 40) } else { payload.pointer.pick(72, 44) };
+        if payload.bytes.len() < expected {
+            return Err(Fault::Length { expected });
+        }
+        let mut c = payload.cursor();
+        let process_id = c.u32("process id")?;
+        let thread_id = c.u32("thread id")?;
+        let stack_base = c.ptr("stack base")?;
+        let stack_limit = c.ptr("stack limit")?;
+        let user_stack_base = c.ptr("user stack base")?;
+        let user_stack_limit = c.ptr("user stack limit")?;
+        let start_or_affinity = c.ptr("start address or affinity")?;
+        let mut thread = Thread {
+            process_id,
+            thread_id,
+            stack_base,
+            stack_limit,
+            user_stack_base,
+            user_stack_limit,
+            start_address: version_2.then_some(start_or_affinity),
+            affinity: (!version_2).then_some(start_or_affinity),
+            win32_start_address: c.ptr("Win32 start address")?,
+            teb: c.ptr("TEB")?,
+            sub_process_tag: c.u32("sub-process tag")?,
+            priorities: None,
+            name: None,
+        };
+        if !version_2 {
+            thread.priorities = Some(ThreadPriorities {
+                base: c.u8("base priority")?,
+                page: c.u8("page priority")?,
+                io: c.u8("I/O priority")?,
+                flags: c.u8("flags")?,
+            });
+        }
+        // 68 bytes with 8-byte pointers is the one layout that a C compiler pads; a padding is no name.
+        let padded = version_2 && expected % payload.pointer.bytes() != 0;
+        if c.remaining() != 0 {
+            let mut behind = c.clone();
+            match behind.wide("thread name") {
+                Ok(name) if behind.remaining() == 0 || payload.version > 4 => {
+                    thread.name = Some(name);
+                    c = behind;
+                }
+                _ if padded && c.remaining() < payload.pointer.bytes() => return Ok(Parsed::new(thread, None)),
+                Ok(_) => return Err(Fault::Trailing { parsed: behind.position() }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Parsed::new(thread, payload.ends(&c, FIRST_VERSION..=4)))
+    }
+}
+
+/// `0x0548` SetName: overrides the name in earlier records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadName<'a> {
+    /// The process.
+    pub process_id: u32,
+    /// The thread.
+    pub thread_id: u32,
+    /// Its new name.
+    pub name: Wide<'a>,
+}
+
+impl<'a> ThreadName<'a> {
+    /// Decodes two ids and a string.
+    ///
+    /// # Errors
+    /// A fault when the ids are cut or the string has no NUL.
+    pub fn read(payload: &Payload<'a>) -> Read<ThreadName<'a>> {
+        let mut c = payload.cursor();
+        let value =
+            ThreadName { process_id: c.u32("process id")?, thread_id: c.u32("thread id")?, name: c.wide("name")? };
+        Ok(Parsed::new(value, payload.ends(&c, ANY)))
+    }
+}
+
+/// Which of a thread's priorities changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PriorityKind {
+    /// `0x0530`: the dynamic priority.
+    Dynamic,
+    /// `0x0531`: the base priority.
+    Base,
+    /// `0x0533`: the page priority.
+    Page,
+    /// `0x0534`: the I/O priority.
+    Io,
+}
+
+/// `0x0530`, `0x0531`, `0x0533`, `0x0534`: a priority was set, 8 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadPriority {
+    /// Which priority.
+    pub kind: PriorityKind,
+    /// The thread.
+    pub thread_id: u32,
+    /// Priority before.
+    pub old: u8,
+    /// Priority after.
+    pub new: u8,
+    /// Dynamic priority afterwards; only where the base priority was set.
+    pub dynamic: Option<i8>,
+}
+
+impl ThreadPriority {
+    /// Decodes the 8 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>, kind: PriorityKind) -> Read<ThreadPriority> {
+        let oddity = payload.fixed(8, ANY)?;
+        let mut c = payload.cursor();
+        let value = ThreadPriority {
+            kind,
+            thread_id: c.u32("thread id")?,
+            old: c.u8("old priority")?,
+            new: c.u8("new priority")?,
+            dynamic: if kind == PriorityKind::Base { Some(c.i8("dynamic priority")?) } else { None },
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}
+
+/// `0x0535`: a thread's affinity was set, 16/12 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadAffinity {
+    /// Mask of processors in the group.
+    pub mask: u64,
+    /// The thread.
+    pub thread_id: u32,
+    /// Processor group.
+    pub group: u16,
+}
+
+impl ThreadAffinity {
+    /// Decodes the 16 or 12 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'_>) -> Read<ThreadAffinity> {
+        let oddity = payload.fixed(payload.pointer.pick(16, 12), ANY)?;
+        let mut c = payload.cursor();
+        let value = ThreadAffinity { mask: c.ptr("mask")?, thread_id: c.u32("thread id")?, group: c.u16("group")? };
+        Ok(Parsed::new(value, oddity))
+    }
+}
