@@ -3,8 +3,11 @@
 //! The data's way: [`etl`] (buffers and record headers of an `.etl` file) → [`event`] (payloads) → model → analysis →
 //! report. Each room imports only from those before it.
 
+pub mod analysis;
 pub mod bytes;
 pub mod error;
 pub mod etl;
 pub mod event;
+pub mod load;
+pub mod report;
 pub mod units;

@@ -353,3 +353,60 @@ fn payloads_have_the_documented_lengths() {
     assert_eq!(id.flags(), 5 << 57 | 2 << 9 | 6 << 4);
     assert_eq!(pages::Identity::file(1, 0x80, 0x1_2000, true).flags() & 0x01ff_ffff_ffff_fe00, 0x1_2000);
 }
+
+#[test]
+fn a_small_machine_logs_each_page_once_and_in_order() {
+    for spec in [
+        synth::ResidentSpec::small(),
+        synth::ResidentSpec { event_version: 2, pointer: P4, processors: 4, ..synth::ResidentSpec::small() },
+        synth::ResidentSpec { compression: Compression::Xpress, build: 26100, ..synth::ResidentSpec::small() },
+    ] {
+        let (file, truth) = synth::generate_resident(&spec, Cursor::new(Vec::new())).unwrap();
+        let bytes = file.into_inner();
+        assert_eq!(bytes.len() as u64, truth.bytes);
+        let walked = walk(&bytes, spec.compression);
+        assert_eq!(u32_at(&bytes, 0x8c) as usize, walked.len());
+        let records: usize = walked.iter().map(|buffer| buffer.records.len()).sum();
+        // The log-file header record and the first group masks lie in the header buffer.
+        assert_eq!(records as u64, truth.records + 2);
+        let mut pages: Vec<&Seen> =
+            walked.iter().flat_map(|buffer| &buffer.records).filter(|seen| seen.hook == 0x0223).collect();
+        pages.sort_by_key(|seen| u64_at(&seen.bytes, 8));
+        assert_eq!(pages.len() as u64, spec.pages);
+        let number = |seen: &Seen, at: usize| {
+            if spec.pointer == P8 { u64_at(&seen.bytes, at) } else { u32_at(&seen.bytes, at).into() }
+        };
+        let mut by_list = [0_u64; 8];
+        pages.iter().for_each(|seen| by_list[(seen.bytes[16] >> 4 & 7) as usize] += 1);
+        assert_eq!(by_list, truth.by_list);
+        let mut pfns: Vec<u64> = pages.iter().map(|seen| number(seen, 24)).collect();
+        assert!(pages.iter().any(|seen| seen.processor != pages[0].processor), "the logging thread moves");
+        pfns.sort_unstable();
+        pfns.dedup();
+        assert_eq!(pfns.len() as u64, spec.pages);
+        let mut private: Vec<(u64, u64)> = (pages.iter())
+            .filter(|seen| seen.bytes[16] & 15 == 0 && u64_at(&seen.bytes, 16) >> 9 & 0xffff_ffff_ffff != 0)
+            .map(|seen| (u64_at(&seen.bytes, 16) >> 9 & 0xffff_ffff_ffff, number(seen, 24 + spec.pointer.size())))
+            .collect();
+        let count = private.len();
+        private.sort_unstable();
+        private.dedup();
+        assert_eq!(private.len(), count, "no private page has two frames");
+        assert_eq!(truth.by_category.values().sum::<u64>(), spec.pages);
+        for (name, share) in [("VirtualAlloc", 10), ("Win32Heap", 5), ("MapFile", 10), ("Image", 5), ("UserStack", 0)] {
+            assert!(truth.by_category[name] * 100 > spec.pages * share, "{name}: {:?}", truth.by_category);
+        }
+    }
+}
+
+/// Leaves the benchmark traces in cargo's temporary folder and says how long each took.
+#[test]
+#[ignore = "writes some hundred MB; for a look by hand, in release mode"]
+fn write_the_big_traces() {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("resident-big.etl");
+    let begin = std::time::Instant::now();
+    let out = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    let (_, truth) = synth::generate_resident(&synth::ResidentSpec::default(), out).unwrap();
+    println!("{}: {:?}, {} MB", path.display(), begin.elapsed(), truth.bytes >> 20);
+    println!("{:?}\n{:#?}", truth.by_list, truth.by_category);
+}

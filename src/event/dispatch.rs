@@ -3,6 +3,7 @@
 //! One line per id. Ids that are missing have no public layout or are not needed: their records are counted only.
 
 use super::cswitch::{CompactSwitches, ContextSwitch, ReadyThread};
+use super::disk::{LogicalDisk, PhysicalDisk};
 use super::fault::{FaultKind, HardFault, PageFault};
 use super::file::{FileName, FileNameKind, MapView, SameFile};
 use super::header::{
@@ -13,7 +14,8 @@ use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::Merged;
 use super::outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
-use super::page::{self, ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageRange};
+use super::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageRange};
+use super::page_access;
 use super::payload::Payload;
 use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,
@@ -24,8 +26,7 @@ use super::registry::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
 use super::stack::{Stack, StackDefinition, StackReference};
 use super::system_config::{
-    Boot, Cpu, DeviceFamily, LogicalDisk, NumaNodes, PhysicalDisk, Platform, Processor, ProcessorNumbers,
-    Virtualization, read_processor_groups,
+    Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
 };
 use super::thread::{self, PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
@@ -237,7 +238,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let image = |phase| to(Image::read(p), |image| E::Image { phase, image });
     let file = |kind| to(FileName::read(p), |file| E::FileName { kind, file });
     let view = |phase| to(MapView::read(p), |view| E::MapView { phase, view });
-    let page = |kind| to(page::decode(p, PageIdentity::size, PageIdentity::read), |page| E::Page { kind, page });
+    let page = |kind| to(page_access::decode(p, PageIdentity::size, PageIdentity::read), |page| E::Page { kind, page });
     let fault = |kind| to(PageFault::read(p), |fault| E::PageFault { kind, fault });
     let range = |phase, read: Read<VirtualRange>| to(read, |range| E::VirtualRange { phase, range });
     let section = |phase| to(PagefileSection::read(p), |section| E::PagefileSection { phase, section });
@@ -285,9 +286,9 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         0x0275 => page(PageKind::InMemoryActive),
         0x0276 => page(PageKind::Access),
         0x0277 => page(PageKind::Release),
-        0x0278 => to(page::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
-        0x0279 => to(page::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
-        0x027a => to(page::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
+        0x0278 => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
+        0x0279 => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
+        0x027a => to(page_access::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
         0x027b => to(KernelMemUsage::read(p), E::KernelMemUsage),
         0x027c => to(MmStats::read(p), E::MmStats),
         0x027d => to(WorkingSets::read(p), E::ProcessWorkingSets),
@@ -295,8 +296,8 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         0x027f => to(VirtualRotate::read(p), E::VirtualRotate),
         0x0280 => range(Phase::DcStart, VirtualRange::read_rundown(p)),
         0x0281 => range(Phase::DcEnd, VirtualRange::read_rundown(p)),
-        0x0282 => to(page::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
-        0x0283 => to(page::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
+        0x0282 => to(page_access::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
+        0x0283 => to(page_access::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
         0x0285 => page(PageKind::InMemoryActiveRundown),
         0x0286 => to(MemReset::read(p), E::MemReset),
         0x0287 => to(SectionObject::read(p), E::SectionObjectCreate),

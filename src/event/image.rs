@@ -91,7 +91,7 @@ impl<'a> Image<'a> {
         let as_pointer: Size<'a> = |c| Ok(c.ptr("image size")?);
         let as_u32: Size<'a> = |c| Ok(u64::from(c.u32("image size")?));
         let forms: &[Size<'a>] = if payload.version == 0 { &[as_u32] } else { &[as_pointer, as_u32] };
-        let mut fault = Fault::Length { expected: 0 };
+        let mut fault = Fault::Value { field: "image size" }; // replaced by what the last form says
         for read_size in forms {
             match Image::read_old_form(payload, *read_size) {
                 Ok((image, end)) if end.remaining() == 0 => return Ok(Parsed::new(image, None)),

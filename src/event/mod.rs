@@ -8,17 +8,21 @@
 //! Leaves to others: where records lie and what their headers say (`etl`), and all joining of events (`model`).
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
+pub mod catalog;
 pub mod cswitch;
+pub mod disk;
 pub mod dispatch;
 pub mod fault;
 pub mod file;
 pub mod header;
 pub mod heap;
 pub mod image;
+pub mod keywords;
 pub mod memory_counters;
 pub mod merged;
 pub mod outcome;
 pub mod page;
+pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
 pub mod pool;

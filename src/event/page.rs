@@ -1,4 +1,4 @@
-//! Page records (Memory group): page identity, extra info, page range, page combine.
+//! Page identity, the core of all page records (Memory group).
 //!
 //! The hot path: a trace holds one identity per physical page and snapshot, so [`PageIdentity::read`] and the accessors
 //! compile to a few instructions and nothing is validated beyond the length. What a key names (a process id or a kernel
@@ -7,8 +7,8 @@
 //! Sources: `docs/formats.md` ("Page identity"), after the public `MMPFN_IDENTITY` description and TraceEvent. No
 //! public trace holds these records; another length than the layout's is therefore never interpreted.
 
-use super::outcome::{Parsed, Read};
-use super::payload::{MEMORY, Payload};
+pub use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange, WorkingSetKind};
+
 use crate::units::PointerSize;
 
 /// What a page is used for (`MMPFNUSE_*`, bits 0–3 of the flags word).
@@ -167,7 +167,7 @@ fn le64(bytes: &[u8; 8]) -> u64 {
 
 /// A word of 64 bits and two of pointer size.
 #[inline(always)]
-fn three_words(bytes: &[u8], pointer: PointerSize) -> Option<(u64, u64, u64)> {
+pub(super) fn three_words(bytes: &[u8], pointer: PointerSize) -> Option<(u64, u64, u64)> {
     let (first, rest) = bytes.split_first_chunk::<8>()?;
     match pointer {
         PointerSize::P8 => {
@@ -279,183 +279,4 @@ impl PageIdentity {
     pub const fn prototype_pte(&self) -> u64 {
         self.u2 & !1
     }
-}
-
-/// Whose working set an access or a removal is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WorkingSetKind {
-    /// A process's.
-    Process,
-    /// A session's.
-    Session,
-    /// A system one: system cache, paged pool, system views and PTEs.
-    System,
-    /// Number 3, not defined publicly.
-    Unknown3,
-}
-
-/// Extra info: one word of pointer size (8 or 4 bytes) with flags in its low 12 bits and a virtual address above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ExtraInfo {
-    /// The word as it was.
-    pub raw: u64,
-}
-
-impl ExtraInfo {
-    /// Size of the word, bytes: 8 or 4.
-    pub const fn size(pointer: PointerSize) -> usize {
-        pointer.bytes()
-    }
-
-    /// The word in `bytes`; `None` unless they are exactly one pointer.
-    #[inline]
-    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<ExtraInfo> {
-        pointer_word(bytes, pointer).map(|raw| ExtraInfo { raw })
-    }
-
-    /// Whose working set.
-    #[inline]
-    pub const fn working_set(&self) -> WorkingSetKind {
-        match self.raw & 3 {
-            0 => WorkingSetKind::Process,
-            1 => WorkingSetKind::Session,
-            2 => WorkingSetKind::System,
-            _ => WorkingSetKind::Unknown3,
-        }
-    }
-
-    /// PageAccessEx only: filled by the cache manager's copy (a cached write), not added to a working set, no address.
-    #[inline]
-    pub const fn cached_write(&self) -> bool {
-        self.raw & 4 != 0
-    }
-
-    /// PageAccessEx only: copy-on-write; the identity is that of the new, private page.
-    #[inline]
-    pub const fn copy_on_write(&self) -> bool {
-        self.raw & 8 != 0
-    }
-
-    /// Virtual address, page-aligned; 0 where the record has none.
-    #[inline]
-    pub const fn virtual_address(&self) -> u64 {
-        self.raw & !0xfff
-    }
-}
-
-#[inline(always)]
-fn pointer_word(bytes: &[u8], pointer: PointerSize) -> Option<u64> {
-    match pointer {
-        PointerSize::P8 => bytes.try_into().ok().map(u64::from_le_bytes),
-        PointerSize::P4 => bytes.try_into().ok().map(|b| u64::from(u32::from_le_bytes(b))),
-    }
-}
-
-/// A page identity and one more word of pointer size: 32 or 20 bytes, no padding.
-#[inline(always)]
-fn identity_and_word(bytes: &[u8], pointer: PointerSize) -> Option<(PageIdentity, u64)> {
-    let (identity, word) = bytes.split_at_checked(PageIdentity::size(pointer))?;
-    Some((PageIdentity::read(identity, pointer)?, pointer_word(word, pointer)?))
-}
-
-/// `0x0282` PageAccessEx: a shareable page was added to a working set. 32 or 20 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PageAccessEx {
-    /// The page.
-    pub page: PageIdentity,
-    /// Where it was added.
-    pub extra: ExtraInfo,
-}
-
-impl PageAccessEx {
-    /// Size of the structure, bytes: 32 or 20.
-    pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(32, 20)
-    }
-
-    /// The record in `bytes`; `None` unless they are exactly as long as the structure.
-    #[inline]
-    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageAccessEx> {
-        let (page, raw) = identity_and_word(bytes, pointer)?;
-        Some(PageAccessEx { page, extra: ExtraInfo { raw } })
-    }
-}
-
-/// `0x027a` PageCombine: a private page was replaced by a combined one. 32 or 20 bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PageCombine {
-    /// The private page before it was combined.
-    pub page: PageIdentity,
-    /// Address of the combined page's prototype PTE as it was; bit 0 has no known meaning.
-    pub prototype_pte_raw: u64,
-}
-
-impl PageCombine {
-    /// Size of the structure, bytes: 32 or 20.
-    pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(32, 20)
-    }
-
-    /// The record in `bytes`; `None` unless they are exactly as long as the structure.
-    #[inline]
-    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageCombine> {
-        let (page, prototype_pte_raw) = identity_and_word(bytes, pointer)?;
-        Some(PageCombine { page, prototype_pte_raw })
-    }
-
-    /// Address of the combined page's prototype PTE, as in [`PageIdentity::prototype_pte`].
-    #[inline]
-    pub const fn prototype_pte(&self) -> u64 {
-        self.prototype_pte_raw & !1
-    }
-}
-
-/// `0x0278`, `0x0279`: several pages at once, 24 or 16 bytes, no padding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct PageRange {
-    /// Flags word, 8 bytes at 0: use in bits 0–3, key in bits 4–51, the rest reserved.
-    pub flags: u64,
-    /// A pointer at 8: virtual address, prototype PTE address (large pages of a pagefile section), or first PFN
-    /// (driver-locked and AWE pages).
-    pub start: u64,
-    /// A pointer at 8+P: number of pages.
-    pub pages: u64,
-}
-
-impl PageRange {
-    /// Size of the structure, bytes: 24 or 16.
-    pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(24, 16)
-    }
-
-    /// The range in `bytes`; `None` unless they are exactly as long as the structure.
-    #[inline]
-    pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageRange> {
-        let (flags, start, pages) = three_words(bytes, pointer)?;
-        Some(PageRange { flags, start, pages })
-    }
-
-    /// What the pages are used for.
-    #[inline]
-    pub const fn page_use(&self) -> PageUse {
-        PageUse::from_bits(self.flags)
-    }
-
-    /// Unique key (session, AWE and large pages).
-    #[inline]
-    pub const fn key(&self) -> u64 {
-        self.flags >> 4 & 0xffff_ffff_ffff
-    }
-}
-
-/// Turns one of the readers above into a decoder with the group's exact-length rule.
-pub(crate) fn decode<T>(
-    payload: &Payload<'_>,
-    size: fn(PointerSize) -> usize,
-    read: fn(&[u8], PointerSize) -> Option<T>,
-) -> Read<T> {
-    let expected = size(payload.pointer);
-    let oddity = payload.exactly(expected, MEMORY)?;
-    let value = read(payload.bytes, payload.pointer).ok_or(super::Fault::Length { expected })?;
-    Ok(Parsed::new(value, oddity))
 }

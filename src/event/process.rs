@@ -149,25 +149,21 @@ impl Head {
     }
 }
 
-/// `0x030b` Terminate: a process id and 4 bytes without a known meaning.
+/// `0x030b` Terminate: 4 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessTerminate {
     /// The process.
     pub process_id: u32,
-    /// Bytes 4–7.
-    pub unknown_4: u32,
 }
 
 impl ProcessTerminate {
-    /// Decodes the 8 bytes.
+    /// Decodes the 4 bytes.
     ///
     /// # Errors
     /// A fault when there are fewer.
     pub fn read(payload: &Payload<'_>) -> Read<ProcessTerminate> {
-        let oddity = payload.fixed(8, ANY)?;
-        let mut c = payload.cursor();
-        let value = ProcessTerminate { process_id: c.u32("process id")?, unknown_4: c.u32("unknown")? };
-        Ok(Parsed::new(value, oddity))
+        let oddity = payload.fixed(4, ANY)?;
+        Ok(Parsed::new(ProcessTerminate { process_id: payload.cursor().u32("process id")? }, oddity))
     }
 }
 

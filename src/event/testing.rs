@@ -76,6 +76,7 @@ pub(crate) fn record(hook: u16, version: u8, pointer: PointerSize, payload: &[u8
 
 pub(crate) fn with_id(id: RecordId, version: u8, pointer: PointerSize, payload: &[u8]) -> Record<'_> {
     Record {
+        extended: &[],
         header: pointer.pick(HeaderType::Perfinfo64, HeaderType::Perfinfo32),
         id,
         version,

@@ -18,6 +18,7 @@
 //! * [`Session`]: what the log-file header says, and how buffers are written; struct update syntax sets single fields.
 //! * [`Rec`]: one record of any header kind; `at` time, `on` processor, `by` thread and process, `with_header` another kind.
 //! * [`Trace`]: a file in memory with knobs for damage; [`Stream`]: the same to a file, in constant memory.
+//! * [`generate_resident`]: a machine's whole resident-set trace with the truth about its pages, for tests and benches.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 #![allow(dead_code, unused_imports)]
 
@@ -25,6 +26,8 @@ pub mod buffer;
 pub mod bytes;
 pub mod compress;
 pub mod encode;
+pub mod logger;
+pub mod machine;
 pub mod payloads;
 pub mod record;
 pub mod rng;
@@ -34,6 +37,7 @@ pub mod trace;
 
 pub use buffer::{Buffer, Storage};
 pub use bytes::{Ptr, Put, guid};
+pub use machine::{ResidentSpec, ResidentTruth, generate_resident};
 pub use record::{HeaderKind, Item, Rec, tracelogging_schema};
 pub use rng::Rng;
 pub use session::{Compression, Session};

@@ -1,0 +1,84 @@
+//! What makes numbers doubtful: losses, damage, records that do not fit, a clock that was guessed. The same list for
+//! every command, shown before any table.
+
+use crate::analysis::loss::Loss;
+use crate::etl::EtlFile;
+use crate::load::survey::Survey;
+
+/// Everything that casts doubt on a trace.
+#[derive(Debug, Clone, Default)]
+pub struct Doubts {
+    /// Lost data.
+    pub loss: Loss,
+    /// Damaged places.
+    pub damaged: u64,
+    /// Text of the first damaged place.
+    first_damage: Option<String>,
+    /// Kinds of records that do not fit their layout: what was expected and found, and how many.
+    pub misfits: Vec<(String, u64)>,
+    /// Records that do not fit their layout.
+    pub misfit_records: u64,
+    buffer_size_bytes: u32,
+    other: Vec<String>,
+}
+
+impl Doubts {
+    /// Collects them.
+    pub fn new(etl: &EtlFile, survey: &Survey) -> Doubts {
+        let mut other = etl.warnings.clone();
+        let unsorted = survey.spans.iter().flatten().filter(|span| !span.sorted).count();
+        if unsorted > 0 {
+            other.push(format!("{unsorted} buffers hold records out of time order; they were sorted"));
+        }
+        Doubts {
+            loss: Loss::new(etl, survey),
+            damaged: survey.damage.total,
+            first_damage: survey
+                .damage
+                .places
+                .first()
+                .map(|d| format!("{} at offset {}: expected {}, found {}", d.what, d.offset, d.expected, d.found)),
+            misfits: survey.misfits.iter().map(|(misfit, count)| (misfit.to_string(), *count)).collect(),
+            misfit_records: survey.misfits.total(),
+            buffer_size_bytes: etl.header.buffer_size_bytes,
+            other,
+        }
+    }
+
+    /// True when data was lost or the file is damaged.
+    pub fn any(&self) -> bool {
+        self.loss.any() || self.damaged > 0
+    }
+
+    /// One line each, most important first.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(self.loss.summary());
+        for hole in self.loss.holes.iter().take(3) {
+            let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
+            let hits =
+                if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
+            lines.push(format!(
+                "{} buffer(s) missing between {:.3} s and {:.3} s{processor}{hits}",
+                hole.missing,
+                hole.silent.0.seconds(),
+                hole.silent.1.seconds(),
+            ));
+        }
+        lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
+        if let Some(first) = &self.first_damage {
+            lines.push(format!("THE FILE IS DAMAGED in {} place(s), first: {first}", self.damaged));
+        }
+        if self.misfit_records > 0 {
+            let shown: Vec<_> = self.misfits.iter().take(3).map(|(text, count)| format!("{count} of {text}")).collect();
+            let more = if self.misfits.len() > shown.len() { "; …" } else { "" };
+            lines.push(format!(
+                "{} record(s) do not fit their layout: {}{more}",
+                self.misfit_records,
+                shown.join("; ")
+            ));
+        }
+        lines.extend(self.other.iter().cloned());
+        lines
+    }
+}

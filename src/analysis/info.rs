@@ -1,0 +1,148 @@
+//! What a person needs to know before trusting a trace.
+
+use crate::analysis::doubt::Doubts;
+use crate::analysis::readiness::{Readiness, readiness};
+use crate::error::DamageLog;
+use crate::etl::EtlFile;
+use crate::etl::clock::ClockKind;
+use crate::etl::logfile::{MODE_RELOG, mode_names};
+use crate::etl::record::RecordId;
+use crate::event::{catalog, keywords};
+use crate::load::survey::Survey;
+use crate::units::{FileOffset, FileTime, Nanos};
+use std::collections::BTreeMap;
+
+/// A user-mode provider with records in the trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    /// GUID in lower case.
+    pub guid: String,
+    /// Name, where it is known or the records carry it.
+    pub name: Option<String>,
+    /// Records.
+    pub events: u64,
+}
+
+/// What `pfnset info` shows.
+#[derive(Debug, Clone)]
+pub struct TraceInfo {
+    /// Size of the file, bytes.
+    pub size_bytes: u64,
+    /// Buffers in the file, header buffer included.
+    pub buffers: u64,
+    /// Of them compressed.
+    pub compressed_buffers: u64,
+    /// Records in the file.
+    pub events: u64,
+    /// Where zeros end a preallocated log.
+    pub end_of_log: Option<FileOffset>,
+    /// Session name.
+    pub logger_name: String,
+    /// Name under which the file was written.
+    pub log_file_name: String,
+    /// Session buffer size, bytes.
+    pub buffer_size_bytes: u32,
+    /// Buffers that the session says it wrote (0: never stopped).
+    pub buffers_written: u32,
+    /// Log-file modes by name.
+    pub mode: Vec<String>,
+    /// Clock type.
+    pub clock: ClockKind,
+    /// Its frequency.
+    pub clock_frequency_hz: u64,
+    /// Pointer size of the logging system.
+    pub pointer_bits: u32,
+    /// Processors of the machine.
+    pub processors: u32,
+    /// Windows version, e.g. (10, 0).
+    pub os_version: (u8, u8),
+    /// Windows build.
+    pub os_build: u32,
+    /// Windows by name and exact build, where the trace says it.
+    pub os_text: Option<String>,
+    /// First instant.
+    pub start: FileTime,
+    /// When the session was stopped.
+    pub end: Option<FileTime>,
+    /// When Windows booted.
+    pub boot: FileTime,
+    /// From the first instant to the latest record.
+    pub duration: Nanos,
+    /// True for merged files.
+    pub merged: bool,
+    /// Recorder keywords of the kernel session.
+    pub keywords: Vec<String>,
+    /// User-mode providers, most records first.
+    pub providers: Vec<Provider>,
+    /// Losses and other doubts.
+    pub doubts: Doubts,
+    /// Damaged places.
+    pub damage: DamageLog,
+    /// Fitness for each analysis.
+    pub analyses: Vec<Readiness>,
+}
+
+impl TraceInfo {
+    /// Collects the facts.
+    pub fn new(etl: &EtlFile, survey: &Survey) -> TraceInfo {
+        let header = &etl.header;
+        let masks = survey.group_masks.iter().fold([0; 8], |mut all, change| {
+            all.iter_mut().zip(change.masks).for_each(|(all, mask)| *all |= mask);
+            all
+        });
+        TraceInfo {
+            size_bytes: etl.size_bytes(),
+            buffers: etl.buffers.len() as u64,
+            compressed_buffers: etl.buffers.iter().filter(|b| b.is_compressed()).count() as u64,
+            events: survey.total,
+            end_of_log: etl.end_of_log,
+            logger_name: header.logger_name.clone(),
+            log_file_name: header.log_file_name.clone(),
+            buffer_size_bytes: header.buffer_size_bytes,
+            buffers_written: header.buffers_written,
+            mode: mode_names(header.mode),
+            clock: etl.clock.kind,
+            clock_frequency_hz: etl.clock.frequency_hz,
+            pointer_bits: header.pointer_bytes.saturating_mul(8),
+            processors: header.processors,
+            os_version: header.os_version,
+            os_build: header.os_build,
+            os_text: survey.os_text.as_ref().map(|(_, text)| text.clone()),
+            start: header.start_time,
+            end: header.end_time,
+            boot: header.boot_time,
+            duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
+            merged: header.mode & MODE_RELOG != 0,
+            keywords: keywords::names(&masks),
+            providers: providers(survey),
+            doubts: Doubts::new(etl, survey),
+            damage: survey.damage.clone(),
+            analyses: readiness(survey),
+        }
+    }
+
+    /// True when data was lost or the file is damaged.
+    pub fn is_doubtful(&self) -> bool {
+        self.doubts.any()
+    }
+}
+
+fn providers(survey: &Survey) -> Vec<Provider> {
+    let mut all: BTreeMap<String, Provider> = BTreeMap::new();
+    for kind in &survey.kinds {
+        let guid = match kind.id {
+            RecordId::Manifest { provider, .. } => provider,
+            RecordId::Classic { class, .. } => class,
+            RecordId::Message { guid, .. } => guid,
+            RecordId::Kernel(_) | RecordId::Opaque(_) => continue,
+        };
+        let name = || kind.own_provider.clone().or_else(|| catalog::name(kind.id).map(|k| k.group.to_owned()));
+        let guid = guid.to_string();
+        let entry = all.entry(guid.clone()).or_insert_with(|| Provider { guid, name: None, events: 0 });
+        entry.events += kind.count;
+        entry.name = entry.name.take().or_else(name);
+    }
+    let mut list: Vec<Provider> = all.into_values().collect();
+    list.sort_by(|a, b| b.events.cmp(&a.events).then_with(|| a.guid.cmp(&b.guid)));
+    list
+}

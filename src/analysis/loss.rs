@@ -1,0 +1,230 @@
+//! What was lost: the session's counters, buffer flags, holes in the sequence numbers, dropped-event records; and what
+//! to record with next time.
+//!
+//! Buffer flags alone prove nothing (they are clear in traces that lost events); the counters of a session that was
+//! never stopped are 0 and mean nothing.
+
+use crate::etl::EtlFile;
+use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST};
+use crate::etl::logfile::{MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
+use crate::load::survey::Survey;
+use crate::units::{Nanos, Ticks};
+use std::collections::BTreeMap;
+
+/// A run of missing sequence numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hole {
+    /// First missing number.
+    pub first_missing: u64,
+    /// How many are missing.
+    pub missing: u64,
+    /// The silence around the hole: end of the last record before it and start of the first behind it on `processor`,
+    /// since trace start. An end without a neighbour is the trace's.
+    pub silent: (Nanos, Nanos),
+    /// The processor that was silent longest around the hole, most likely the one whose buffer is missing. `None` in
+    /// sessions without per-processor buffers.
+    pub processor: Option<u16>,
+    /// Parts of the recording that fall into the silence: "end rundown", "page sequence", ….
+    pub hits: Vec<&'static str>,
+}
+
+/// How fast the session wrote at its fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeakRate {
+    /// Bytes of records in a second, all processors together.
+    pub bytes_per_second: u64,
+    /// Records in a second.
+    pub events_per_second: u64,
+    /// When, since trace start.
+    pub at: Nanos,
+}
+
+/// Everything that was lost.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loss {
+    /// EventsLost of the log-file header.
+    pub events_lost: u32,
+    /// BuffersLost of the log-file header.
+    pub buffers_lost: u32,
+    /// False when the session was never stopped, so that both counters were never written.
+    pub counters_known: bool,
+    /// Buffers with the flag "events lost".
+    pub flagged_events_lost: u64,
+    /// Buffers with the flag "buffer lost".
+    pub flagged_buffer_lost: u64,
+    /// Holes in the sequence numbers, at most [`MOST_HOLES`].
+    pub holes: Vec<Hole>,
+    /// Sequence numbers missing in all holes.
+    pub missing_buffers: u64,
+    /// Processor and time of the last dropped event, where the trace has such records.
+    pub dropped: Vec<(u32, Nanos)>,
+    /// The fastest moment; `None` for a trace without records.
+    pub peak: Option<PeakRate>,
+}
+
+/// Holes that are described one by one; more are only counted.
+pub const MOST_HOLES: usize = 100;
+
+impl Loss {
+    /// Looks for losses.
+    pub fn new(etl: &EtlFile, survey: &Survey) -> Loss {
+        let flagged = |flag| etl.buffers.iter().filter(|b| b.flags & flag != 0).count() as u64;
+        let mut loss = Loss {
+            events_lost: etl.header.events_lost,
+            buffers_lost: etl.header.buffers_lost,
+            counters_known: etl.header.end_time.is_some(),
+            flagged_events_lost: flagged(FLAG_EVENTS_LOST),
+            flagged_buffer_lost: flagged(FLAG_BUFFER_LOST),
+            dropped: survey.dropped.iter().map(|&(cpu, time)| (cpu, etl.clock.nanos(time))).collect(),
+            peak: peak_rate(etl, survey),
+            ..Loss::default()
+        };
+        find_holes(etl, survey, &mut loss);
+        loss
+    }
+
+    /// True when something was lost for certain.
+    pub fn any(&self) -> bool {
+        self.events_lost != 0
+            || self.buffers_lost != 0
+            || self.missing_buffers != 0
+            || self.flagged_events_lost != 0
+            || self.flagged_buffer_lost != 0
+            || !self.dropped.is_empty()
+    }
+
+    /// One line for a person, `None` when nothing was lost.
+    pub fn summary(&self) -> Option<String> {
+        if !self.any() {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let mut part = |count: u64, what: &str| {
+            if count != 0 {
+                parts.push(format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+            }
+        };
+        part(u64::from(self.events_lost), "event");
+        part(u64::from(self.buffers_lost), "buffer");
+        part(self.missing_buffers, "missing sequence number");
+        part(self.flagged_events_lost, "buffer flagged \"events lost\"");
+        part(self.flagged_buffer_lost, "buffer flagged \"buffer lost\"");
+        part(self.dropped.len() as u64, "processor with dropped events");
+        Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
+    }
+
+    /// What to change for the next recording, with numbers; `None` when nothing was lost.
+    pub fn advice(&self, buffer_size_bytes: u32) -> Option<String> {
+        let peak = self.peak.filter(|_| self.any())?;
+        let size = 1u64 << 20; // the largest buffer that every recorder accepts
+        let needed = (2 * peak.bytes_per_second).div_ceil(size).max(64);
+        Some(format!(
+            "the session wrote up to {:.1} MB/s ({} events/s, at {:.3} s), {} of its {} KiB buffers each second; record \
+             with larger and more buffers, enough for two seconds at that rate: xperf -BufferSize 1024 -MinBuffers {needed} \
+             -MaxBuffers {}, or in a WPR profile <BufferSize Value=\"1024\"/> <Buffers Value=\"{needed}\"/>",
+            peak.bytes_per_second as f64 / 1e6,
+            peak.events_per_second,
+            peak.at.seconds(),
+            peak.bytes_per_second.div_ceil(u64::from(buffer_size_bytes.max(1))),
+            buffer_size_bytes / 1024,
+            2 * needed,
+        ))
+    }
+}
+
+/// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records (at least
+/// a millisecond). Work and memory follow the number of buffers, not the duration.
+fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
+    let least = i128::from(etl.clock.frequency_hz / 1000).max(1);
+    let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
+    for (buffer, span) in etl.buffers.iter().zip(&survey.spans) {
+        let Some(span) = span else { continue };
+        let ticks = (i128::from(span.last.0) - i128::from(span.first.0)).max(least);
+        let per_second = |amount: u32| i128::from(amount) * i128::from(etl.clock.frequency_hz) / ticks;
+        let (bytes, events) = (per_second(buffer.area_bytes()), per_second(span.records));
+        let end = (i128::from(span.first.0) + ticks).clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64;
+        edges.push((span.first, bytes, events));
+        edges.push((Ticks(end), -bytes, -events));
+    }
+    edges.sort_unstable();
+    let (mut bytes, mut events) = (0i128, 0i128);
+    let mut peak: Option<(i128, i128, Ticks)> = None;
+    for (time, more_bytes, more_events) in edges {
+        bytes += more_bytes;
+        events += more_events;
+        if peak.is_none_or(|(most, ..)| bytes > most) {
+            peak = Some((bytes, events, time));
+        }
+    }
+    peak.map(|(bytes, events, time)| PeakRate {
+        bytes_per_second: u64::try_from(bytes).unwrap_or(0),
+        events_per_second: u64::try_from(events).unwrap_or(0),
+        at: etl.clock.nanos(time),
+    })
+}
+
+fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
+    let mut order: Vec<usize> = (0..etl.buffers.len()).collect();
+    let sequence = |i: usize| etl.buffers.get(i).map_or(0, |b| b.sequence);
+    order.sort_by_key(|&i| sequence(i));
+    // A part of a series goes on counting where the last part ended, and a circular file has overwritten what lay
+    // between its first buffers and the oldest one left: neither is a loss.
+    let first_gap_is_normal = etl.header.mode & (MODE_NEWFILE | MODE_CIRCULAR) != 0;
+    let kept = (etl.header.start_buffers.max(1)) as usize;
+    for (place, pair) in order.windows(2).enumerate() {
+        let [before, behind] = [pair[0], pair[1]];
+        let (low, high) = (sequence(before), sequence(behind));
+        if high.saturating_sub(low) <= 1 || (first_gap_is_normal && place < kept) {
+            continue;
+        }
+        loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
+        if loss.holes.len() < MOST_HOLES {
+            loss.holes.push(describe_hole(etl, survey, low, high));
+        }
+    }
+}
+
+fn describe_hole(etl: &EtlFile, survey: &Survey, low: u64, high: u64) -> Hole {
+    // For each processor: end of its last buffer up to `low`, start of its first from `high` on.
+    let mut around: BTreeMap<u16, (Option<Ticks>, Option<Ticks>)> = BTreeMap::new();
+    for (buffer, span) in etl.buffers.iter().zip(&survey.spans) {
+        let Some(span) = span else { continue };
+        let (end, start) = around.entry(buffer.processor).or_default();
+        if buffer.sequence <= low {
+            *end = (*end).max(Some(span.last));
+        } else if buffer.sequence >= high {
+            *start = Some(start.map_or(span.first, |s| s.min(span.first)));
+        }
+    }
+    let (trace_start, trace_end) = (etl.clock.origin, survey.last().unwrap_or(etl.clock.origin));
+    let silences = around.iter().map(|(&processor, &(end, start))| {
+        let (from, to) = (end.unwrap_or(trace_start), start.unwrap_or(trace_end));
+        (i128::from(to.0) - i128::from(from.0), processor, from, to)
+    });
+    let longest = silences.max_by_key(|&(length, processor, ..)| (length, std::cmp::Reverse(processor)));
+    let (_, processor, from, to) = longest.unwrap_or((0, 0, trace_start, trace_end));
+    Hole {
+        first_missing: low.saturating_add(1),
+        missing: high - low - 1,
+        silent: (etl.clock.nanos(from), etl.clock.nanos(to)),
+        processor: (etl.header.mode & MODE_NO_PER_PROCESSOR == 0).then_some(processor),
+        hits: parts_hit(survey, from, to),
+    }
+}
+
+/// Parts of a recording, each with the kernel events that make it up.
+const PARTS: [(&str, &[u16]); 6] = [
+    ("start rundown", &[0x0303, 0x0503, 0x1403, 0x0427, 0x0280]),
+    ("end rundown", &[0x0304, 0x0504, 0x1404, 0x0428, 0x0281]),
+    ("page sequence", &[0x0223, 0x028a]),
+    ("active-page rundown", &[0x0275, 0x0285]),
+    ("reference set", &[0x0276, 0x0277, 0x0282, 0x0283]),
+    ("file names", &[0x0424]),
+];
+
+fn parts_hit(survey: &Survey, from: Ticks, to: Ticks) -> Vec<&'static str> {
+    let overlaps = |hooks: &[u16]| {
+        hooks.iter().filter_map(|&hook| survey.kernel_span(hook)).any(|(first, last)| first <= to && last >= from)
+    };
+    PARTS.iter().filter(|(_, hooks)| overlaps(hooks)).map(|(name, _)| *name).collect()
+}

@@ -1,0 +1,9 @@
+//! Analyses: typed events in, results out. No raw bytes and no printing here.
+
+pub mod digest;
+pub mod doubt;
+pub mod info;
+pub mod loss;
+pub mod pattern;
+pub mod readiness;
+pub mod statistics;

@@ -1,0 +1,228 @@
+//! For each analysis: are the events that it needs in the trace, and which recorder keyword adds what is missing?
+//!
+//! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
+
+use crate::etl::record::RecordId;
+use crate::event::payload::WIN32_HEAP_RANGES;
+use crate::load::survey::Survey;
+
+/// Can the analysis run?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All events that it uses are there.
+    Ready,
+    /// It runs, but parts of its answer are missing or less exact.
+    Partial,
+    /// It cannot run.
+    Missing,
+}
+
+impl Verdict {
+    /// Name as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Ready => "ready",
+            Verdict::Partial => "partial",
+            Verdict::Missing => "missing",
+        }
+    }
+}
+
+/// Events of one recorder keyword that an analysis uses.
+#[derive(Debug, Clone, Copy)]
+pub struct Need {
+    /// Keyword in a WPR profile.
+    pub keyword: &'static str,
+    /// Flag of xperf.
+    pub xperf: &'static str,
+    /// What the events are, for people.
+    pub events: &'static str,
+    /// Any of these kernel events will do.
+    pub hooks: &'static [u16],
+    /// What is lost without them.
+    pub without: &'static str,
+    /// True when the analysis cannot run without them.
+    pub required: bool,
+}
+
+/// An analysis and what it needs.
+#[derive(Debug, Clone)]
+pub struct Readiness {
+    /// Name as in JSON: `resident_set`, ….
+    pub name: &'static str,
+    /// Name for people, with the command.
+    pub title: &'static str,
+    /// Can it run?
+    pub verdict: Verdict,
+    /// Records of what it needs most.
+    pub events: u64,
+    /// What is not in the trace.
+    pub missing: Vec<Need>,
+}
+
+const fn need(
+    keyword: &'static str,
+    xperf: &'static str,
+    events: &'static str,
+    hooks: &'static [u16],
+    without: &'static str,
+    required: bool,
+) -> Need {
+    Need { keyword, xperf, events, hooks, without, required }
+}
+
+const PROCESSES: Need = need(
+    "ProcessThread",
+    "PROC_THREAD",
+    "process and thread rundown",
+    &[0x0303, 0x0304, 0x0301],
+    "process names, UserStack",
+    false,
+);
+const IMAGES: Need =
+    need("Loader", "LOADER", "image rundown", &[0x1403, 0x1404, 0x030a], "Driver pages and their names", false);
+const FILES: Need = need(
+    "Filename",
+    "FILENAME",
+    "file names",
+    &[0x0424, 0x0400, 0x0420],
+    "file names, DriverFile, Prefetcher, RegistryFile",
+    false,
+);
+const VIEWS: Need = need(
+    "VAMap",
+    "VAMAP",
+    "map-file rundown",
+    &[0x0425, 0x0427, 0x0428],
+    "CopyOnWrite… and SessionCopyOnWriteImage",
+    false,
+);
+const VIRTUAL_ALLOC: Need = need(
+    "VirtualAllocation",
+    "VIRT_ALLOC",
+    "virtual-alloc events and rundown",
+    &[0x0280, 0x0281, 0x0262],
+    "VirtualAlloc, and UserStack beyond its first pages",
+    false,
+);
+/// Heap ranges are a user-mode provider; its records may be hook ids or classic events.
+const HEAPS: Need = need(
+    "Win32HeapRanges",
+    "Win32HeapRanges (user provider)",
+    "heap ranges",
+    &[0x0264, 0x0265, 0x0266],
+    "Win32Heap",
+    false,
+);
+const MEMORY_INFO: Need = need(
+    "MemoryInfo",
+    "MEMINFO",
+    "memory counters (MemInfo)",
+    &[0x0270],
+    "the check of lists and bad pages against the kernel's own counters",
+    false,
+);
+
+/// (JSON name, title, needs); the first need's events are counted.
+const ANALYSES: [(&str, &str, &[Need]); 4] = [
+    (
+        "resident_set",
+        "resident set (pfnset resident)",
+        &[
+            need("Memory", "MEMORY", "page sequence (PageInMemory)", &[0x0223, 0x028a], "everything", true),
+            PROCESSES,
+            VIRTUAL_ALLOC,
+            VIEWS,
+            HEAPS,
+            IMAGES,
+            FILES,
+            MEMORY_INFO,
+        ],
+    ),
+    (
+        "reference_set",
+        "reference set (pfnset refset)",
+        &[
+            need("ReferenceSet", "REFSET", "page accesses and releases", &[0x0276, 0x0282], "everything", true),
+            need(
+                "Memory",
+                "MEMORY",
+                "the final page sequence",
+                &[0x0223, 0x028a],
+                "the proof against the final state",
+                false,
+            ),
+            need(
+                "WorkingSet",
+                "(WPR only)",
+                "trims (RemoveFromWS)",
+                &[0x0283],
+                "trims: trimmed pages look as if still held",
+                false,
+            ),
+            PROCESSES,
+            VIRTUAL_ALLOC,
+            VIEWS,
+            HEAPS,
+            IMAGES,
+            FILES,
+        ],
+    ),
+    (
+        "memory_utilization",
+        "memory utilization over time",
+        &[
+            need("MemoryInfo", "MEMINFO", "memory counters (MemInfo)", &[0x0270], "everything", true),
+            need(
+                "MemoryInfoWS",
+                "MEMINFO_WS",
+                "working sets by process (MemInfoWS)",
+                &[0x027d],
+                "working sets by process",
+                false,
+            ),
+        ],
+    ),
+    (
+        "cpu",
+        "CPU use",
+        &[
+            need("SampledProfile", "PROFILE", "CPU samples", &[0x0f2e], "samples", false),
+            need("CSwitch", "CSWITCH", "context switches", &[0x0524, 0x0525], "exact times", false),
+            PROCESSES,
+            IMAGES,
+        ],
+    ),
+];
+
+/// Judges all analyses.
+pub fn readiness(survey: &Survey) -> Vec<Readiness> {
+    ANALYSES.iter().map(|(name, title, needs)| judge(survey, name, title, needs)).collect()
+}
+
+/// Judges one analysis by its JSON name; `None` for a name that is no analysis.
+pub fn readiness_of(survey: &Survey, name: &str) -> Option<Readiness> {
+    ANALYSES.iter().find(|a| a.0 == name).map(|(name, title, needs)| judge(survey, name, title, needs))
+}
+
+fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need]) -> Readiness {
+    let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).copied().collect();
+    // The CPU view works with either samples or switches, so neither is required by itself.
+    let no_cpu = name == "cpu"
+        && missing.iter().filter(|n| n.keyword == "SampledProfile" || n.keyword == "CSwitch").count() == 2;
+    let verdict = match () {
+        () if no_cpu || missing.iter().any(|need| need.required) => Verdict::Missing,
+        () if missing.is_empty() => Verdict::Ready,
+        () => Verdict::Partial,
+    };
+    let counted = if name == "cpu" { 2 } else { 1 };
+    let events = needs.iter().take(counted).map(|need| records(survey, need)).sum();
+    Readiness { name, title, verdict, events, missing }
+}
+
+fn records(survey: &Survey, need: &Need) -> u64 {
+    let hooks: u64 = need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum();
+    let provider = |id| matches!(id, RecordId::Classic { class, .. } if class == WIN32_HEAP_RANGES);
+    let ranges = survey.kinds.iter().filter(|k| need.keyword == HEAPS.keyword && provider(k.id)).map(|k| k.count);
+    hooks + ranges.sum::<u64>()
+}

@@ -1,0 +1,59 @@
+//! Exit codes, in one place. Documented in README.md and `pfnset --help`.
+
+use pfnset::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: fine.
+    Fine = 0,
+    /// 1: a check or diff found a difference.
+    Difference = 1,
+    /// 2: wrong usage (also what clap uses), or the output cannot be written.
+    Usage = 2,
+    /// 3: the input cannot be read or is no `.etl`; with `--strict` also lost or damaged data.
+    BadInput = 3,
+    /// 4: the events that the command needs are not in the trace.
+    MissingEvents = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// The code for an error. A closed pipe (`pfnset … | head`) is no error: the reader has seen enough.
+pub fn of_error(error: &anyhow::Error) -> Exit {
+    let closed_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
+    if error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(closed_pipe)) {
+        return Exit::Fine;
+    }
+    match error.downcast_ref::<Error>() {
+        Some(Error::Unreadable { .. } | Error::NotEtl { .. }) => Exit::BadInput,
+        Some(Error::MissingEvents(_)) => Exit::MissingEvents,
+        Some(Error::Usage(_)) | None => Exit::Usage,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_fine_wherever_it_hides() {
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::BrokenPipe)).context("cannot write");
+        assert_eq!(of_error(&error), Exit::Fine);
+        let error = anyhow::Error::from(io::Error::from(io::ErrorKind::StorageFull)).context("cannot write");
+        assert_eq!(of_error(&error), Exit::Usage);
+    }
+
+    #[test]
+    fn library_errors_have_their_codes() {
+        let error = Error::NotEtl { path: "x".into(), reason: "y".into() };
+        assert_eq!(of_error(&error.into()), Exit::BadInput);
+        assert_eq!(of_error(&Error::MissingEvents("z".into()).into()), Exit::MissingEvents);
+    }
+}

@@ -1,0 +1,7 @@
+//! The command line: flags in, options out, results printed. Exit codes are decided in [`exit`], nowhere else.
+
+pub mod args;
+pub mod exit;
+pub mod output;
+pub mod progress;
+pub mod run;

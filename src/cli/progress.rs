@@ -1,0 +1,32 @@
+//! A progress bar on standard error: only on a terminal, only for work over a second.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Runs `work`; when it takes more than a second, shows how much of `total_bytes` is done.
+pub fn with_bar<T>(quiet: bool, total_bytes: u64, done_bytes: impl Fn() -> u64 + Send, work: impl FnOnce() -> T) -> T {
+    if quiet || !std::io::stderr().is_terminal() {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let (finished, waiting) = channel::<()>();
+        scope.spawn(move || {
+            if waiting.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::with_draw_target(Some(total_bytes), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("reading {bar:40} {bytes}/{total_bytes} {eta}") {
+                bar.set_style(style);
+            }
+            while waiting.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+                bar.set_position(done_bytes());
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(finished);
+        result
+    })
+}

@@ -1,0 +1,67 @@
+//! One function for each command: open, analyze, print, judge.
+
+use crate::cli::args::{Cli, Command, Common, Events, Info};
+use crate::cli::exit::Exit;
+use crate::cli::{output, progress};
+use anyhow::Context;
+use clap::CommandFactory;
+use pfnset::analysis::digest::Digest;
+use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::pattern::Patterns;
+use pfnset::analysis::statistics::{EventFilter, EventStatistics};
+use pfnset::etl::EtlFile;
+use pfnset::load::survey::Survey;
+use pfnset::report::Report;
+use pfnset::report::events::EventsReport;
+use pfnset::report::info::InfoReport;
+
+/// Runs the command.
+pub fn run(cli: Cli) -> anyhow::Result<Exit> {
+    match cli.command {
+        Command::Info(args) => info(&args),
+        Command::Events(args) => events(&args),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
+            Ok(Exit::Fine)
+        }
+    }
+}
+
+fn info(args: &Info) -> anyhow::Result<Exit> {
+    let etl = open(&args.common)?;
+    let survey = survey(&etl, &args.common);
+    let info = TraceInfo::new(&etl, &survey);
+    finish(&InfoReport::new(&args.common.trace, &info), &args.common, info.is_doubtful())
+}
+
+fn events(args: &Events) -> anyhow::Result<Exit> {
+    let etl = open(&args.common)?;
+    let survey = survey(&etl, &args.common);
+    let filter = EventFilter {
+        provider: args.provider.as_deref().map(Patterns::new).unwrap_or_default(),
+        name: args.name.as_deref().map(Patterns::new).unwrap_or_default(),
+    };
+    let statistics = EventStatistics::new(&etl, &survey, &filter);
+    let digest = args.digest.then(|| Digest::new(&etl));
+    let doubtful = statistics.is_doubtful();
+    finish(&EventsReport::new(&args.common.trace, &statistics, digest.as_ref()), &args.common, doubtful)
+}
+
+/// Opens the trace and sets the number of threads.
+fn open(common: &Common) -> anyhow::Result<EtlFile> {
+    if let Some(threads) = common.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
+        pool.build_global().context("cannot start threads")?;
+    }
+    Ok(EtlFile::open(&common.trace)?)
+}
+
+fn survey(etl: &EtlFile, common: &Common) -> Survey {
+    progress::with_bar(common.quiet, etl.size_bytes(), || etl.bytes_read(), || Survey::new(etl))
+}
+
+/// Prints; with `--strict` doubtful data is bad input.
+fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    output::print(report, common)?;
+    Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+}

@@ -1,0 +1,131 @@
+//! Disks and volumes of the machine that was traced (SystemConfig group).
+//!
+//! Sources: `docs/formats.md` ("SystemConfig"), checked on recorded traces. Fixed character arrays are UTF-16LE, cut at
+//! the first NUL.
+
+use super::outcome::{Parsed, Read};
+use super::payload::{ANY, Payload};
+use crate::bytes::Wide;
+
+/// `0x0b0b` PhyDisk: 568 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhysicalDisk<'a> {
+    /// Disk number.
+    pub disk: u32,
+    /// Bytes per sector.
+    pub sector_bytes: u32,
+    /// Sectors per track.
+    pub sectors_per_track: u32,
+    /// Tracks per cylinder.
+    pub tracks_per_cylinder: u32,
+    /// Cylinders.
+    pub cylinders: u64,
+    /// SCSI port, path, target, logical unit.
+    pub scsi: [u32; 4],
+    /// Manufacturer.
+    pub manufacturer: Wide<'a>,
+    /// Number of partitions.
+    pub partitions: u32,
+    /// The write cache is on.
+    pub write_cache: bool,
+    /// Drive letter of the boot volume.
+    pub boot_drive: Wide<'a>,
+}
+
+impl<'a> PhysicalDisk<'a> {
+    /// Decodes the 568 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'a>) -> Read<PhysicalDisk<'a>> {
+        let oddity = payload.fixed(568, ANY)?;
+        let mut c = payload.cursor();
+        let disk = c.u32("disk number")?;
+        let sector_bytes = c.u32("bytes per sector")?;
+        let sectors_per_track = c.u32("sectors per track")?;
+        let tracks_per_cylinder = c.u32("tracks per cylinder")?;
+        let cylinders = c.u64("cylinders")?;
+        let scsi = [c.u32("SCSI port")?, c.u32("SCSI path")?, c.u32("SCSI target")?, c.u32("SCSI LUN")?];
+        let manufacturer = c.wide_array(256, "manufacturer")?;
+        let partitions = c.u32("partition count")?;
+        let write_cache = c.u8("write cache")? != 0;
+        c.skip(1, "padding")?;
+        let boot_drive = c.wide_array(3, "boot drive letter")?;
+        let value = PhysicalDisk {
+            disk,
+            sector_bytes,
+            sectors_per_track,
+            tracks_per_cylinder,
+            cylinders,
+            scsi,
+            manufacturer,
+            partitions,
+            write_cache,
+            boot_drive,
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}
+
+/// `0x0b0c` LogDisk: 112 bytes. It names no device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogicalDisk<'a> {
+    /// Start on the disk, in bytes.
+    pub start_offset: u64,
+    /// Size of the partition.
+    pub partition_bytes: u64,
+    /// Disk number.
+    pub disk: u32,
+    /// Drive type: 1 partition, 2 volume, 4 extent.
+    pub drive_type: u32,
+    /// Drive letter, `C:`.
+    pub drive_letter: Wide<'a>,
+    /// Partition number.
+    pub partition: u32,
+    /// Sectors per cluster.
+    pub sectors_per_cluster: u32,
+    /// Bytes per sector.
+    pub sector_bytes: u32,
+    /// Free clusters.
+    pub free_clusters: i64,
+    /// Clusters.
+    pub clusters: i64,
+    /// File system.
+    pub file_system: Wide<'a>,
+}
+
+impl<'a> LogicalDisk<'a> {
+    /// Decodes the 112 bytes.
+    ///
+    /// # Errors
+    /// A fault when there are fewer.
+    pub fn read(payload: &Payload<'a>) -> Read<LogicalDisk<'a>> {
+        let oddity = payload.fixed(112, ANY)?;
+        let mut c = payload.cursor();
+        let start_offset = c.u64("start offset")?;
+        let partition_bytes = c.u64("partition size")?;
+        let disk = c.u32("disk number")?;
+        c.skip(4, "structure size")?;
+        let drive_type = c.u32("drive type")?;
+        let drive_letter = c.wide_array(4, "drive letter")?;
+        c.skip(4, "unknown")?;
+        let partition = c.u32("partition number")?;
+        let sectors_per_cluster = c.u32("sectors per cluster")?;
+        let sector_bytes = c.u32("bytes per sector")?;
+        c.skip(4, "unknown")?;
+        let value = LogicalDisk {
+            start_offset,
+            partition_bytes,
+            disk,
+            drive_type,
+            drive_letter,
+            partition,
+            sectors_per_cluster,
+            sector_bytes,
+            free_clusters: c.i64("free clusters")?,
+            clusters: c.i64("clusters")?,
+            file_system: c.wide_array(16, "file system")?,
+        };
+        Ok(Parsed::new(value, oddity))
+    }
+}

@@ -1,0 +1,3 @@
+//! The bridge from files to the model: all buffers, in parallel, each record looked at once.
+
+pub mod survey;

@@ -1,0 +1,18 @@
+//! The `pfnset` program: parse, run, turn the outcome into an exit code.
+
+mod cli;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = cli::args::Cli::parse();
+    let exit = cli::run::run(arguments).unwrap_or_else(|error| {
+        let exit = cli::exit::of_error(&error);
+        if exit != cli::exit::Exit::Fine {
+            anstream::eprintln!("pfnset: {error:#}");
+        }
+        exit
+    });
+    exit.into()
+}

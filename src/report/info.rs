@@ -1,0 +1,264 @@
+//! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
+
+use crate::analysis::info::TraceInfo;
+use crate::analysis::readiness::{Readiness, Verdict};
+use crate::report::{Report, Style, text, to_json};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Providers listed in the text form; the rest is counted.
+const PROVIDERS_SHOWN: usize = 12;
+
+/// The report.
+#[derive(Debug)]
+pub struct InfoReport<'a> {
+    trace: &'a Path,
+    info: &'a TraceInfo,
+    warnings: Vec<String>,
+}
+
+impl<'a> InfoReport<'a> {
+    /// Of these facts.
+    pub fn new(trace: &'a Path, info: &'a TraceInfo) -> Self {
+        InfoReport { trace, info, warnings: info.doubts.warnings() }
+    }
+
+    /// Facts as (section, label, text): the text and CSV forms print them in this order.
+    fn facts(&self) -> Vec<(&'static str, &'static str, String)> {
+        let i = self.info;
+        let name = |name: &str| if name.is_empty() { "(none)".to_owned() } else { name.to_owned() };
+        let mut buffers = format!("{} of {} KiB", text::count(i.buffers), i.buffer_size_bytes / 1024);
+        if i.compressed_buffers > 0 {
+            buffers += &format!(", {} compressed", text::count(i.compressed_buffers));
+        }
+        let system = match &i.os_text {
+            Some(text) => format!("{text} (build {})", i.os_build),
+            None => format!("Windows {}.{} build {}", i.os_version.0, i.os_version.1, i.os_build),
+        };
+        let end = match i.end {
+            Some(end) => text::utc(end).unwrap_or_else(|| format!("FILETIME {}", end.0)),
+            None => "never stopped (counters of lost events were never written)".into(),
+        };
+        let start = text::utc(i.start).unwrap_or_else(|| format!("FILETIME {}", i.start.0));
+        let merge = format!(
+            "clock {}, booted {}{}",
+            i.clock.name(),
+            text::utc(i.boot).unwrap_or_else(|| "?".into()),
+            if i.merged { "; is a merged file" } else { "" }
+        );
+        vec![
+            ("File", "path", self.trace.display().to_string()),
+            ("File", "size", format!("{} ({} bytes)", text::bytes(i.size_bytes), text::count(i.size_bytes))),
+            ("File", "buffers", buffers),
+            ("File", "events", text::count(i.events)),
+            ("Session", "logger", name(&i.logger_name)),
+            ("Session", "log file", name(&i.log_file_name)),
+            ("Session", "mode", i.mode.join(", ")),
+            ("Session", "clock", format!("{}, {} Hz", i.clock.name(), text::count(i.clock_frequency_hz))),
+            ("Session", "start", start),
+            ("Session", "end", end),
+            ("Session", "events span", text::duration(i.duration)),
+            ("Session", "mergeable with", merge),
+            ("Machine", "system", system),
+            ("Machine", "processors", format!("{}, {}-bit", i.processors, i.pointer_bits)),
+            (
+                "Recorded",
+                "keywords",
+                if i.keywords.is_empty() { "none of the kernel".into() } else { i.keywords.join(", ") },
+            ),
+            ("Lost", "events", lost(i.doubts.loss.events_lost, i.doubts.loss.counters_known)),
+            ("Lost", "buffers", lost(i.doubts.loss.buffers_lost, i.doubts.loss.counters_known)),
+            ("Lost", "missing sequence numbers", text::count(i.doubts.loss.missing_buffers)),
+            ("Lost", "damaged places", text::count(i.doubts.damaged)),
+        ]
+    }
+}
+
+fn lost(count: u32, known: bool) -> String {
+    if known { text::count(u64::from(count)) } else { "unknown".into() }
+}
+
+impl Report for InfoReport<'_> {
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        let i = self.info;
+        let width = usize::from(style.width);
+        text::warnings(out, &self.warnings, style.width)?;
+        let mut section = "";
+        for (of, label, value) in self.facts() {
+            if of != section {
+                if !section.is_empty() {
+                    writeln!(out)?;
+                }
+                text::heading(out, of)?;
+                section = of;
+            }
+            labelled(out, label, &value, width)?;
+        }
+        for hole in i.doubts.loss.holes.iter().skip(3) {
+            let when = format!(
+                "{} numbers from {} on, silent {:.3} s to {:.3} s",
+                hole.missing,
+                hole.first_missing,
+                hole.silent.0.seconds(),
+                hole.silent.1.seconds()
+            );
+            labelled(out, "hole", &when, width)?;
+        }
+        for (processor, time) in &i.doubts.loss.dropped {
+            labelled(out, "last drop", &format!("processor {processor} at {} s", text::seconds(*time)), width)?;
+        }
+        for damage in i.damage.places.iter().take(10) {
+            let what =
+                format!("{} at {}: expected {}, found {}", damage.what, damage.offset, damage.expected, damage.found);
+            labelled(out, "damage", &what, width)?;
+        }
+        if i.damage.total > 10 {
+            labelled(out, "", &format!("+ {} more places", text::count(i.damage.total - 10)), width)?;
+        }
+        if !i.providers.is_empty() {
+            writeln!(out)?;
+            text::heading(out, "Providers")?;
+            for provider in i.providers.iter().take(PROVIDERS_SHOWN) {
+                let name = provider.name.as_deref().unwrap_or("");
+                writeln!(out, "  {:>12}  {}  {name}", text::count(provider.events), provider.guid)?;
+            }
+            if i.providers.len() > PROVIDERS_SHOWN {
+                let rest = i.providers.iter().skip(PROVIDERS_SHOWN);
+                let events: u64 = rest.clone().map(|p| p.events).sum();
+                writeln!(out, "  {:>12}  + {} more providers", text::count(events), rest.count())?;
+            }
+        }
+        writeln!(out)?;
+        text::heading(out, "Good for")?;
+        i.analyses.iter().try_for_each(|analysis| print_readiness(out, analysis, width))
+    }
+
+    fn json(&self) -> Value {
+        let i = self.info;
+        let utc = |time| text::utc(time);
+        let loss = &i.doubts.loss;
+        to_json(&json!({
+            "schema": "pfnset.info",
+            "version": 1,
+            "warnings": self.warnings,
+            "file": {
+                "path": self.trace.display().to_string(),
+                "size_bytes": i.size_bytes,
+                "buffers": i.buffers,
+                "compressed_buffers": i.compressed_buffers,
+                "events": i.events,
+                "end_of_log_offset": i.end_of_log.map(|o| o.0),
+            },
+            "session": {
+                "logger_name": i.logger_name,
+                "log_file_name": i.log_file_name,
+                "buffer_size_bytes": i.buffer_size_bytes,
+                "buffers_written": i.buffers_written,
+                "mode": i.mode,
+                "clock": i.clock.name(),
+                "clock_frequency_hz": i.clock_frequency_hz,
+                "pointer_bits": i.pointer_bits,
+                "processors": i.processors,
+                "os_version": format!("{}.{}", i.os_version.0, i.os_version.1),
+                "os_build": i.os_build,
+                "os": i.os_text,
+                "start_utc": utc(i.start),
+                "end_utc": i.end.and_then(utc),
+                "boot_utc": utc(i.boot),
+                "duration_s": i.duration.seconds(),
+                "events_lost": loss.events_lost,
+                "buffers_lost": loss.buffers_lost,
+                "stopped": loss.counters_known,
+                "merged": i.merged,
+            },
+            "keywords": i.keywords,
+            "providers": i.providers.iter().map(|p| json!({
+                "provider": p.guid, "name": p.name, "events": p.events,
+            })).collect::<Vec<_>>(),
+            "loss": {
+                "missing_buffers": loss.missing_buffers,
+                "buffers_flagged_events_lost": loss.flagged_events_lost,
+                "buffers_flagged_buffer_lost": loss.flagged_buffer_lost,
+                "holes": loss.holes.iter().map(|h| json!({
+                    "first_missing": h.first_missing,
+                    "missing": h.missing,
+                    "silent_from_s": h.silent.0.seconds(),
+                    "silent_to_s": h.silent.1.seconds(),
+                    "processor": h.processor,
+                    "hits": h.hits,
+                })).collect::<Vec<_>>(),
+                "last_dropped": loss.dropped.iter().map(|(processor, time)| json!({
+                    "processor": processor, "time_s": time.seconds(),
+                })).collect::<Vec<_>>(),
+                "peak": loss.peak.map(|p| json!({
+                    "bytes_per_s": p.bytes_per_second, "events_per_s": p.events_per_second, "time_s": p.at.seconds(),
+                })),
+                "advice": loss.advice(i.buffer_size_bytes),
+            },
+            "damage_total": i.damage.total,
+            "damage": i.damage.places.iter().map(|d| json!({
+                "offset": d.offset.0, "what": d.what, "expected": d.expected, "found": d.found,
+            })).collect::<Vec<_>>(),
+            "malformed_records": i.doubts.misfits.iter().map(|(what, count)| json!({
+                "what": what, "count": count,
+            })).collect::<Vec<_>>(),
+            "analyses": i.analyses.iter().map(|a| json!({
+                "name": a.name,
+                "verdict": a.verdict.name(),
+                "events": a.events,
+                "missing": a.missing.iter().map(|n| json!({
+                    "keyword": n.keyword, "xperf": n.xperf, "events": n.events, "without": n.without,
+                    "required": n.required,
+                })).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+        }))
+    }
+
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(["section", "fact", "value"])?;
+        for (section, label, value) in self.facts() {
+            csv.write_record([section, label, &value])?;
+        }
+        for analysis in &self.info.analyses {
+            csv.write_record(["Good for", analysis.name, analysis.verdict.name()])?;
+        }
+        csv.flush()
+    }
+}
+
+fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::Result<()> {
+    const LABEL: usize = 24;
+    let mut shown = label;
+    for line in text::wrap(value, width.saturating_sub(LABEL + 4)) {
+        writeln!(out, "  {shown:<LABEL$}  {line}")?;
+        shown = "";
+    }
+    Ok(())
+}
+
+fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> io::Result<()> {
+    let verdict = match analysis.verdict {
+        Verdict::Ready => format!("yes, {} events", text::count(analysis.events)),
+        Verdict::Partial => format!("in part, {} events", text::count(analysis.events)),
+        Verdict::Missing => "no".to_owned(),
+    };
+    writeln!(out, "  {}: {verdict}", analysis.title)?;
+    for need in &analysis.missing {
+        let line = format!(
+            "add keyword {} (xperf {}) for {}; without: no {}",
+            need.keyword, need.xperf, need.events, need.without
+        );
+        let mut mark = "-";
+        for part in text::wrap(&line, width.saturating_sub(6)) {
+            writeln!(out, "    {mark} {part}")?;
+            mark = " ";
+        }
+    }
+    Ok(())
+}

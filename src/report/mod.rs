@@ -1,0 +1,41 @@
+//! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
+
+pub mod events;
+pub mod info;
+pub mod table;
+pub mod text;
+
+use std::io::{self, Write};
+
+/// How text output may look.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// Columns available.
+    pub width: u16,
+}
+
+/// One command's result in all forms.
+pub trait Report {
+    /// Doubts that every form must show.
+    fn warnings(&self) -> &[String];
+
+    /// Aligned text, warnings first. May hold color codes.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()>;
+
+    /// The documented JSON object.
+    fn json(&self) -> serde_json::Value;
+
+    /// Comma-separated values with a heading line.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A result struct as JSON. Serialization of our own types to a value cannot fail; should it, the error is the value.
+fn to_json(wire: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(wire).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+}

@@ -1,0 +1,109 @@
+//! Numbers, times and headings as text: the one place that rounds.
+
+use crate::units::{FileTime, Nanos};
+use anstyle::{AnsiColor, Style};
+use indicatif::{HumanBytes, HumanCount};
+use std::io::{self, Write};
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+const HEADING: Style = Style::new().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// A count with separators: `4,194,304`.
+pub fn count(value: u64) -> String {
+    HumanCount(value).to_string()
+}
+
+/// Bytes with a binary unit: `16.00 GiB`.
+pub fn bytes(value: u64) -> String {
+    HumanBytes(value).to_string()
+}
+
+/// Seconds with six digits.
+pub fn seconds(value: Nanos) -> String {
+    format!("{:.6}", value.seconds())
+}
+
+/// A time span for people: `1.234 s`, `8 h 12 min 0 s`.
+pub fn duration(value: Nanos) -> String {
+    let whole = value.0 / 1_000_000_000;
+    match whole {
+        ..=59 => format!("{:.3} s", value.seconds()),
+        60..=3599 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min {} s", whole / 3600, whole % 3600 / 60, whole % 60),
+    }
+}
+
+/// RFC 3339 with 7 digits of fraction, the resolution of a FILETIME; `None` for times that no calendar has.
+pub fn utc(time: FileTime) -> Option<String> {
+    const FORM: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
+    const UNIX_EPOCH_100NS: i128 = 116_444_736_000_000_000;
+    let nanos = (i128::from(time.0) - UNIX_EPOCH_100NS) * 100;
+    OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?.format(FORM).ok()
+}
+
+/// A bold line.
+///
+/// # Errors
+/// What the writer says.
+pub fn heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    writeln!(out, "{HEADING}{text}{HEADING:#}")
+}
+
+/// The warnings, each on lines of its own, before anything else.
+///
+/// # Errors
+/// What the writer says.
+pub fn warnings(out: &mut dyn Write, lines: &[String], width: u16) -> io::Result<()> {
+    for line in lines {
+        let mut mark = "! ";
+        for part in wrap(line, usize::from(width).saturating_sub(2)) {
+            writeln!(out, "{WARNING}{mark}{part}{WARNING:#}")?;
+            mark = "  ";
+        }
+    }
+    if lines.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+/// Breaks a text into lines at blanks; a word longer than a line gets a line of its own.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filetimes_keep_their_seven_digits() {
+        assert_eq!(utc(FileTime(134_105_812_840_355_567)).unwrap(), "2025-12-19T01:28:04.0355567Z");
+        assert_eq!(utc(FileTime(0)).unwrap(), "1601-01-01T00:00:00.0000000Z");
+        assert_eq!(utc(FileTime(u64::MAX)), None);
+    }
+
+    #[test]
+    fn spans_read_well() {
+        assert_eq!(duration(Nanos(1_234_000_000)), "1.234 s");
+        assert_eq!(duration(Nanos(29_519_000_000_000)), "8 h 11 min 59 s");
+    }
+
+    #[test]
+    fn text_wraps_at_blanks() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("aaaaaaaa b", 5), ["aaaaaaaa", "b"]);
+    }
+}
