@@ -49,7 +49,7 @@ fn walk(etl: &EtlFile, file_bytes: usize) {
             if let Ok(record) = raw.read() {
                 events::read(&record);
                 items(record.extended).for_each(drop);
-                (event_name(record.extended), provider_name(record.extended));
+                let _names = (event_name(record.extended), provider_name(record.extended));
             }
         });
         area.damage(&records);
