@@ -1,5 +1,6 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
+pub mod category;
 pub mod digest;
 pub mod doubt;
 pub mod info;

@@ -6,6 +6,7 @@
 pub mod address_index;
 pub mod kernel;
 pub mod names;
+pub mod owner;
 pub mod process;
 pub mod ranges;
 pub mod rundown;
