@@ -3,8 +3,10 @@
 pub mod category;
 pub mod digest;
 pub mod doubt;
+pub mod grouping;
 pub mod info;
 pub mod loss;
 pub mod pattern;
 pub mod readiness;
+pub mod resident;
 pub mod statistics;
