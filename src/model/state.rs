@@ -19,7 +19,18 @@ pub struct SpaceAt {
     /// The state.
     pub space: AddressSpace,
     /// Ranges and threads on which events and end rundown disagree.
-    pub contradictions: u64,
+    pub contradictions: Vec<Contradiction>,
+}
+
+/// A range (or a thread, by its id) that only the events or only the end rundown know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contradiction {
+    /// Of what kind.
+    pub kind: Kind,
+    /// First address, or thread id.
+    pub base: u64,
+    /// True when the events know it and the end rundown does not.
+    pub only_events: bool,
 }
 
 /// The address space of `instance` just before `moment`, from the events of its process id in order.
@@ -52,7 +63,7 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     for end in due {
         replay(past.get(next..end.from).unwrap_or_default(), &ends, rundowns, next, &mut state.space);
         next = next.max(end.from);
-        state.contradictions += end.replace(&mut state.space, rundowns.has_start(end.kind, moment.time));
+        state.contradictions.extend(end.replace(&mut state.space, rundowns.has_start(end.kind, moment.time)));
     }
     replay(past.get(next..).unwrap_or_default(), &ends, rundowns, next, &mut state.space);
     state
@@ -98,8 +109,8 @@ impl<'e> Final<'e> {
         Final { kind, from: past.partition_point(|event| event.moment < start), records }
     }
 
-    /// Puts the rundown's state in the place of what the events added up to; gives the number of differences.
-    fn replace(&self, space: &mut AddressSpace, started: bool) -> u64 {
+    /// Puts the rundown's state in the place of what the events added up to; gives the differences.
+    fn replace(&self, space: &mut AddressSpace, started: bool) -> Vec<Contradiction> {
         let source = |event: &At<SpaceEvent>| Source { phase: Phase::DcEnd, moment: event.moment };
         match self.kind {
             Kind::Region => {
@@ -107,7 +118,7 @@ impl<'e> Final<'e> {
                     SpaceEvent::Region { base, size, .. } => Some((base, size, source(event))),
                     _ => None,
                 });
-                take_over(&mut space.regions, list.collect(), started)
+                take_over(self.kind, &mut space.regions, list.collect(), started)
             }
             Kind::View => {
                 let list = self.records.iter().filter_map(|event| match event.value {
@@ -116,7 +127,7 @@ impl<'e> Final<'e> {
                     }
                     _ => None,
                 });
-                take_over(&mut space.views, list.collect(), started)
+                take_over(self.kind, &mut space.views, list.collect(), started)
             }
             Kind::Heap => {
                 let list = self.records.iter().filter_map(|event| match event.value {
@@ -125,7 +136,7 @@ impl<'e> Final<'e> {
                     }
                     _ => None,
                 });
-                take_over(&mut space.heaps, list.collect(), started)
+                take_over(self.kind, &mut space.heaps, list.collect(), started)
             }
             Kind::Thread => {
                 let list = self.records.iter().filter_map(|event| match event.value {
@@ -135,23 +146,38 @@ impl<'e> Final<'e> {
                     _ => None,
                 });
                 let end: BTreeMap<u32, Stack> = list.collect();
-                let gone = space.stacks.keys().filter(|id| !end.contains_key(id)).count();
-                let new = end.keys().filter(|id| !space.stacks.contains_key(id)).count();
+                let only = |of: &BTreeMap<u32, Stack>, there: &BTreeMap<u32, Stack>, only_events| -> Vec<_> {
+                    let missing = of.keys().filter(|id| !there.contains_key(id));
+                    missing.map(|&id| Contradiction { kind: Kind::Thread, base: id.into(), only_events }).collect()
+                };
+                let mut differences = only(&space.stacks, &end, true);
+                if started {
+                    differences.extend(only(&end, &space.stacks, false));
+                }
                 space.stacks = end;
-                (gone + if started { new } else { 0 }) as u64
+                differences
             }
         }
     }
 }
 
-/// Replaces a map; gives the number of ranges that only one side has. What only the rundown has is a difference only
-/// where a start rundown was logged: without one the events cannot know it.
-fn take_over<T: Clone>(map: &mut RangeMap<T>, list: Vec<(u64, u64, T)>, started: bool) -> u64 {
+/// Replaces a map; gives the ranges that only one side has. What only the rundown has is a difference only where a
+/// start rundown was logged: without one the events cannot know it.
+fn take_over<T: Clone>(
+    kind: Kind,
+    map: &mut RangeMap<T>,
+    list: Vec<(u64, u64, T)>,
+    started: bool,
+) -> Vec<Contradiction> {
     let end = RangeMap::from_list(list);
-    let missing = |of: &RangeMap<T>, there: &RangeMap<T>| {
-        of.iter().filter(|&(base, ..)| there.get(base).is_none()).count() as u64
+    let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
+        let missing = of.iter().filter(|&(base, ..)| there.get(base).is_none());
+        missing.map(|(base, ..)| Contradiction { kind, base, only_events }).collect()
     };
-    let differences = missing(map, &end) + if started { missing(&end, map) } else { 0 };
+    let mut differences = only(map, &end, true);
+    if started {
+        differences.extend(only(&end, map, false));
+    }
     *map = end;
     differences
 }

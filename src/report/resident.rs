@@ -235,6 +235,7 @@ fn checks(c: &Checks) -> Value {
             "list": list.what, "counted": list.counted, "meminfo": list.expected, "ok": list.is_fine(),
         })).collect::<Vec<_>>(),
         "contradictions": c.contradictions,
+        "contradiction_examples": c.contradiction_examples,
         "owner_keys": { "reading": c.reading.name(), "active_private_pages": c.keyed.0, "unnamed": c.keyed.1 },
         "failures": c.failures(),
     })

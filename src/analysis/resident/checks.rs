@@ -4,7 +4,9 @@ use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::load::history::{History, MemoryCounters};
 use crate::model::owner::KeyReading;
+use crate::model::rundown::Kind;
 use crate::model::snapshot::Snapshot;
+use crate::model::state::Contradiction;
 
 /// What the fold counts for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
@@ -108,6 +110,8 @@ pub struct Checks {
     pub lists: Vec<Compared>,
     /// Ranges and threads on which events and end rundown disagree.
     pub contradictions: u64,
+    /// The first few of them for people.
+    pub contradiction_examples: Vec<String>,
     /// How owner keys were read.
     pub reading: KeyReading,
     /// Active private pages with a key, and of them those whose key names no process.
@@ -144,7 +148,8 @@ impl Checks {
             pfn_database: scene.kernel.pfn_database.map(|block| (block.address, block.pages)),
             pfn_database_counted: base.pfn_database,
             lists: counters.map(|counters| compare_lists(base, &counters)).unwrap_or_default(),
-            contradictions: scene.contradictions,
+            contradictions: scene.contradictions.len() as u64,
+            contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
             reading: scene.owners.reading,
             keyed: (base.keyed, base.unnamed),
         }
@@ -182,8 +187,9 @@ impl Checks {
         }
         if self.contradictions > 0 {
             lines.push(format!(
-                "events and end rundown disagree on {} ranges or threads (events were lost); the end rundown counts",
-                self.contradictions
+                "events and end rundown disagree on {} range(s) or thread(s); the end rundown counts: {}",
+                self.contradictions,
+                self.contradiction_examples.join(", ")
             ));
         }
         let (keyed, unnamed) = self.keyed;
@@ -195,6 +201,22 @@ impl Checks {
         }
         lines
     }
+}
+
+fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
+    let kind = match contradiction.kind {
+        Kind::Region => "region",
+        Kind::View => "view",
+        Kind::Heap => "heap range",
+        Kind::Thread => "thread",
+    };
+    let at = match contradiction.kind {
+        Kind::Thread => contradiction.base.to_string(),
+        _ => format!("0x{:x}", contradiction.base),
+    };
+    let process = scene.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();
+    let side = if contradiction.only_events { "only in the events" } else { "only in the rundown" };
+    format!("{kind} {at} of {process} {side}")
 }
 
 fn compare_lists(base: &BaseCounts, counters: &MemoryCounters) -> Vec<Compared> {

@@ -10,7 +10,7 @@ use crate::model::owner::{KeyReading, Owners};
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
-use crate::model::state::space_at;
+use crate::model::state::{Contradiction, space_at};
 use crate::units::{PAGE_BYTES, PointerSize};
 use rayon::prelude::*;
 
@@ -51,8 +51,8 @@ pub struct Scene<'h> {
     images: Vec<(u64, u64, u32)>,
     session_images: Vec<(u64, u64, u64)>,
     pfn_database: (u64, u64),
-    /// Ranges on which events and end rundown disagree.
-    pub contradictions: u64,
+    /// Ranges and threads on which events and end rundown disagree, with the process.
+    pub contradictions: Vec<(u32, Contradiction)>,
 }
 
 impl<'h> Scene<'h> {
@@ -66,15 +66,15 @@ impl<'h> Scene<'h> {
         reading: KeyReading,
     ) -> Scene<'h> {
         let moment = snapshot.first;
-        let built: Vec<(AddressIndex, u64)> = (processes.instances.par_iter())
+        let built: Vec<(AddressIndex, Vec<Contradiction>)> = (processes.instances.par_iter())
             .map(|process| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time));
-                let Some(events) = events else { return (AddressIndex::default(), 0) };
+                let Some(events) = events else { return (AddressIndex::default(), Vec::new()) };
                 let state = space_at(events, process, moment, rundowns);
                 (AddressIndex::new(&state.space), state.contradictions)
             })
             .collect();
-        let contradictions = built.iter().map(|(_, count)| count).sum();
+        let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
         let files = FileNames::new(history, moment);
         let kernel = KernelSpace::new(history, moment, snapshot.end());
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
