@@ -1,3 +1,4 @@
 //! The bridge from files to the model: all buffers, in parallel, each record looked at once.
 
+pub mod kinds;
 pub mod survey;
