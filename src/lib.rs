@@ -9,5 +9,6 @@ pub mod error;
 pub mod etl;
 pub mod event;
 pub mod load;
+pub mod model;
 pub mod report;
 pub mod units;

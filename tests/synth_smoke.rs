@@ -409,4 +409,88 @@ fn write_the_big_traces() {
     let (_, truth) = synth::generate_resident(&synth::ResidentSpec::default(), out).unwrap();
     println!("{}: {:?}, {} MB", path.display(), begin.elapsed(), truth.bytes >> 20);
     println!("{:?}\n{:#?}", truth.by_list, truth.by_category);
+
+    let path = path.with_file_name("refset-big.etl");
+    let begin = std::time::Instant::now();
+    let out = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+    let (_, truth) = synth::generate_refset(&synth::RefsetSpec::default(), out).unwrap();
+    println!("{}: {:?}, {} MB", path.display(), begin.elapsed(), truth.bytes >> 20);
+    println!("{:#?} {:#?}", truth.accesses, truth.releases);
+    println!("peak {}, system {}, {} records", truth.peak_pages, truth.held_by_system, truth.records);
+}
+
+/// Replays the accesses and releases with a slow map of its own and compares with the truth and the final sequence.
+#[test]
+fn a_small_scenario_ends_with_what_its_final_sequence_shows() {
+    let spec = synth::RefsetSpec::small();
+    let (file, truth) = synth::generate_refset(&spec, Cursor::new(Vec::new())).unwrap();
+    let bytes = file.into_inner();
+    let walked = walk(&bytes, Compression::None);
+    let records: Vec<Seen> = walked.into_iter().flat_map(|buffer| buffer.records).collect();
+    assert_eq!(records.len() as u64, truth.records + 2);
+    let of = |hook: u16| records.iter().filter(move |seen| seen.hook == hook);
+    assert_eq!(of(0x0223).count() as u64, truth.sequence_pages);
+    assert_eq!(of(0x0275).count() as u64, truth.accesses["ActiveRundown"]);
+    let page_hooks = [0x0276, 0x0277, 0x0278, 0x0279, 0x0282, 0x0283];
+    assert_eq!(page_hooks.iter().map(|hook| of(*hook).count() as u64).sum::<u64>(), truth.page_records);
+    assert_eq!(of(0x0276).count() as u64, truth.accesses["PrivatePageAccess"]);
+    assert_eq!(of(0x0277).count() as u64, truth.releases["PageRelease"]);
+    assert_eq!(of(0x0282).count() as u64, truth.accesses["SharablePageAccess"]);
+    assert_eq!(of(0x0283).count() as u64, truth.releases["RemovedFromWorkingSet"]);
+    assert_eq!(of(0x0302).count() as u64, spec.process_ends);
+    let reasons =
+        ["VirtualAddressRangeEnd", "VirtualAddressRangeDecommit", "UnmapFile", "CopyOnWrite", "ProcessEnd", "PoolFree"];
+    assert!(reasons.iter().all(|reason| truth.releases[reason] > 0), "{:?}", truth.releases);
+    let (gained, lost) = (truth.accesses.values().sum::<u64>(), truth.releases.values().sum::<u64>());
+    let held = truth.held_by_process.values().sum::<u64>() + truth.held_by_system;
+    let cached = of(0x0282).filter(|seen| seen.bytes[0x20 + 24] & 4 != 0).count() as u64;
+    assert_eq!(gained - cached, lost + held, "what came and did not go is held");
+
+    // Active private pages at the end = those of the final sequence: (owner key, address) -> frame.
+    let mut ordered: Vec<&Seen> = records.iter().filter(|seen| matches!(seen.kind, 2 | 17)).collect();
+    let time = |seen: &Seen| u64_at(&seen.bytes, if seen.kind == 17 { 8 } else { 16 });
+    ordered.sort_by_key(|seen| time(seen));
+    let mut private = std::collections::BTreeMap::new();
+    let mut last = std::collections::BTreeMap::new();
+    for seen in ordered {
+        let at = if seen.kind == 17 { 0x10 } else { 0x20 };
+        let body = &seen.bytes[at..];
+        let pid = u32_at(&seen.bytes, 0x0c);
+        let id = || (u64_at(body, 0) >> 9 & 0xffff_ffff_ffff, u64_at(body, 16));
+        match seen.hook {
+            0x0276 | 0x0275 | 0x0223 if body[0] & 15 != 0 || body[0] >> 4 & 7 != 6 => {}
+            0x0282 if body[24] & 8 == 0 => {}
+            0x0276 | 0x0275 | 0x0282 => {
+                assert_eq!(private.insert(id(), u64_at(body, 8)), None, "no reaccess");
+            }
+            0x0277 => assert!(private.remove(&id()).is_some()),
+            0x0283 => {
+                private.remove(&(u64::from(pid), u64_at(body, 0) & !0xfff));
+            }
+            0x0263 | 0x0426 => {
+                let size = u64_at(body, if seen.hook == 0x0263 { 8 } else { 24 });
+                let range = u64_at(body, 0)..u64_at(body, 0) + size;
+                private.retain(|key, _| key.0 != u64::from(pid) || !range.contains(&key.1));
+            }
+            0x0302 => private.retain(|key, _| key.0 != u64::from(pid)),
+            0x0223 => {
+                last.insert(id(), u64_at(body, 8));
+            }
+            _ => {}
+        }
+    }
+    assert!(private.len() > 500);
+    assert_eq!(private, last);
+}
+
+/// The example of the module's head.
+#[test]
+fn the_example_writes_three_records() {
+    let bytes: Vec<u8> = Trace::new(Session { processors: 2, ..Session::windows10() })
+        .push(process::Process::new(4, "System").rec(P8, 4, process::DC_START).at(1_000_000_100))
+        .push(memory::virtual_alloc(P8, 0x1_0000, 0x2000, 4, 0x1000).by(8, 4).on(1).at(1_000_000_200))
+        .push(pages::Identity::private(0x100, 4, 0x1_0000).rec(P8, 4, 0x0223).on(1).at(1_000_000_300))
+        .finish();
+    let hooks: Vec<u16> = all_of(&walk(&bytes, Compression::None)).iter().map(|seen| seen.hook).collect();
+    assert_eq!((hooks.len(), bytes.len()), (3, 0x3_0000));
 }

@@ -116,7 +116,7 @@ impl TraceInfo {
             boot: header.boot_time,
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
             merged: header.mode & MODE_RELOG != 0,
-            keywords: keywords::names(&masks),
+            keywords: keywords::names(&masks).into_iter().map(String::from).collect(),
             providers: providers(survey),
             doubts: Doubts::new(etl, survey),
             damage: survey.damage.clone(),
@@ -139,9 +139,10 @@ fn providers(survey: &Survey) -> Vec<Provider> {
             RecordId::Message { guid, .. } => guid,
             RecordId::Kernel(_) | RecordId::Opaque(_) => continue,
         };
-        let name = || kind.own_provider.clone().or_else(|| catalog::name(kind.id).map(|k| k.group.to_owned()));
-        let guid = guid.to_string();
-        let entry = all.entry(guid.clone()).or_insert_with(|| Provider { guid, name: None, events: 0 });
+        let known = || catalog::provider_name(guid).or_else(|| catalog::name(kind.id).map(|k| k.group()));
+        let name = || kind.own_provider.clone().or_else(|| known().map(str::to_owned));
+        let entry =
+            all.entry(guid.to_string()).or_insert_with(|| Provider { guid: guid.to_string(), name: None, events: 0 });
         entry.events += kind.count;
         entry.name = entry.name.take().or_else(name);
     }

@@ -1,9 +1,12 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
+pub mod category;
 pub mod digest;
 pub mod doubt;
+pub mod grouping;
 pub mod info;
 pub mod loss;
 pub mod pattern;
 pub mod readiness;
+pub mod resident;
 pub mod statistics;

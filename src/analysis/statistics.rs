@@ -137,13 +137,18 @@ fn row(etl: &EtlFile, kind: &KindCount) -> EventRow {
         RecordId::Opaque(header) => ("unknown".to_owned(), EventNumber::Header(header)),
     };
     let known = catalog::name(kind.id);
+    let guid = match kind.id {
+        RecordId::Classic { class: guid, .. } | RecordId::Manifest { provider: guid, .. } => Some(guid),
+        _ => None,
+    };
+    let group = known.map(|k| k.group()).or_else(|| guid.and_then(catalog::provider_name));
     EventRow {
         provider,
-        group: kind.own_provider.clone().or_else(|| known.map(|k| k.group.to_owned())),
+        group: kind.own_provider.clone().or_else(|| group.map(str::to_owned)),
         number,
         version: kind.version,
-        name: kind.own_name.clone().or_else(|| known.and_then(|k| k.name).map(str::to_owned)),
-        xperf: known.and_then(|k| k.xperf),
+        name: kind.own_name.clone().or_else(|| known.map(|k| k.name.to_owned())),
+        xperf: known.and_then(|k| k.alias),
         count: kind.count,
         bytes: kind.bytes,
         first: etl.clock.nanos(kind.first),

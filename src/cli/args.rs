@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
+  pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
+  pfnset resident trace.etl --group-by process,category --top 5
   pfnset info trace.etl                         what the trace holds, what was lost, what it is good for
   pfnset events trace.etl                       every kind of event, most frequent first
   pfnset events trace.etl --name 'Memory*'      only kernel memory events
@@ -29,6 +31,8 @@ pub enum Command {
     Info(Info),
     /// Trace statistics: a row for each kind of event
     Events(Events),
+    /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
+    Resident(Resident),
     /// Print a shell completion script
     #[command(after_help = "Example:\n  pfnset completions bash > ~/.local/share/bash-completion/completions/pfnset")]
     Completions {
@@ -106,4 +110,92 @@ pub struct Events {
     /// Add SHA-256 fingerprints of all payloads and of all raw time stamps in file order
     #[arg(long)]
     pub digest: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions: list, use, category, category_wpa, class, process, pid, session, file, detail, priority, cold, pinned,
+non_tradeable. Presets: by-process, by-list-priority, private-working-set, files, drivers.
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset resident trace.etl
+  pfnset resident trace.etl --group-by process,category --top 5
+  pfnset resident trace.etl --where 'process=chrome.exe*' --group-by list,category
+  pfnset resident trace.etl --preset files --top 20 --unit mib
+  pfnset resident trace.etl --explain 0x1a2b3
+  pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
+pub struct Resident {
+    #[command(flatten)]
+    pub common: Common,
+    /// Rows by these dimensions, nested in this order
+    #[arg(long, value_name = "DIM,…", conflicts_with = "preset")]
+    pub group_by: Option<String>,
+    /// Dimensions and conditions for a common question
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Only pages whose label matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Only the first N rows of each level, and one row for the rest
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = SortBy::Pages, value_name = "BY")]
+    pub sort: SortBy,
+    /// Unit of sizes
+    #[arg(long, value_enum, default_value_t = UnitName::Auto, value_name = "UNIT")]
+    pub unit: UnitName,
+    /// By whose rules pages are counted
+    #[arg(long, value_enum, default_value_t = Rules::Both, value_name = "RULES")]
+    pub classification: Rules,
+    /// Which page sequence of the trace: last, all or a number from 0
+    #[arg(long, default_value = "last", value_name = "WHICH")]
+    pub snapshot: pfnset::analysis::resident::query::SnapshotChoice,
+    /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
+    #[arg(long, value_name = "PFN|VA", value_parser = number)]
+    pub explain: Option<u64>,
+    /// The process (id) of the address to explain
+    #[arg(long, value_name = "PID", requires = "explain")]
+    pub process: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortBy {
+    /// Most pages first
+    Pages,
+    /// By name
+    Name,
+    /// Most pages by WPA's rules first
+    Wpa,
+    /// Greatest difference from WPA first
+    Difference,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UnitName {
+    Pages,
+    Kib,
+    Mib,
+    Gib,
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rules {
+    /// Ours
+    Corrected,
+    /// What WPA shows
+    Wpa,
+    /// Ours, with WPA's count beside it
+    Both,
+}
+
+/// Reads `0x1f` or `31`.
+fn number(text: &str) -> Result<u64, String> {
+    let read = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(&digits.replace('`', ""), 16),
+        None => text.parse(),
+    };
+    read.map_err(|_| "expected a number, as in 0x1a2b3 or 107187".into())
 }

@@ -1,25 +1,31 @@
 //! One function for each command: open, analyze, print, judge.
 
-use crate::cli::args::{Cli, Command, Common, Events, Info};
+use crate::cli::args::{Cli, Command, Common, Events, Info, Resident, Rules, SortBy, UnitName};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
 use clap::CommandFactory;
 use pfnset::analysis::digest::Digest;
+use pfnset::analysis::grouping::Sort;
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pattern::Patterns;
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::{Classification, Query};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
+use pfnset::report::resident::ResidentReport;
+use pfnset::report::text::Unit;
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Info(args) => info(&args),
         Command::Events(args) => events(&args),
+        Command::Resident(args) => resident(&args),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
             Ok(Exit::Fine)
@@ -45,6 +51,49 @@ fn events(args: &Events) -> anyhow::Result<Exit> {
     let digest = args.digest.then(|| Digest::new(&etl));
     let doubtful = statistics.is_doubtful();
     finish(&EventsReport::new(&args.common.trace, &statistics, digest.as_ref()), &args.common, doubtful)
+}
+
+fn resident(args: &Resident) -> anyhow::Result<Exit> {
+    let mut query = Query {
+        top: args.top,
+        sort: match args.sort {
+            SortBy::Pages => Sort::Pages,
+            SortBy::Name => Sort::Name,
+            SortBy::Wpa => Sort::PagesWpa,
+            SortBy::Difference => Sort::Difference,
+        },
+        classification: match args.classification {
+            Rules::Corrected => Classification::Corrected,
+            Rules::Wpa => Classification::Wpa,
+            Rules::Both => Classification::Both,
+        },
+        snapshot: args.snapshot,
+        ..Query::default()
+    };
+    if let Some(preset) = &args.preset {
+        query.preset(preset)?;
+    }
+    if let Some(names) = &args.group_by {
+        query.group_by(names)?;
+    }
+    args.conditions.iter().try_for_each(|condition| query.condition(condition))?;
+    let unit = match args.unit {
+        UnitName::Pages => Unit::Pages,
+        UnitName::Kib => Unit::Kib,
+        UnitName::Mib => Unit::Mib,
+        UnitName::Gib => Unit::Gib,
+        UnitName::Auto => Unit::Auto,
+    };
+    let etl = open(&args.common)?;
+    let set = progress::with_bar(
+        args.common.quiet,
+        2 * etl.size_bytes(), // one walk for the events, one for the pages
+        || etl.bytes_read(),
+        || ResidentSet::new(&etl, &query),
+    )?;
+    let by_default = args.group_by.is_none() && args.preset.is_none();
+    let report = ResidentReport::new(&args.common.trace, &set, unit, by_default);
+    finish(&report, &args.common, set.doubtful)
 }
 
 /// Opens the trace and sets the number of threads.

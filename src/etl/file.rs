@@ -173,15 +173,24 @@ impl EtlFile {
         visit: impl Fn(&mut A, &Area<'_>) + Sync,
     ) -> Vec<A> {
         self.bytes_read.store(0, Ordering::Relaxed);
+        let all: Vec<u32> = (0..self.buffers.len() as u32).collect();
+        self.fold_some(&all, empty, |accumulator, _, area| visit(accumulator, area))
+    }
+
+    /// Visits the named buffers in parallel, like [`EtlFile::fold_buffers`]; `visit` also gets the index into `buffers`.
+    pub fn fold_some<A: Send>(
+        &self,
+        buffers: &[u32],
+        empty: impl Fn() -> A + Sync,
+        visit: impl Fn(&mut A, usize, &Area<'_>) + Sync,
+    ) -> Vec<A> {
         let next = AtomicUsize::new(0);
         rayon::broadcast(|_| {
             let (mut accumulator, mut scratch) = (empty(), Scratch::new());
             loop {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                if index >= self.buffers.len() {
-                    return accumulator;
-                }
-                self.visit(index, &mut scratch, |area| visit(&mut accumulator, area));
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&buffer) = buffers.get(at) else { return accumulator };
+                self.visit(buffer as usize, &mut scratch, |area| visit(&mut accumulator, at, area));
             }
         })
     }

@@ -6,11 +6,12 @@
 //! records are not in time order (none known) are sorted inside, and counted.
 
 use crate::etl::area::Area;
+use crate::etl::buffer::Buffer;
 use crate::etl::file::{EtlFile, Scratch};
 use crate::etl::record::{Position, RawRecord};
 use crate::units::Ticks;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Bytes that open buffers may take beyond the size of the file. Only a file made to hurt has more buffers that
 /// overlap; what does not fit is delivered late and counted.
@@ -51,21 +52,8 @@ impl Schedule {
     pub fn new(etl: &EtlFile) -> Schedule {
         let spans = etl.map_buffers(|area| span(area, etl.before_first()));
         let unsorted_buffers = spans.iter().flatten().filter(|s| !s.sorted).count() as u32;
-        let mut latest = std::collections::HashMap::new();
-        let ascending =
-            etl.buffers.iter().skip(1).all(|b| latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence));
-        let mut rank: Vec<u32> = (0..etl.buffers.len() as u32).collect();
-        if !ascending {
-            let mut order = rank.clone();
-            let sequence = |i: u32| etl.buffers.get(i as usize).map_or(0, |b| b.sequence);
-            order.sort_by_key(|&i| (i != 0, sequence(i), i)); // the header buffer stays first
-            for (place, &buffer) in order.iter().enumerate() {
-                if let Some(slot) = rank.get_mut(buffer as usize) {
-                    *slot = place as u32;
-                }
-            }
-        }
-        Schedule { spans, rank, reordered: !ascending, unsorted_buffers }
+        let (rank, reordered) = ranks(&etl.buffers);
+        Schedule { spans, rank, reordered, unsorted_buffers }
     }
 
     /// Rank of a buffer: the tie-breaker of equal times.
@@ -93,6 +81,28 @@ impl Schedule {
             late: 0,
         }
     }
+}
+
+/// Rank of each buffer among records of equal time, and whether it differs from the order in the file.
+///
+/// The rank is the buffer's index in the file, or, when sequence numbers do not ascend per processor (a circular file
+/// that wrapped, a shuffled one), its place by sequence number.
+pub fn ranks(buffers: &[Buffer]) -> (Vec<u32>, bool) {
+    let mut latest = HashMap::new();
+    let ascending =
+        buffers.iter().skip(1).all(|b| latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence));
+    let mut rank: Vec<u32> = (0..buffers.len() as u32).collect();
+    if !ascending {
+        let mut order = rank.clone();
+        let sequence = |i: u32| buffers.get(i as usize).map_or(0, |b| b.sequence);
+        order.sort_by_key(|&i| (i != 0, sequence(i), i)); // the header buffer stays first
+        for (place, &buffer) in (0u32..).zip(&order) {
+            if let Some(slot) = rank.get_mut(buffer as usize) {
+                *slot = place;
+            }
+        }
+    }
+    (rank, !ascending)
 }
 
 fn span(area: &Area<'_>, before_first: Ticks) -> Option<Span> {

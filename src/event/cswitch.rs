@@ -204,3 +204,90 @@ impl ReadyThread {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn context_switch_of_all_versions() {
+        let bytes = Bytes::new(24).u32(0, 5000).u32(4, 6000).u8(8, 9).u8(9, 0xfe).u8(10, 3).u8(11, 0xff).u8(12, 15);
+        let bytes = bytes.u8(13, 0x0b).u8(14, 5).u8(15, 7).u32(16, 42).u32(20, -3i32 as u32);
+        for p in [P8, P4] {
+            for version in [2, 3, 4] {
+                let Event::ContextSwitch(found) = event(0x0524, version, p, &bytes) else { panic!() };
+                let expected = ContextSwitch {
+                    new_thread_id: 5000,
+                    old_thread_id: 6000,
+                    new_priority: 9,
+                    old_priority: -2,
+                    previous_c_state: 3,
+                    new_priority_decrement: -1,
+                    old_wait_reason: 15,
+                    old_wait_mode: 0x0b,
+                    old_state: 5,
+                    old_ideal_processor: 7,
+                    new_wait_clock_ticks: Some(42),
+                    old_remaining_quantum: Some(-3),
+                };
+                assert_eq!(found, expected);
+                assert!(found.old_waits_in_user_mode());
+                check_fixed(0x0524, version, p, &bytes);
+            }
+            check_unknown_version(0x0524, p, &bytes);
+        }
+        let old = bytes.cut(8);
+        let Event::ContextSwitch(found) = event(0x0524, 1, P4, &old) else { panic!() };
+        assert_eq!((found.new_wait_clock_ticks, found.old_remaining_quantum), (None, None));
+        check_fixed(0x0524, 1, P4, &old);
+    }
+
+    #[test]
+    fn states_and_reasons_have_the_kernels_numbers() {
+        let states = [1, 5, 9, 10].map(thread_state_name);
+        assert_eq!(states, [Some("Ready"), Some("Waiting"), Some("WaitingForProcessInSwap"), None]);
+        for (number, name) in [
+            (0, "Executive"),
+            (6, "UserRequest"),
+            (7, "WrExecutive"),
+            (13, "WrUserRequest"),
+            (15, "WrQueue"),
+            (24, "WrCpuRateControl"),
+            (30, "WrQuantumEnd"),
+            (33, "WrYieldExecution"),
+            (37, "WrAlertByThreadId"),
+            (42, "WrRcu"),
+        ] {
+            assert_eq!(wait_reason_name(number), Some(name));
+        }
+        assert_eq!(wait_reason_name(43), None);
+    }
+
+    #[test]
+    fn compact_switches_keep_their_packets_raw() {
+        let mut bytes = Bytes::new(88).u64(0, 1234);
+        for index in 0..16 {
+            bytes = bytes.u32(8 + 4 * index, 100 + index as u32).u8(72 + index, 0xf0 + index as u8);
+        }
+        let bytes = bytes.more(&[1, 2, 3, 4, 5, 6]);
+        let Event::CompactSwitches(found) = event(0x0525, 2, P8, &bytes) else { panic!() };
+        assert_eq!((found.first_time, found.packets), (Ticks(1234), [1, 2, 3, 4, 5, 6].as_slice()));
+        assert_eq!((found.thread_ids[0], found.thread_ids[15]), (100, 115));
+        assert_eq!((found.base_priorities[0], found.base_priorities[15]), (-16, -1));
+        for cut in 7..=bytes.0.len() {
+            assert_eq!(fault(0x0525, 2, P8, &bytes.clone().cut(cut)), Fault::Length { expected: 88 });
+        }
+    }
+
+    #[test]
+    fn ready_thread() {
+        let bytes = Bytes::new(8).u32(0, 5000).u8(4, 1).u8(5, 0xff).u8(6, 8);
+        let expected = ReadyThread { thread_id: 5000, adjust_reason: 1, adjust_increment: -1, flags: 8 };
+        for p in [P8, P4] {
+            assert_eq!(event(0x0532, 2, p, &bytes), Event::ReadyThread(expected));
+            check_fixed(0x0532, 2, p, &bytes);
+        }
+    }
+}

@@ -129,3 +129,57 @@ impl<'a> LogicalDisk<'a> {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn physical_disk() {
+        let bytes = Bytes::new(568).u32(0, 1).u32(4, 512).u32(8, 63).u32(12, 255).u64(16, 0x1_0000_0001);
+        let bytes = (0..4).fold(bytes, |bytes, i| bytes.u32(24 + 4 * i, 10 + i as u32));
+        let bytes = bytes.raw(40, b"A\0B\0").u32(552, 3).u8(556, 1).u8(557, 0xff).raw(558, b"C\0:\0");
+        let expected = PhysicalDisk {
+            disk: 1,
+            sector_bytes: 512,
+            sectors_per_track: 63,
+            tracks_per_cylinder: 255,
+            cylinders: 0x1_0000_0001,
+            scsi: [10, 11, 12, 13],
+            manufacturer: Wide(b"A\0B\0"),
+            partitions: 3,
+            write_cache: true,
+            boot_drive: Wide(b"C\0:\0"),
+        };
+        for p in [P8, P4] {
+            assert_eq!(event(0x0b0b, 2, p, &bytes), Event::PhysicalDisk(expected));
+            check_fixed(0x0b0b, 2, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn logical_disk() {
+        let bytes = Bytes::new(112).u64(0, 0x10_0000).u64(8, 0x40_0000_0000).u32(16, 1).u32(20, 112).u32(24, 2);
+        let bytes = bytes.raw(28, b"C\0:\0").u32(36, 0xdead).u32(40, 4).u32(44, 8).u32(48, 512).u32(52, 0xdead);
+        let bytes = bytes.u64(56, 1000).u64(64, 2000).raw(72, b"N\0T\0F\0S\0");
+        let expected = LogicalDisk {
+            start_offset: 0x10_0000,
+            partition_bytes: 0x40_0000_0000,
+            disk: 1,
+            drive_type: 2,
+            drive_letter: Wide(b"C\0:\0"),
+            partition: 4,
+            sectors_per_cluster: 8,
+            sector_bytes: 512,
+            free_clusters: 1000,
+            clusters: 2000,
+            file_system: Wide(b"N\0T\0F\0S\0"),
+        };
+        for p in [P8, P4] {
+            assert_eq!(event(0x0b0c, 2, p, &bytes), Event::LogicalDisk(expected));
+            check_fixed(0x0b0c, 2, p, &bytes);
+        }
+    }
+}

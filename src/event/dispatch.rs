@@ -21,6 +21,7 @@ use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,
 };
 use super::pool::{PoolAction, PoolPiece};
+use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{self, Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
@@ -144,6 +145,8 @@ pub enum Event<'a> {
 
     /// `0x0e20`–`0x0e27`.
     Pool { action: PoolAction, piece: PoolPiece },
+    /// `0x0e28`–`0x0e2f`: handed on raw, for their layout is not public.
+    PoolSnapshot { phase: Phase, snapshot: PoolSnapshot<'a> },
 
     /// `0x0f22`, `0x0f24`.
     Mark(Mark<'a>),
@@ -244,6 +247,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let section = |phase| to(PagefileSection::read(p), |section| E::PagefileSection { phase, section });
     let session = |phase| to(Session::read(p), |session| E::Session { phase, session });
     let pool = |action, session| to(PoolPiece::read(p, session), |piece| E::Pool { action, piece });
+    let snapshot = |phase, kind| Ok(Parsed::new(E::PoolSnapshot { phase, snapshot: PoolSnapshot::new(p, kind) }, None));
     let interval = |phase| to(ProfileInterval::read(p, phase), |interval| E::ProfileInterval { phase, interval });
     let interrupt = |kind| to(Interrupt::read(p, kind), |interrupt| E::Interrupt { kind, interrupt });
     let dpc = |kind| to(Dpc::read(p), |dpc| E::Dpc { kind, dpc });
@@ -363,6 +367,15 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         0x0e25 => pool(PoolAction::AddPage, true),
         0x0e26 => pool(PoolAction::AddBigPage, false),
         0x0e27 => pool(PoolAction::AddBigPage, true),
+
+        0x0e28 => snapshot(Phase::DcStart, PoolSnapshotKind::Pool),
+        0x0e29 => snapshot(Phase::DcEnd, PoolSnapshotKind::Pool),
+        0x0e2a => snapshot(Phase::DcStart, PoolSnapshotKind::Big),
+        0x0e2b => snapshot(Phase::DcEnd, PoolSnapshotKind::Big),
+        0x0e2c => snapshot(Phase::DcStart, PoolSnapshotKind::Session),
+        0x0e2d => snapshot(Phase::DcEnd, PoolSnapshotKind::Session),
+        0x0e2e => snapshot(Phase::DcStart, PoolSnapshotKind::SessionBig),
+        0x0e2f => snapshot(Phase::DcEnd, PoolSnapshotKind::SessionBig),
 
         0x0f22 => to(Mark::read(p, false), E::Mark),
         0x0f24 => to(Mark::read(p, true), E::Mark),

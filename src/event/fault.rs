@@ -83,3 +83,49 @@ impl HardFault {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn faults_of_all_kinds() {
+        for (p, size) in [(P8, 16), (P4, 8)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x7000_0010).ptr(p, p.bytes(), 0x7100_0020);
+            for (hook, expected) in [
+                (0x020a, FaultKind::Transition),
+                (0x020b, FaultKind::DemandZero),
+                (0x020c, FaultKind::CopyOnWrite),
+                (0x020d, FaultKind::GuardPage),
+                (0x020e, FaultKind::Hard),
+                (0x020f, FaultKind::AccessViolation),
+            ] {
+                let Event::PageFault { kind, fault } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!(kind, expected);
+                assert_eq!(fault, PageFault { virtual_address: 0x7000_0010, instruction: 0x7100_0020 });
+                check_fixed(hook, 2, p, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn hard_fault() {
+        for (p, size, at) in [(P8, 40, [16, 24, 32, 36]), (P4, 32, [16, 20, 24, 28])] {
+            let bytes = Bytes::new(size).u64(0, 1234).u64(8, 0x1_0000_0200).ptr(p, at[0], 0x7000_0000);
+            let bytes = bytes.ptr(p, at[1], 0xa000_1000).u32(at[2], 5000).u32(at[3], 32768);
+            let expected = HardFault {
+                initial_time: Ticks(1234),
+                read_offset: 0x1_0000_0200,
+                virtual_address: 0x7000_0000,
+                file_key: 0xa000_1000,
+                thread_id: 5000,
+                byte_count: 32768,
+            };
+            assert_eq!(event(0x0220, 2, p, &bytes), Event::HardFault(expected));
+            check_fixed(0x0220, 2, p, &bytes);
+            check_unknown_version(0x0220, p, &bytes);
+        }
+    }
+}

@@ -147,3 +147,97 @@ impl MapView {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Event, Phase};
+    use super::*;
+
+    #[test]
+    fn names_of_all_kinds_and_versions() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(p.bytes()).ptr(p, 0, 0xa123_4560).wide(r"\Device\HarddiskVolume3\ä.txt");
+            for (hook, expected) in [
+                (0x0400, FileNameKind::Name),
+                (0x0420, FileNameKind::Create),
+                (0x0423, FileNameKind::Delete),
+                (0x0424, FileNameKind::Rundown),
+            ] {
+                for version in 0..=3 {
+                    let Event::FileName { kind, file } = event(hook, version, p, &bytes) else { panic!() };
+                    assert_eq!((kind, file.key), (expected, 0xa123_4560));
+                    assert_eq!(file.name.to_string(), r"\Device\HarddiskVolume3\ä.txt");
+                    assert!(!file.is_unknown());
+                }
+                check_strings(hook, 2, p, &bytes);
+            }
+            let cut = fault(0x0424, 2, p, &bytes.clone().cut(2));
+            assert_eq!(cut, Fault::Unterminated { field: "file name", at: p.bytes() });
+            check_unknown_version(0x0424, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn the_kernels_word_for_no_name_is_known() {
+        let bytes = Bytes::new(8).wide(r"\FI_UNKNOWN");
+        let Event::FileName { file, .. } = event(0x0424, 2, P8, &bytes) else { panic!() };
+        assert!(file.is_unknown());
+    }
+
+    #[test]
+    fn same_file() {
+        for (p, size) in [(P8, 16), (P4, 8)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 1).ptr(p, p.bytes(), 2);
+            assert_eq!(event(0x0421, 2, p, &bytes), Event::SameFile(SameFile { old_key: 1, new_key: 2 }));
+            check_fixed(0x0421, 2, p, &bytes);
+        }
+    }
+
+    const MISC: u64 = 1 << 54 | 7 << 48 | 0x3_4000;
+
+    #[test]
+    fn views_of_version_2() {
+        for (p, size, at) in [(P8, 36, [8, 16, 24, 32]), (P4, 24, [4, 8, 16, 20])] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x7000_0000).ptr(p, at[0], 0xa123_4560).u64(at[1], MISC);
+            let bytes = bytes.ptr(p, at[2], 0x2_0000).u32(at[3], 4312);
+            for (hook, expected) in
+                [(0x0425, Phase::Start), (0x0426, Phase::End), (0x0427, Phase::DcStart), (0x0428, Phase::DcEnd)]
+            {
+                let Event::MapView { phase, view } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!(phase, expected);
+                assert_eq!((view.base, view.file_key, view.misc), (0x7000_0000, 0xa123_4560, MISC));
+                assert_eq!((view.kind(), view.protection(), view.file_offset()), (ViewKind::Image, 7, 0x3_4000));
+                assert_eq!((view.size_bytes, view.process_id, view.unknown_behind_size), (0x2_0000, 4312, None));
+            }
+        }
+    }
+
+    #[test]
+    fn views_of_version_3() {
+        for (p, size, at) in [(P8, 44, [8, 16, 24, 32, 40]), (P4, 32, [4, 8, 16, 20, 28])] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x7000_0000).ptr(p, at[0], 0xa123_4560).u64(at[1], MISC);
+            let bytes = bytes.ptr(p, at[2], 0x2_0000).u64(at[3], 0x4_4000).u32(at[4], 4312);
+            let Event::MapView { view, .. } = event(0x0425, 3, p, &bytes) else { panic!() };
+            assert_eq!((view.size_bytes, view.process_id), (0x2_0000, 4312));
+            assert_eq!(view.unknown_behind_size, Some(0x4_4000));
+            check_fixed(0x0425, 3, p, &bytes);
+            check_unknown_version(0x0425, p, &bytes);
+            assert_eq!(fault(0x0425, 2, p, &bytes), Fault::Length { expected: p.pick(36, 24) });
+        }
+        for p in [P8, P4] {
+            let v2 = Bytes::new(p.pick(36, 24));
+            assert_eq!(fault(0x0425, 3, p, &v2), Fault::Length { expected: p.pick(44, 32) });
+        }
+    }
+
+    #[test]
+    fn kinds_of_views_are_two_bits() {
+        let kind = |bits: u64| match event(0x0425, 2, P8, &Bytes::new(36).u64(16, bits << 54 | 0xff << 56)) {
+            Event::MapView { view, .. } => view.kind(),
+            other => panic!("{other:?}"),
+        };
+        let all = [ViewKind::DataFile, ViewKind::Image, ViewKind::ImageOtherProtection, ViewKind::PagefileBacked];
+        assert_eq!([kind(0), kind(1), kind(2), kind(3)], all);
+    }
+}

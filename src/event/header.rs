@@ -300,3 +300,125 @@ impl<'a> LastDroppedTimes<'a> {
         Ok(Parsed::new(LastDroppedTimes { times }, payload.ends(&c, ANY)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    fn log_file_header(p: PointerSize) -> Bytes {
+        let at = p.pick([72, 248, 256, 264, 272, 276, 280], [64, 240, 248, 256, 264, 268, 272]);
+        let bytes = Bytes::new(at[6]).u32(0, 0x1_0000).u8(4, 10).u8(6, 1).u8(7, 5).u32(8, 26100).u32(12, 20);
+        let bytes = bytes.u64(16, 2000).u32(24, 156_250).u32(28, 100).u32(32, 0x8000_0002).u32(36, 49).u32(40, 1);
+        let bytes = bytes.u32(44, p.bytes() as u32).u32(48, 3).u32(52, 4491).ptr(p, 56, 0xdead);
+        let bytes = bytes.u32(at[0], -60i32 as u32).u64(at[1], 500).u64(at[2], 10_000_000).u64(at[3], 1000);
+        bytes.u32(at[4], 1).u32(at[5], 4).wide("session").wide("[multiple files]")
+    }
+
+    #[test]
+    fn log_file_header_of_both_pointer_sizes() {
+        for p in [P8, P4] {
+            let bytes = log_file_header(p);
+            let Event::LogFileHeader(found) = event(0x0000, 2, p, &bytes) else { panic!() };
+            assert_eq!((found.buffer_bytes, found.windows_version, found.build), (0x1_0000, [10, 0, 1, 5], 26100));
+            assert_eq!((found.processors, found.end_time, found.timer_resolution), (20, Some(FileTime(2000)), 156_250));
+            assert_eq!((found.maximum_file_megabytes, found.mode, found.buffers_written), (100, 0x8000_0002, 49));
+            assert_eq!((found.pointer, found.events_lost, found.cpu_mhz, found.bias_minutes), (Some(p), 3, 4491, -60));
+            assert_eq!(
+                (found.boot_time, found.frequency, found.start_time),
+                (FileTime(500), 10_000_000, FileTime(1000))
+            );
+            assert_eq!((found.clock, found.buffers_lost), (ClockType::PerformanceCounter, 4));
+            assert_eq!(found.session_name.to_string(), "session");
+            assert_eq!(found.log_file_name.to_string(), "[multiple files]");
+            check_strings(0x0000, 2, p, &bytes);
+            check_unknown_version(0x0000, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn unfinished_files_and_unknown_clocks_are_not_guessed() {
+        let bytes = log_file_header(P8).u64(16, 0).u32(272, 9).u32(44, 16);
+        let Event::LogFileHeader(found) = event(0x0000, 2, P8, &bytes) else { panic!() };
+        assert_eq!((found.end_time, found.clock, found.pointer), (None, ClockType::Unknown(9), None));
+        for (number, clock) in [(2, ClockType::SystemTime), (3, ClockType::CpuCycles)] {
+            let bytes = log_file_header(P8).u32(272, number);
+            let Event::LogFileHeader(found) = event(0x0000, 2, P8, &bytes) else { panic!() };
+            assert_eq!(found.clock, clock);
+        }
+    }
+
+    #[test]
+    fn group_masks_before_and_after_a_change() {
+        let bytes = (0..8).fold(Bytes::new(36), |bytes, i| bytes.u32(4 * i, 1 << i)).u32(32, 85);
+        for (hook, expected) in [(0x0005, MasksPhase::AfterChange), (0x0020, MasksPhase::BeforeChange)] {
+            let Event::GroupMasks { phase, masks } = event(hook, 2, P8, &bytes) else { panic!() };
+            assert_eq!((phase, masks.event_version), (expected, Some(85)));
+            assert_eq!(masks.masks, [1, 2, 4, 8, 16, 32, 64, 128]);
+            check_fixed(hook, 2, P8, &bytes);
+        }
+        let old = bytes.cut(4);
+        let Event::GroupMasks { masks, .. } = event(0x0005, 1, P4, &old) else { panic!() };
+        assert_eq!((masks.masks[7], masks.event_version), (128, None));
+        check_fixed(0x0005, 1, P4, &old);
+    }
+
+    #[test]
+    fn rundown_complete_is_empty() {
+        assert_eq!(event(0x0008, 2, P8, &Bytes::new(0)), Event::RundownComplete);
+        odd(0x0008, 2, P8, &Bytes::new(1));
+    }
+
+    #[test]
+    fn debug_id_and_build_lab() {
+        let guid: [u8; 16] = std::array::from_fn(|i| i as u8);
+        let bytes = Bytes::new(20).raw(0, &guid).u32(16, 7).narrow("ntos.pdb");
+        let Event::DebugId(found) = event(0x0040, 2, P8, &bytes) else { panic!() };
+        assert_eq!(found.guid.to_string(), "03020100-0504-0706-0809-0a0b0c0d0e0f");
+        assert_eq!((found.age, found.pdb_name.text().as_ref()), (7, "ntos.pdb"));
+        check_strings(0x0040, 2, P8, &bytes);
+        let lab = Bytes::new(0).narrow("26100.1.amd64fre");
+        let Event::BuildLab(found) = event(0x0042, 2, P8, &lab) else { panic!() };
+        assert_eq!(found.text(), "26100.1.amd64fre");
+        check_strings(0x0042, 2, P8, &lab);
+    }
+
+    #[test]
+    fn provider_binary() {
+        let bytes = Bytes::new(4 + 32).u32(0, 2).u8(4, 1).u8(20, 2).wide(r"C:\p.dll");
+        let Event::ProviderBinary(found) = event(0x0043, 2, P8, &bytes) else { panic!() };
+        let guids: Vec<_> = found.providers().map(|guid| guid.as_fields().0).collect();
+        assert_eq!((guids, found.path.to_string()), (vec![1, 2], r"C:\p.dll".into()));
+        check_strings(0x0043, 2, P8, &bytes);
+        let field = "provider GUIDs";
+        assert_eq!(fault(0x0043, 2, P8, &bytes.u32(0, u32::MAX)), Fault::Short { field, at: 4 });
+    }
+
+    #[test]
+    fn partitions_by_guid_or_by_text() {
+        let bytes = Bytes::new(48).u32(4, 4).u64(8, -5i64 as u64).u8(16, 1).u8(32, 2);
+        let Event::PartitionInfo(found) = event(0x0050, 2, P8, &bytes) else { panic!() };
+        assert_eq!((found.partition_type, found.clock_offset), (4, -5));
+        let guid = |first| PartitionName::Guid(Uuid::from_fields(first, 0, 0, &[0; 8]));
+        assert_eq!((found.partition, found.parent), (guid(1), guid(2)));
+        odd(0x0050, 2, P8, &bytes.clone().more(&[0; 8]));
+        fault(0x0050, 2, P8, &bytes.clone().cut(1));
+        assert_eq!(fault(0x0050, 2, P8, &bytes.u16(0, 1)), Fault::Value { field: "event version" });
+
+        let bytes = Bytes::new(16).u16(0, 2).u32(4, 1).wide("a").wide("bc");
+        let Event::PartitionInfo(found) = event(0x0050, 2, P8, &bytes) else { panic!() };
+        let PartitionName::Text(parent) = found.parent else { panic!() };
+        assert_eq!(parent.to_string(), "bc");
+        check_strings(0x0050, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn last_dropped_times_by_processor() {
+        let bytes = Bytes::new(8 + 16).u32(0, 2).u64(16, 99);
+        let Event::LastDroppedTimes(found) = event(0x0052, 2, P8, &bytes) else { panic!() };
+        assert_eq!(found.times().collect::<Vec<_>>(), [None, Some(99)]);
+        check_strings(0x0052, 2, P8, &bytes);
+        assert_eq!(fault(0x0052, 2, P8, &bytes.u32(0, u32::MAX)), Fault::Count { count: u32::MAX });
+    }
+}

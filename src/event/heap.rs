@@ -108,7 +108,7 @@ impl<'a> HeapRundown<'a> {
     /// Decodes a rundown. The header length is that which makes header and ranges fill the payload.
     ///
     /// # Errors
-    /// [`Fault::Count`] when no known header length does, or more than one reading does and none is the version's.
+    /// [`Fault::Count`] when no known header length does.
     pub fn read(payload: &Payload<'a>) -> Read<HeapRundown<'a>> {
         let (length, pointer, version) = (payload.bytes.len(), payload.pointer, payload.version);
         let mut c = payload.cursor();
@@ -119,24 +119,23 @@ impl<'a> HeapRundown<'a> {
         let header = header_by_count(length, count, pointer);
         let fits = |version| header.filter(|h| header_lengths(version, pointer).contains(h));
 
+        // An empty list that happens to fit is no evidence for the other order.
         let mut moved = payload.cursor();
         moved.skip(pointer.bytes() + 4, "heap handle and flags")?;
         let moved = (|| {
             let (tag, process_id, count) =
                 (moved.u64("heap tag").ok()?, moved.u32("process id").ok()?, moved.u32("range count").ok()?);
             let header = header_by_count(length, count, pointer)?;
-            header_lengths(4, pointer).contains(&header).then_some((tag, process_id, header))
+            let fits = version == 4 && count != 0 && header_lengths(4, pointer).contains(&header);
+            fits.then_some((tag, process_id, header))
         })();
 
         let any = fits(2).or(fits(3)).or(fits(4));
-        let (order, header, oddity) = match (fits(version), any, moved) {
+        let (order, header, oddity) = match (fits(version), moved, any) {
             (Some(header), _, _) => (Order::TagLast, header, None),
-            (None, _, Some((_, _, header))) if version == 4 => (Order::TagAfterFlags, header, None),
-            (None, Some(header), None) => (Order::TagLast, header, Some(Oddity::HeapHeader { header, count })),
-            (None, None, Some((_, _, header))) => {
-                (Order::TagAfterFlags, header, Some(Oddity::HeapHeader { header, count }))
-            }
-            _ => return Err(Fault::Count { count }),
+            (None, Some((_, _, header)), _) => (Order::TagAfterFlags, header, None),
+            (None, None, Some(header)) => (Order::TagLast, header, Some(Oddity::HeapHeader { header, count })),
+            (None, None, None) => return Err(Fault::Count { count }),
         };
         let (process_id, tag) = match (order, moved) {
             (Order::TagAfterFlags, Some((tag, process_id, _))) => (process_id, Some(tag)),
@@ -184,5 +183,129 @@ impl<'a> HeapRange<'a> {
             }
             _ => Err(Fault::Value { field: "hook id" }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::payload::WIN32_HEAP_RANGES;
+    use super::super::testing::*;
+    use super::super::{Decoded, Event, decode};
+    use super::*;
+    use crate::etl::record::RecordId;
+
+    fn rundown<'a>(event: Event<'a>) -> HeapRundown<'a> {
+        match event {
+            Event::Heap(HeapRange::Rundown(rundown)) => rundown,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A header of `header` bytes with the count behind the process id, and two ranges.
+    fn sample(p: PointerSize, header: usize) -> Bytes {
+        let at = p.bytes();
+        let bytes = Bytes::new(header + 4 * at).ptr(p, 0, 0x55_0000).u32(at, 2).u32(at + 4, 4312).u32(at + 8, 2);
+        let bytes = bytes.ptr(p, header, 0x1000).ptr(p, header + at, 0x2000);
+        bytes.ptr(p, header + 2 * at, 0x9000).ptr(p, header + 3 * at, 0x4000)
+    }
+
+    #[test]
+    fn every_header_of_every_version() {
+        for (version, p, headers) in [
+            (2, P8, [20, 24]),
+            (3, P8, [24, 24]),
+            (4, P8, [28, 32]),
+            (2, P4, [16, 16]),
+            (3, P4, [20, 20]),
+            (4, P4, [24, 28]),
+        ] {
+            for header in headers {
+                let tagged = version == 4;
+                let bytes = sample(p, header);
+                let bytes = if tagged { bytes.u64(p.bytes() + 12, 0x1234) } else { bytes };
+                let found = rundown(event(0x0264, version, p, &bytes));
+                assert_eq!((found.heap, found.flags, found.process_id), (0x55_0000, 2, 4312));
+                assert_eq!(found.tag, tagged.then_some(0x1234));
+                assert_eq!((found.len(), found.is_empty()), (2, false));
+                assert_eq!(found.ranges().collect::<Vec<_>>(), [(0x1000, 0x2000), (0x9000, 0x4000)]);
+                for cut in 1..=bytes.0.len() {
+                    // A payload that lost 4 bytes can be another version's; never may its count be believed beyond it.
+                    if let Decoded::Event { event, .. } = decode(&record(0x0264, version, p, &bytes.clone().cut(cut).0))
+                    {
+                        assert_eq!(rundown(event).len(), 2);
+                        assert_eq!(cut % 4, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tag_between_flags_and_process_id_is_found() {
+        for (p, headers) in [(P8, [28, 32]), (P4, [24, 28])] {
+            for header in headers {
+                let at = p.bytes();
+                let bytes = Bytes::new(header + 2 * at).ptr(p, 0, 0x55_0000).u32(at, 2).u64(at + 4, 0x42_0000_7777);
+                let bytes = bytes.u32(at + 12, 4312).u32(at + 16, 1).ptr(p, header, 0x1000).ptr(p, header + at, 0x2000);
+                let found = rundown(event(0x0264, 4, p, &bytes));
+                assert_eq!((found.process_id, found.tag), (4312, Some(0x42_0000_7777)));
+                assert_eq!(found.ranges().collect::<Vec<_>>(), [(0x1000, 0x2000)]);
+                // Only version 4 is known to have a tag.
+                assert_eq!(fault(0x0264, 2, p, &bytes), Fault::Count { count: 0x42 });
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_of_another_version_is_used_and_told() {
+        let bytes = sample(P8, 20);
+        for version in [0, 3, 4, 5] {
+            let (found, oddity) = odd(0x0264, version, P8, &bytes);
+            assert_eq!(rundown(found).len(), 2);
+            assert_eq!(oddity, Oddity::HeapHeader { header: 20, count: 2 });
+        }
+    }
+
+    #[test]
+    fn a_count_that_contradicts_the_length_gives_no_ranges() {
+        for version in 0..6 {
+            for count in [0, 1, 3, u32::MAX] {
+                let bytes = sample(P8, 24).u32(16, count).u32(24, u32::MAX);
+                assert_eq!(fault(0x0264, version, P8, &bytes), Fault::Count { count });
+            }
+        }
+        // No range in the order of the MOF, and none in the other: a version that says so is believed.
+        let empty = Bytes::new(28);
+        assert!(rundown(event(0x0264, 4, P8, &empty)).is_empty());
+        let cut = Bytes::new(28).u32(16, 2);
+        assert_eq!(fault(0x0264, 4, P8, &cut), Fault::Count { count: 2 });
+    }
+
+    #[test]
+    fn the_four_other_records() {
+        for p in [P8, P4] {
+            let at = p.bytes();
+            let create = Bytes::new(2 * at + 4).ptr(p, 0, 0x55_0000).ptr(p, at, 0x1_0000).u32(2 * at, 2);
+            let expected = HeapRange::Create { heap: 0x55_0000, first_range_bytes: 0x1_0000, flags: 2 };
+            assert_eq!(event(0x0265, 2, p, &create), Event::Heap(expected));
+            check_fixed(0x0265, 2, p, &create);
+            let span = Bytes::new(3 * at).ptr(p, 0, 0x55_0000).ptr(p, at, 0x66_0000).ptr(p, 2 * at, 0x2000);
+            let expected = HeapSpan { heap: 0x55_0000, address: 0x66_0000, size_bytes: 0x2000 };
+            assert_eq!(event(0x0266, 2, p, &span), Event::Heap(HeapRange::Reserve(expected)));
+            assert_eq!(event(0x0267, 2, p, &span), Event::Heap(HeapRange::Release(expected)));
+            check_fixed(0x0266, 2, p, &span);
+            check_fixed(0x0267, 2, p, &span);
+            let destroy = Bytes::new(at).ptr(p, 0, 0x55_0000);
+            assert_eq!(event(0x0268, 2, p, &destroy), Event::Heap(HeapRange::Destroy { heap: 0x55_0000 }));
+            check_fixed(0x0268, 2, p, &destroy);
+        }
+    }
+
+    #[test]
+    fn the_user_mode_provider_writes_the_same_payloads() {
+        let bytes = sample(P4, 24).u64(16, 9);
+        let id = RecordId::Classic { class: WIN32_HEAP_RANGES, opcode: 0x64 };
+        let Decoded::Event { event, surplus: None } = decode(&with_id(id, 4, P4, &bytes.0)) else { panic!() };
+        assert_eq!(rundown(event).len(), 2);
     }
 }

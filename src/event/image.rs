@@ -84,13 +84,15 @@ impl<'a> Image<'a> {
         Ok(Parsed::new(image, payload.ends(&c, 2..=3)))
     }
 
-    /// Version 1 has its size as a pointer or (in one published file of 64-bit records) as 4 bytes: the exact end
-    /// decides.
+    /// Version 1 has its size as a pointer or (in one published file of 64-bit records) as 4 bytes; the form that ends
+    /// where the payload ends is taken. The short one is tried first: a long record read as a short one finds the NUL in
+    /// the upper half of its process id, while a short record read as a long one can end exactly by losing two
+    /// characters of its name.
     fn read_old(payload: &Payload<'a>) -> Read<Image<'a>> {
         type Size<'a> = fn(&mut Cursor<'a>) -> Result<u64, Fault>;
         let as_pointer: Size<'a> = |c| Ok(c.ptr("image size")?);
         let as_u32: Size<'a> = |c| Ok(u64::from(c.u32("image size")?));
-        let forms: &[Size<'a>] = if payload.version == 0 { &[as_u32] } else { &[as_pointer, as_u32] };
+        let forms: &[Size<'a>] = if payload.version == 0 { &[as_u32] } else { &[as_u32, as_pointer] };
         let mut fault = Fault::Value { field: "image size" }; // replaced by what the last form says
         for read_size in forms {
             match Image::read_old_form(payload, *read_size) {
@@ -125,4 +127,114 @@ impl<'a> Image<'a> {
 pub fn read_address(payload: &Payload<'_>) -> Read<u64> {
     let oddity = payload.fixed(payload.pointer.bytes(), ANY)?;
     Ok(Parsed::new(payload.cursor().ptr("address")?, oddity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Event, Oddity, Phase};
+    use super::*;
+    use crate::units::PointerSize;
+
+    fn sample(p: PointerSize) -> Bytes {
+        let at = p.pick([8, 16, 20, 24, 28, 32], [4, 8, 12, 16, 20, 24]);
+        let bytes = Bytes::new(p.pick(56, 44)).ptr(p, 0, 0x7ff6_1234_0000).ptr(p, at[0], 0x5000).u32(at[1], 4312);
+        let bytes = bytes.u32(at[2], 0xcafe).u32(at[3], 0x5f5e_1000).u8(at[4], 8).u8(at[4] + 1, 4);
+        bytes.ptr(p, at[5], 0x1_4000_0000).wide(r"\Device\HarddiskVolume3\x.dll")
+    }
+
+    fn image<'a>(event: Event<'a>) -> Image<'a> {
+        match event {
+            Event::Image { image, .. } => image,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn versions_2_and_3() {
+        for p in [P8, P4] {
+            let bytes = sample(p);
+            for (version, signature) in [(2, None), (3, Some((8, 4)))] {
+                let found = image(event(0x030a, version, p, &bytes));
+                assert_eq!(found.base, p.pick(0x7ff6_1234_0000, 0x1234_0000));
+                assert_eq!((found.size_bytes, found.process_id), (0x5000, Some(4312)));
+                let details = found.details.unwrap();
+                assert_eq!((details.checksum, details.time_date_stamp), (0xcafe, 0x5f5e_1000));
+                assert_eq!(details.signature, signature);
+                assert_eq!(details.default_base_raw, p.pick(0x1_4000_0000, 0x4000_0000));
+                assert_eq!(found.file_name.to_string(), r"\Device\HarddiskVolume3\x.dll");
+                check_strings(0x030a, version, p, &bytes);
+            }
+            let at = p.pick(56, 44);
+            assert_eq!(fault(0x030a, 3, p, &bytes.clone().cut(2)), Fault::Unterminated { field: "file name", at });
+            check_unknown_version(0x030a, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn every_phase() {
+        for (hook, expected) in
+            [(0x030a, Phase::Start), (0x1402, Phase::End), (0x1403, Phase::DcStart), (0x1404, Phase::DcEnd)]
+        {
+            let bytes = sample(P8);
+            let Event::Image { phase, .. } = event(hook, 3, P8, &bytes) else { panic!() };
+            assert_eq!(phase, expected);
+        }
+    }
+
+    #[test]
+    fn the_exact_end_tells_the_size_of_version_1() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(2 * p.bytes() + 4).ptr(p, 0, 0x40_0000).ptr(p, p.bytes(), 0x5000);
+            let bytes = bytes.u32(2 * p.bytes(), 77).wide("a.dll");
+            let found = image(event(0x1403, 1, p, &bytes));
+            assert_eq!((found.base, found.size_bytes, found.process_id), (0x40_0000, 0x5000, Some(77)));
+            assert_eq!((found.details, found.file_name.to_string()), (None, "a.dll".into()));
+            for cut in 1..=2 {
+                fault(0x1403, 1, p, &bytes.clone().cut(cut));
+            }
+        }
+        // 64-bit records with a size of 4 bytes.
+        let bytes = Bytes::new(16).u64(0, 0x40_0000).u32(8, 0x5000).u32(12, 77).wide("ab.dll");
+        let found = image(event(0x1403, 1, P8, &bytes));
+        assert_eq!(
+            (found.size_bytes, found.process_id, found.file_name.to_string()),
+            (0x5000, Some(77), "ab.dll".into())
+        );
+    }
+
+    #[test]
+    fn version_0_names_no_process() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(p.bytes() + 4).ptr(p, 0, 0x40_0000).u32(p.bytes(), 0x5000).wide("a.dll");
+            let found = image(event(0x1403, 0, p, &bytes));
+            assert_eq!(
+                (found.size_bytes, found.process_id, found.file_name.to_string()),
+                (0x5000, None, "a.dll".into())
+            );
+            fault(0x1403, 0, p, &bytes.clone().cut(1));
+            fault(0x1403, 0, p, &bytes.more(&[1]));
+        }
+    }
+
+    #[test]
+    fn preferred_base_of_a_32_bit_image_is_in_the_high_half() {
+        let base = |raw, process_id| {
+            image(event(0x030a, 3, P8, &sample(P8).u64(32, raw).u32(16, process_id))).preferred_base()
+        };
+        assert_eq!(base(0x1_8000_0000, 5), Some(0x1_8000_0000));
+        assert_eq!(base(0x6b00_0000_0001_0000, 5), Some(0x6b00_0000));
+        assert_eq!(base(0, 0), None);
+    }
+
+    #[test]
+    fn addresses_of_kernel_and_hypercall_page() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(p.bytes()).ptr(p, 0, 0x8000_1000);
+            assert_eq!(event(0x1421, 2, p, &bytes), Event::KernelBase(0x8000_1000));
+            assert_eq!(event(0x1422, 2, p, &bytes), Event::HypercallPage(0x8000_1000));
+            check_fixed(0x1421, 2, p, &bytes);
+        }
+        assert_eq!(odd(0x1421, 2, P4, &Bytes::new(8)).1, Oddity::Longer { parsed: 4 });
+    }
 }

@@ -288,3 +288,129 @@ impl<'a> WorkingSets<'a> {
         Ok(Parsed::new(WorkingSets { bytes, entry_bytes, pointer: payload.pointer }, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn kernel_memory_has_padding_with_8_byte_pointers_only() {
+        for (p, size, at) in [(P8, 24, [8, 16]), (P4, 12, [4, 8])] {
+            let bytes = Bytes::new(size).u32(0, 0xffff_ffe0).ptr(p, at[0], 0xfa00_0000).ptr(p, at[1], 9000);
+            let bytes = if p == P8 { bytes.u32(4, 0xdead) } else { bytes };
+            let Event::KernelMemUsage(found) = event(0x027b, 2, p, &bytes) else { panic!() };
+            assert_eq!((found.usage_type(), found.flags), (KernelMemUsage::PFN_METADATA, 0xffff_ffe0));
+            assert_eq!((found.virtual_address, found.pages), (0xfa00_0000, 9000));
+            check_fixed(0x027b, 2, p, &bytes);
+            check_unknown_version(0x027b, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn combining_statistics_by_type() {
+        let aggregate =
+            Bytes::new(32).u32(0, 0xffc1).u32(4, 5).u64(8, 600).u64(16, 70).u32(24, 8).u32(28, -1i32 as u32);
+        let iteration = Bytes::new(12).u32(0, 2).u32(4, 30).u32(8, 4);
+        for p in [P8, P4] {
+            let expected = MmStats::Aggregate {
+                scans: 5,
+                pages_scanned: 600,
+                pages_combined: 70,
+                blocks_in_use: 8,
+                block_references: -1,
+            };
+            assert_eq!(event(0x027c, 2, p, &aggregate), Event::MmStats(expected));
+            let expected = MmStats::Iteration { pages_scanned: 30, pages_combined: 4 };
+            assert_eq!(event(0x027c, 2, p, &iteration), Event::MmStats(expected));
+            let other = Bytes::new(4).u32(0, 0x43);
+            assert_eq!(event(0x027c, 2, p, &other), Event::MmStats(MmStats::Unknown { kind: 3 }));
+            for (bytes, expected) in [(&aggregate, 32), (&iteration, 12)] {
+                for cut in 1..=expected - 4 {
+                    assert_eq!(fault(0x027c, 2, p, &bytes.clone().cut(cut)), Fault::Length { expected });
+                }
+                let longer = bytes.clone().more(&[0; 8]);
+                assert_eq!(odd(0x027c, 2, p, &longer).1, Oddity::Longer { parsed: expected });
+            }
+            assert_eq!(fault(0x027c, 2, p, &Bytes::new(3)), Fault::Short { field: "type", at: 0 });
+        }
+    }
+
+    #[test]
+    fn page_lists_in_both_forms() {
+        for p in [P8, P4] {
+            let at = p.bytes();
+            let long = (0..26).fold(Bytes::new(26 * at), |bytes, i| bytes.ptr(p, i * at, 100 + i as u64));
+            let short = long.clone().cut(4 * at);
+            for (version, bytes) in [(2, &short), (3, &long)] {
+                let Event::MemInfo(found) = event(0x0270, version, p, bytes) else { panic!() };
+                assert_eq!((found.zero_pages(), found.free_pages(), found.modified_pages()), (100, 101, 102));
+                assert_eq!((found.modified_no_write_pages(), found.bad_pages()), (103, 104));
+                assert_eq!(found.standby_pages(), [105, 106, 107, 108, 109, 110, 111, 112]);
+                assert_eq!(found.repurposed_pages(), [113, 114, 115, 116, 117, 118, 119, 120]);
+                assert_eq!(found.modified_pagefile_pages(), 121);
+                let commit = MemInfoCommit {
+                    paged_pool_pages: 122,
+                    non_paged_pool_pages: 123,
+                    mdl_pages: 124,
+                    commit_pages: 125,
+                };
+                assert_eq!(found.commit(), (version == 3).then_some(commit));
+            }
+            for (version, expected) in [(2, 22 * at), (3, 26 * at)] {
+                for length in (0..22 * at).chain(22 * at + 1..26 * at) {
+                    assert_eq!(fault(0x0270, version, p, &Bytes::new(length)), Fault::Length { expected });
+                }
+            }
+            assert_eq!(odd(0x0270, 3, p, &long.clone().more(&[1])).1, Oddity::Longer { parsed: 26 * at });
+            check_unknown_version(0x0270, p, &long);
+        }
+    }
+
+    #[test]
+    fn working_sets_in_both_forms() {
+        for (p, old, new) in [(P8, 36, 68), (P4, 20, 36)] {
+            for entry in [old, new] {
+                let mut bytes = Bytes::new(4 + 3 * entry).u32(0, 3);
+                for index in 0..3 {
+                    let start = 4 + index * entry;
+                    bytes = bytes.u32(start, 1000 + index as u32);
+                    for number in 0..(entry - 4) / p.bytes() {
+                        bytes = bytes.ptr(p, start + 4 + number * p.bytes(), 10 * index as u64 + number as u64);
+                    }
+                }
+                let Event::ProcessWorkingSets(found) = event(0x027d, 2, p, &bytes) else { panic!() };
+                assert_eq!((found.len(), found.is_empty()), (3, false));
+                let last = found.iter().last().unwrap();
+                let store = WorkingSetStore {
+                    store_size_pages: 24,
+                    stored_pages: 25,
+                    commit_debt_pages: 26,
+                    shared_commit_pages: 27,
+                };
+                let expected = WorkingSet {
+                    id: 1002,
+                    working_set_pages: 20,
+                    commit_pages: 21,
+                    virtual_or_paged_pool_pages: 22,
+                    private_working_set_pages: 23,
+                    store: (entry == new).then_some(store),
+                };
+                assert_eq!(last, expected);
+                assert!(matches!(event(0x027e, 2, p, &bytes), Event::SessionWorkingSets(sets) if sets == found));
+                // Three new entries cut in half can be three old ones.
+                for cut in (1..=bytes.0.len()).filter(|cut| bytes.0.len() - cut != 4 + 3 * old) {
+                    fault(0x027d, 2, p, &bytes.clone().cut(cut));
+                }
+                assert_eq!(fault(0x027d, 2, p, &bytes.clone().more(&[0])), Fault::Count { count: 3 });
+                assert_eq!(fault(0x027d, 2, p, &bytes.clone().u32(0, u32::MAX)), Fault::Count { count: u32::MAX });
+                check_unknown_version(0x027d, p, &bytes);
+            }
+            let none = Bytes::new(4);
+            let Event::ProcessWorkingSets(found) = event(0x027d, 2, p, &none) else { panic!() };
+            assert_eq!(found.iter().count(), 0);
+            assert_eq!(fault(0x027d, 2, p, &Bytes::new(5)), Fault::Count { count: 0 });
+        }
+    }
+}

@@ -195,3 +195,99 @@ impl<'a> Merged<'a> {
         Ok(Parsed::new(value, payload.ends(&c, ANY)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Decoded, Event, decode};
+    use super::*;
+    use crate::etl::record::RecordId;
+    use crate::units::PointerSize;
+
+    fn decoded(class: Uuid, opcode: u8, p: PointerSize, bytes: &Bytes) -> Decoded<'_> {
+        decode(&with_id(RecordId::Classic { class, opcode }, 0, p, &bytes.0))
+    }
+
+    fn merged(class: Uuid, opcode: u8, p: PointerSize, bytes: &Bytes) -> Merged<'_> {
+        for cut in 1..=bytes.0.len() {
+            let shorter = bytes.clone().cut(cut);
+            assert!(matches!(decoded(class, opcode, p, &shorter), Decoded::Malformed(_)), "{opcode} cut by {cut}");
+        }
+        let longer = bytes.clone().more(&[0xee; 8]);
+        assert!(matches!(decoded(class, opcode, p, &longer), Decoded::Event { surplus: Some(_), .. }));
+        match decoded(class, opcode, p, bytes) {
+            Decoded::Event { event: Event::Merged(merged), surplus: None } => merged,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn system_configuration() {
+        let bytes = Bytes::new(8).u64(0, 77).wide("26100.1").wide("Windows 10 Pro");
+        let Merged::Build { install_date, lab, product } = merged(SYS_CONFIG, 32, P8, &bytes) else { panic!() };
+        assert_eq!(
+            (install_date, lab.to_string(), product.to_string()),
+            (FileTime(77), "26100.1".into(), "Windows 10 Pro".into())
+        );
+        let bytes = Bytes::new(0).wide(r"C:\Windows\system32").wide(r"C:\Windows");
+        let Merged::SystemPaths { system, windows } = merged(SYS_CONFIG, 33, P8, &bytes) else { panic!() };
+        assert_eq!((system.to_string(), windows.to_string()), (r"C:\Windows\system32".into(), r"C:\Windows".into()));
+        let bytes = Bytes::new(0).wide(r"\Device\HarddiskVolume1");
+        let Merged::UnknownVolume(device) = merged(SYS_CONFIG, 34, P8, &bytes) else { panic!() };
+        assert_eq!(device.to_string(), r"\Device\HarddiskVolume1");
+        let bytes = Bytes::new(0).wide(r"\??\").wide("");
+        let Merged::Volume { nt_prefix, dos_prefix } = merged(SYS_CONFIG, 35, P8, &bytes) else { panic!() };
+        assert_eq!((nt_prefix.to_string(), dos_prefix.is_empty()), (r"\??\".into(), true));
+        let bytes = Bytes::new(16).u16(6, 10).u16(2, 19045);
+        let Merged::DeviceFamily(family) = merged(SYS_CONFIG, 37, P8, &bytes) else { panic!() };
+        assert_eq!(family.version, [10, 0, 19045, 0]);
+    }
+
+    #[test]
+    fn image_identities() {
+        for (p, at) in [(P8, [8, 16, 20, 24]), (P4, [4, 8, 12, 16])] {
+            let bytes =
+                Bytes::new(at[3]).ptr(p, 0, 0x40_0000).ptr(p, at[0], 0x5000).u32(at[1], 77).u32(at[2], 0x5f5e_1000);
+            let bytes = bytes.wide("a.exe");
+            let expected = Merged::ImageId {
+                base: 0x40_0000,
+                size_bytes: 0x5000,
+                process_id: 77,
+                time_date_stamp: 0x5f5e_1000,
+                original_name: Wide(b"a\0.\0e\0x\0e\0"),
+            };
+            assert_eq!(merged(IMAGE_ID, 0, p, &bytes), expected);
+
+            let bytes = Bytes::new(p.bytes() + 4).ptr(p, 0, 0x40_0000).u32(p.bytes(), 77);
+            assert_eq!(merged(IMAGE_ID, 32, p, &bytes), Merged::NoDebugId { base: 0x40_0000, process_id: 77 });
+        }
+        for (p, at) in [(P8, [8, 12, 28, 32]), (P4, [4, 8, 24, 28])] {
+            let bytes =
+                Bytes::new(at[3]).ptr(p, 0, 0x40_0000).u32(at[0], 77).u8(at[1], 9).u32(at[2], 3).narrow("a.pdb");
+            for (opcode, expected) in [(36, false), (37, true)] {
+                let Merged::Pdb { managed, base, process_id, id } = merged(IMAGE_ID, opcode, p, &bytes) else {
+                    panic!()
+                };
+                assert_eq!((managed, base, process_id, id.age), (expected, 0x40_0000, 77, 3));
+                assert_eq!((id.guid.as_fields().0, id.pdb_name.text().as_ref()), (9, "a.pdb"));
+            }
+        }
+    }
+
+    #[test]
+    fn version_resource_is_ten_strings() {
+        let bytes = (0..10).fold(Bytes::new(8).u32(0, 0x5000).u32(4, 99), |bytes, i| bytes.wide(&"x".repeat(i)));
+        let Merged::FileVersion(found) = merged(IMAGE_ID, 64, P8, &bytes) else { panic!() };
+        assert_eq!((found.image_bytes, found.time_date_stamp), (0x5000, 99));
+        assert!(found.field(FileVersionField::OriginalName).is_empty());
+        assert_eq!(found.field(FileVersionField::Company).to_string(), "x".repeat(6));
+        assert_eq!(found.field(FileVersionField::ProgramId).to_string(), "x".repeat(9));
+    }
+
+    #[test]
+    fn other_types_are_only_counted() {
+        for (class, opcode) in [(SYS_CONFIG, 36), (IMAGE_ID, 34), (IMAGE_ID, 38), (Uuid::nil(), 0)] {
+            assert_eq!(decoded(class, opcode, P8, &Bytes::new(100)), Decoded::NotDecoded);
+        }
+    }
+}

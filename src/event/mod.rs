@@ -16,6 +16,7 @@ pub mod fault;
 pub mod file;
 pub mod header;
 pub mod heap;
+mod hook_names;
 pub mod image;
 pub mod keywords;
 pub mod memory_counters;
@@ -26,8 +27,13 @@ pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
 pub mod pool;
+pub mod pool_snapshot;
 pub mod process;
+#[cfg(test)]
+mod real_samples;
 pub mod registry;
+#[cfg(test)]
+mod robustness;
 pub mod section;
 pub mod sid;
 pub mod stack;

@@ -187,3 +187,49 @@ impl fmt::Display for Malformed {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::decode;
+    use super::super::payload::WIN32_HEAP_RANGES;
+    use super::super::testing::{P8, record, with_id};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn equal_findings_are_one_key_and_read_like_the_report() {
+        let mut counts = BTreeMap::new();
+        for payload in [[0; 25].as_slice(), &[0; 25], &[0; 8]] {
+            let Decoded::Malformed(malformed) = decode(&record(0x0275, 2, P8, payload)) else { panic!() };
+            *counts.entry(malformed).or_insert(0) += 1;
+        }
+        let lines: Vec<_> = counts.iter().map(|(key, count)| format!("{count} × {key}")).collect();
+        assert_eq!(lines, ["1 × 0x0275 v2: length 8, expected 24", "2 × 0x0275 v2: length 25, expected 24"]);
+    }
+
+    #[test]
+    fn findings_name_field_and_class() {
+        let malformed = |id, version, payload: &[u8]| match decode(&with_id(id, version, P8, payload)) {
+            Decoded::Malformed(malformed) => malformed.to_string(),
+            other => panic!("{other:?}"),
+        };
+        let kernel = |hook| RecordId::Kernel(crate::etl::record::HookId(hook));
+        assert_eq!(malformed(kernel(0x0424), 2, &[1, 2]), "0x0424 v2: length 2, ends inside file key at 0");
+        assert_eq!(
+            malformed(kernel(0x0424), 2, &[1; 12]),
+            "0x0424 v2: length 12, file name at 8 has no terminating NUL"
+        );
+        let heap = RecordId::Classic { class: WIN32_HEAP_RANGES, opcode: 0x64 };
+        let mut rundown = [0; 20];
+        rundown[16] = 3;
+        assert_eq!(malformed(heap, 2, &rundown), format!("{WIN32_HEAP_RANGES} type 100 v2: length 20, count 3"));
+    }
+
+    #[test]
+    fn surplus_says_what_was_parsed() {
+        let Decoded::Event { surplus: Some(surplus), .. } = decode(&record(0x0262, 2, P8, &[0; 40])) else { panic!() };
+        assert_eq!(surplus.to_string(), "0x0262 v2: length 40, parsed 24");
+        let Decoded::Event { surplus: Some(surplus), .. } = decode(&record(0x0262, 9, P8, &[0; 24])) else { panic!() };
+        assert_eq!(surplus.to_string(), "0x0262 v9: unknown version, length 24, parsed 24");
+    }
+}

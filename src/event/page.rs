@@ -280,3 +280,88 @@ impl PageIdentity {
         self.u2 & !1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn flags_are_read_bit_by_bit() {
+        // use 1, list 2, cold, key 0x8000_0000_0001, priority 5, non-tradeable; pinned is clear.
+        let flags = 1 | 2 << 4 | 1 << 7 | 0x8000_0000_0001 << 9 | 5 << 57 | 1 << 60 | 7 << 61;
+        let page = PageIdentity { flags, pfn: 0, u2: 0xffff_a000_0000_1003 };
+        assert_eq!((page.page_use(), page.list()), (PageUse::File, PageList::Standby));
+        assert_eq!((page.cold(), page.pinned(), page.non_tradeable()), (true, false, true));
+        assert_eq!((page.key(), page.priority()), (0x8000_0000_0001, 5));
+        assert_eq!(page.file_offset(), 0x8000_0000_0001 * 512);
+        assert_eq!(page.file_key(), 0xffff_a000_0000_1000);
+        assert_eq!((page.is_image(), page.mismatch(), page.combined()), (true, true, false));
+        let pinned = PageIdentity { flags: 1 << 8, pfn: 0, u2: 0 };
+        assert_eq!((pinned.pinned(), pinned.cold(), pinned.non_tradeable(), pinned.key()), (true, false, false, 0));
+    }
+
+    #[test]
+    fn flag_bits_of_u2_belong_to_their_uses_only() {
+        for number in 0..16 {
+            let page = PageIdentity { flags: number, pfn: 0, u2: 3 };
+            let is_file = [PageUse::File, PageUse::MetaFile].contains(&page.page_use());
+            assert_eq!((page.is_file_backed(), page.is_image(), page.mismatch()), (is_file, is_file, is_file));
+            assert_eq!(page.combined(), page.page_use() == PageUse::PageFileMapped);
+        }
+        assert_eq!(PageIdentity { flags: 2, pfn: 0, u2: 0x1001 }.prototype_pte(), 0x1000);
+    }
+
+    #[test]
+    fn numbers_of_uses_and_lists_are_the_kernels() {
+        let labels: Vec<_> = (0..16).map(|bits| PageUse::from_bits(bits).name()).collect();
+        assert_eq!(labels[0], "ProcessPrivate");
+        assert_eq!(labels[3..9], ["PageTable", "PagedPool", "NonPagedPool", "SystemPte", "SessionPrivate", "MetaFile"]);
+        assert_eq!(labels[9..14], ["Awe", "DriverLocked", "KernelStack", "WsMetaData", "LargePage"]);
+        assert_eq!(labels[14..], ["Use14", "Use15"]);
+        for (number, page_use) in PageUse::ALL.into_iter().enumerate() {
+            assert_eq!((page_use as usize, format!("{page_use:?}").as_str()), (number, page_use.name()));
+        }
+        for (number, list) in PageList::ALL.into_iter().enumerate() {
+            assert_eq!((list as usize, format!("{list:?}").as_str()), (number, list.name()));
+        }
+        assert_eq!(PageList::from_bits(4), PageList::ModifiedNoWrite);
+        assert_eq!(PageList::from_bits(0xe), PageList::Active);
+    }
+
+    #[test]
+    fn identities_in_all_their_records() {
+        for (p, size, at) in [(P8, 24, [8, 16]), (P4, 16, [8, 12])] {
+            let bytes =
+                Bytes::new(size).u64(0, 0xf123_4567_89ab_cdef).ptr(p, at[0], 0x12_3456).ptr(p, at[1], 0x7654_3000);
+            for (hook, expected) in [
+                (0x0223, PageKind::InMemory),
+                (0x028a, PageKind::InMemoryTradeable),
+                (0x0275, PageKind::InMemoryActive),
+                (0x0285, PageKind::InMemoryActiveRundown),
+                (0x0276, PageKind::Access),
+                (0x0277, PageKind::Release),
+            ] {
+                for version in [2, 4] {
+                    let Event::Page { kind, page } = event(hook, version, p, &bytes) else { panic!() };
+                    assert_eq!(kind, expected);
+                    let identity = PageIdentity { flags: 0xf123_4567_89ab_cdef, pfn: 0x12_3456, u2: 0x7654_3000 };
+                    assert_eq!(page, identity);
+                }
+                check_exact(hook, 4, p, &bytes);
+                check_unknown_version(hook, p, &bytes);
+            }
+        }
+        let full = Bytes::new(24).u64(8, u64::MAX).u64(16, u64::MAX - 1);
+        let page = PageIdentity::read(&full.0, P8).unwrap();
+        assert_eq!((page.pfn, page.u2), (u64::MAX, u64::MAX - 1));
+    }
+
+    #[test]
+    fn one_pointer_sizes_bytes_are_no_identity_of_the_other() {
+        assert_eq!(PageIdentity::read(&[0; 16], P8), None);
+        assert_eq!(PageIdentity::read(&[0; 24], P4), None);
+        assert_eq!((PageIdentity::size(P8), PageIdentity::size(P4)), (24, 16));
+    }
+}

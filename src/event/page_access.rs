@@ -186,3 +186,62 @@ pub(crate) fn decode<T>(
     let value = read(payload.bytes, payload.pointer).ok_or(Fault::Length { expected })?;
     Ok(Parsed::new(value, oddity))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn access_ex_is_identity_and_extra_info() {
+        for (p, size, at) in [(P8, 32, [8, 16, 24]), (P4, 20, [8, 12, 16])] {
+            let bytes =
+                Bytes::new(size).u64(0, 0x61).ptr(p, at[0], 7).ptr(p, at[1], 0xa000_1000).ptr(p, at[2], 0x7000_5008);
+            let Event::PageAccessEx(found) = event(0x0282, 4, p, &bytes) else { panic!() };
+            assert_eq!(found.page, PageIdentity { flags: 0x61, pfn: 7, u2: 0xa000_1000 });
+            assert_eq!(found.extra.virtual_address(), 0x7000_5000);
+            assert_eq!((found.extra.cached_write(), found.extra.copy_on_write()), (false, true));
+            check_exact(0x0282, 4, p, &bytes);
+            check_unknown_version(0x0282, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn extra_info_alone() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(p.bytes()).ptr(p, 0, 0xb123_4006);
+            let Event::RemoveFromWorkingSet(found) = event(0x0283, 2, p, &bytes) else { panic!() };
+            assert_eq!((found.raw, found.virtual_address()), (0xb123_4006, 0xb123_4000));
+            assert_eq!((found.working_set(), found.cached_write()), (WorkingSetKind::System, true));
+            check_exact(0x0283, 2, p, &bytes);
+        }
+        let kinds = [0, 1, 2, 3].map(|raw| ExtraInfo { raw }.working_set());
+        let all = [WorkingSetKind::Process, WorkingSetKind::Session, WorkingSetKind::System, WorkingSetKind::Unknown3];
+        assert_eq!(kinds, all);
+    }
+
+    #[test]
+    fn combine_is_identity_and_prototype_pte() {
+        for (p, size, at) in [(P8, 32, [8, 24]), (P4, 20, [8, 16])] {
+            let bytes = Bytes::new(size).u64(0, 0x60).ptr(p, at[0], 7).ptr(p, at[1], 0xc000_1009);
+            let Event::PageCombine(found) = event(0x027a, 2, p, &bytes) else { panic!() };
+            assert_eq!((found.page.pfn, found.page.page_use()), (7, PageUse::ProcessPrivate));
+            assert_eq!((found.prototype_pte_raw, found.prototype_pte()), (0xc000_1009, 0xc000_1008));
+            check_exact(0x027a, 2, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn ranges_have_their_key_in_other_bits_than_identities() {
+        for (p, size, at) in [(P8, 24, [8, 16]), (P4, 16, [8, 12])] {
+            let flags = 9 | 0x8000_0000_0001 << 4 | 0xfff << 52;
+            let bytes = Bytes::new(size).u64(0, flags).ptr(p, at[0], 0x1000).ptr(p, at[1], 512);
+            let Event::PageRangeAccess(found) = event(0x0278, 2, p, &bytes) else { panic!() };
+            assert_eq!((found.page_use(), found.key()), (PageUse::Awe, 0x8000_0000_0001));
+            assert_eq!((found.flags, found.start, found.pages), (flags, 0x1000, 512));
+            assert_eq!(event(0x0279, 2, p, &bytes), Event::PageRangeRelease(found));
+            check_exact(0x0279, 2, p, &bytes);
+        }
+    }
+}

@@ -53,7 +53,7 @@ pub const CLASSES: [(Uuid, u8); 18] = [
 ];
 
 /// The hook id of a classic event; `None` for a class that is not the kernel's.
-fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
+pub(crate) fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
     const LOAD: u8 = 10;
     match (class, opcode) {
         // Image/Load is the one event of its class whose hook id lies in another group.
@@ -165,5 +165,47 @@ impl<'a> PointerArray<'a> {
 impl std::fmt::Debug for PointerArray<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{P4, P8, record, with_id};
+    use super::*;
+
+    fn hook(class: Uuid, opcode: u8) -> Option<u16> {
+        Payload::of(&with_id(RecordId::Classic { class, opcode }, 2, P8, &[])).map(|payload| payload.hook.0)
+    }
+
+    #[test]
+    fn classes_become_hook_ids() {
+        assert_eq!(hook(IMAGE, 10), Some(0x030a));
+        assert_eq!(hook(IMAGE, 2), Some(0x1402));
+        assert_eq!(hook(uuid!("3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c"), 39), Some(0x0327));
+        assert_eq!(hook(uuid!("ce1dbfb4-137e-4da6-87b0-3f59aa102cbc"), 34), Some(0x0f22));
+        assert_eq!(hook(WIN32_HEAP_RANGES, 100), Some(0x0264));
+        assert_eq!(hook(WIN32_HEAP_RANGES, 104), Some(0x0268));
+        assert_eq!(hook(WIN32_HEAP_RANGES, 99), None);
+        assert_eq!(hook(Uuid::nil(), 1), None);
+    }
+
+    #[test]
+    fn kernel_records_keep_their_own_id_version_and_pointer_size() {
+        let payload = Payload::of(&record(0x0223, 4, P4, &[1, 2])).unwrap();
+        assert_eq!((payload.hook, payload.version, payload.pointer), (HookId(0x0223), 4, P4));
+        assert_eq!(payload.bytes, [1, 2]);
+        assert!(Payload::of(&with_id(RecordId::Manifest { provider: IMAGE, id: 10 }, 2, P8, &[])).is_none());
+    }
+
+    #[test]
+    fn pointer_arrays_end_with_their_last_whole_number() {
+        let bytes = [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0];
+        let four = PointerArray::new(&bytes, P4);
+        assert_eq!((four.len(), four.iter().collect::<Vec<_>>()), (2, vec![1, 2]));
+        assert_eq!(four.get(2), None);
+        assert_eq!(four.get(usize::MAX), None);
+        let eight = PointerArray::new(&bytes, P8);
+        assert_eq!(eight.iter().collect::<Vec<_>>(), [0x2_0000_0001]);
+        assert!(PointerArray::new(&[], P8).is_empty());
     }
 }

@@ -237,3 +237,127 @@ impl Dpc {
         Ok(Parsed::new(Dpc { initial_time: Ticks(c.i64("initial time")?), routine: c.ptr("routine")? }, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    fn mark<'a>(event: Event<'a>) -> (bool, String) {
+        match event {
+            Event::Mark(mark) => (mark.asynchronous, mark.text.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn marks_may_have_two_zero_bytes_behind_their_nul() {
+        let bytes = Bytes::new(0).narrow("start");
+        for padding in [&[][..], &[0], &[0, 0]] {
+            assert_eq!(mark(event(0x0f22, 0, P8, &bytes.clone().more(padding))), (false, "start".into()));
+        }
+        for more in [&[1][..], &[0, 1], &[0, 0, 0]] {
+            let longer = bytes.clone().more(more);
+            let (event, oddity) = odd(0x0f22, 0, P8, &longer);
+            assert_eq!((mark(event), oddity), ((false, "start".into()), Oddity::Longer { parsed: 6 }));
+        }
+        for cut in 1..=6 {
+            assert_eq!(fault(0x0f22, 0, P8, &bytes.clone().cut(cut)), Fault::Unterminated { field: "mark", at: 0 });
+        }
+    }
+
+    #[test]
+    fn asynchronous_marks_that_are_no_text_are_kept_whole() {
+        assert_eq!(mark(event(0x0f24, 0, P8, &Bytes::new(0).narrow("x"))), (true, "x".into()));
+        assert_eq!(mark(event(0x0f24, 0, P8, &Bytes::new(0).more(b"xy"))), (true, "xy".into()));
+        assert_eq!(mark(event(0x0f24, 0, P8, &Bytes::new(0).more(b"x\0y"))), (true, "x\0y".into()));
+    }
+
+    fn sample(p: PointerSize, at: usize, bytes: Bytes, ip: u64) -> Bytes {
+        let bytes = bytes.ptr(p, at, ip).u32(at + p.bytes(), 5000).u16(at + p.bytes() + 4, 2);
+        bytes.u8(at + p.bytes() + 6, 0x41).u8(at + p.bytes() + 7, 3)
+    }
+
+    #[test]
+    fn samples() {
+        for (p, size) in [(P8, 16), (P4, 12)] {
+            let bytes = sample(p, 0, Bytes::new(size), 0x7000_0001);
+            let expected = ProfileSample { instruction: 0x7000_0001, thread_id: 5000, count: 2, flags: 0x41, rank: 3 };
+            assert_eq!(event(0x0f2e, 2, p, &bytes), Event::ProfileSample(expected));
+            check_fixed(0x0f2e, 2, p, &bytes);
+            check_unknown_version(0x0f2e, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn sample_batches_with_and_without_padding() {
+        for (p, header, size) in [(P8, 4, 16), (P8, 8, 16), (P4, 4, 12)] {
+            let bytes = sample(p, header, Bytes::new(header + 2 * size).u32(0, 2), 1);
+            let bytes = sample(p, header + size, bytes, 2);
+            let Event::ProfileBatch(found) = event(0x0f37, 2, p, &bytes) else { panic!() };
+            assert_eq!(found.samples().map(|s| s.instruction).collect::<Vec<_>>(), [1, 2]);
+            for cut in (1..=bytes.0.len()).filter(|cut| !(header == 8 && *cut == 4)) {
+                fault(0x0f37, 2, p, &bytes.clone().cut(cut));
+            }
+            assert_eq!(fault(0x0f37, 2, p, &bytes.clone().more(&[0; 8])), Fault::Count { count: 2 });
+            assert_eq!(fault(0x0f37, 2, p, &bytes.u32(0, u32::MAX)), Fault::Count { count: u32::MAX });
+        }
+    }
+
+    #[test]
+    fn intervals_have_a_name_in_version_3_rundowns() {
+        let bytes = Bytes::new(12).u32(0, 0).u32(4, 10_000).u32(8, 156_250);
+        for (hook, expected) in
+            [(0x0f48, IntervalPhase::Set), (0x0f49, IntervalPhase::DcStart), (0x0f4a, IntervalPhase::DcEnd)]
+        {
+            let Event::ProfileInterval { phase, interval } = event(hook, 2, P8, &bytes) else { panic!() };
+            assert_eq!((phase, interval.interval, interval.old_interval), (expected, 10_000, 156_250));
+            assert_eq!(interval.source_name, None);
+            for cut in 1..=12 {
+                fault(hook, 2, P8, &bytes.clone().cut(cut));
+            }
+            assert_eq!(odd(hook, 2, P8, &bytes.clone().more(&[0; 8])).1, Oddity::Longer { parsed: 12 });
+        }
+        let named = bytes.clone().wide("Timer");
+        let Event::ProfileInterval { interval, .. } = event(0x0f4a, 3, P8, &named) else { panic!() };
+        assert_eq!(interval.source_name.unwrap().to_string(), "Timer");
+        check_strings(0x0f49, 3, P8, &named);
+        event(0x0f48, 3, P8, &bytes);
+    }
+
+    #[test]
+    fn interrupts_have_their_vector_at_an_odd_offset() {
+        for (p, size, at) in [(P8, 20, 16), (P4, 16, 12)] {
+            let bytes =
+                Bytes::new(size).u64(0, 99).ptr(p, 8, 0x8000_1000).u8(at, 1).u16(at + 1, 0x1f0).u8(at + 3, 0xff);
+            for (hook, expected) in [(0x0f43, InterruptKind::Line), (0x0f5f, InterruptKind::Passive)] {
+                let Event::Interrupt { kind, interrupt } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!((kind, interrupt.initial_time, interrupt.routine), (expected, Ticks(99), 0x8000_1000));
+                assert_eq!(
+                    (interrupt.return_value, interrupt.vector, interrupt.message_number),
+                    (1, Some(0x1f0), None)
+                );
+                check_fixed(hook, 2, p, &bytes);
+            }
+            let Event::Interrupt { interrupt, .. } = event(0x0f43, 1, p, &bytes) else { panic!() };
+            assert_eq!((interrupt.return_value, interrupt.vector), (0xff01_f001, None));
+            let message = bytes.more(&7u32.to_le_bytes());
+            let Event::Interrupt { kind, interrupt } = event(0x0f32, 2, p, &message) else { panic!() };
+            assert_eq!((kind, interrupt.message_number), (InterruptKind::Message, Some(7)));
+            check_fixed(0x0f32, 2, p, &message);
+        }
+    }
+
+    #[test]
+    fn deferred_procedure_calls() {
+        for (p, size) in [(P8, 16), (P4, 12)] {
+            let bytes = Bytes::new(size).u64(0, 99).ptr(p, 8, 0x8000_1000);
+            for (hook, expected) in [(0x0f42, DpcKind::Threaded), (0x0f44, DpcKind::Plain), (0x0f45, DpcKind::Timer)] {
+                let dpc = Dpc { initial_time: Ticks(99), routine: 0x8000_1000 };
+                assert_eq!(event(hook, 2, p, &bytes), Event::Dpc { kind: expected, dpc });
+                check_fixed(hook, 2, p, &bytes);
+            }
+        }
+    }
+}

@@ -101,3 +101,43 @@ impl PoolPiece {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn pieces_with_and_without_a_session() {
+        for (p, size, at) in [(P8, 24, [8, 16]), (P4, 16, [8, 12])] {
+            let bytes =
+                Bytes::new(size).u32(0, 0x1000_0201).raw(4, b"Fil\xe5").ptr(p, at[0], 0x120).ptr(p, at[1], 0xa000_0010);
+            let session = bytes.clone().more(&7u32.to_le_bytes());
+            for (hook, expected) in [
+                (0x0e20, PoolAction::Alloc),
+                (0x0e22, PoolAction::Free),
+                (0x0e24, PoolAction::AddPage),
+                (0x0e26, PoolAction::AddBigPage),
+            ] {
+                let Event::Pool { action, piece } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!((action, piece.session_id), (expected, None));
+                assert_eq!((piece.size_bytes, piece.address), (0x120, 0xa000_0010));
+                assert_eq!(piece.pool_type, PoolPiece::BIG | PoolPiece::NO_EXECUTE | 1);
+                assert!(piece.is_paged());
+                check_fixed(hook, 2, p, &bytes);
+                let Event::Pool { action, piece } = event(hook + 1, 2, p, &session) else { panic!() };
+                assert_eq!((action, piece.session_id, piece.address), (expected, Some(7), 0xa000_0010));
+                check_fixed(hook + 1, 2, p, &session);
+            }
+        }
+    }
+
+    #[test]
+    fn tags_lose_their_protected_mark_in_print() {
+        let tag = PoolTag(u32::from_le_bytes(*b"Fil\xe5"));
+        assert_eq!((tag.to_string().as_str(), tag.is_protected(), tag.is_printable()), ("File", true, true));
+        let plain = PoolTag(u32::from_le_bytes(*b"A\0\x01 "));
+        assert_eq!((plain.to_string().as_str(), plain.is_protected(), plain.is_printable()), ("A.. ", false, false));
+    }
+}

@@ -68,7 +68,7 @@ impl<'a> Process<'a> {
     /// Flag: packaged.
     pub const FLAG_PACKAGED: u32 = 8;
 
-    /// Decodes a record of [`FIRST_VERSION`] or later.
+    /// Decodes a record of version 2 or later.
     ///
     /// # Errors
     /// A fault when a field passes the end, a string has no NUL, or the SID is none.
@@ -254,5 +254,190 @@ impl ProcessInSwap {
         let value =
             ProcessInSwap { directory_table_base: c.ptr("directory table base")?, process_id: c.u32("process id")? };
         Ok(Parsed::new(value, oddity))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Event, Oddity, Phase};
+    use super::*;
+    use crate::units::PointerSize;
+
+    /// What stands before the SID, by the table of the specification.
+    fn head(version: u8, p: PointerSize) -> Bytes {
+        let size = match (version, p) {
+            (2, P8) => 24,
+            (2, P4) => 20,
+            (3, P8) => 32,
+            (3, P4) => 24,
+            (_, P8) => 36,
+            (_, P4) => 28,
+        };
+        let at = p.pick([8, 12, 16, 20], [4, 8, 12, 16]);
+        let bytes = Bytes::new(size).ptr(p, 0, 0xffff_a000_1234_5080).u32(at[0], 4312).u32(at[1], 808);
+        let bytes = bytes.u32(at[2], 1).u32(at[3], 0x103);
+        match version {
+            2 => bytes,
+            3 => bytes.ptr(p, p.pick(24, 20), 0x1_2345_6000),
+            _ => bytes.ptr(p, p.pick(24, 20), 0x1_2345_6000).u32(p.pick(32, 24), 9),
+        }
+    }
+
+    fn token_user(p: PointerSize, first: u32) -> Vec<u8> {
+        let mut bytes = vec![0xcc; p.pick(16, 8)];
+        bytes[..4].copy_from_slice(&first.to_le_bytes());
+        bytes
+    }
+
+    const SYSTEM: [u8; 12] = [1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0];
+
+    fn strings(bytes: Bytes, version: u8) -> Bytes {
+        let bytes = bytes.narrow("notepad.exe").wide("notepad a.txt");
+        if version >= 4 { bytes.wide("Pkg_1").wide("App") } else { bytes }
+    }
+
+    fn sample(version: u8, p: PointerSize) -> Bytes {
+        strings(head(version, p).more(&token_user(p, 0xdead)).more(&SYSTEM), version)
+    }
+
+    fn process<'a>(event: Event<'a>, phase: ProcessPhase) -> Process<'a> {
+        match event {
+            Event::Process { phase: found, process } if found == phase => process,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_version_and_pointer_size() {
+        for (version, p) in [(2, P8), (2, P4), (3, P8), (3, P4), (4, P8), (4, P4)] {
+            let bytes = sample(version, p);
+            let found = process(event(0x0301, version, p, &bytes), ProcessPhase::Start);
+            assert_eq!(found.key, p.pick(0xffff_a000_1234_5080, 0x1234_5080));
+            assert_eq!((found.process_id, found.parent_id, found.session_id), (4312, 808, Some(1)));
+            assert_eq!(found.exit_status, 0x103);
+            let directory = (version >= 3).then_some(p.pick(0x1_2345_6000, 0x2345_6000));
+            assert_eq!(found.directory_table_base, directory);
+            assert_eq!(found.flags, (version >= 4).then_some(9));
+            assert_eq!(found.sid.unwrap().to_string(), "S-1-5-18");
+            assert_eq!(found.image_name.text(), "notepad.exe");
+            assert_eq!(found.command_line.to_string(), "notepad a.txt");
+            assert_eq!(found.package_name.map(|n| n.to_string()), (version >= 4).then(|| "Pkg_1".into()));
+            assert_eq!(found.application_id.map(|n| n.to_string()), (version >= 4).then(|| "App".into()));
+            assert_eq!(found.exit_time, None);
+            check_strings(0x0301, version, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn every_phase() {
+        let bytes = sample(4, P8);
+        for (hook, phase) in [
+            (0x0301, ProcessPhase::Start),
+            (0x0302, ProcessPhase::End),
+            (0x0303, ProcessPhase::DcStart),
+            (0x0304, ProcessPhase::DcEnd),
+            (0x0327, ProcessPhase::Defunct),
+        ] {
+            process(event(hook, 4, P8, &bytes), phase);
+        }
+    }
+
+    #[test]
+    fn only_defunct_version_5_has_an_exit_time() {
+        let bytes = sample(4, P8).more(&77u64.to_le_bytes());
+        let found = process(event(0x0327, 5, P8, &bytes), ProcessPhase::Defunct);
+        assert_eq!(found.exit_time, Some(FileTime(77)));
+        check_strings(0x0327, 5, P8, &bytes);
+        assert_eq!(odd(0x0327, 4, P8, &bytes).1, Oddity::Longer { parsed: bytes.0.len() - 8 });
+        assert_eq!(odd(0x0301, 5, P8, &bytes).1, Oddity::UnknownVersion { parsed: bytes.0.len() - 8 });
+    }
+
+    #[test]
+    fn idle_has_no_session() {
+        let bytes = sample(4, P8).u32(16, u32::MAX);
+        assert_eq!(process(event(0x0303, 4, P8, &bytes), ProcessPhase::DcStart).session_id, None);
+    }
+
+    #[test]
+    fn four_zero_bytes_are_no_sid_or_a_zeroed_token_whichever_ends_exactly() {
+        for p in [P8, P4] {
+            let none = strings(head(4, p).more(&[0; 4]), 4);
+            assert_eq!(process(event(0x0301, 4, p, &none), ProcessPhase::Start).sid, None);
+            check_no_prefix(p, &none);
+
+            let mut zeroed = token_user(p, 0);
+            zeroed.fill(0);
+            let zeroed = strings(head(4, p).more(&zeroed).more(&SYSTEM), 4);
+            let found = process(event(0x0301, 4, p, &zeroed), ProcessPhase::Start);
+            assert_eq!(
+                (found.sid.unwrap().to_string().as_str(), &*found.image_name.text()),
+                ("S-1-5-18", "notepad.exe")
+            );
+
+            // Neither form ends exactly.
+            let neither = none.more(&[1, 2, 3]);
+            fault(0x0301, 4, p, &neither);
+        }
+    }
+
+    fn check_no_prefix(p: PointerSize, bytes: &Bytes) {
+        for cut in 1..=bytes.0.len() {
+            fault(0x0301, 4, p, &bytes.clone().cut(cut));
+        }
+    }
+
+    #[test]
+    fn a_broken_sid_or_string_spoils_the_record() {
+        let bytes = sample(4, P8);
+        assert_eq!(fault(0x0301, 4, P8, &bytes.clone().u8(36 + 16, 3)), Fault::Value { field: "SID revision" });
+        let unterminated = head(4, P8).more(&token_user(P8, 1)).more(&SYSTEM).more(b"abc");
+        let at = 36 + 16 + 12;
+        assert_eq!(fault(0x0301, 4, P8, &unterminated), Fault::Unterminated { field: "image file name", at });
+    }
+
+    #[test]
+    fn versions_before_vista_are_only_counted() {
+        for version in [0, 1] {
+            for hook in [0x0301, 0x0302, 0x0303, 0x0304, 0x0327] {
+                let bytes = sample(2, P8);
+                let decoded = super::super::decode(&record(hook, version, P8, &bytes.0));
+                assert_eq!(decoded, super::super::Decoded::NotDecoded);
+            }
+        }
+    }
+
+    #[test]
+    fn terminate_is_an_id() {
+        let bytes = Bytes::new(4).u32(0, 4312);
+        assert_eq!(event(0x030b, 2, P8, &bytes), Event::ProcessTerminate(ProcessTerminate { process_id: 4312 }));
+        check_fixed(0x030b, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn counters_lie_behind_16_bytes() {
+        for (p, size) in [(P8, 104), (P4, 60)] {
+            let mut bytes = Bytes::new(size).u32(0, 12).u32(4, 34).u32(8, 56).u32(12, 0xdead);
+            for index in 0..11 {
+                bytes = bytes.ptr(p, 16 + index * p.bytes(), 4096 * (index as u64 + 1));
+            }
+            let Event::ProcessCounters { phase, counters } = event(0x0321, 2, p, &bytes) else { panic!() };
+            assert_eq!(phase, Phase::DcEnd);
+            assert_eq!((counters.process_id, counters.page_faults, counters.handles), (12, 34, 56));
+            assert_eq!((counters.peak_virtual_bytes, counters.peak_working_set_bytes), (4096, 8192));
+            assert_eq!((counters.working_set_bytes, counters.private_bytes), (4096 * 7, 4096 * 11));
+            check_fixed(0x0320, 2, p, &bytes);
+            check_unknown_version(0x0320, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn in_swap() {
+        for (p, size) in [(P8, 12), (P4, 8)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x7000).u32(p.bytes(), 99);
+            let expected = ProcessInSwap { directory_table_base: 0x7000, process_id: 99 };
+            assert_eq!(event(0x0323, 2, p, &bytes), Event::ProcessInSwap(expected));
+            check_fixed(0x0323, 2, p, &bytes);
+        }
     }
 }

@@ -95,3 +95,52 @@ impl<'a> Hive<'a> {
         Ok(Parsed::new(value, payload.ends(&c, ANY)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+    use crate::units::PointerSize;
+
+    fn hive<'a>(hook: u16, p: PointerSize, bytes: &'a Bytes) -> Hive<'a> {
+        check_strings(hook, 2, p, bytes);
+        match event(hook, 2, p, bytes) {
+            Event::Hive(hive) => hive,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn wide(text: &str) -> Vec<u8> {
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    }
+
+    #[test]
+    fn every_record_of_both_pointer_sizes() {
+        let (file, key) = (wide(r"\??\C:\NTUSER.DAT"), wide(r"\REGISTRY\USER\S-1"));
+        let (file_name, path) = (Wide(&file), Wide(&key));
+        for p in [P8, P4] {
+            let at = p.bytes();
+            let names = |bytes: Bytes| bytes.wide(r"\??\C:\NTUSER.DAT").wide(r"\REGISTRY\USER\S-1");
+            let head = Bytes::new(at).ptr(p, 0, 0xa000_1000);
+
+            let bytes = Bytes::new(12 + at).u64(0, 0x5_0000).ptr(p, 8, 0xa000_1000).u32(8 + at, 33);
+            let expected = Hive::Rundown { size_bytes: 0x5_0000, hive: 0xa000_1000, loaded_keys: 33, file_name, path };
+            assert_eq!(hive(0x0927, p, &names(bytes)), expected);
+
+            let bytes = Bytes::new(at + 12).ptr(p, 0, 0xa000_1000).u32(at, 1).u32(at + 4, 2).u32(at + 8, 3);
+            let bytes = bytes.wide(r"\??\C:\NTUSER.DAT");
+            let expected = Hive::Initialize { hive: 0xa000_1000, operation: 1, pool_tag: 2, size_bytes: 3, file_name };
+            assert_eq!(hive(0x0924, p, &bytes), expected);
+
+            let expected = Hive::Destroy { hive: 0xa000_1000, file_name, path };
+            assert_eq!(hive(0x0925, p, &names(head.clone())), expected);
+
+            let bytes = head.wide(r"\REGISTRY\USER\S-1");
+            assert_eq!(hive(0x0926, p, &bytes), Hive::Link { hive: 0xa000_1000, path });
+
+            let bytes = bytes.more(&5u32.to_le_bytes());
+            assert_eq!(hive(0x0928, p, &bytes), Hive::Dirty { hive: 0xa000_1000, path, reason: 5 });
+        }
+    }
+}

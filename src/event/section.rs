@@ -119,3 +119,68 @@ impl ImageLoadBacked {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Event, Phase};
+    use super::*;
+
+    #[test]
+    fn pagefile_sections() {
+        for (p, size) in [(P8, 20), (P4, 12)] {
+            let at = p.bytes();
+            let bytes = Bytes::new(size).ptr(p, 0, 0xc000_1000).ptr(p, at, 0xc000_1800).u32(2 * at, 77);
+            for (hook, expected) in
+                [(0x0248, SectionPhase::Rundown), (0x0249, SectionPhase::Create), (0x024f, SectionPhase::Delete)]
+            {
+                let Event::PagefileSection { phase, section } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!(phase, expected);
+                assert_eq!(section, PagefileSection { start: 0xc000_1000, end: 0xc000_1800, process_id: 77 });
+                check_fixed(hook, 2, p, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn section_objects() {
+        for (p, size) in [(P8, 16), (P4, 8)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).ptr(p, p.bytes(), 0xc000_1000);
+            let expected = SectionObject { object: 0xa000_0010, start: 0xc000_1000 };
+            assert_eq!(event(0x0287, 2, p, &bytes), Event::SectionObjectCreate(expected));
+            assert_eq!(event(0x0288, 2, p, &bytes), Event::SectionObjectDelete(expected));
+            check_fixed(0x0287, 2, p, &bytes);
+            check_fixed(0x0288, 2, p, &bytes);
+        }
+    }
+
+    #[test]
+    fn sessions_have_their_rundowns_in_reverse_order() {
+        for (p, size) in [(P8, 12), (P4, 8)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).u32(p.bytes(), 1);
+            for (hook, expected) in
+                [(0x024b, Phase::Start), (0x024c, Phase::DcEnd), (0x024d, Phase::DcStart), (0x024e, Phase::End)]
+            {
+                let Event::Session { phase, session } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!((phase, session), (expected, Session { key: 0xa000_0010, session_id: 1 }));
+                check_fixed(hook, 2, p, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn image_backed_by_the_pagefile() {
+        for (p, size) in [(P8, 16), (P4, 12)] {
+            let at = p.bytes();
+            let bytes = Bytes::new(size).ptr(p, 0, 0xa000_0010).u32(at, 0x20).u16(at + 4, 3).u16(at + 6, 4);
+            let expected = ImageLoadBacked {
+                file_key: 0xa000_0010,
+                device_characteristics: 0x20,
+                file_characteristics: 3,
+                load_flags: 4,
+            };
+            assert_eq!(event(0x0269, 2, p, &bytes), Event::ImageLoadBacked(expected));
+            check_fixed(0x0269, 2, p, &bytes);
+        }
+    }
+}

@@ -67,3 +67,42 @@ impl fmt::Debug for Sid<'_> {
         write!(f, "{self}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Bytes, P4, P8};
+    use super::*;
+
+    fn read(bytes: &Bytes, pointer: PointerSize, form: SidForm) -> Result<Option<Sid<'_>>, Fault> {
+        Sid::read(&mut Cursor::new(&bytes.0, pointer), pointer, form)
+    }
+
+    #[test]
+    fn authority_is_big_endian_and_sub_authorities_little() {
+        let sid = |at: usize| {
+            let bytes = Bytes::new(at + 8 + 8).u32(0, 0xdead).u8(at, 1).u8(at + 1, 2).u8(at + 7, 5);
+            bytes.u32(at + 8, 32).u32(at + 12, 544)
+        };
+        for (pointer, at) in [(P8, 16), (P4, 8)] {
+            let bytes = sid(at);
+            let sid = read(&bytes, pointer, SidForm::BehindTokenUser).unwrap().unwrap();
+            assert_eq!(sid.to_string(), "S-1-5-32-544");
+        }
+        let wide = sid(16).u8(18, 1);
+        let text = read(&wide, P8, SidForm::BehindTokenUser).unwrap().unwrap().to_string();
+        assert_eq!(text, format!("S-1-{}-32-544", (1u64 << 40) + 5));
+    }
+
+    #[test]
+    fn what_is_no_sid_is_a_fault() {
+        let bytes = Bytes::new(16 + 8 + 64).u8(16, 1).u8(17, 15);
+        assert!(read(&bytes, P8, SidForm::BehindTokenUser).is_ok());
+        let value = |field| Err(Fault::Value { field });
+        assert_eq!(read(&bytes.clone().u8(16, 2), P8, SidForm::BehindTokenUser), value("SID revision"));
+        assert_eq!(read(&bytes.clone().u8(17, 16), P8, SidForm::BehindTokenUser), value("SID sub-authority count"));
+        let short = Fault::Short { field: "SID sub-authorities", at: 24 };
+        assert_eq!(read(&bytes.clone().cut(5), P8, SidForm::BehindTokenUser), Err(short));
+        assert_eq!(read(&Bytes::new(4), P8, SidForm::Absent), Ok(None));
+        assert_eq!(read(&Bytes::new(4).u8(3, 1), P8, SidForm::Absent), value("user SID"));
+    }
+}

@@ -105,3 +105,50 @@ impl<'a> StackDefinition<'a> {
         Ok(Parsed::new(StackDefinition { key, frames }, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    const OWNER: StackOwner = StackOwner { event_time: Ticks(1234), process_id: 77, thread_id: 5000 };
+
+    fn owner(size: usize) -> Bytes {
+        Bytes::new(size).u64(0, 1234).u32(8, 77).u32(12, 5000)
+    }
+
+    #[test]
+    fn stacks_are_whole_frames() {
+        for p in [P8, P4] {
+            let bytes = owner(16 + 2 * p.bytes()).ptr(p, 16, 0x8000_0001).ptr(p, 16 + p.bytes(), 0x7000_0002);
+            let Event::Stack(found) = event(0x1820, 2, p, &bytes) else { panic!() };
+            assert_eq!(found.owner, OWNER);
+            assert_eq!(found.frames.iter().collect::<Vec<_>>(), [0x8000_0001, 0x7000_0002]);
+            let parsed = 16 + p.bytes();
+            assert_eq!(fault(0x1820, 2, p, &bytes.clone().cut(1)), Fault::Trailing { parsed });
+            assert_eq!(fault(0x1820, 2, p, &owner(16).cut(1)), Fault::Short { field: "thread id", at: 12 });
+            check_unknown_version(0x1820, p, &bytes);
+            assert!(matches!(event(0x1820, 2, p, &owner(16)), Event::Stack(stack) if stack.frames.is_empty()));
+        }
+    }
+
+    #[test]
+    fn references_and_definitions() {
+        for p in [P8, P4] {
+            let bytes = owner(16 + p.bytes()).ptr(p, 16, 0xa000_1230);
+            let expected = StackReference { owner: OWNER, key: 0xa000_1230 };
+            assert_eq!(event(0x1825, 2, p, &bytes), Event::KernelStackReference(expected));
+            assert_eq!(event(0x1826, 2, p, &bytes), Event::UserStackReference(expected));
+            check_fixed(0x1825, 2, p, &bytes);
+            let bytes = Bytes::new(3 * p.bytes()).ptr(p, 0, 0xa000_1230).ptr(p, 2 * p.bytes(), 9);
+            for hook in [0x1822, 0x1823, 0x1824] {
+                let Event::StackDefinition(found) = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!((found.key, found.frames.iter().collect::<Vec<_>>()), (0xa000_1230, vec![0, 9]));
+                let parsed = 2 * p.bytes();
+                assert_eq!(fault(hook, 2, p, &bytes.clone().cut(1)), Fault::Trailing { parsed });
+                fault(hook, 2, p, &Bytes::new(p.bytes() - 1));
+            }
+        }
+    }
+}

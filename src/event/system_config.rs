@@ -307,3 +307,118 @@ impl Boot {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::super::testing::*;
+    use super::*;
+
+    #[test]
+    fn cpu_of_both_versions() {
+        for (p, v2, at) in [(P8, 808, [808, 816, 818, 820, 822, 824]), (P4, 804, [804, 808, 810, 812, 814, 816])] {
+            let bytes = Bytes::new(at[5] + 4).u32(0, 2300).u32(4, 8).u32(8, 65349).u32(12, 4096).u32(16, 65536);
+            let bytes = bytes.raw(20, b"P\0C\0").raw(532, b"D\0").ptr(p, 800, 0xff).ptr(p, at[0], 0x7fff_ffff);
+            let bytes =
+                bytes.u16(at[1], 9).u16(at[2], 6).u16(at[3], 0x9e0a).u8(at[4], 1).u8(at[4] + 1, 0).u32(at[5], 3200);
+            let Event::Cpu(found) = event(0x0b0a, 3, p, &bytes) else { panic!() };
+            assert_eq!((found.mhz, found.processors, found.memory_megabytes), (2300, 8, 65349));
+            assert_eq!((found.page_bytes, found.allocation_granularity_bytes), (4096, 65536));
+            assert_eq!((found.computer_name.to_string(), found.domain_name.to_string()), ("PC".into(), "D".into()));
+            assert_eq!(found.hyper_threading, 0xff);
+            let details = CpuDetails {
+                highest_user_address: 0x7fff_ffff,
+                architecture: 9,
+                level: 6,
+                revision: 0x9e0a,
+                pae_and_nx: (true, false),
+                memory_mhz: Some(3200),
+            };
+            assert_eq!(found.details, Some(details));
+            check_fixed(0x0b0a, 3, p, &bytes);
+            check_unknown_version(0x0b0a, p, &bytes);
+
+            let unknown_speed = bytes.clone().u32(at[5], 0);
+            let Event::Cpu(found) = event(0x0b0a, 3, p, &unknown_speed) else { panic!() };
+            assert_eq!(found.details.unwrap().memory_mhz, None);
+
+            let old = bytes.cut(at[5] + 4 - v2);
+            let Event::Cpu(found) = event(0x0b0a, 2, p, &old) else { panic!() };
+            assert_eq!((found.hyper_threading, found.details), (0xff, None));
+            check_fixed(0x0b0a, 2, p, &old);
+        }
+    }
+
+    #[test]
+    fn numa_nodes_by_the_equation() {
+        for (entry, groups) in [(16, [0, 1]), (8, [0, 0])] {
+            let bytes = Bytes::new(4 + 2 * entry).u32(0, 2).u64(4, 0xff).u64(4 + entry, 0xf0);
+            let bytes = if entry == 16 { bytes.u16(4 + entry + 8, 1) } else { bytes };
+            let Event::NumaNodes(found) = event(0x0b18, 2, P8, &bytes) else { panic!() };
+            assert_eq!(found.nodes().collect::<Vec<_>>(), [(0xff, groups[0]), (0xf0, groups[1])]);
+            for cut in (1..=bytes.0.len()).filter(|cut| *cut != 16) {
+                fault(0x0b18, 2, P8, &bytes.clone().cut(cut));
+            }
+            assert_eq!(fault(0x0b18, 2, P8, &bytes.u32(0, u32::MAX)), Fault::Count { count: u32::MAX });
+        }
+    }
+
+    #[test]
+    fn platform_is_four_strings() {
+        let bytes = Bytes::new(0).wide("Maker").wide("Model").wide("2024-01-01").wide("1.2");
+        let Event::Platform(found) = event(0x0b19, 2, P8, &bytes) else { panic!() };
+        assert_eq!((found.manufacturer.to_string(), found.product.to_string()), ("Maker".into(), "Model".into()));
+        assert_eq!((found.bios_date.to_string(), found.bios_version.to_string()), ("2024-01-01".into(), "1.2".into()));
+        check_strings(0x0b19, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn processor_groups_and_numbers() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(4 + 2 * p.bytes()).u32(0, 2).ptr(p, 4, 0xff).ptr(p, 4 + p.bytes(), 0x0f);
+            let Event::ProcessorGroups(found) = event(0x0b1a, 2, p, &bytes) else { panic!() };
+            assert_eq!(found.iter().collect::<Vec<_>>(), [0xff, 0x0f]);
+            assert_eq!(fault(0x0b1a, 2, p, &bytes.cut(1)), Fault::Count { count: 2 });
+        }
+        let bytes = Bytes::new(12).u32(0, 2).u8(6, 5).u16(8, 1).u8(10, 6);
+        let Event::ProcessorNumbers(found) = event(0x0b1b, 2, P8, &bytes) else { panic!() };
+        assert_eq!(found.numbers().collect::<Vec<_>>(), [(0, 5), (1, 6)]);
+        assert_eq!(fault(0x0b1b, 2, P8, &bytes.more(&[0])), Fault::Count { count: 2 });
+    }
+
+    #[test]
+    fn device_family_has_its_version_from_high_to_low() {
+        let bytes = Bytes::new(16).u64(0, 10 << 48 | 26100 << 16 | 4652).u32(8, 3).u32(12, 1);
+        let expected = DeviceFamily { version: [10, 0, 26100, 4652], family: 3, form: 1 };
+        assert_eq!(event(0x0b21, 2, P8, &bytes), Event::DeviceFamily(expected));
+        check_fixed(0x0b21, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn processor_has_its_identifier_before_its_vendor() {
+        let bytes =
+            Bytes::new(428).u32(0, 7).u32(4, 0x21).u32(8, 2300).raw(12, b"N\0").raw(140, b"I\0").raw(396, b"V\0");
+        let expected = Processor {
+            index: 7,
+            features: 0x21,
+            mhz: 2300,
+            name: Wide(b"N\0"),
+            identifier: Wide(b"I\0"),
+            vendor: Wide(b"V\0"),
+        };
+        assert_eq!(event(0x0b23, 2, P8, &bytes), Event::Processor(expected));
+        check_fixed(0x0b23, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn virtualization_and_boot() {
+        let bytes = Bytes::new(4).u8(0, 1).u8(2, 1);
+        let expected = Virtualization { vbs: true, hvci: false, hypervisor: true };
+        assert_eq!(event(0x0b24, 2, P8, &bytes), Event::Virtualization(expected));
+        check_fixed(0x0b24, 2, P8, &bytes);
+        let bytes = Bytes::new(16).u64(0, 5).u32(8, 2).u8(12, 1);
+        let expected = Boot { flags: 5, firmware: 2, secure_boot: true, secure_boot_capable: false };
+        assert_eq!(event(0x0b25, 2, P8, &bytes), Event::Boot(expected));
+        check_fixed(0x0b25, 2, P8, &bytes);
+    }
+}

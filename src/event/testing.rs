@@ -1,6 +1,10 @@
-//! Payloads made by hand for the tests, from explicit offsets; shares no layout code with the decoders.
+//! Payloads made by hand for the tests, from explicit offsets, and what must hold for every layout.
+//!
+//! Shares no layout code with the decoders.
 
-use super::{Decoded, Event, Fault, Oddity, Payload, decode};
+use super::heap::HeapRange;
+use super::merged::{FileVersionField, Merged};
+use super::{Decoded, Event, Fault, Oddity, decode};
 use crate::etl::record::{HeaderType, HookId, Position, Record, RecordId};
 use crate::units::{PointerSize, Ticks};
 
@@ -89,14 +93,13 @@ pub(crate) fn with_id(id: RecordId, version: u8, pointer: PointerSize, payload: 
     }
 }
 
-pub(crate) fn payload(hook: u16, version: u8, pointer: PointerSize, bytes: &[u8]) -> Payload<'_> {
-    Payload { hook: HookId(hook), version, pointer, bytes }
-}
-
 /// The event of a payload that fits its layout.
 pub(crate) fn event(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> Event<'_> {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Event { event, surplus: None } => event,
+        Decoded::Event { event, surplus: None } => {
+            assert!(exercise(&event) > 0);
+            event
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -104,7 +107,10 @@ pub(crate) fn event(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes)
 /// The event of a payload that fits in part, and what is odd.
 pub(crate) fn odd(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> (Event<'_>, Oddity) {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Event { event, surplus: Some(surplus) } => (event, surplus.oddity),
+        Decoded::Event { event, surplus: Some(surplus) } => {
+            assert!(surplus.to_string().len() + exercise(&event) > 0);
+            (event, surplus.oddity)
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -112,7 +118,85 @@ pub(crate) fn odd(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -
 /// The fault of a payload that does not fit.
 pub(crate) fn fault(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -> Fault {
     match decode(&record(hook, version, pointer, &bytes.0)) {
-        Decoded::Malformed(malformed) => malformed.fault,
+        Decoded::Malformed(malformed) => {
+            assert!(!malformed.to_string().is_empty());
+            malformed.fault
+        }
         other => panic!("{other:?}"),
     }
+}
+
+const UNKNOWN_VERSION: u8 = 200;
+
+/// What must hold for a fixed layout of exactly these bytes: less is a fault, padding is none, more is reported.
+pub(crate) fn check_fixed(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) {
+    let expected = bytes.0.len();
+    event(hook, version, pointer, bytes);
+    for cut in 1..=expected {
+        assert_eq!(fault(hook, version, pointer, &bytes.clone().cut(cut)), Fault::Length { expected }, "{hook:x}");
+    }
+    for padding in 1..pointer.bytes() {
+        event(hook, version, pointer, &bytes.clone().more(&vec![0xee; padding]));
+    }
+    let longer = bytes.clone().more(&vec![0xee; pointer.bytes()]);
+    assert_eq!(odd(hook, version, pointer, &longer).1, Oddity::Longer { parsed: expected });
+}
+
+/// What must hold for a layout without padding: any other length is a fault.
+pub(crate) fn check_exact(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) {
+    let expected = bytes.0.len();
+    event(hook, version, pointer, bytes);
+    for length in (0..expected).chain([expected + 1, expected + 4, expected + 8]) {
+        let mut other = bytes.clone();
+        other.0.resize(length, 0);
+        assert_eq!(fault(hook, version, pointer, &other), Fault::Length { expected }, "{hook:x} {length}");
+    }
+}
+
+/// What must hold for a layout that ends with strings: no prefix is accepted, more is reported.
+pub(crate) fn check_strings(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) {
+    event(hook, version, pointer, bytes);
+    for cut in 1..=bytes.0.len() {
+        fault(hook, version, pointer, &bytes.clone().cut(cut));
+    }
+    let parsed = bytes.0.len();
+    assert_eq!(odd(hook, version, pointer, &bytes.clone().more(&[0xee])).1, Oddity::Longer { parsed });
+}
+
+/// A version without a known layout is read and reported.
+pub(crate) fn check_unknown_version(hook: u16, pointer: PointerSize, bytes: &Bytes) {
+    let parsed = bytes.0.len();
+    assert_eq!(odd(hook, UNKNOWN_VERSION, pointer, bytes).1, Oddity::UnknownVersion { parsed });
+}
+
+/// Uses all that an event can give, so that a test sees what would panic.
+pub(crate) fn exercise(event: &Event<'_>) -> usize {
+    let shown = format!("{event:?}").len();
+    shown
+        + match event {
+            Event::ProviderBinary(binary) => binary.providers().count(),
+            Event::LastDroppedTimes(dropped) => dropped.times().count(),
+            Event::Process { process, .. } => process.sid.map_or(0, |sid| sid.to_string().len()),
+            Event::Heap(HeapRange::Rundown(rundown)) => rundown.ranges().count() + rundown.len(),
+            Event::MemInfo(info) => {
+                format!("{:?} {:?} {:?}", info.commit(), info.standby_pages(), info.repurposed_pages()).len()
+            }
+            Event::ProcessWorkingSets(sets) | Event::SessionWorkingSets(sets) => sets.iter().count() + sets.len(),
+            Event::Pool { piece, .. } => piece.tag.to_string().len(),
+            Event::PoolSnapshot { snapshot, .. } => {
+                let fits = snapshot.forms().iter().filter(|form| snapshot.fits(**form)).count();
+                fits + snapshot
+                    .forms()
+                    .iter()
+                    .filter_map(|form| snapshot.entries(*form))
+                    .map(Iterator::count)
+                    .sum::<usize>()
+            }
+            Event::ProfileBatch(batch) => batch.samples().count(),
+            Event::NumaNodes(nodes) => nodes.nodes().count(),
+            Event::ProcessorNumbers(numbers) => numbers.numbers().count(),
+            Event::Image { image, .. } => image.preferred_base().is_some().into(),
+            Event::Merged(Merged::FileVersion(version)) => version.field(FileVersionField::ProgramId).to_string().len(),
+            _ => 0,
+        }
 }

@@ -55,7 +55,7 @@ pub struct ThreadPriorities {
 }
 
 impl<'a> Thread<'a> {
-    /// Decodes a record of [`FIRST_VERSION`] or later. Whether a name follows is told by the length alone: versions 3
+    /// Decodes a record of version 2 or later. Whether a name follows is told by the length alone: versions 3
     /// with and without one exist.
     ///
     /// # Errors
@@ -207,5 +207,123 @@ impl ThreadAffinity {
         let mut c = payload.cursor();
         let value = ThreadAffinity { mask: c.ptr("mask")?, thread_id: c.u32("thread id")?, group: c.u16("group")? };
         Ok(Parsed::new(value, oddity))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Decoded, Event, Oddity, Phase, decode};
+    use super::*;
+    use crate::units::PointerSize;
+
+    fn fixed(version: u8, p: PointerSize) -> Bytes {
+        let size = if version == 2 { p.pick(68, 40) } else { p.pick(72, 44) };
+        let at = p.pick([8, 16, 24, 32, 40, 48, 56], [8, 12, 16, 20, 24, 28, 32]);
+        let mut bytes = Bytes::new(size).u32(0, 4312).u32(4, 5000);
+        for (index, at) in at.into_iter().enumerate() {
+            bytes = bytes.ptr(p, at, 0x1000 * (index as u64 + 1));
+        }
+        let bytes = bytes.u32(p.pick(64, 36), 7);
+        if version == 2 {
+            return bytes;
+        }
+        let at = p.pick(68, 40);
+        bytes.u8(at, 8).u8(at + 1, 5).u8(at + 2, 2).u8(at + 3, 1)
+    }
+
+    fn thread<'a>(event: Event<'a>) -> Thread<'a> {
+        match event {
+            Event::Thread { phase: Phase::Start, thread } => thread,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_version_and_pointer_size_without_and_with_a_name() {
+        for (version, p) in [(2, P8), (2, P4), (3, P8), (3, P4), (4, P8), (4, P4)] {
+            let bytes = fixed(version, p);
+            let found = thread(event(0x0501, version, p, &bytes));
+            assert_eq!((found.process_id, found.thread_id), (4312, 5000));
+            assert_eq!((found.stack_base, found.stack_limit), (0x1000, 0x2000));
+            assert_eq!((found.user_stack_base, found.user_stack_limit), (0x3000, 0x4000));
+            assert_eq!(found.start_address, (version == 2).then_some(0x5000));
+            assert_eq!(found.affinity, (version > 2).then_some(0x5000));
+            assert_eq!((found.win32_start_address, found.teb, found.sub_process_tag), (0x6000, 0x7000, 7));
+            let priorities = ThreadPriorities { base: 8, page: 5, io: 2, flags: 1 };
+            assert_eq!(found.priorities, (version > 2).then_some(priorities));
+            assert_eq!(found.name, None);
+            for cut in 1..=bytes.0.len() {
+                let expected = bytes.0.len();
+                assert_eq!(fault(0x0501, version, p, &bytes.clone().cut(cut)), Fault::Length { expected });
+            }
+
+            let named = bytes.clone().wide("Idle Thread");
+            let name = thread(event(0x0501, version, p, &named)).name.unwrap();
+            assert_eq!(name.to_string(), "Idle Thread");
+            let unnamed = bytes.clone().wide("");
+            assert!(thread(event(0x0501, version, p, &unnamed)).name.unwrap().is_empty());
+            let at = bytes.0.len();
+            let unterminated = named.clone().cut(2);
+            assert_eq!(fault(0x0501, version, p, &unterminated), Fault::Unterminated { field: "thread name", at });
+            let parsed = named.0.len();
+            assert_eq!(fault(0x0501, version, p, &named.more(&[1])), Fault::Trailing { parsed });
+        }
+    }
+
+    #[test]
+    fn only_the_layout_that_c_pads_may_have_padding() {
+        assert_eq!(thread(event(0x0501, 2, P8, &fixed(2, P8).more(&[0xee; 4]))).name, None);
+        fault(0x0501, 2, P4, &fixed(2, P4).more(&[0xee; 3]));
+        fault(0x0501, 3, P8, &fixed(3, P8).more(&[0xee; 4]));
+    }
+
+    #[test]
+    fn later_versions_are_read_as_the_last_known_one() {
+        let bytes = fixed(4, P8).wide("n").more(&[1, 2, 3]);
+        let (event, oddity) = odd(0x0501, 5, P8, &bytes);
+        assert_eq!(thread(event).name.unwrap().to_string(), "n");
+        assert_eq!(oddity, Oddity::UnknownVersion { parsed: 72 + 4 });
+    }
+
+    #[test]
+    fn phases_and_versions_before_vista() {
+        let bytes = fixed(3, P8);
+        for (hook, phase) in
+            [(0x0501, Phase::Start), (0x0502, Phase::End), (0x0503, Phase::DcStart), (0x0504, Phase::DcEnd)]
+        {
+            let Event::Thread { phase: found, .. } = event(hook, 3, P8, &bytes) else { panic!() };
+            assert_eq!(found, phase);
+            assert_eq!(decode(&record(hook, 1, P8, &bytes.0)), Decoded::NotDecoded);
+        }
+    }
+
+    #[test]
+    fn a_name_can_be_set_later() {
+        let bytes = Bytes::new(8).u32(0, 4).u32(4, 8).wide("worker");
+        let Event::ThreadName(found) = event(0x0548, 2, P8, &bytes) else { panic!() };
+        assert_eq!((found.process_id, found.thread_id, found.name.to_string()), (4, 8, "worker".into()));
+        check_strings(0x0548, 2, P8, &bytes);
+    }
+
+    #[test]
+    fn priorities_and_affinity() {
+        let bytes = Bytes::new(8).u32(0, 8).u8(4, 9).u8(5, 10).u8(6, 0xff);
+        for (hook, kind, dynamic) in [
+            (0x0530, PriorityKind::Dynamic, None),
+            (0x0531, PriorityKind::Base, Some(-1)),
+            (0x0533, PriorityKind::Page, None),
+            (0x0534, PriorityKind::Io, None),
+        ] {
+            let expected = ThreadPriority { kind, thread_id: 8, old: 9, new: 10, dynamic };
+            assert_eq!(event(hook, 3, P8, &bytes), Event::ThreadPriority(expected));
+            check_fixed(hook, 3, P8, &bytes);
+        }
+        for (p, size) in [(P8, 16), (P4, 12)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0xf0).u32(p.bytes(), 8).u16(p.bytes() + 4, 1);
+            let expected = ThreadAffinity { mask: 0xf0, thread_id: 8, group: 1 };
+            assert_eq!(event(0x0535, 3, p, &bytes), Event::ThreadAffinity(expected));
+            check_fixed(0x0535, 3, p, &bytes);
+        }
     }
 }

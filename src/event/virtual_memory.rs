@@ -170,3 +170,85 @@ impl ContiguousMemory {
         Ok(Parsed::new(value, oddity))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Event, Fault, Phase};
+    use super::*;
+
+    #[test]
+    fn allocations_and_frees() {
+        for (p, size, at) in [(P8, 24, [8, 16, 20]), (P4, 16, [4, 8, 12])] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x2_0000).ptr(p, at[0], 0x5000).u32(at[1], 77).u32(at[2], 0x3000);
+            for (hook, expected) in [(0x0262, Phase::Start), (0x0263, Phase::End)] {
+                let Event::VirtualRange { phase, range } = event(hook, 2, p, &bytes) else { panic!() };
+                assert_eq!(phase, expected);
+                assert_eq!((range.base, range.size_bytes, range.process_id), (0x2_0000, 0x5000, 77));
+                assert_eq!(range.flags, VirtualRange::COMMIT | VirtualRange::RESERVE);
+                assert_eq!(range.commit_bytes, None);
+                check_fixed(hook, 2, p, &bytes);
+                check_unknown_version(hook, p, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn rundown_adds_the_commit() {
+        for (p, size, at) in [(P8, 32, [8, 16, 20, 24]), (P4, 20, [4, 8, 12, 16])] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x2_0000).ptr(p, at[0], 0x5000).u32(at[1], 77).u32(at[2], 5);
+            let bytes = bytes.ptr(p, at[3], 0x3000);
+            for (hook, expected) in [(0x0280, Phase::DcStart), (0x0281, Phase::DcEnd)] {
+                let Event::VirtualRange { phase, range } = event(hook, 4, p, &bytes) else { panic!() };
+                let wanted = VirtualRange {
+                    base: 0x2_0000,
+                    size_bytes: 0x5000,
+                    process_id: 77,
+                    flags: 5,
+                    commit_bytes: Some(0x3000),
+                };
+                assert_eq!((phase, range), (expected, wanted));
+                check_fixed(hook, 4, p, &bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn rotate_with_and_without_flags() {
+        for (p, long, short) in [(P8, 20, 16), (P4, 12, 8)] {
+            let bytes = Bytes::new(long).ptr(p, 0, 1).ptr(p, p.bytes(), 2).u32(short, 3);
+            let Event::VirtualRotate(found) = event(0x027f, 2, p, &bytes) else { panic!() };
+            assert_eq!(found, VirtualRotate { base: 1, size_bytes: 2, flags: Some(3) });
+            let brief = bytes.clone().cut(4);
+            let Event::VirtualRotate(found) = event(0x027f, 2, p, &brief) else { panic!() };
+            assert_eq!(found.flags, None);
+            for cut in [1, 2, 3, 5, 6, long] {
+                assert_eq!(fault(0x027f, 2, p, &bytes.clone().cut(cut)), Fault::Length { expected: long });
+            }
+            odd(0x027f, 2, p, &bytes.more(&[0; 8]));
+        }
+    }
+
+    #[test]
+    fn reset_kinds_are_two_bits() {
+        for (p, size) in [(P8, 20), (P4, 12)] {
+            let bytes = Bytes::new(size).ptr(p, 0, 0x1000).ptr(p, p.bytes(), 0x2000).u32(2 * p.bytes(), 0x15);
+            let Event::MemReset(found) = event(0x0286, 2, p, &bytes) else { panic!() };
+            assert_eq!(found, MemReset { base: 0x1000, size_bytes: 0x2000, flags: 0x15 });
+            assert_eq!(found.kind(), ResetKind::Undo);
+            check_fixed(0x0286, 2, p, &bytes);
+        }
+        let kind = |flags| MemReset { base: 0, size_bytes: 0, flags }.kind();
+        assert_eq!([kind(0), kind(2), kind(7)], [ResetKind::Reset, ResetKind::UndoFailed, ResetKind::Unknown3]);
+    }
+
+    #[test]
+    fn contiguous_memory_does_not_depend_on_the_pointer_size() {
+        for p in [P8, P4] {
+            let bytes = Bytes::new(16).u64(0, 5000).u64(8, 0x10_0000);
+            let expected = ContiguousMemory { thread_id: 5000, size_bytes: 0x10_0000 };
+            assert_eq!(event(0x0271, 2, p, &bytes), Event::ContiguousMemory(expected));
+            check_fixed(0x0271, 2, p, &bytes);
+        }
+    }
+}

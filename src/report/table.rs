@@ -18,6 +18,7 @@ pub enum Align {
 pub struct TextTable {
     table: Table,
     columns: Vec<Align>,
+    rules: Vec<usize>,
 }
 
 impl TextTable {
@@ -37,7 +38,7 @@ impl TextTable {
                 }
             }
         }
-        TextTable { table, columns: columns.iter().map(|&(_, align)| align).collect() }
+        TextTable { table, columns: columns.iter().map(|&(_, align)| align).collect(), rules: Vec::new() }
     }
 
     /// Keeps a text column from wrapping.
@@ -62,12 +63,28 @@ impl TextTable {
         self.table.add_row(cells.map(|(text, &align)| Cell::new(text.to_string()).set_alignment(alignment(align))));
     }
 
+    /// Adds a rule, before a total.
+    pub fn rule(&mut self) {
+        self.rules.push(self.table.row_count());
+    }
+
     /// Prints the table without trailing blanks.
     ///
     /// # Errors
     /// What the writer says.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        let lines: Vec<String> = self.table.lines().collect();
+        let width = lines.iter().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
+        // Rows can take several lines, but those behind a rule (a total) never do.
+        let behind = self.rules.first().map_or(0, |&rule| self.table.row_count() - rule);
+        for (number, line) in lines.iter().enumerate() {
+            if behind > 0 && number + behind == lines.len() {
+                writeln!(out, "{}", "─".repeat(width))?;
+            }
+            let line: String = line.trim_end().chars().take(width).collect();
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
     }
 }
 

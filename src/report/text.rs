@@ -1,6 +1,6 @@
 //! Numbers, times and headings as text: the one place that rounds.
 
-use crate::units::{FileTime, Nanos};
+use crate::units::{FileTime, Nanos, PAGE_BYTES};
 use anstyle::{AnsiColor, Style};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::{self, Write};
@@ -19,6 +19,66 @@ pub fn count(value: u64) -> String {
 /// Bytes with a binary unit: `16.00 GiB`.
 pub fn bytes(value: u64) -> String {
     HumanBytes(value).to_string()
+}
+
+/// A count; nothing for 0, so that tables show where something is.
+pub fn count_or_blank(value: u64) -> String {
+    if value == 0 { String::new() } else { count(value) }
+}
+
+/// `ours - theirs` with its sign; nothing for 0.
+pub fn difference(ours: u64, theirs: u64) -> String {
+    match ours.cmp(&theirs) {
+        std::cmp::Ordering::Less => format!("-{}", count(theirs - ours)),
+        std::cmp::Ordering::Equal => String::new(),
+        std::cmp::Ordering::Greater => format!("+{}", count(ours - theirs)),
+    }
+}
+
+/// A share of the whole with one digit.
+pub fn share(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
+}
+
+/// In what amounts of memory are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Pages of 4 KiB.
+    Pages,
+    /// KiB.
+    Kib,
+    /// MiB.
+    Mib,
+    /// GiB.
+    Gib,
+    /// What suits each number.
+    #[default]
+    Auto,
+}
+
+impl Unit {
+    /// Heading of a column.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Unit::Pages => "Size/pages",
+            Unit::Kib => "Size/KiB",
+            Unit::Mib => "Size/MiB",
+            Unit::Gib => "Size/GiB",
+            Unit::Auto => "Size",
+        }
+    }
+
+    /// An amount of pages.
+    pub fn show(self, pages: u64) -> String {
+        let in_unit = |bytes: u64| format!("{:.2}", pages as f64 * PAGE_BYTES as f64 / bytes as f64);
+        match self {
+            Unit::Pages => count(pages),
+            Unit::Kib => count(pages * (PAGE_BYTES / 1024)),
+            Unit::Mib => in_unit(1 << 20),
+            Unit::Gib => in_unit(1 << 30),
+            Unit::Auto => bytes(pages * PAGE_BYTES),
+        }
+    }
 }
 
 /// Seconds with six digits.

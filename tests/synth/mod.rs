@@ -5,11 +5,11 @@
 //! synth;`, benches as `#[path = "../tests/synth/mod.rs"] mod synth;`.
 //!
 //! ```ignore
-//! use synth::payloads::{memory, pages::Identity, process::{self, Process}};
+//! use synth::payloads::{memory, pages::Identity, process};
 //! use synth::{Ptr::P8, Rec, Session, Trace};
 //!
 //! let bytes: Vec<u8> = Trace::new(Session { processors: 2, ..Session::windows10() })
-//!     .push(Process { pid: 4, name: "System".into(), ..Process::default() }.rec(P8, 4, process::DC_START).at(1_000_000_100))
+//!     .push(process::Process::new(4, "System").rec(P8, 4, process::DC_START).at(1_000_000_100))
 //!     .push(memory::virtual_alloc(P8, 0x1_0000, 0x2000, 4, 0x1000).by(8, 4).on(1).at(1_000_000_200))
 //!     .push(Identity::private(0x100, 4, 0x1_0000).rec(P8, 4, 0x0223).on(1).at(1_000_000_300))
 //!     .finish();
@@ -19,6 +19,7 @@
 //! * [`Rec`]: one record of any header kind; `at` time, `on` processor, `by` thread and process, `with_header` another kind.
 //! * [`Trace`]: a file in memory with knobs for damage; [`Stream`]: the same to a file, in constant memory.
 //! * [`generate_resident`]: a machine's whole resident-set trace with the truth about its pages, for tests and benches.
+//! * [`generate_refset`]: a reference-set scenario of any length, likewise.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 #![allow(dead_code, unused_imports)]
 
@@ -30,6 +31,7 @@ pub mod logger;
 pub mod machine;
 pub mod payloads;
 pub mod record;
+pub mod refset;
 pub mod rng;
 pub mod session;
 pub mod stream;
@@ -39,6 +41,7 @@ pub use buffer::{Buffer, Storage};
 pub use bytes::{Ptr, Put, guid};
 pub use machine::{ResidentSpec, ResidentTruth, generate_resident};
 pub use record::{HeaderKind, Item, Rec, tracelogging_schema};
+pub use refset::{RefsetSpec, RefsetTruth, generate_refset};
 pub use rng::Rng;
 pub use session::{Compression, Session};
 pub use stream::Stream;

@@ -9,7 +9,10 @@ use super::session::Session;
 /// File offset of BuffersWritten: buffer header, SYSTEM header, 0x24 bytes into the log-file header.
 pub const BUFFERS_WRITTEN_AT: u64 = (HEADER + 0x20 + 0x24) as u64;
 
-/// Writes buffers as they fill up; [`Stream::finish`] patches BuffersWritten.
+/// File offset of EndTime.
+pub const END_TIME_AT: u64 = (HEADER + 0x20 + 0x10) as u64;
+
+/// Writes buffers as they fill up; [`Stream::finish`] patches BuffersWritten and EndTime.
 pub struct Stream<W: Write + Seek> {
     session: Session,
     out: W,
@@ -19,6 +22,8 @@ pub struct Stream<W: Write + Seek> {
     scratch: Vec<u8>,
     written: u32,
     bytes: u64,
+    /// Time of the latest record.
+    latest: u64,
 }
 
 impl<W: Write + Seek> Stream<W> {
@@ -29,7 +34,7 @@ impl<W: Write + Seek> Stream<W> {
         out.write_all(&scratch)?;
         let bytes = scratch.len() as u64;
         let packer = Packer::new(&session);
-        Ok(Stream { session, out, packer, pending: None, scratch, written: 1, bytes })
+        Ok(Stream { session, out, packer, pending: None, scratch, written: 1, bytes, latest: 0 })
     }
 
     /// The session.
@@ -39,6 +44,7 @@ impl<W: Write + Seek> Stream<W> {
 
     /// Adds a record.
     pub fn push(&mut self, rec: &Rec) -> io::Result<()> {
+        self.latest = self.latest.max(rec.time);
         match self.packer.push(rec) {
             Some(closed) => self.close(closed),
             None => Ok(()),
@@ -47,14 +53,15 @@ impl<W: Write + Seek> Stream<W> {
 
     /// Adds the bytes of one record, header and padding included: the way for tens of millions of equal records.
     pub fn push_encoded(&mut self, processor: u16, time: u64, bytes: &[u8]) -> io::Result<()> {
+        self.latest = self.latest.max(time);
         match self.packer.push_encoded(processor, time, bytes) {
             Some(closed) => self.close(closed),
             None => Ok(()),
         }
     }
 
-    /// Flushes everything, patches BuffersWritten (unless the session was never stopped) and returns the output and
-    /// the file's length in bytes.
+    /// Flushes everything, patches BuffersWritten and, when records go on after it, EndTime (neither if the session was
+    /// never stopped), and returns the output and the file's length in bytes.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         for buffer in self.packer.flush_all() {
             self.close(buffer)?;
@@ -66,6 +73,11 @@ impl<W: Write + Seek> Stream<W> {
         if self.session.end_time != 0 && self.session.buffers_written.is_none() {
             self.out.seek(SeekFrom::Start(BUFFERS_WRITTEN_AT))?;
             self.out.write_all(&self.written.to_le_bytes())?;
+        }
+        if self.session.end_time != 0 {
+            let end = self.session.end_time.max(self.session.filetime(self.latest));
+            self.out.seek(SeekFrom::Start(END_TIME_AT))?;
+            self.out.write_all(&end.to_le_bytes())?;
             self.out.seek(SeekFrom::End(0))?;
         }
         self.out.flush()?;

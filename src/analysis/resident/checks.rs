@@ -1,0 +1,240 @@
+//! Checks that every run makes: does the page sequence agree with the kernel's own counters?
+
+use crate::analysis::resident::scene::Scene;
+use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::load::history::{History, MemoryCounters};
+use crate::model::owner::KeyReading;
+use crate::model::rundown::Kind;
+use crate::model::snapshot::Snapshot;
+use crate::model::state::Contradiction;
+
+/// What the fold counts for the checks, whatever the query is.
+#[derive(Debug, Clone, Default)]
+pub struct BaseCounts {
+    /// Pages by list, then priority.
+    pub list_priority: [[u64; 8]; 8],
+    /// Combined pages.
+    pub combined: u64,
+    /// Pages in the range of the PFN database.
+    pub pfn_database: u64,
+    /// Active private pages with an owner key.
+    pub keyed: u64,
+    /// Of them with a key that names no process.
+    pub unnamed: u64,
+}
+
+impl BaseCounts {
+    /// Counts a page.
+    #[inline(always)]
+    pub fn add(&mut self, page: &PageIdentity, in_database: bool, unnamed: bool) {
+        let list = page.list();
+        if let Some(cell) =
+            self.list_priority.get_mut(list as usize).and_then(|by| by.get_mut(usize::from(page.priority())))
+        {
+            *cell += 1;
+        }
+        let page_use = page.page_use();
+        self.combined += u64::from(page_use == PageUse::PageFileMapped && page.combined());
+        self.pfn_database += u64::from(in_database);
+        let keyed = page_use == PageUse::ProcessPrivate && list == PageList::Active && page.key() != 0;
+        self.keyed += u64::from(keyed);
+        self.unnamed += u64::from(keyed && unnamed);
+    }
+
+    /// Adds another thread's counts.
+    pub fn merge(&mut self, other: &BaseCounts) {
+        for (all, part) in self.list_priority.iter_mut().flatten().zip(other.list_priority.iter().flatten()) {
+            *all += part;
+        }
+        self.combined += other.combined;
+        self.pfn_database += other.pfn_database;
+        self.keyed += other.keyed;
+        self.unnamed += other.unnamed;
+    }
+
+    /// Pages on a list.
+    pub fn list(&self, list: PageList) -> u64 {
+        self.list_priority.get(list as usize).map_or(0, |by_priority| by_priority.iter().sum())
+    }
+}
+
+/// A count beside the kernel's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// What is counted: `Zero`, `Standby priority 5`, ….
+    pub what: String,
+    /// In the page sequence.
+    pub counted: u64,
+    /// By the kernel's counter.
+    pub expected: u64,
+}
+
+impl Compared {
+    /// True when the two agree. The counters are logged just before the sequence, which itself takes a while: a list
+    /// may move by 2 % or 256 pages.
+    pub fn is_fine(&self) -> bool {
+        self.counted.abs_diff(self.expected) <= (self.expected / 50).max(256)
+    }
+}
+
+/// All checks of one snapshot.
+#[derive(Debug, Clone)]
+pub struct Checks {
+    /// Pages, lowest and highest PFN, PFNs missing between them and in how many gaps, PFNs that occur twice.
+    pub pages: u64,
+    /// Lowest and highest PFN.
+    pub pfns: (u64, u64),
+    /// PFNs between them that are not there.
+    pub missing_pfns: u64,
+    /// Number of gaps.
+    pub gaps: u64,
+    /// PFNs that occur twice.
+    pub duplicates: u64,
+    /// RAM by the system configuration, pages.
+    pub ram_pages: Option<u64>,
+    /// Pages of sequence-number holes that fall into the sequence: buffers that may have held pages.
+    pub lost_buffers: u64,
+    /// Pages on the bad list.
+    pub bad_list: u64,
+    /// BadPageCount of MemInfo; the rest of the bad list is what `!memusage` calls SLIST/Temp.
+    pub bad_meminfo: Option<u64>,
+    /// Combined pages.
+    pub combined: u64,
+    /// Combined blocks in use by MMStats.
+    pub combined_mmstats: Option<u64>,
+    /// Address and pages of the PFN database by KernelMemUsage.
+    pub pfn_database: Option<(u64, u64)>,
+    /// Pages that lie in it.
+    pub pfn_database_counted: u64,
+    /// Lists and standby priorities against MemInfo; empty without MemInfo.
+    pub lists: Vec<Compared>,
+    /// Ranges and threads on which events and end rundown disagree.
+    pub contradictions: u64,
+    /// The first few of them for people.
+    pub contradiction_examples: Vec<String>,
+    /// How owner keys were read.
+    pub reading: KeyReading,
+    /// Active private pages with a key, and of them those whose key names no process.
+    pub keyed: (u64, u64),
+}
+
+impl Checks {
+    /// Compares.
+    pub fn new(
+        base: &BaseCounts,
+        scene: &Scene<'_>,
+        snapshot: &Snapshot,
+        history: &History,
+        lost_buffers: u64,
+    ) -> Checks {
+        let before = |at: &&crate::load::history::At<MemoryCounters>| at.moment < snapshot.first;
+        let counters = history.counters.iter().rev().find(before).map(|at| at.value);
+        // MMStats is logged when scanning ends or the session stops: the nearest one counts.
+        let mmstats = (history.combined.iter())
+            .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
+            .map(|at| at.value);
+        Checks {
+            pages: snapshot.pages,
+            pfns: snapshot.pfns,
+            missing_pfns: snapshot.missing_pfns,
+            gaps: snapshot.gaps,
+            duplicates: snapshot.duplicates,
+            ram_pages: history.ram_pages,
+            lost_buffers,
+            bad_list: base.list(PageList::Bad),
+            bad_meminfo: counters.map(|counters| counters.bad),
+            combined: base.combined,
+            combined_mmstats: mmstats,
+            pfn_database: scene.kernel.pfn_database.map(|block| (block.address, block.pages)),
+            pfn_database_counted: base.pfn_database,
+            lists: counters.map(|counters| compare_lists(base, &counters)).unwrap_or_default(),
+            contradictions: scene.contradictions.len() as u64,
+            contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
+            reading: scene.owners.reading,
+            keyed: (base.keyed, base.unnamed),
+        }
+    }
+
+    /// SLIST/Temp pages: on the bad list, but not bad.
+    pub fn slist_or_temp(&self) -> Option<u64> {
+        Some(self.bad_list.saturating_sub(self.bad_meminfo?))
+    }
+
+    /// What does not agree, for people.
+    pub fn failures(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.lost_buffers > 0 {
+            lines.push(format!(
+                "{} lost buffer(s) fall into the page sequence: pages are missing from every table",
+                self.lost_buffers
+            ));
+        }
+        if self.duplicates > 0 {
+            lines.push(format!("{} PFN(s) occur twice in the page sequence", self.duplicates));
+        }
+        if let Some(ram) = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram) {
+            lines.push(format!("the sequence has {} pages, the machine has {ram}", self.pages));
+        }
+        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
+        for list in off.iter().take(3) {
+            lines.push(format!("{}: {} pages counted, MemInfo says {}", list.what, list.counted, list.expected));
+        }
+        if off.len() > 3 {
+            lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
+        }
+        if let Some((_, pages)) = self.pfn_database.filter(|&(_, pages)| self.pfn_database_counted > pages) {
+            lines.push(format!("PFN database: {} pages counted, the kernel says {pages}", self.pfn_database_counted));
+        }
+        if self.contradictions > 0 {
+            lines.push(format!(
+                "events and end rundown disagree on {} range(s) or thread(s); the end rundown counts: {}",
+                self.contradictions,
+                self.contradiction_examples.join(", ")
+            ));
+        }
+        let (keyed, unnamed) = self.keyed;
+        if unnamed > keyed / 100 {
+            lines.push(format!(
+                "{unnamed} of {keyed} active private pages have an owner key that names no process (keys read as {})",
+                self.reading.name()
+            ));
+        }
+        lines
+    }
+}
+
+fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
+    let kind = match contradiction.kind {
+        Kind::Region => "region",
+        Kind::View => "view",
+        Kind::Heap => "heap range",
+        Kind::Thread => "thread",
+    };
+    let at = match contradiction.kind {
+        Kind::Thread => contradiction.base.to_string(),
+        _ => format!("0x{:x}", contradiction.base),
+    };
+    let process = scene.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();
+    let side = if contradiction.only_events { "only in the events" } else { "only in the rundown" };
+    format!("{kind} {at} of {process} {side}")
+}
+
+fn compare_lists(base: &BaseCounts, counters: &MemoryCounters) -> Vec<Compared> {
+    let lists = [
+        (PageList::Zero, counters.zero),
+        (PageList::Free, counters.free),
+        (PageList::Modified, counters.modified),
+        (PageList::ModifiedNoWrite, counters.modified_no_write),
+    ];
+    let mut all: Vec<Compared> = lists
+        .into_iter()
+        .map(|(list, expected)| Compared { what: list.name().to_owned(), counted: base.list(list), expected })
+        .collect();
+    let standby = base.list_priority.get(PageList::Standby as usize).copied().unwrap_or_default();
+    all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| Compared {
+        what: format!("Standby priority {priority}"),
+        counted,
+        expected,
+    }));
+    all
+}

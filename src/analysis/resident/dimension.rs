@@ -1,0 +1,234 @@
+//! Dimensions: what pages can be grouped and filtered by. Each gives a page a code; labels are made from codes at the
+//! end, once for each row.
+
+use crate::analysis::category::{Category, Class};
+use crate::analysis::resident::judge::{Detail, Owner, Verdict};
+use crate::analysis::resident::scene::Scene;
+use crate::error::Error;
+use crate::event::page::{PageIdentity, PageList, PageUse};
+
+/// A dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // named as on the command line; docs/json.md explains them
+pub enum Dimension {
+    List,
+    Use,
+    Category,
+    CategoryWpa,
+    Class,
+    Process,
+    Pid,
+    Session,
+    File,
+    Detail,
+    Priority,
+    Cold,
+    Pinned,
+    NonTradeable,
+}
+
+impl Dimension {
+    /// All dimensions.
+    pub const ALL: [Dimension; 14] = [
+        Dimension::List,
+        Dimension::Use,
+        Dimension::Category,
+        Dimension::CategoryWpa,
+        Dimension::Class,
+        Dimension::Process,
+        Dimension::Pid,
+        Dimension::Session,
+        Dimension::File,
+        Dimension::Detail,
+        Dimension::Priority,
+        Dimension::Cold,
+        Dimension::Pinned,
+        Dimension::NonTradeable,
+    ];
+
+    /// Name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dimension::List => "list",
+            Dimension::Use => "use",
+            Dimension::Category => "category",
+            Dimension::CategoryWpa => "category_wpa",
+            Dimension::Class => "class",
+            Dimension::Process => "process",
+            Dimension::Pid => "pid",
+            Dimension::Session => "session",
+            Dimension::File => "file",
+            Dimension::Detail => "detail",
+            Dimension::Priority => "priority",
+            Dimension::Cold => "cold",
+            Dimension::Pinned => "pinned",
+            Dimension::NonTradeable => "non_tradeable",
+        }
+    }
+
+    /// Heading in tables.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Dimension::List => "List",
+            Dimension::Use => "Use",
+            Dimension::Category => "Category",
+            Dimension::CategoryWpa => "WPA category",
+            Dimension::Class => "Class",
+            Dimension::Process => "Process",
+            Dimension::Pid => "PID",
+            Dimension::Session => "Session",
+            Dimension::File => "File",
+            Dimension::Detail => "Detail",
+            Dimension::Priority => "Priority",
+            Dimension::Cold => "Cold",
+            Dimension::Pinned => "Pinned",
+            Dimension::NonTradeable => "Non-tradeable",
+        }
+    }
+
+    /// The dimension of a name; `-` and `_` are the same.
+    ///
+    /// # Errors
+    /// A usage error that lists the names.
+    pub fn parse(name: &str) -> Result<Dimension, Error> {
+        let wanted = name.trim().to_ascii_lowercase().replace('-', "_");
+        Dimension::ALL.into_iter().find(|d| d.name() == wanted).ok_or_else(|| {
+            let names: Vec<_> = Dimension::ALL.iter().map(|d| d.name()).collect();
+            Error::Usage(format!("unknown dimension \"{name}\"; known are {}", names.join(", ")))
+        })
+    }
+
+    /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
+    pub fn size(self, scene: &Scene<'_>) -> Option<usize> {
+        match self {
+            Dimension::List | Dimension::Priority => Some(8),
+            Dimension::Use => Some(16),
+            Dimension::Category | Dimension::CategoryWpa => Some(Category::ALL.len()),
+            Dimension::Class => Some(Class::ALL.len()),
+            Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
+            Dimension::Process => Some(scene.processes.instances.len() + 2),
+            Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => None,
+        }
+    }
+
+    /// The page's place in a table of [`Dimension::size`]; `None` for a key that names no process.
+    #[inline(always)]
+    pub fn index(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
+        Some(match self {
+            Dimension::List => page.list() as usize,
+            Dimension::Use => page.page_use() as usize,
+            Dimension::Category => verdict.category as usize,
+            Dimension::CategoryWpa => verdict.wpa as usize,
+            Dimension::Class => verdict.category.class() as usize,
+            Dimension::Priority => usize::from(page.priority()),
+            Dimension::Cold => usize::from(page.cold()),
+            Dimension::Pinned => usize::from(page.pinned()),
+            Dimension::NonTradeable => usize::from(page.non_tradeable()),
+            Dimension::Process => match verdict.owner {
+                Owner::Process(index) => index as usize,
+                Owner::None => scene.processes.instances.len(),
+                Owner::Shared => scene.processes.instances.len() + 1,
+                Owner::Unknown(_) => return None,
+            },
+            Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => return None,
+        })
+    }
+
+    /// The code of a place in the table.
+    pub fn code_at(self, scene: &Scene<'_>, index: usize) -> Code {
+        let count = scene.processes.instances.len();
+        match self {
+            Dimension::Process if index == count => Code::None,
+            Dimension::Process if index == count + 1 => Code::Shared,
+            _ => Code::Number(index as u64),
+        }
+    }
+
+    /// The page's code.
+    pub fn code(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
+        let process = |index: u32| scene.processes.instances.get(index as usize);
+        match (self, verdict.owner) {
+            (Dimension::Process | Dimension::Pid, Owner::Unknown(key)) => Code::Unknown(key),
+            (Dimension::Pid, Owner::Shared) => Code::Shared,
+            (Dimension::Pid, Owner::Process(index)) => {
+                process(index).map_or(Code::None, |p| Code::Number(p.process_id.into()))
+            }
+            (Dimension::Session, Owner::Process(index)) => {
+                process(index).and_then(|p| p.session_id).map_or(Code::None, |session| Code::Number(session.into()))
+            }
+            (Dimension::Pid | Dimension::Session, _) => Code::None,
+            (Dimension::File, _) => match page.page_use() {
+                PageUse::File | PageUse::MetaFile => file_code(scene, page.file_key()),
+                _ => Code::None,
+            },
+            (Dimension::Detail, _) => match verdict.detail {
+                Detail::None => Code::None,
+                Detail::File(key) => file_code(scene, key),
+                Detail::Driver(index) => Code::Driver(index),
+                Detail::Combined => Code::Combined,
+            },
+            _ => self.index(scene, page, verdict).map_or(Code::None, |index| self.code_at(scene, index)),
+        }
+    }
+
+    /// What a code means, for people.
+    pub fn label(self, scene: &Scene<'_>, code: Code) -> String {
+        let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
+        let number = match code {
+            Code::None => return named(None),
+            Code::Combined => return "CombinedPage".to_owned(),
+            Code::Driver(index) => return named(scene.image_names.get(index as usize).copied()),
+            Code::Shared if self == Dimension::Pid => return "-1".to_owned(),
+            Code::Shared => return "Unknown (-1)".to_owned(),
+            Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail) => {
+                return format!("Unknown (0x{key:x})");
+            }
+            Code::Unknown(key) => return scene.owners.reading.unknown_label(key),
+            Code::Number(number) => number,
+        };
+        let at = number as usize;
+        match self {
+            Dimension::List => named(PageList::ALL.get(at).map(|list| list.name())),
+            Dimension::Use => named(PageUse::ALL.get(at).map(|page_use| page_use.name())),
+            Dimension::Category | Dimension::CategoryWpa => named(Category::ALL.get(at).map(|c| c.name())),
+            Dimension::Class => named(Class::ALL.get(at).map(|class| class.name())),
+            Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => (number != 0).to_string(),
+            Dimension::Process => scene.processes.instances.get(at).map_or_else(|| named(None), |p| p.label()),
+            Dimension::File | Dimension::Detail => named(scene.files.names.get(at).copied()),
+            Dimension::Priority | Dimension::Pid | Dimension::Session => number.to_string(),
+        }
+    }
+}
+
+/// A page's value in one dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// A number or an index, by dimension.
+    Number(u64),
+    /// "n/a".
+    None,
+    /// Shareable pages: process -1.
+    Shared,
+    /// A key without a name.
+    Unknown(u64),
+    /// A kernel image by index.
+    Driver(u32),
+    /// A combined page.
+    Combined,
+}
+
+fn file_code(scene: &Scene<'_>, key: u64) -> Code {
+    scene.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parsed_in_either_spelling() {
+        assert_eq!(Dimension::parse("non-tradeable").unwrap(), Dimension::NonTradeable);
+        assert_eq!(Dimension::parse("Category_WPA").unwrap(), Dimension::CategoryWpa);
+        assert!(Dimension::parse("x").unwrap_err().to_string().contains("category_wpa"));
+    }
+}

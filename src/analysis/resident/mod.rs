@@ -1,0 +1,326 @@
+//! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
+//!
+//! The way of a page: its record → [`judge`] (joined with the [`scene`]) → [`count`] by [`dimension`]s → rows. Pages are
+//! folded where they lie and never collected.
+
+pub mod checks;
+pub mod count;
+pub mod dimension;
+pub mod judge;
+pub mod query;
+pub mod scene;
+
+use crate::analysis::doubt::Doubts;
+use crate::analysis::grouping::{Measure, Node};
+use crate::analysis::readiness::{Need, readiness_of};
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::page::PageList;
+use crate::load::history::History;
+use crate::model::names::Hives;
+use crate::model::owner::KeyReading;
+use crate::model::process::Processes;
+use crate::model::rundown::Rundowns;
+use crate::model::snapshot::{Snapshot, snapshots};
+use crate::units::Nanos;
+use checks::{BaseCounts, Checks};
+use count::{Counter, Filter};
+use dimension::{Code, Dimension};
+use judge::Owner;
+use query::{Classification, Query, SnapshotChoice};
+use scene::Scene;
+use std::collections::BTreeMap;
+
+/// What `pfnset resident` shows.
+#[derive(Debug)]
+pub struct ResidentSet {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// Keywords that were not recorded and what each costs.
+    pub missing: Vec<Need>,
+    /// The snapshots asked for.
+    pub snapshots: Vec<SnapshotSet>,
+    /// Snapshots of the trace.
+    pub snapshot_count: usize,
+    /// Page records of all snapshots.
+    pub dimensions: Vec<Dimension>,
+    /// By whose rules rows are grouped.
+    pub classification: Classification,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+/// One snapshot's result.
+#[derive(Debug)]
+pub struct SnapshotSet {
+    /// Number in the trace, from 0.
+    pub index: usize,
+    /// When, since trace start.
+    pub time: Nanos,
+    /// Pages of the sequence.
+    pub pages: u64,
+    /// Pages that the conditions let pass.
+    pub selected: u64,
+    /// Checks.
+    pub checks: Checks,
+    /// Groups in order of their size.
+    pub rows: Vec<Row>,
+    /// The same, nested.
+    pub tree: Node,
+    /// Largest processes by pages that are theirs.
+    pub processes: Node,
+}
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Codes and labels in order of the dimensions.
+    pub codes: Vec<Code>,
+    /// Labels in the same order.
+    pub labels: Vec<String>,
+    /// Counts.
+    pub measure: Measure,
+}
+
+/// A trace made ready for judging pages: shared by `resident`, `pages` and `--explain`.
+#[derive(Debug)]
+pub struct ResidentModel {
+    /// What was collected.
+    pub history: History,
+    /// Process instances.
+    pub processes: Processes,
+    /// Rundowns.
+    pub rundowns: Rundowns,
+    /// Registry hives.
+    pub hives: Hives,
+    /// Page sequences.
+    pub snapshots: Vec<Snapshot>,
+}
+
+impl ResidentModel {
+    /// Walks the trace.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when it holds no page sequence.
+    pub fn new(etl: &EtlFile) -> Result<ResidentModel, Error> {
+        let mut history = History::new(etl);
+        let snapshots = snapshots(&std::mem::take(&mut history.runs));
+        if snapshots.is_empty() {
+            return Err(Error::MissingEvents(
+                "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held. Record \
+                 with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
+                 xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
+                    .into(),
+            ));
+        }
+        let (processes, rundowns) = rayon::join(|| Processes::new(&history), || Rundowns::new(&history));
+        let hives = Hives::new(&history);
+        Ok(ResidentModel { processes, rundowns, hives, snapshots, history })
+    }
+
+    /// The surroundings of a snapshot, owner keys read as its version says unless another reading names clearly more.
+    pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> Scene<'_> {
+        let own = KeyReading::of_version(snapshot.version);
+        let mut scene = self.scene_with(snapshot, own);
+        let best = self.best_reading(etl, snapshot, own);
+        if best != own {
+            scene.owners =
+                crate::model::owner::Owners::new(&self.processes, snapshot.first.time, best, snapshot.pointer);
+        }
+        scene
+    }
+
+    fn scene_with(&self, snapshot: &Snapshot, reading: KeyReading) -> Scene<'_> {
+        Scene::new(&self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
+    }
+
+    /// Compares the readings on a part of the pages: up to 64 runs spread over the snapshot.
+    fn best_reading(&self, etl: &EtlFile, snapshot: &Snapshot, own: KeyReading) -> KeyReading {
+        let owners = KeyReading::ALL.map(|reading| {
+            crate::model::owner::Owners::new(&self.processes, snapshot.first.time, reading, snapshot.pointer)
+        });
+        let step = snapshot.runs.len().div_ceil(64).max(1);
+        let (mut keyed, mut named, mut scratch) = (0u64, [0u64; 3], Vec::new());
+        for run in snapshot.runs.iter().step_by(step) {
+            let part = crate::load::history::PageRun { pages: run.pages.min(1024), ..*run };
+            let area = etl.area(run.buffer as usize, &mut scratch);
+            crate::model::snapshot::pages_of(&area, &part, |page| {
+                if page.page_use() == crate::event::page::PageUse::ProcessPrivate
+                    && page.list() == PageList::Active
+                    && page.key() != 0
+                {
+                    keyed += 1;
+                    for (named, owners) in named.iter_mut().zip(&owners) {
+                        *named += u64::from(owners.get(page.key()).is_some());
+                    }
+                }
+            });
+        }
+        let hits = |reading: KeyReading| named.get(reading as usize).copied().unwrap_or(0);
+        let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
+        // "Fits almost none" is less than a tenth; a better reading must fit most.
+        if hits(own) * 10 < keyed && hits(best) * 2 > keyed { best } else { own }
+    }
+}
+
+impl ResidentSet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
+    pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
+        let model = ResidentModel::new(etl)?;
+        let chosen: Vec<usize> = match query.snapshot {
+            SnapshotChoice::Last => vec![model.snapshots.len() - 1],
+            SnapshotChoice::All => (0..model.snapshots.len()).collect(),
+            SnapshotChoice::Index(index) if index < model.snapshots.len() => vec![index],
+            SnapshotChoice::Index(index) => {
+                return Err(Error::Usage(format!(
+                    "there is no snapshot {index}; the trace holds {} (0 to {})",
+                    model.snapshots.len(),
+                    model.snapshots.len() - 1
+                )));
+            }
+        };
+        let doubts = Doubts::new(etl, &model.history.survey);
+        let mut warnings = doubts.warnings();
+        let missing =
+            readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        let sets: Vec<SnapshotSet> = chosen
+            .into_iter()
+            .filter_map(|index| Some(snapshot_set(etl, &model, query, &doubts, index, model.snapshots.get(index)?)))
+            .collect();
+        for set in &sets {
+            warnings.extend(set.checks.failures());
+        }
+        if !missing.is_empty() {
+            let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
+            warnings.push(format!("not recorded, therefore unknown: {}", costs.join("; ")));
+        }
+        Ok(ResidentSet {
+            warnings,
+            missing,
+            snapshot_count: model.snapshots.len(),
+            snapshots: sets,
+            dimensions: query.group_by.clone(),
+            classification: query.classification,
+            doubtful: doubts.any(),
+        })
+    }
+}
+
+/// What one thread counts.
+struct Tally<'q> {
+    main: Counter<'q>,
+    wpa: Option<Counter<'q>>,
+    processes: Counter<'q>,
+    filter: Filter<'q>,
+    base: BaseCounts,
+}
+
+fn snapshot_set(
+    etl: &EtlFile,
+    model: &ResidentModel,
+    query: &Query,
+    doubts: &Doubts,
+    index: usize,
+    snapshot: &Snapshot,
+) -> SnapshotSet {
+    let scene = model.scene(etl, snapshot);
+    let swap = |from, to| query.group_by.iter().map(|&d| if d == from { to } else { d }).collect::<Vec<_>>();
+    let by_wpa = swap(Dimension::Category, Dimension::CategoryWpa);
+    let compares = query.classification == Classification::Both && by_wpa != query.group_by;
+    let mut main_dimensions =
+        if query.classification == Classification::Wpa { by_wpa.clone() } else { query.group_by.clone() };
+    let depth = main_dimensions.len();
+    let own_list = main_dimensions.iter().position(|&d| d == Dimension::List);
+    if own_list.is_none() {
+        main_dimensions.push(Dimension::List);
+    }
+    let main_dimensions = main_dimensions;
+    let process_dimension = [Dimension::Process];
+
+    let tallies = snapshot.fold(
+        etl,
+        || Tally {
+            main: Counter::new(&main_dimensions, &scene),
+            wpa: compares.then(|| Counter::new(&by_wpa, &scene)),
+            processes: Counter::new(&process_dimension, &scene),
+            filter: Filter::new(&query.conditions),
+            base: BaseCounts::default(),
+        },
+        |tally, page| {
+            let verdict = scene.judge(&page);
+            let in_database = verdict.category == crate::analysis::category::Category::PfnDatabase;
+            tally.base.add(&page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
+            if query.conditions.is_empty() || tally.filter.passes(&scene, &page, &verdict) {
+                tally.main.add(&scene, &page, &verdict);
+                if let Some(wpa) = &mut tally.wpa {
+                    wpa.add(&scene, &page, &verdict);
+                }
+                tally.processes.add(&scene, &page, &verdict);
+            }
+        },
+    );
+    let mut base = BaseCounts::default();
+    let mut main = Counter::new(&main_dimensions, &scene);
+    let mut wpa = compares.then(|| Counter::new(&by_wpa, &scene));
+    let mut processes = Counter::new(&process_dimension, &scene);
+    for tally in tallies {
+        base.merge(&tally.base);
+        main.merge(tally.main);
+        processes.merge(tally.processes);
+        wpa.as_mut().zip(tally.wpa).into_iter().for_each(|(all, part)| all.merge(part));
+    }
+
+    let mut groups: BTreeMap<Vec<Code>, Measure> = BTreeMap::new();
+    let list_at = own_list.unwrap_or(depth);
+    for (mut codes, pages) in main.groups(&scene) {
+        let list = codes.get(list_at).copied();
+        codes.truncate(depth);
+        let measure = groups.entry(codes).or_default();
+        measure.pages += pages;
+        if !compares {
+            measure.pages_wpa += pages;
+        }
+        let is = |wanted: PageList| list == Some(Code::Number(wanted as u64));
+        measure.active += if is(PageList::Active) { pages } else { 0 };
+        measure.standby += if is(PageList::Standby) { pages } else { 0 };
+        measure.modified += if is(PageList::Modified) || is(PageList::ModifiedNoWrite) { pages } else { 0 };
+    }
+    for (codes, pages) in wpa.iter().flat_map(|wpa| wpa.groups(&scene)) {
+        groups.entry(codes).or_default().pages_wpa += pages;
+    }
+    let labelled: Vec<(Vec<String>, Measure, Vec<Code>)> = groups
+        .into_iter()
+        .map(|(codes, measure)| {
+            let labels = codes.iter().zip(&query.group_by).map(|(&code, d)| d.label(&scene, code)).collect();
+            (labels, measure, codes)
+        })
+        .collect();
+    let rows_for_tree: Vec<(Vec<String>, Measure)> =
+        labelled.iter().map(|(labels, measure, _)| (labels.clone(), *measure)).collect();
+    let tree = Node::tree(&rows_for_tree, query.sort, query.top);
+    let mut rows: Vec<Row> =
+        labelled.into_iter().map(|(labels, measure, codes)| Row { codes, labels, measure }).collect();
+    rows.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
+
+    let owned: Vec<(Vec<String>, Measure)> = (processes.groups(&scene).into_iter())
+        .filter_map(|(codes, pages)| {
+            let code = *codes.first()?;
+            matches!(code, Code::Number(_) | Code::Unknown(_))
+                .then(|| (vec![Dimension::Process.label(&scene, code)], Measure { pages, ..Measure::default() }))
+        })
+        .collect();
+    let lost_buffers = doubts.loss.holes.iter().filter(|hole| hole.hits.contains(&"page sequence")).count() as u64;
+    SnapshotSet {
+        index,
+        time: etl.clock.nanos(snapshot.first.time),
+        pages: snapshot.pages,
+        selected: tree.measure.pages,
+        checks: Checks::new(&base, &scene, snapshot, &model.history, lost_buffers),
+        rows,
+        tree,
+        processes: Node::tree(&owned, query.sort, Some(query.processes)),
+    }
+}

@@ -1,0 +1,176 @@
+//! What the user asks of a resident set.
+
+use crate::analysis::grouping::Sort;
+use crate::analysis::pattern::Patterns;
+use crate::analysis::resident::count::{Condition, MOST_DIMENSIONS};
+use crate::analysis::resident::dimension::Dimension;
+use crate::error::Error;
+
+/// By whose rules pages are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Classification {
+    /// Ours.
+    Corrected,
+    /// WPA's.
+    Wpa,
+    /// Ours, with WPA's number beside it.
+    #[default]
+    Both,
+}
+
+impl Classification {
+    /// Name as on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Classification::Corrected => "corrected",
+            Classification::Wpa => "wpa",
+            Classification::Both => "both",
+        }
+    }
+}
+
+/// Which snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SnapshotChoice {
+    /// The last one.
+    #[default]
+    Last,
+    /// All.
+    All,
+    /// By number, from 0.
+    Index(usize),
+}
+
+impl std::str::FromStr for SnapshotChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "last" => Ok(SnapshotChoice::Last),
+            "all" => Ok(SnapshotChoice::All),
+            number => number
+                .parse()
+                .map(SnapshotChoice::Index)
+                .map_err(|_| "expected \"last\", \"all\" or the number of a snapshot, from 0".into()),
+        }
+    }
+}
+
+/// A query.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// Dimensions of the rows, outermost first.
+    pub group_by: Vec<Dimension>,
+    /// Conditions, all of which a page must meet.
+    pub conditions: Vec<Condition>,
+    /// Rows on each level; `None` = all.
+    pub top: Option<usize>,
+    /// Order of the rows.
+    pub sort: Sort,
+    /// By whose rules.
+    pub classification: Classification,
+    /// Of which snapshots.
+    pub snapshot: SnapshotChoice,
+    /// How many of the largest processes are listed.
+    pub processes: usize,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Query {
+            group_by: vec![Dimension::Category],
+            conditions: Vec::new(),
+            top: None,
+            sort: Sort::default(),
+            classification: Classification::default(),
+            snapshot: SnapshotChoice::default(),
+            processes: 8,
+        }
+    }
+}
+
+/// What WPA users click, as dimensions and conditions.
+const PRESETS: [(&str, &str, &[(Dimension, &str)], &str); 5] = [
+    ("by-process", "process,category", &[], "each process with its categories"),
+    ("by-list-priority", "list,priority,category", &[], "WPA: Snapshot Sublist Breakdown by Category"),
+    (
+        "private-working-set",
+        "process,category",
+        &[(Dimension::List, "Active"), (Dimension::Process, "!n/a;!Unknown (-1)")],
+        "active private pages by process and category",
+    ),
+    ("files", "file,category", &[(Dimension::File, "!n/a")], "file pages by file"),
+    ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image"),
+];
+
+impl Query {
+    /// Names of the presets with what they show.
+    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PRESETS.iter().map(|preset| (preset.0, preset.3))
+    }
+
+    /// Takes over a preset's dimensions and conditions.
+    ///
+    /// # Errors
+    /// A usage error that lists the presets.
+    pub fn preset(&mut self, name: &str) -> Result<(), Error> {
+        let Some(preset) = PRESETS.iter().find(|preset| preset.0 == name) else {
+            let names: Vec<_> = Query::presets().map(|(name, _)| name).collect();
+            return Err(Error::Usage(format!("unknown preset \"{name}\"; known are {}", names.join(", "))));
+        };
+        self.group_by(preset.1)?;
+        let conditions = preset.2.iter();
+        self.conditions.extend(
+            conditions.map(|&(dimension, patterns)| Condition { dimension, patterns: Patterns::new(patterns) }),
+        );
+        Ok(())
+    }
+
+    /// Takes over `a,b,c`.
+    ///
+    /// # Errors
+    /// A usage error for an unknown name, a name that occurs twice, or too many.
+    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
+        let dimensions: Vec<Dimension> = names.split(',').map(Dimension::parse).collect::<Result<_, _>>()?;
+        let twice = dimensions.iter().enumerate().find(|(i, d)| dimensions.iter().take(*i).any(|other| other == *d));
+        if let Some((_, dimension)) = twice {
+            return Err(Error::Usage(format!("--group-by names {} twice", dimension.name())));
+        }
+        if dimensions.len() >= MOST_DIMENSIONS {
+            return Err(Error::Usage(format!("--group-by takes at most {} dimensions", MOST_DIMENSIONS - 1)));
+        }
+        self.group_by = dimensions;
+        Ok(())
+    }
+
+    /// Adds `DIM=PATTERNS`.
+    ///
+    /// # Errors
+    /// A usage error that shows the form.
+    pub fn condition(&mut self, text: &str) -> Result<(), Error> {
+        let Some((name, patterns)) = text.split_once('=') else {
+            return Err(Error::Usage(format!(
+                "\"{text}\" is no condition; write DIMENSION=PATTERNS, as in --where 'process=chrome*'"
+            )));
+        };
+        self.conditions.push(Condition { dimension: Dimension::parse(name)?, patterns: Patterns::new(patterns) });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_and_conditions_are_read() {
+        for (name, _) in Query::presets() {
+            Query::default().preset(name).unwrap();
+        }
+        let mut query = Query::default();
+        query.condition("process=chrome*;!x").unwrap();
+        assert!(query.condition("process").unwrap_err().to_string().contains("DIMENSION=PATTERNS"));
+        assert!(query.group_by("list,list").is_err());
+        assert!(query.preset("x").unwrap_err().to_string().contains("by-process"));
+    }
+}

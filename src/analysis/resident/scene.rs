@@ -1,0 +1,178 @@
+//! The scene of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
+
+use crate::analysis::category::Category;
+use crate::event::file::ViewKind;
+use crate::load::history::{History, Moment};
+use crate::model::address_index::{AddressIndex, Cell};
+use crate::model::kernel::KernelSpace;
+use crate::model::names::{FileNames, Hives};
+use crate::model::owner::{KeyReading, Owners};
+use crate::model::process::Processes;
+use crate::model::rundown::Rundowns;
+use crate::model::snapshot::Snapshot;
+use crate::model::state::{Contradiction, space_at};
+use crate::units::{PAGE_BYTES, PointerSize};
+use rayon::prelude::*;
+
+/// What a file's name makes of its pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileRule {
+    /// Category of a data page, corrected.
+    pub data: Category,
+    /// The same by WPA's rules.
+    pub data_wpa: Category,
+    /// Category of a metafile page by WPA's rules.
+    pub meta_wpa: Category,
+}
+
+/// A snapshot's surroundings.
+#[derive(Debug)]
+pub struct Scene<'h> {
+    /// The time of the snapshot.
+    pub moment: Moment,
+    /// Pointer size of its page records.
+    pub pointer: PointerSize,
+    /// All process instances of the trace.
+    pub processes: &'h Processes,
+    /// Those alive, by owner key.
+    pub owners: Owners,
+    /// True when AWE and large pages have owner keys (event version 4).
+    pub owned_large_pages: bool,
+    /// Address spaces by instance index; empty for instances that were not alive.
+    pub spaces: Vec<AddressIndex>,
+    /// File names.
+    pub files: FileNames<'h>,
+    /// By name index.
+    pub file_rules: Vec<FileRule>,
+    /// Drivers, session images, PFN database.
+    pub kernel: KernelSpace<'h>,
+    /// Paths of the kernel's images, by index; `images` holds them by page.
+    pub image_names: Vec<&'h str>,
+    images: Vec<(u64, u64, u32)>,
+    session_images: Vec<(u64, u64, u64)>,
+    pfn_database: (u64, u64),
+    /// Ranges and threads on which events and end rundown disagree, with the process.
+    pub contradictions: Vec<(u32, Contradiction)>,
+}
+
+impl<'h> Scene<'h> {
+    /// Builds the state at the snapshot's time: process by process, in parallel.
+    pub fn new(
+        history: &'h History,
+        processes: &'h Processes,
+        rundowns: &Rundowns,
+        hives: &Hives,
+        snapshot: &Snapshot,
+        reading: KeyReading,
+    ) -> Scene<'h> {
+        let moment = snapshot.first;
+        let built: Vec<(AddressIndex, Vec<Contradiction>)> = (processes.instances.par_iter())
+            .map(|process| {
+                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time));
+                let Some(events) = events else { return (AddressIndex::default(), Vec::new()) };
+                let state = space_at(events, process, moment, rundowns);
+                (AddressIndex::new(&state.space), state.contradictions)
+            })
+            .collect();
+        let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
+        let files = FileNames::new(history, moment);
+        let kernel = KernelSpace::new(history, moment, snapshot.end());
+        let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
+        let sessions = kernel
+            .views
+            .iter()
+            .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
+        let database = kernel.pfn_database.map_or((0, 0), |block| {
+            (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)))
+        });
+        Scene {
+            moment,
+            pointer: snapshot.pointer,
+            processes,
+            owners: Owners::new(processes, moment.time, reading, snapshot.pointer),
+            owned_large_pages: snapshot.version >= 4,
+            spaces: built.into_iter().map(|(index, _)| index).collect(),
+            file_rules: files.names.par_iter().map(|name| file_rule(name, hives)).collect(),
+            files,
+            images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
+            session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
+            image_names,
+            kernel,
+            pfn_database: database,
+            contradictions,
+        }
+    }
+
+    /// What a private page of a process belongs to.
+    #[inline]
+    pub fn cell(&self, instance: u32, address: u64) -> Cell {
+        self.spaces.get(instance as usize).map_or(Cell::EMPTY, |space| space.get(address))
+    }
+
+    /// Index into `image_names` of the kernel image at an address.
+    #[inline]
+    pub fn kernel_image(&self, address: u64) -> Option<u32> {
+        holding(&self.images, address)
+    }
+
+    /// File key of the session image at an address.
+    #[inline]
+    pub fn session_image(&self, address: u64) -> Option<u64> {
+        holding(&self.session_images, address)
+    }
+
+    /// True when the address lies in the PFN database.
+    #[inline]
+    pub fn is_pfn_database(&self, address: u64) -> bool {
+        (self.pfn_database.0..self.pfn_database.1).contains(&address)
+    }
+}
+
+/// The value of the range that holds `address`; ranges are sorted and disjoint.
+#[inline]
+fn holding<T: Copy>(ranges: &[(u64, u64, T)], address: u64) -> Option<T> {
+    let behind = ranges.partition_point(|range| range.0 <= address);
+    let &(_, end, value) = ranges.get(behind.checked_sub(1)?)?;
+    (address < end).then_some(value)
+}
+
+fn file_rule(path: &str, hives: &Hives) -> FileRule {
+    /// Names under which WPA "finds" the registry among metafiles.
+    const WPA_HIVES: [&str; 8] =
+        ["SYSTEM", "SOFTWARE", "SECURITY", "SAM", "DEFAULT", "COMPONENTS", "NTUSER.DAT", "UsrClass.dat"];
+    let last = path.rsplit('\\').next().unwrap_or(path);
+    let ends = |suffix: &str| {
+        let at = path.len().checked_sub(suffix.len());
+        at.and_then(|at| path.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+    };
+    let by_ending = match () {
+        () if ends(".sys") => Some(Category::DriverFile),
+        () if ends(".pf") => Some(Category::Prefetcher),
+        () => None,
+    };
+    let hive = || if hives.is_hive(path) { Category::RegistryFile } else { Category::MapFile };
+    let wpa_hive = WPA_HIVES.iter().any(|name| name.eq_ignore_ascii_case(last));
+    FileRule {
+        data: by_ending.unwrap_or_else(hive),
+        data_wpa: by_ending.unwrap_or(Category::MapFile),
+        meta_wpa: if wpa_hive { Category::RegistryFile } else { Category::MetaFile },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_decide_about_file_pages() {
+        let rule = |path: &str| {
+            let rule = file_rule(path, &Hives::default());
+            (rule.data.name(), rule.data_wpa.name(), rule.meta_wpa.name())
+        };
+        assert_eq!(rule(r"\Device\HarddiskVolume3\x.SYS"), ("DriverFile", "DriverFile", "MetaFile"));
+        assert_eq!(rule(r"\Windows\Prefetch\A.EXE-1.pf"), ("Prefetcher", "Prefetcher", "MetaFile"));
+        assert_eq!(rule(r"\??\C:\Windows\System32\config\SOFTWARE"), ("RegistryFile", "MapFile", "RegistryFile"));
+        assert_eq!(rule(r"\Data\software"), ("MapFile", "MapFile", "RegistryFile"));
+        assert_eq!(rule("ä"), ("MapFile", "MapFile", "MetaFile"));
+    }
+}

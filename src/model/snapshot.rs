@@ -1,0 +1,145 @@
+//! Page sequences: which page records make up a snapshot, and reading them where they lie.
+//!
+//! One thread logs one record for each physical page, PFN rising, and may move between processors while it does. So a
+//! snapshot is a chain of runs over several buffers; in time order a PFN that falls back begins the next snapshot.
+
+use crate::etl::EtlFile;
+use crate::etl::area::Area;
+use crate::event::page::PageIdentity;
+use crate::load::history::{Moment, PageRun, is_page_sequence};
+use crate::units::{PointerSize, Ticks};
+
+/// One sequence of page records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// When the first page was logged: the time that the snapshot is of.
+    pub first: Moment,
+    /// When the last page was logged.
+    pub last_time: Ticks,
+    /// Pages.
+    pub pages: u64,
+    /// Lowest and highest PFN.
+    pub pfns: (u64, u64),
+    /// Pages whose PFN is that of the page before them.
+    pub duplicates: u64,
+    /// PFNs between the lowest and the highest that are not there, and in how many gaps.
+    pub missing_pfns: u64,
+    /// Number of gaps.
+    pub gaps: u64,
+    /// Event version.
+    pub version: u8,
+    /// Pointer size.
+    pub pointer: PointerSize,
+    /// The runs in PFN order.
+    pub runs: Vec<PageRun>,
+}
+
+/// Cuts the runs of a trace, in order of time, into snapshots.
+pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
+    let mut all: Vec<Snapshot> = Vec::new();
+    for &run in runs {
+        match all.last_mut() {
+            Some(snapshot) if run.first_pfn >= snapshot.pfns.1 => {
+                if run.first_pfn == snapshot.pfns.1 {
+                    snapshot.duplicates += 1;
+                } else if run.first_pfn - snapshot.pfns.1 > 1 {
+                    snapshot.gaps += 1;
+                    snapshot.missing_pfns += run.first_pfn - snapshot.pfns.1 - 1;
+                }
+                snapshot.pages += u64::from(run.pages);
+                snapshot.pfns.1 = run.last_pfn();
+                snapshot.last_time = snapshot.last_time.max(run.last_time);
+                snapshot.runs.push(run);
+            }
+            _ => all.push(Snapshot {
+                first: run.first,
+                last_time: run.last_time,
+                pages: u64::from(run.pages),
+                pfns: (run.first_pfn, run.last_pfn()),
+                duplicates: 0,
+                missing_pfns: 0,
+                gaps: 0,
+                version: run.version,
+                pointer: run.pointer,
+                runs: vec![run],
+            }),
+        }
+    }
+    all
+}
+
+impl Snapshot {
+    /// The moment behind the last page.
+    pub fn end(&self) -> Moment {
+        Moment { time: self.last_time, order: u64::MAX }
+    }
+
+    /// Visits all pages in parallel, with one accumulator for each thread; merging them must not depend on which
+    /// thread saw which page.
+    pub fn fold<A: Send>(
+        &self,
+        etl: &EtlFile,
+        empty: impl Fn() -> A + Sync,
+        visit: impl Fn(&mut A, PageIdentity) + Sync,
+    ) -> Vec<A> {
+        // Runs by buffer, so that a compressed buffer is decompressed once.
+        let mut order: Vec<&PageRun> = self.runs.iter().collect();
+        order.sort_by_key(|run| (run.buffer, run.start));
+        let groups: Vec<&[&PageRun]> = order.chunk_by(|a, b| a.buffer == b.buffer).collect();
+        let buffers: Vec<u32> = groups.iter().filter_map(|group| Some(group.first()?.buffer)).collect();
+        etl.fold_some(&buffers, empty, |accumulator, at, area| {
+            for run in groups.get(at).copied().unwrap_or_default() {
+                pages_of(area, run, |page| visit(accumulator, page));
+            }
+        })
+    }
+}
+
+/// The pages of one run, whose buffer `area` is.
+#[inline(always)]
+pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
+    let mut left = run.pages;
+    for record in area.records().at_offset(run.start) {
+        if left == 0 {
+            return;
+        }
+        if record.hook().is_some_and(is_page_sequence)
+            && let Some(page) = record.kernel_payload().and_then(|p| PageIdentity::read(p, record.header.pointer()))
+        {
+            left -= 1;
+            visit(page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(time: i64, first_pfn: u64, pages: u32) -> PageRun {
+        PageRun {
+            first: Moment { time: Ticks(time), order: 0 },
+            last_time: Ticks(time),
+            buffer: 0,
+            start: 0,
+            last: 0,
+            version: 2,
+            pointer: PointerSize::P8,
+            pages,
+            first_pfn,
+        }
+    }
+
+    #[test]
+    fn a_pfn_that_falls_back_begins_a_snapshot() {
+        let all = snapshots(&[run(1, 1, 10), run(2, 15, 5), run(3, 1, 3), run(4, 4, 1)]);
+        let facts: Vec<_> = all.iter().map(|s| (s.pages, s.pfns, s.missing_pfns, s.gaps)).collect();
+        assert_eq!(facts, [(15, (1, 19), 4, 1), (4, (1, 4), 0, 0)]);
+    }
+
+    #[test]
+    fn the_same_pfn_twice_is_a_duplicate() {
+        let all = snapshots(&[run(1, 1, 10), run(2, 10, 5)]);
+        assert_eq!((all.len(), all[0].duplicates, all[0].pages), (1, 1, 15));
+    }
+}

@@ -1,0 +1,239 @@
+//! One process's address space at one moment: heaps, stacks, views, regions.
+//!
+//! Two states are kept side by side: the true one, and the one that Windows Performance Analyzer sees, which knows heap
+//! ranges and regions only from events *during* the trace, not from rundowns.
+
+use crate::event::Phase;
+use crate::event::file::ViewKind;
+use crate::event::virtual_memory::VirtualRange;
+use crate::load::history::{Moment, SpaceEvent};
+use crate::model::ranges::RangeMap;
+use std::collections::BTreeMap;
+
+/// Where the knowledge of a range comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// Start = an event of the trace; DcStart, DcEnd = a rundown.
+    pub phase: Phase,
+    /// When it was logged.
+    pub moment: Moment,
+}
+
+/// A range of a heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeapSpan {
+    /// Heap handle.
+    pub heap: u64,
+    /// Origin.
+    pub source: Source,
+}
+
+/// A mapped view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
+    /// What is mapped.
+    pub kind: ViewKind,
+    /// File key; 0 or a section's address for pagefile-backed views.
+    pub file_key: u64,
+    /// Origin.
+    pub source: Source,
+}
+
+/// A thread's user stack: `[limit, base)` was committed at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stack {
+    /// High end.
+    pub base: u64,
+    /// Low end of the initial commit.
+    pub limit: u64,
+    /// Origin.
+    pub source: Source,
+}
+
+/// What an address belongs to, the first that fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Layer {
+    /// Nothing that is known.
+    None,
+    /// A heap range.
+    Heap,
+    /// A thread's user stack.
+    Stack,
+    /// An image view.
+    ImageView,
+    /// A view of a data file.
+    FileView,
+    /// A pagefile-backed view.
+    PagefileView,
+    /// A VirtualAlloc region.
+    Region,
+}
+
+impl Layer {
+    /// The layer of a view.
+    pub const fn of_view(kind: ViewKind) -> Layer {
+        match kind {
+            ViewKind::DataFile => Layer::FileView,
+            ViewKind::Image | ViewKind::ImageOtherProtection => Layer::ImageView,
+            ViewKind::PagefileBacked => Layer::PagefileView,
+        }
+    }
+}
+
+/// An address space.
+#[derive(Debug, Clone, Default)]
+pub struct AddressSpace {
+    /// Reservations.
+    pub regions: RangeMap<Source>,
+    /// Views.
+    pub views: RangeMap<View>,
+    /// Heap ranges.
+    pub heaps: RangeMap<HeapSpan>,
+    /// User stacks by thread id.
+    pub stacks: BTreeMap<u32, Stack>,
+    /// Allocations during the trace, less frees: WPA's regions.
+    pub traced_regions: RangeMap<()>,
+    /// Heap ranges created during the trace, less releases: WPA's heaps. Value: heap handle.
+    pub traced_heaps: RangeMap<u64>,
+}
+
+impl AddressSpace {
+    /// Applies one event.
+    pub fn apply(&mut self, moment: Moment, event: &SpaceEvent) {
+        match *event {
+            SpaceEvent::Region { phase, base, size, flags } => self.region(phase, base, size, flags, moment),
+            SpaceEvent::View { phase, base, size, file_key, kind } => {
+                let view = View { kind, file_key, source: Source { phase, moment } };
+                self.view(phase, base, size, view);
+            }
+            SpaceEvent::HeapCreate { heap, size } => self.heap_range(heap, heap, size, Phase::Start, moment),
+            SpaceEvent::HeapReserve { heap, base, size } => self.heap_range(heap, base, size, Phase::Start, moment),
+            SpaceEvent::HeapRundown { heap, base, size } => self.heap_range(heap, base, size, Phase::DcStart, moment),
+            SpaceEvent::HeapRelease { base, size, .. } => {
+                self.heaps.remove(base, base.saturating_add(size));
+                self.traced_heaps.remove(base, base.saturating_add(size));
+            }
+            SpaceEvent::HeapDestroy { heap } => {
+                self.heaps.retain(|span| span.heap != heap);
+                self.traced_heaps.retain(|&of| of != heap);
+            }
+            SpaceEvent::Thread { phase: Phase::End, thread_id, .. } => {
+                self.stacks.remove(&thread_id);
+            }
+            SpaceEvent::Thread { phase, thread_id, stack_base, stack_limit } => {
+                let stack = Stack { base: stack_base, limit: stack_limit, source: Source { phase, moment } };
+                self.stacks.insert(thread_id, stack);
+            }
+        }
+    }
+
+    fn region(&mut self, phase: Phase, base: u64, size: u64, flags: u32, moment: Moment) {
+        let end = base.saturating_add(size);
+        match phase {
+            Phase::Start => {
+                let reserve = flags & VirtualRange::RESERVE != 0;
+                let commit = flags & VirtualRange::COMMIT != 0;
+                if !reserve && !commit {
+                    return; // MEM_RESET and its undo allocate nothing
+                }
+                // A commit inside an earlier reservation is a second record of the same region.
+                if reserve || !self.regions.covers(base, end) {
+                    self.regions.insert(base, size, Source { phase, moment });
+                }
+                if reserve {
+                    // New memory at an address proves that what was there is gone, also when its end was lost.
+                    self.views.remove(base, end);
+                    self.heaps.remove(base, end);
+                    self.traced_heaps.remove(base, end);
+                }
+                self.traced_regions.insert(base, size, ());
+            }
+            Phase::DcStart | Phase::DcEnd => self.regions.insert(base, size, Source { phase, moment }),
+            Phase::End if flags & VirtualRange::DECOMMIT != 0 => {} // the reservation stays
+            Phase::End => {
+                // The size of a release is 0 for "the whole reservation at base".
+                let whole = if size == 0 { self.regions.take(base).or_else(|| None) } else { None };
+                match whole {
+                    Some((from, to, _)) => self.traced_regions.remove(from, to),
+                    None if size == 0 => {
+                        self.traced_regions.take(base);
+                    }
+                    None => {
+                        self.regions.remove(base, end);
+                        self.traced_regions.remove(base, end);
+                    }
+                }
+            }
+        }
+    }
+
+    fn view(&mut self, phase: Phase, base: u64, size: u64, view: View) {
+        let end = base.saturating_add(size);
+        if phase == Phase::End {
+            if self.views.get(base).is_some_and(|(start, ..)| start == base) {
+                self.views.take(base);
+            } else {
+                self.views.remove(base, end);
+            }
+            return;
+        }
+        if phase == Phase::Start {
+            self.regions.remove(base, end);
+            self.traced_regions.remove(base, end);
+            self.heaps.remove(base, end);
+            self.traced_heaps.remove(base, end);
+        }
+        self.views.insert(base, size, view);
+    }
+
+    fn heap_range(&mut self, heap: u64, base: u64, size: u64, phase: Phase, moment: Moment) {
+        self.heaps.insert(base, size, HeapSpan { heap, source: Source { phase, moment } });
+        if phase == Phase::Start {
+            self.traced_heaps.insert(base, size, heap);
+        }
+    }
+
+    /// The stack's reservation: the region that holds its highest byte, up to its base; the initial commit where no
+    /// region is known.
+    pub fn stack_range(&self, stack: &Stack) -> (u64, u64) {
+        match self.regions.get(stack.base.saturating_sub(1)) {
+            Some((region, ..)) => (region, stack.base),
+            None => (stack.limit, stack.base),
+        }
+    }
+
+    /// What the address belongs to, by the corrected rules: heap, stack reservation, view, region.
+    pub fn layer(&self, address: u64) -> Layer {
+        if self.heaps.get(address).is_some() {
+            return Layer::Heap;
+        }
+        let in_stack = |stack: &Stack| {
+            let (low, high) = self.stack_range(stack);
+            (low..high).contains(&address)
+        };
+        if self.stacks.values().any(in_stack) {
+            return Layer::Stack;
+        }
+        match self.views.get(address) {
+            Some((_, _, view)) => Layer::of_view(view.kind),
+            None if self.regions.get(address).is_some() => Layer::Region,
+            None => Layer::None,
+        }
+    }
+
+    /// What WPA takes it for: traced heaps, the initial commit of stacks, views, traced regions.
+    pub fn layer_wpa(&self, address: u64) -> Layer {
+        if self.traced_heaps.get(address).is_some() {
+            return Layer::Heap;
+        }
+        if self.stacks.values().any(|stack| (stack.limit..stack.base).contains(&address)) {
+            return Layer::Stack;
+        }
+        match self.views.get(address) {
+            Some((_, _, view)) => Layer::of_view(view.kind),
+            None if self.traced_regions.get(address).is_some() => Layer::Region,
+            None => Layer::None,
+        }
+    }
+}
