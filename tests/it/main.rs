@@ -5,4 +5,6 @@
 mod synth;
 
 mod container;
+mod corrupt;
+mod hostile;
 mod opened;
