@@ -8,3 +8,5 @@ mod container;
 mod corrupt;
 mod hostile;
 mod opened;
+mod real;
+mod rooms;
