@@ -4,11 +4,13 @@
 //! size: the first in the order of ids are kept, the rest is counted together. Which these are does not depend on the
 //! order in which buffers are read.
 
+use crate::etl::area::Area;
 use crate::etl::extended;
 use crate::etl::record::{HookId, Record, RecordId};
 use crate::load::survey::Survey;
 use crate::units::Ticks;
-use std::collections::{BTreeSet, HashMap};
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 
 /// Longest name that is kept of a TraceLogging event or provider, characters.
@@ -93,8 +95,10 @@ pub(crate) struct Tally {
 /// Counts of all kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds {
-    index: HashMap<Key, usize>,
+    index: FastMap<Key, usize>,
     kinds: Vec<KindCount>,
+    /// By kind: the buffer in which it was seen last.
+    seen_in: Vec<u32>,
     /// Greatest key that may still be among the first, once there were too many.
     greatest: Option<Key>,
     /// Records and bytes of the kinds behind it.
@@ -103,13 +107,13 @@ pub(crate) struct Kinds {
 
 impl Kinds {
     /// Index of a kind, new or known; one behind the last for kinds that are only counted.
-    pub fn index_of(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, processor: u16) -> usize {
+    pub fn index_of(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
         if self.greatest.is_some_and(|greatest| key > greatest) {
             return usize::MAX;
         }
         if self.kinds.len() >= 2 * Survey::MOST_KINDS {
             self.shorten();
-            return self.index_of(key, record, time, processor);
+            return self.index_of(key, record, time, area);
         }
         let at = *self.index.entry(key).or_insert_with(|| {
             let extended = record.map_or(&[][..], |record| record.extended);
@@ -127,8 +131,12 @@ impl Kinds {
             });
             self.kinds.len() - 1
         });
-        if let Some(kind) = self.kinds.get_mut(at) {
-            kind.processors.insert(processor);
+        if let Some(kind) = self.kinds.get_mut(at)
+            && self.seen_in.get(at) != Some(&area.index)
+        {
+            kind.processors.insert(area.buffer.processor);
+            self.seen_in.resize(self.kinds.len(), u32::MAX);
+            self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
         }
         at
     }
@@ -176,6 +184,7 @@ impl Kinds {
             self.greatest = Some(self.greatest.map_or(greatest, |g| g.min(greatest)));
         }
         let Some(greatest) = self.greatest else { return };
+        self.seen_in.clear();
         let mut kinds = std::mem::take(&mut self.kinds);
         for (key, at) in std::mem::take(&mut self.index) {
             let Some(kind) = kinds.get_mut(at) else { continue };
