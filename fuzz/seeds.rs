@@ -1,32 +1,39 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` (hook id, version, pointer size, payload) and `container` (a file). All are small, so
-//! that the fuzzer is quick. Reads traces with its own few lines: a seed need not be right, only near it.
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) and `container` (a file).
+//! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
+//! buffers of a few records.
+
+use pfnset::etl::record::{RawRecord, RecordId};
+use pfnset::etl::{EtlFile, Scratch};
+use pfnset::event::Payload;
+use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
+use std::collections::HashMap;
+use std::path::Path;
+use std::{env, error, fs, io};
 
 // The fuzzer's runtime, which the instrumented library is linked against.
 use libfuzzer_sys as _;
-use pfnset::etl::compression::{Format, decompress};
-use std::collections::HashSet;
-use std::path::Path;
-use std::{env, fs, io};
 
 #[path = "../src/etl/compression/encode.rs"]
 mod encode;
 
-/// Buffers of a trace that are read, and bytes of an event area that become one stream.
-const BUFFERS: usize = 12;
+/// Of each kind of record so many become seeds, and none that is larger.
+const RECORDS_OF_A_KIND: usize = 2;
+const RECORD_BYTES: usize = 2048;
+/// A shrunk trace: its buffers, the bytes of a buffer, and the bytes of its records.
+const BUFFERS: usize = 6;
+const BUFFER_BYTES: usize = 4096;
 const AREA_BYTES: usize = 1024;
-/// Longest start of a trace that becomes a `container` seed.
-const CONTAINER_BYTES: usize = 128 * 1024;
 
-fn main() -> io::Result<()> {
+fn main() -> Result<(), Box<dyn error::Error>> {
     let mut args = env::args_os().skip(1);
-    let folder = args.next().ok_or_else(|| io::Error::other("usage: seeds FOLDER TRACE.etl..."))?;
-    let mut seeds = Seeds { folder: folder.as_ref(), count: 0, kinds_of_record: HashSet::new() };
+    let folder = args.next().ok_or("usage: seeds FOLDER TRACE.etl...")?;
+    let mut seeds = Seeds { folder: folder.as_ref(), count: 0, of_a_kind: HashMap::new() };
     seeds.streams(&made_up_area())?;
     for trace in args {
-        seeds.trace(&fs::read(trace)?)?;
+        seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
     println!("{} seeds", seeds.count);
     Ok(())
@@ -35,8 +42,8 @@ fn main() -> io::Result<()> {
 struct Seeds<'a> {
     folder: &'a Path,
     count: usize,
-    /// Type byte and hook id (or what lies there) of the records written.
-    kinds_of_record: HashSet<(u8, u16)>,
+    /// How many records of a kind were written.
+    of_a_kind: HashMap<(RecordId, u8), usize>,
 }
 
 impl Seeds<'_> {
@@ -47,29 +54,59 @@ impl Seeds<'_> {
         fs::write(folder.join(format!("seed-{:05}", self.count)), parts.concat())
     }
 
-    fn trace(&mut self, file: &[u8]) -> io::Result<()> {
-        let (mut at, mut start) = (0, 0);
-        let mut scratch = Vec::new();
-        for _ in 0..BUFFERS {
-            let Some(size) = number(file, at, 4).filter(|&size| size >= 0x48) else { break };
-            let Some(buffer) = file.get(at..at + size) else { break };
-            at += size;
-            if at <= CONTAINER_BYTES {
-                start = at;
+    fn trace(&mut self, path: &Path) -> Result<(), Box<dyn error::Error>> {
+        let file = fs::read(path)?;
+        let Ok(etl) = EtlFile::open(path) else {
+            return Ok(self.write("container", &[&file[..file.len().min(BUFFER_BYTES)]])?); // a damaged fixture
+        };
+        let mut scratch = Scratch::new();
+        let (mut plain, mut compressed) = (Vec::new(), Vec::new());
+        for index in 0..etl.buffers.len() {
+            let area = etl.area(index, &mut scratch);
+            let mut start = 0;
+            for raw in area.records() {
+                let end = (raw.position.offset as usize + raw.bytes.len()).next_multiple_of(8);
+                if end <= AREA_BYTES.min(area.bytes.len()) {
+                    start = end;
+                }
+                self.record(&raw)?;
             }
-            let area_bytes = number(buffer, 0x30, 4).unwrap_or(0).saturating_sub(0x48).min(1 << 20);
-            let on_disk = &buffer[0x48..];
-            if number(buffer, 0x34, 2).unwrap_or(0) & 0x40 != 0 {
-                let _ = decompress(Format::Xpress, on_disk, &mut scratch, area_bytes);
-                let cut = &on_disk[..on_disk.len().min(AREA_BYTES / 2)];
-                self.write("xpress", &[&(area_bytes as u16).to_le_bytes(), cut])?;
-            } else {
-                scratch = on_disk[..on_disk.len().min(area_bytes)].to_vec();
+            let header = file.get(area.buffer.offset.0 as usize..).and_then(|rest| rest.first_chunk::<0x48>());
+            if let (Some(header), true) = (header, index < BUFFERS) {
+                let records = &area.bytes[..start];
+                self.streams(records)?;
+                plain.extend(buffer(*header, records, false));
+                compressed.extend(buffer(*header, records, index > 0));
             }
-            self.streams(&scratch[..scratch.len().min(AREA_BYTES)])?;
-            self.records(&scratch)?;
         }
-        self.write("container", &[&file[..start]])
+        for mut shrunk in [plain, compressed] {
+            // The session's buffer size, first field behind the log-file header's record header.
+            if let Some(field) = shrunk.get_mut(0x68..0x6c) {
+                field.copy_from_slice(&(BUFFER_BYTES as u32).to_le_bytes());
+            }
+            self.write("container", &[&shrunk])?;
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, raw: &RawRecord<'_>) -> io::Result<()> {
+        let Ok(record) = raw.read() else { return Ok(()) };
+        let known = self.of_a_kind.entry((record.id, record.version)).or_default();
+        *known += 1;
+        if *known > RECORDS_OF_A_KIND || raw.bytes.len() > RECORD_BYTES {
+            return Ok(());
+        }
+        let &[_, _, type_byte, flags, ..] = raw.bytes else { return Ok(()) };
+        let type_byte = if flags & 0xf0 == 0x90 { 15 } else { type_byte }; // messages
+        self.write("record", &[&[type_byte], raw.bytes])?;
+        let how = [record.version, record.pointer.bytes() as u8];
+        match (record.id, Payload::of(&record)) {
+            (_, Some(payload)) => self.write("events", &[&payload.hook.0.to_le_bytes(), &how, payload.bytes]),
+            (RecordId::Classic { class: class @ (SYS_CONFIG | IMAGE_ID), opcode }, _) => {
+                self.write("events_merged", &[&[opcode, u8::from(class == IMAGE_ID)], &how, record.payload])
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The three formats of one event area.
@@ -81,34 +118,19 @@ impl Seeds<'_> {
         lznt1::compress(area, &mut chunks);
         self.write("lznt1", &[&limit, &chunks])
     }
-
-    /// The first record of each kind.
-    fn records(&mut self, mut area: &[u8]) -> io::Result<()> {
-        while let (Some(size_at_0), Some(type_byte), Some(size_at_4), Some(hook)) =
-            (number(area, 0, 2), area.get(2).copied(), number(area, 4, 2), number(area, 6, 2))
-        {
-            let kernel = matches!(type_byte, 1..=4 | 16..=17);
-            let Some(record) = area.get(..if kernel { size_at_4 } else { size_at_0 }).filter(|r| r.len() >= 8) else {
-                break;
-            };
-            if self.kinds_of_record.insert((type_byte, hook as u16)) {
-                self.write("record", &[&[type_byte], record])?;
-                let header_bytes = [0x20, 0x18, 0x10]
-                    [usize::from(type_byte == 3 || type_byte == 4) + usize::from(type_byte >= 16) * 2];
-                if let Some(payload) = record.get(header_bytes..).filter(|_| kernel) {
-                    let pointer_bytes = if matches!(type_byte, 2 | 4 | 17) { 8 } else { 4 };
-                    self.write("events", &[&record[6..8], &[record[0], pointer_bytes], payload])?;
-                }
-            }
-            area = area.get(record.len().next_multiple_of(8)..).unwrap_or_default();
-        }
-        Ok(())
-    }
 }
 
-/// The little-endian number of `bytes` bytes at `at`.
-fn number(data: &[u8], at: usize, bytes: usize) -> Option<usize> {
-    Some(data.get(at..at + bytes)?.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte)))
+/// A buffer with other records and its header made to fit.
+fn buffer(mut header: [u8; 0x48], records: &[u8], compressed: bool) -> Vec<u8> {
+    let mut area = if compressed { encode::xpress(records) } else { records.to_vec() };
+    if !compressed {
+        area.resize(BUFFER_BYTES - header.len(), 0xff);
+    }
+    let [size, used] = [area.as_slice(), records].map(|content| (header.len() + content.len()) as u32);
+    header[..4].copy_from_slice(&size.to_le_bytes());
+    header[0x30..0x34].copy_from_slice(&used.to_le_bytes());
+    header[0x34] = header[0x34] & !0x40 | if compressed { 0x40 } else { 0 };
+    [&header, &area[..]].concat()
 }
 
 /// Something like records, for when there is no trace.

@@ -1,4 +1,5 @@
-//! Record headers: whatever the bytes say, fields are read in bounds and the payload lies inside the record.
+//! Records of every kind: whatever the bytes say, fields are read in bounds, the payload lies inside the record, and the
+//! payload is decoded or counted.
 //!
 //! Input: the kind of header (1 byte), then the record. What is shorter than its header is filled up with zeros, as the
 //! walk over a buffer passes on whole headers only.
@@ -6,6 +7,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::record::{HeaderType, Position, RawRecord};
+
+#[path = "../events.rs"]
+mod events;
 
 /// Kinds by the type byte of a record, as seeds have it in front.
 fn header(byte: u8) -> HeaderType {
@@ -45,4 +49,5 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(Some(record.payload), payload);
         assert_eq!(record.version, raw.kernel_version());
     }
+    events::read(&record);
 });

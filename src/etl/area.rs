@@ -112,6 +112,23 @@ impl<'a> Records<'a> {
         self
     }
 
+    /// The next record, if it is wanted; else it stays the next.
+    #[inline(always)]
+    pub fn next_if(&mut self, wanted: impl FnOnce(&RawRecord<'a>) -> bool) -> Option<RawRecord<'a>> {
+        let at = self.at;
+        let record = self.next()?;
+        if wanted(&record) {
+            return Some(record);
+        }
+        self.at = at;
+        None
+    }
+
+    /// Makes a record that was given out last the next again.
+    pub fn put_back(&mut self, record: &RawRecord<'a>) {
+        self.at = record.position.offset as usize;
+    }
+
     #[cold]
     fn break_off(&mut self, head: [u8; 8], sizes: Option<(usize, usize)>) -> Option<RawRecord<'a>> {
         self.broken = Some(Broken { at: self.at, left: self.bytes.len().saturating_sub(self.at), head, sizes });

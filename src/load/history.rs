@@ -5,7 +5,7 @@
 
 use crate::bytes::Narrow;
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
+use crate::etl::area::{Area, Records};
 use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::{FileNameKind, ViewKind};
@@ -15,10 +15,10 @@ use crate::event::page::PageIdentity;
 use crate::event::process::ProcessPhase;
 use crate::event::registry::Hive;
 use crate::event::{Event, Phase};
-use crate::load::survey::{Listener, Survey};
+use crate::load::survey::{Listener, Survey, TakenRun};
 use crate::units::{PointerSize, Ticks};
+use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 /// When a record was logged: time, then file position, the order of all records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -142,8 +142,6 @@ pub struct PageRun {
     pub buffer: u32,
     /// Offset of the first record in the event area.
     pub start: u32,
-    /// Offset of the last record.
-    pub last: u32,
     /// Event version: decides what owner keys mean.
     pub version: u8,
     /// Pointer size.
@@ -175,9 +173,9 @@ pub struct History {
     /// Process events.
     pub processes: Vec<At<ProcessEvent>>,
     /// Address-space events by process id.
-    pub spaces: FxHashMap<u32, Vec<At<SpaceEvent>>>,
+    pub spaces: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views that were mapped into a process without an id yet, by the thread that mapped them.
-    pub newborn: FxHashMap<u32, Vec<At<SpaceEvent>>>,
+    pub newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views at kernel addresses (session images), whatever process they name.
     pub kernel_views: Vec<At<SpaceEvent>>,
     /// Images at kernel addresses.
@@ -301,43 +299,63 @@ impl<'r> Collector<'r> {
 }
 
 impl Listener for Collector<'_> {
-    #[inline(always)]
-    fn take_raw(&mut self, area: &Area<'_>, raw: &RawRecord<'_>, hook: HookId, time: Ticks) -> bool {
+    fn take_run(
+        &mut self,
+        area: &Area<'_>,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        behind: &mut Records<'_>,
+    ) -> Option<TakenRun> {
         if !is_page_sequence(hook) {
-            return false;
+            return None;
         }
-        let pointer = raw.header.pointer();
-        let Some(page) = raw.kernel_payload().and_then(|payload| PageIdentity::read(payload, pointer)) else {
-            return false; // decoded the slow way, which counts it as malformed
-        };
-        let version = raw.kernel_version();
-        match &mut self.run {
-            Some(run)
-                if run.first_pfn.wrapping_add(u64::from(run.pages)) == page.pfn
-                    && run.version == version
-                    && run.pointer == pointer
-                    && run.last_time <= time =>
-            {
-                run.pages += 1;
-                run.last = raw.position.offset;
-                run.last_time = time;
+        let (header, version) = (first.header, first.kernel_version());
+        // A payload of another length is decoded the slow way, which counts it as malformed.
+        let page = |raw: &RawRecord<'_>| PageIdentity::read(raw.kernel_payload()?, header.pointer());
+        let mut pfn = page(first)?.pfn;
+        let mut raw = *first;
+        let mut time = raw.time()?;
+        let mut taken = TakenRun { records: 0, bytes: 0, times: (time, time, time, time), sorted: true };
+        loop {
+            taken.records += 1;
+            taken.bytes += raw.bytes.len() as u64;
+            taken.sorted &= taken.times.1 <= time;
+            taken.times = (taken.times.0, time, taken.times.2.min(time), taken.times.3.max(time));
+            match &mut self.run {
+                Some(run)
+                    if run.first_pfn.wrapping_add(u64::from(run.pages)) == pfn
+                        && run.version == version
+                        && run.last_time <= time =>
+                {
+                    run.pages += 1;
+                    run.last_time = time;
+                }
+                _ => {
+                    self.history.runs.extend(self.run.take());
+                    self.run = Some(PageRun {
+                        first: self.moment(area, raw.position.offset, time),
+                        last_time: time,
+                        buffer: area.index,
+                        start: raw.position.offset,
+                        version,
+                        pointer: header.pointer(),
+                        pages: 1,
+                        first_pfn: pfn,
+                    });
+                }
             }
-            _ => {
-                self.history.runs.extend(self.run.take());
-                self.run = Some(PageRun {
-                    first: self.moment(area, raw.position.offset, time),
-                    last_time: time,
-                    buffer: area.index,
-                    start: raw.position.offset,
-                    last: raw.position.offset,
-                    version,
-                    pointer,
-                    pages: 1,
-                    first_pfn: page.pfn,
-                });
+            let next = behind
+                .next_if(|next| next.header == header && next.hook() == Some(hook) && next.kernel_version() == version);
+            let read = next.and_then(|next| Some((next, page(&next)?.pfn, next.time()?)));
+            match (next, read) {
+                (_, Some(read)) => (raw, pfn, time) = read,
+                (Some(odd), None) => {
+                    behind.put_back(&odd);
+                    return Some(taken);
+                }
+                (None, None) => return Some(taken),
             }
         }
-        true
     }
 
     fn end_of_buffer(&mut self) {

@@ -6,7 +6,7 @@
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
+use crate::etl::area::{Area, Records};
 use crate::etl::extended;
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderType, HookId, RawRecord, Record, RecordId};
@@ -15,7 +15,8 @@ use crate::event::merged::Merged;
 use crate::event::system_config::DeviceFamily;
 use crate::event::{Decoded, Event, Malformed, Surplus, decode};
 use crate::units::Ticks;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::HashMap as FastMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -121,9 +122,16 @@ pub struct GroupMasks {
 
 /// Someone who collects while the survey walks; one for each thread.
 pub trait Listener: Send {
-    /// A kernel record before its header is read in full. True when the listener has taken it: it is counted, but not
+    /// A kernel record before its header is read in full, and the records behind it. The listener may take it and any
+    /// number of records of the same kind and version that follow it directly: what it takes is counted, but not
     /// decoded any more. For the millions of page records.
-    fn take_raw(&mut self, area: &Area<'_>, record: &RawRecord<'_>, hook: HookId, time: Ticks) -> bool;
+    fn take_run(
+        &mut self,
+        area: &Area<'_>,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        behind: &mut Records<'_>,
+    ) -> Option<TakenRun>;
 
     /// A decoded record.
     fn hear(&mut self, area: &Area<'_>, record: &Record<'_>, event: &Event<'_>, time: Ticks);
@@ -132,11 +140,24 @@ pub trait Listener: Send {
     fn end_of_buffer(&mut self) {}
 }
 
+/// Records that a listener has taken.
+#[derive(Debug, Clone, Copy)]
+pub struct TakenRun {
+    /// How many, at least one.
+    pub records: u32,
+    /// Bytes with headers.
+    pub bytes: u64,
+    /// Stamps of the first and the last, the earliest and the latest.
+    pub times: (Ticks, Ticks, Ticks, Ticks),
+    /// True when no stamp is smaller than the one before it.
+    pub sorted: bool,
+}
+
 /// Nobody listens.
 impl Listener for () {
     #[inline(always)]
-    fn take_raw(&mut self, _: &Area<'_>, _: &RawRecord<'_>, _: HookId, _: Ticks) -> bool {
-        false
+    fn take_run(&mut self, _: &Area<'_>, _: &RawRecord<'_>, _: HookId, _: &mut Records<'_>) -> Option<TakenRun> {
+        None
     }
 
     fn hear(&mut self, _: &Area<'_>, _: &Record<'_>, _: &Event<'_>, _: Ticks) {}
@@ -189,7 +210,7 @@ impl Survey {
 
     fn of_parts(etl: &EtlFile, parts: Vec<Part>) -> Survey {
         let mut survey = Survey { spans: vec![None; etl.buffers.len()], ..Survey::default() };
-        let mut kinds: HashMap<Key, KindCount> = HashMap::new();
+        let mut kinds: FastMap<Key, KindCount> = FastMap::default();
         let mut damage = BTreeMap::new();
         for part in parts {
             survey.total += part.total;
@@ -253,6 +274,44 @@ impl KindCount {
     }
 }
 
+/// What is known of the buffer that is being walked.
+#[derive(Debug, Default)]
+struct Seen {
+    span: Option<Span>,
+    headers: Vec<(HeaderType, u64)>,
+    previous: Ticks,
+}
+
+impl Seen {
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // the facts of a run, spelled out where they are known
+    fn add(
+        &mut self,
+        header: HeaderType,
+        records: u32,
+        first: Ticks,
+        earliest: Ticks,
+        latest: Ticks,
+        sorted: bool,
+        last: Ticks,
+    ) {
+        match &mut self.span {
+            Some(span) => {
+                span.first = span.first.min(earliest);
+                span.last = span.last.max(latest);
+                span.records += records;
+                span.sorted &= sorted && self.previous <= first;
+            }
+            None => self.span = Some(Span { first: earliest, last: latest, records, sorted }),
+        }
+        self.previous = last;
+        match self.headers.iter_mut().find(|(kind, _)| *kind == header) {
+            Some((_, count)) => *count += u64::from(records),
+            None => self.headers.push((header, u64::from(records))),
+        }
+    }
+}
+
 /// A run of records of one kind that is not booked yet.
 #[derive(Debug, Default)]
 struct Tally {
@@ -270,7 +329,9 @@ struct Part {
     total: u64,
     by_header: BTreeMap<HeaderType, u64>,
     by_processor: BTreeMap<u16, u64>,
-    index: HashMap<Key, usize>,
+    index: FastMap<Key, usize>,
+    /// By kind: the buffer in which it was seen last.
+    seen_in: Vec<u32>,
     kinds: Vec<KindCount>,
     misfits: Misfits,
     /// By buffer, so that the order of threads does not show.
@@ -284,25 +345,28 @@ struct Part {
 impl Part {
     fn add<L: Listener>(&mut self, area: &Area<'_>, etl: &EtlFile, hasher: &RandomState, listener: &mut L) {
         let mut tally = Tally::default();
-        let mut headers: Vec<(HeaderType, u64)> = Vec::new();
+        let mut seen = Seen::default();
         let mut damage = DamageLog::default();
-        let mut span: Option<Span> = None;
-        let mut previous = Ticks(i64::MIN);
-        let records = area.for_each_timed(etl.before_first(), |raw, time| {
-            let s = span.get_or_insert(Span { first: time, last: time, records: 0, sorted: true });
-            (s.first, s.last, s.records) = (s.first.min(time), s.last.max(time), s.records + 1);
-            s.sorted &= previous <= time;
-            previous = time;
-            match headers.iter_mut().find(|(kind, _)| *kind == raw.header) {
-                Some((_, count)) => *count += 1,
-                None => headers.push((raw.header, 1)),
-            }
-            if let Some(hook) = raw.hook()
-                && listener.take_raw(area, &raw, hook, time)
+        let mut records = area.records();
+        let mut time = etl.before_first();
+        while let Some(raw) = records.next() {
+            let hook = raw.hook();
+            if let Some(taken) = hook.and_then(|hook| listener.take_run(area, &raw, hook, &mut records))
+                && let Some(hook) = hook
             {
+                let (first, last, earliest, latest) = taken.times;
+                time = last;
+                seen.add(raw.header, taken.records, first, earliest, latest, taken.sorted, last);
                 let key = Key { id: RecordId::Kernel(hook), version: raw.kernel_version(), name_hash: 0 };
-                return self.count(&mut tally, key, None, &raw, time, area);
+                self.count(&mut tally, key, None, first, area);
+                tally.count += u64::from(taken.records);
+                tally.bytes += taken.bytes;
+                tally.first = tally.first.min(earliest);
+                tally.last = tally.last.max(latest);
+                continue;
             }
+            time = raw.time().unwrap_or(time);
+            seen.add(raw.header, 1, time, time, time, true, time);
             let record = raw.read().unwrap_or_else(|error| {
                 damage.push(Damage {
                     offset: area.buffer.offset,
@@ -314,16 +378,20 @@ impl Part {
             });
             let name_hash = extended::event_name(record.extended).map_or(0, |name| hash(hasher, name.0));
             let key = Key { id: record.id, version: record.version, name_hash };
-            self.count(&mut tally, key, Some(&record), &raw, time, area);
+            self.count(&mut tally, key, Some(&record), time, area);
+            tally.count += 1;
+            tally.bytes += raw.bytes.len() as u64;
+            tally.first = tally.first.min(time);
+            tally.last = tally.last.max(time);
             if let Some(event) = self.decode(&record) {
                 self.note(&event, time);
                 listener.hear(area, &record, &event, time);
             }
-        });
+        }
         self.flush(&mut tally);
-        let count = span.map_or(0, |s| u64::from(s.records));
+        let count = seen.span.map_or(0, |s| u64::from(s.records));
         self.total += count;
-        headers.into_iter().for_each(|(kind, count)| *self.by_header.entry(kind).or_default() += count);
+        seen.headers.into_iter().for_each(|(kind, count)| *self.by_header.entry(kind).or_default() += count);
         if count > 0 {
             *self.by_processor.entry(area.buffer.processor).or_default() += count;
         }
@@ -331,34 +399,17 @@ impl Part {
         if !damage.is_empty() {
             self.damage.insert(area.index, damage);
         }
-        self.spans.extend(span.map(|span| (area.index, span)));
+        self.spans.extend(seen.span.map(|span| (area.index, span)));
     }
 
-    /// Counts one record. Records of a kind come in runs: a run is tallied and booked when it ends.
+    /// Makes `tally` one of this kind. Records of a kind come in runs: a run is tallied and booked when it ends.
     #[inline(always)]
-    fn count(
-        &mut self,
-        tally: &mut Tally,
-        key: Key,
-        record: Option<&Record<'_>>,
-        raw: &RawRecord<'_>,
-        time: Ticks,
-        area: &Area<'_>,
-    ) {
+    fn count(&mut self, tally: &mut Tally, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) {
         if tally.key != Some(key) {
             self.flush(tally);
-            *tally = Tally {
-                key: Some(key),
-                at: self.kind(key, record, time, area),
-                first: time,
-                last: time,
-                ..Tally::default()
-            };
+            let at = self.kind(key, record, time, area);
+            *tally = Tally { key: Some(key), at, first: time, last: time, ..Tally::default() };
         }
-        tally.count += 1;
-        tally.bytes += raw.bytes.len() as u64;
-        tally.first = tally.first.min(time);
-        tally.last = tally.last.max(time);
     }
 
     /// Index of a kind, new or known.
@@ -378,8 +429,12 @@ impl Part {
             });
             self.kinds.len() - 1
         });
-        if let Some(kind) = self.kinds.get_mut(at) {
+        if let Some(kind) = self.kinds.get_mut(at)
+            && self.seen_in.get(at) != Some(&area.index)
+        {
             kind.processors.insert(area.buffer.processor);
+            self.seen_in.resize(self.kinds.len(), u32::MAX);
+            self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
         }
         at
     }

@@ -2,21 +2,21 @@
 
 use crate::event::file::FileNameKind;
 use crate::load::history::{History, Moment};
-use rustc_hash::{FxHashMap, FxHashSet};
+use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Names of all file keys at one time. Names are interned: equal names have equal indices.
 #[derive(Debug, Clone, Default)]
 pub struct FileNames<'h> {
     /// Distinct names.
     pub names: Vec<&'h str>,
-    by_key: FxHashMap<u64, u32>,
+    by_key: FastMap<u64, u32>,
 }
 
 impl<'h> FileNames<'h> {
     /// The names at `moment`.
     pub fn new(history: &'h History, moment: Moment) -> FileNames<'h> {
         let mut all = FileNames::default();
-        let mut index: FxHashMap<&'h str, u32> = FxHashMap::default();
+        let mut index: FastMap<&'h str, u32> = FastMap::default();
         let mut intern = |name: &'h str, names: &mut Vec<&'h str>| {
             *index.entry(name).or_insert_with(|| {
                 names.push(name);
@@ -25,10 +25,10 @@ impl<'h> FileNames<'h> {
         };
         let now = history.files.partition_point(|event| event.moment < moment);
         let (past, future) = history.files.split_at(now);
-        let deleted: FxHashSet<u64> =
+        let deleted: FastSet<u64> =
             past.iter().filter(|e| e.value.kind == FileNameKind::Delete).map(|e| e.value.key).collect();
         // Keys that were deleted before but whose next event says that they have a name: their creation was lost.
-        let mut named_again: FxHashSet<u64> = FxHashSet::default();
+        let mut named_again: FastSet<u64> = FastSet::default();
         // Backwards, so that the event nearest to `moment` comes last and wins.
         for event in future.iter().rev() {
             let next_names_it = matches!(event.value.kind, FileNameKind::Rundown | FileNameKind::Name);
@@ -108,7 +108,7 @@ pub fn normal_form(path: &str) -> String {
 /// The registry's files: by the trace's own hive rundown where it has one, else by their well-known places.
 #[derive(Debug, Clone, Default)]
 pub struct Hives {
-    known: FxHashSet<String>,
+    known: FastSet<String>,
 }
 
 impl Hives {

@@ -5,7 +5,7 @@
 
 use crate::model::process::Processes;
 use crate::units::{PointerSize, Ticks};
-use rustc_hash::FxHashMap;
+use foldhash::HashMap as FastMap;
 
 /// What owner keys are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,13 +55,13 @@ pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
 pub struct Owners {
     /// How keys are read.
     pub reading: KeyReading,
-    by_key: FxHashMap<u64, u32>,
+    by_key: FastMap<u64, u32>,
 }
 
 impl Owners {
     /// The owners at `time`.
     pub fn new(processes: &Processes, time: Ticks, reading: KeyReading, pointer: PointerSize) -> Owners {
-        let mut by_key = FxHashMap::default();
+        let mut by_key = FastMap::default();
         for index in processes.all_alive(time) {
             let Some(process) = processes.instances.get(index) else { continue };
             let key = match reading {

@@ -3,7 +3,7 @@
 use crate::event::process::ProcessPhase;
 use crate::load::history::{At, History, ProcessEvent};
 use crate::units::Ticks;
-use rustc_hash::FxHashMap;
+use foldhash::HashMap as FastMap;
 
 /// One life of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Instance {
 pub struct Processes {
     /// In order of process id, then time.
     pub instances: Vec<Instance>,
-    by_id: FxHashMap<u32, Vec<usize>>,
+    by_id: FastMap<u32, Vec<usize>>,
     /// Starts without an end of the process before, rundowns of another process than the one known to be alive.
     pub contradictions: u64,
 }
@@ -51,7 +51,7 @@ pub struct Processes {
 impl Processes {
     /// Follows the process events.
     pub fn new(history: &History) -> Processes {
-        let mut by_id: FxHashMap<u32, Vec<&At<ProcessEvent>>> = FxHashMap::default();
+        let mut by_id: FastMap<u32, Vec<&At<ProcessEvent>>> = FastMap::default();
         history.processes.iter().for_each(|event| by_id.entry(event.value.process_id).or_default().push(event));
         let mut ids: Vec<u32> = by_id.keys().copied().collect();
         ids.sort_unstable();

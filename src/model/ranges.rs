@@ -32,7 +32,10 @@ impl<T: Clone> RangeMap<T> {
     pub fn insert(&mut self, base: u64, size: u64, value: T) {
         let end = base.saturating_add(size);
         if base < end {
-            self.remove(base, end);
+            let overlaps = self.ranges.range(..end).next_back().is_some_and(|(_, (until, _))| base < *until);
+            if overlaps {
+                self.remove(base, end);
+            }
             self.ranges.insert(base, (end, value));
         }
     }

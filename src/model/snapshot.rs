@@ -122,7 +122,6 @@ mod tests {
             last_time: Ticks(time),
             buffer: 0,
             start: 0,
-            last: 0,
             version: 2,
             pointer: PointerSize::P8,
             pages,

@@ -6,7 +6,7 @@ use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
 use crate::event::page::PageIdentity;
-use rustc_hash::FxHashMap;
+use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
 /// Largest number of cells of a flat table, for each thread.
@@ -22,7 +22,7 @@ pub struct Counter<'d> {
     dimensions: &'d [Dimension],
     sizes: Vec<usize>,
     cells: Vec<u64>,
-    rest: FxHashMap<Key, u64>,
+    rest: FastMap<Key, u64>,
 }
 
 impl<'d> Counter<'d> {
@@ -34,7 +34,7 @@ impl<'d> Counter<'d> {
             (Some(sizes), Some(cells)) if cells <= MOST_CELLS => (sizes, cells),
             _ => (Vec::new(), 0),
         };
-        Counter { dimensions, sizes, cells: vec![0; cells], rest: FxHashMap::default() }
+        Counter { dimensions, sizes, cells: vec![0; cells], rest: FastMap::default() }
     }
 
     /// Counts a page.
@@ -113,13 +113,13 @@ impl Condition {
 #[derive(Debug, Default)]
 pub struct Filter<'c> {
     conditions: &'c [Condition],
-    known: Vec<FxHashMap<Code, bool>>,
+    known: Vec<FastMap<Code, bool>>,
 }
 
 impl<'c> Filter<'c> {
     /// A filter that has seen nothing.
     pub fn new(conditions: &'c [Condition]) -> Filter<'c> {
-        Filter { conditions, known: vec![FxHashMap::default(); conditions.len()] }
+        Filter { conditions, known: vec![FastMap::default(); conditions.len()] }
     }
 
     /// True when the page meets all conditions.
