@@ -10,6 +10,7 @@
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
 use crate::etl::file::Scratch;
+use crate::etl::record::RawRecord;
 use crate::event::page::PageIdentity;
 use crate::load::history::{PageRun, is_page_sequence};
 use crate::model::snapshot::Snapshot;
@@ -76,7 +77,8 @@ impl Desk {
         if state.stopped {
             return None;
         }
-        let slice = state.next.cut(snapshot, etl)?;
+        let compressed = |buffer: u32| etl.buffers.get(buffer as usize).is_some_and(|buffer| buffer.is_compressed());
+        let slice = state.next.cut(&snapshot.runs, compressed)?;
         Some((slice, state.spare.pop().unwrap_or_default()))
     }
 
@@ -136,22 +138,19 @@ impl Drop for AtWork<'_> {
 
 impl Slice {
     /// Gives the slice that begins here and moves on behind it; `None` behind the last page.
-    fn cut(&mut self, snapshot: &Snapshot, etl: &EtlFile) -> Option<Slice> {
+    fn cut(&mut self, runs: &[PageRun], compressed: impl Fn(u32) -> bool) -> Option<Slice> {
         let mut slice = Slice { pages: 0, ..*self };
-        while let Some(run) = snapshot.runs.get(self.run) {
+        let mut in_buffer = None;
+        while let Some(run) = runs.get(self.run) {
             let left = run.pages.saturating_sub(self.skip);
-            let whole = etl.buffers.get(run.buffer as usize).is_some_and(|buffer| buffer.is_compressed());
             let room = SLICE_PAGES.saturating_sub(slice.pages);
-            let same_buffer = self
-                .run
-                .checked_sub(1)
-                .and_then(|before| snapshot.runs.get(before))
-                .is_some_and(|before| before.buffer == run.buffer);
-            let pages = if whole && (room > 0 || same_buffer) { left } else { left.min(room) };
+            let whole = (room > 0 || in_buffer == Some(run.buffer)) && compressed(run.buffer);
+            let pages = if whole { left } else { left.min(room) };
             if pages == 0 && left > 0 {
                 break;
             }
             slice.pages = slice.pages.saturating_add(pages);
+            in_buffer = Some(run.buffer);
             self.skip += pages;
             if self.skip >= run.pages {
                 (self.run, self.skip) = (self.run + 1, 0);
@@ -254,30 +253,76 @@ impl Reader<'_> {
                 area
             }
         };
-        // Nearly always nothing lies between the records of a run, so the way to its middle is a multiplication.
+        // Nearly always nothing lies between the records of a run, so the way to its middle is a multiplication; where
+        // the page that should be there is not, it is a walk.
         let record_bytes = 16 + PageIdentity::size(run.pointer) as u32;
-        let gapless = run.last.wrapping_sub(run.start) / record_bytes == run.pages.saturating_sub(1)
-            && run.last.wrapping_sub(run.start).is_multiple_of(record_bytes);
-        let (start, mut skip) =
-            if gapless { (run.start.saturating_add(skip.saturating_mul(record_bytes)), 0) } else { (run.start, skip) };
+        let jump = run.start.saturating_add(skip.saturating_mul(record_bytes));
+        let wanted = run.first_pfn.checked_add(u64::from(skip));
+        let landed = area.records().at_offset(jump).next().and_then(|record| page_of(&record)).map(|page| page.pfn);
+        let (start, mut skip) = if landed == wanted { (jump, 0) } else { (run.start, skip) };
         let mut left = pages;
         for record in area.records().at_offset(start) {
             if left == 0 {
                 return true;
             }
-            if record.hook().is_some_and(is_page_sequence)
-                && let Some(page) = record.kernel_payload().and_then(|p| PageIdentity::read(p, record.header.pointer()))
-            {
-                if skip > 0 {
-                    skip -= 1;
-                    continue;
-                }
-                left -= 1;
-                if !visit(page, record.time().unwrap_or(run.first.time)) {
-                    return false;
-                }
+            let Some(page) = page_of(&record) else { continue };
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            left -= 1;
+            if !visit(page, record.time().unwrap_or(run.first.time)) {
+                return false;
             }
         }
         true
+    }
+}
+
+/// The page of a record of a page sequence.
+#[inline(always)]
+fn page_of(record: &RawRecord<'_>) -> Option<PageIdentity> {
+    record.hook().filter(|&hook| is_page_sequence(hook))?;
+    PageIdentity::read(record.kernel_payload()?, record.header.pointer())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::history::Moment;
+    use crate::units::PointerSize;
+
+    fn run(buffer: u32, first_pfn: u64, pages: u32) -> PageRun {
+        PageRun {
+            first: Moment::default(),
+            last_time: Ticks(0),
+            buffer,
+            start: 0,
+            version: 2,
+            pointer: PointerSize::P8,
+            pages,
+            first_pfn,
+        }
+    }
+
+    fn cuts(runs: &[PageRun], compressed: bool) -> Vec<(usize, u32, u32)> {
+        let mut next = Slice { number: 0, run: 0, skip: 0, pages: 0 };
+        let slices: Vec<Slice> = std::iter::from_fn(|| next.cut(runs, |_| compressed)).collect();
+        assert!(slices.iter().zip(0..).all(|(slice, number)| slice.number == number));
+        slices.iter().map(|slice| (slice.run, slice.skip, slice.pages)).collect()
+    }
+
+    #[test]
+    fn slices_are_of_one_size_and_cover_all_pages() {
+        let runs = [run(0, 1, 10_000), run(1, 20_000, 1), run(1, 30_000, 3000), run(2, 40_000, 0)];
+        assert_eq!(cuts(&runs, false), [(0, 0, 4096), (0, 4096, 4096), (0, 8192, 4096), (2, 2287, 713)]);
+        assert_eq!(cuts(&[], false), []);
+        assert_eq!(cuts(&[run(0, 1, 4096)], false), [(0, 0, 4096)]);
+    }
+
+    #[test]
+    fn a_compressed_buffer_is_never_cut() {
+        let runs = [run(0, 1, 3000), run(0, 5000, 3000), run(1, 9000, 9000), run(1, 20_000, 1), run(2, 30_000, 5)];
+        assert_eq!(cuts(&runs, true), [(0, 0, 6000), (2, 0, 9001), (4, 0, 5)]);
     }
 }

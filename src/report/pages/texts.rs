@@ -125,7 +125,7 @@ pub(super) fn hex(out: &mut Vec<u8>, value: u64, digits: usize) {
     for (place, byte) in text.iter_mut().skip(2).rev().enumerate() {
         *byte = DIGITS[(value >> (4 * place) & 15) as usize];
     }
-    let count = (16 - value.leading_zeros() as usize / 4).max(digits).max(1).min(16);
+    let count = (16 - value.leading_zeros() as usize / 4).max(digits).clamp(1, 16);
     out.extend_from_slice(b"0x");
     out.extend_from_slice(text.get(18 - count..).unwrap_or_default());
 }
