@@ -13,7 +13,7 @@ pub mod scene;
 use crate::analysis::category::Category;
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};
-use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::readiness::{Need, not_recorded, readiness_of};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
@@ -28,7 +28,7 @@ use checks::{BaseCounts, Checks};
 use count::{Counter, Filter};
 use dimension::{Code, Dimension};
 use judge::{Joined, Owner};
-use query::{Classification, Query, SnapshotChoice};
+use query::{Classification, Query};
 use scene::Scene;
 use std::collections::BTreeMap;
 
@@ -171,18 +171,7 @@ impl ResidentSet {
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
         let model = ResidentModel::new(etl)?;
-        let chosen: Vec<usize> = match query.snapshot {
-            SnapshotChoice::Last => vec![model.snapshots.len() - 1],
-            SnapshotChoice::All => (0..model.snapshots.len()).collect(),
-            SnapshotChoice::Index(index) if index < model.snapshots.len() => vec![index],
-            SnapshotChoice::Index(index) => {
-                return Err(Error::Usage(format!(
-                    "there is no snapshot {index}; the trace holds {} (0 to {})",
-                    model.snapshots.len(),
-                    model.snapshots.len() - 1
-                )));
-            }
-        };
+        let chosen = query.snapshot.indices(model.snapshots.len())?;
         let doubts = Doubts::new(etl, &model.history.survey);
         let mut warnings = doubts.warnings();
         let missing =
@@ -194,10 +183,7 @@ impl ResidentSet {
         for set in &sets {
             warnings.extend(set.checks.failures());
         }
-        if !missing.is_empty() {
-            let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
-            warnings.push(format!("not recorded, therefore unknown: {}", costs.join("; ")));
-        }
+        warnings.extend(not_recorded(&missing));
         Ok(ResidentSet {
             warnings,
             missing,
