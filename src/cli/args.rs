@@ -7,7 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
   pfnset resident trace.etl --group-by process,category --top 5
-  pfnset info trace.etl                         what the trace holds, what was lost, what it is good for
+  pfnset info trace.etl                         what it holds, what was lost, what it is good for
   pfnset events trace.etl                       every kind of event, most frequent first
   pfnset events trace.etl --name 'Memory*'      only kernel memory events
   pfnset events trace.etl --format json -o e.json

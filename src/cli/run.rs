@@ -19,6 +19,7 @@ use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::resident::ResidentReport;
 use pfnset::report::text::Unit;
+use std::io::Write;
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
@@ -27,7 +28,10 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Events(args) => events(&args),
         Command::Resident(args) => resident(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
+            let mut script = Vec::new(); // the generator panics where it cannot write
+            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
+            let mut out = std::io::stdout();
+            out.write_all(&script).and_then(|()| out.flush())?;
             Ok(Exit::Fine)
         }
     }
@@ -98,6 +102,7 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
 
 /// Opens the trace and sets the number of threads.
 fn open(common: &Common) -> anyhow::Result<EtlFile> {
+    output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
