@@ -6,6 +6,7 @@ pub mod doubt;
 pub mod grouping;
 pub mod info;
 pub mod loss;
+pub mod pages;
 pub mod pattern;
 pub mod readiness;
 pub mod resident;

@@ -7,6 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
   pfnset resident trace.etl --group-by process,category --top 5
+  pfnset pages trace.etl --format csv           one row for each page
   pfnset info trace.etl                         what it holds, what was lost, what it is good for
   pfnset events trace.etl                       every kind of event, most frequent first
   pfnset events trace.etl --name 'Memory*'      only kernel memory events
@@ -33,6 +34,8 @@ pub enum Command {
     Events(Events),
     /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
     Resident(Resident),
+    /// One row for each page of a snapshot, in PFN order
+    Pages(Pages),
     /// Print a shell completion script
     #[command(after_help = "Example:\n  pfnset completions bash > ~/.local/share/bash-completion/completions/pfnset")]
     Completions {
@@ -41,14 +44,29 @@ pub enum Command {
     },
 }
 
-/// Flags of every command that reads a trace.
+/// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// The trace, an .etl file
-    pub trace: PathBuf,
+    #[command(flatten)]
+    pub base: Base,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
     pub format: Format,
+}
+
+impl std::ops::Deref for Common {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
+/// Flags of every command that reads a trace.
+#[derive(Debug, Args)]
+pub struct Base {
+    /// The trace, an .etl file
+    pub trace: PathBuf,
     /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -153,11 +171,47 @@ pub struct Resident {
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: pfnset::analysis::resident::query::SnapshotChoice,
     /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
-    #[arg(long, value_name = "PFN|VA", value_parser = number)]
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
     #[arg(long, value_name = "PID", requires = "explain")]
     pub process: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions and patterns as in pfnset resident. Flags of a page: cold, pinned, non_tradeable, image, mismatch (a data page
+of a file that is also mapped as an image), combined.
+
+Examples:
+  pfnset pages trace.etl | less -S
+  pfnset pages trace.etl --format csv -o pages.csv
+  pfnset pages trace.etl --format jsonl --where 'process=chrome.exe*' --where category=Win32Heap
+  pfnset pages trace.etl --format xperf | findstr InMemory")]
+pub struct Pages {
+    #[command(flatten)]
+    pub base: Base,
+    /// Form of the rows
+    #[arg(long, value_enum, default_value_t = RowFormat::Table, value_name = "FORM")]
+    pub format: RowFormat,
+    /// Only pages whose label matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Which page sequence of the trace: last, all or a number from 0
+    #[arg(long, default_value = "last", value_name = "WHICH")]
+    pub snapshot: pfnset::analysis::resident::query::SnapshotChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Aligned text
+    Table,
+    /// Comma-separated values with a heading line, documented in docs/json.md
+    Csv,
+    /// One JSON object on each line, documented in docs/json.md
+    Jsonl,
+    /// InMemory lines as in the text of xperf -a dumper
+    Xperf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! Where the output goes: standard output or a file, with or without color.
 
-use crate::cli::args::{Color, Common, Format};
+use crate::cli::args::{Base, Color, Common, Format};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
@@ -8,6 +8,7 @@ use pfnset::report::{Report, Style};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 use std::rc::Rc;
 
 /// Width of tables where no terminal says otherwise, columns.
@@ -22,17 +23,22 @@ pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
         return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
     }
     if common.format != Format::Table && !common.quiet {
-        let mut notes = io::stderr();
-        for warning in report.warnings() {
-            let _ = writeln!(notes, "pfnset: warning: {warning}"); // nobody may be there to read it
-        }
+        warn(report.warnings());
     }
     Ok(())
 }
 
+/// Writes warnings to standard error.
+pub fn warn(warnings: &[String]) {
+    let mut notes = io::stderr();
+    for warning in warnings {
+        let _ = writeln!(notes, "pfnset: warning: {warning}"); // nobody may be there to read it
+    }
+}
+
 fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::Result<()> {
     match common.format {
-        Format::Table => report.table(out, &style(common))?,
+        Format::Table => report.table(out, &Style { width: width(common) })?,
         Format::Json => {
             serde_json::to_writer_pretty(&mut *out, &report.json())?;
             writeln!(out)?;
@@ -70,7 +76,7 @@ impl<W: Write> Write for Watched<W> {
 }
 
 /// Refuses to write over the trace: it would be gone, and is mapped while it is read.
-pub fn spare_the_trace(common: &Common) -> anyhow::Result<()> {
+pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
     let Some(output) = &common.output else { return Ok(()) };
     match (output.canonicalize(), common.trace.canonicalize()) {
         (Ok(output), Ok(trace)) if output == trace => {
@@ -82,7 +88,7 @@ pub fn spare_the_trace(common: &Common) -> anyhow::Result<()> {
 }
 
 /// The output stream; color codes are taken out where they do not belong.
-fn open(common: &Common) -> anyhow::Result<Box<dyn Write>> {
+fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
     let choice = match common.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::AlwaysAnsi,
@@ -90,7 +96,7 @@ fn open(common: &Common) -> anyhow::Result<Box<dyn Write>> {
     };
     Ok(match &common.output {
         Some(path) => {
-            let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = create(path)?;
             let choice = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
             Box::new(AutoStream::new(file, choice))
         }
@@ -98,10 +104,58 @@ fn open(common: &Common) -> anyhow::Result<Box<dyn Write>> {
     })
 }
 
-fn style(common: &Common) -> Style {
-    let terminal = common.output.is_none() && io::stdout().is_terminal();
+/// Columns of the output.
+pub fn width(base: &Base) -> u16 {
+    let terminal = base.output.is_none() && io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);
-    Style { width: width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(40) }
+    width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(40)
+}
+
+/// An output for many rows, written in large pieces without a look at each byte: rows have no color codes.
+pub struct Rows {
+    out: Box<dyn Write>,
+    color: bool,
+}
+
+/// Opens it.
+pub fn open_rows(base: &Base) -> anyhow::Result<Rows> {
+    let choice = match base.color {
+        Color::Auto if base.output.is_some() => ColorChoice::Never,
+        Color::Auto => AutoStream::choice(&io::stdout()),
+        Color::Always => ColorChoice::AlwaysAnsi,
+        Color::Never => ColorChoice::Never,
+    };
+    let out: Box<dyn Write> = match &base.output {
+        Some(path) => Box::new(create(path)?),
+        None => Box::new(io::stdout()),
+    };
+    Ok(Rows { out, color: choice != ColorChoice::Never })
+}
+
+impl Rows {
+    /// Writes bytes as they are.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
+    /// Writes text that may have color codes.
+    pub fn text(&mut self, print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut text = Vec::new();
+        print(&mut text)?;
+        if !self.color {
+            text = anstream::adapter::strip_bytes(&text).into_vec();
+        }
+        self.write(&text)
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn create(path: &Path) -> anyhow::Result<File> {
+    File::create(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The width that the user's environment states, for pipes into pagers.

@@ -1,6 +1,6 @@
 //! One function for each command: open, analyze, print, judge.
 
-use crate::cli::args::{Cli, Command, Common, Events, Info, Resident, Rules, SortBy, UnitName};
+use crate::cli::args::{Base, Cli, Command, Common, Events, Info, Pages, Resident, RowFormat, Rules, SortBy, UnitName};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
@@ -8,8 +8,10 @@ use clap::CommandFactory;
 use pfnset::analysis::digest::Digest;
 use pfnset::analysis::grouping::Sort;
 use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::pattern::Patterns;
 use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::count::Condition;
 use pfnset::analysis::resident::query::{Classification, Query};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
@@ -17,8 +19,9 @@ use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
+use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
-use pfnset::report::text::Unit;
+use pfnset::report::text::{self, Unit};
 use std::io::Write;
 
 /// Runs the command.
@@ -27,6 +30,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Info(args) => info(&args),
         Command::Events(args) => events(&args),
         Command::Resident(args) => resident(&args),
+        Command::Pages(args) => pages(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new(); // the generator panics where it cannot write
             clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
@@ -100,8 +104,39 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
     finish(&report, &args.common, set.doubtful)
 }
 
+fn pages(args: &Pages) -> anyhow::Result<Exit> {
+    let mut query = PageQuery { snapshot: args.snapshot, ..PageQuery::default() };
+    query.conditions = args.conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
+    let form = match args.format {
+        RowFormat::Table => PageForm::Table,
+        RowFormat::Csv => PageForm::Csv,
+        RowFormat::Jsonl => PageForm::Jsonl,
+        RowFormat::Xperf => PageForm::Xperf,
+    };
+    let etl = open(&args.base)?;
+    let progress = || etl.bytes_read();
+    let listing = progress::with_bar(args.base.quiet, etl.size_bytes(), progress, || PageListing::new(&etl, &query))?;
+    let mut out = output::open_rows(&args.base)?;
+    if form == PageForm::Table {
+        out.text(|text| text::warnings(text, &listing.warnings, output::width(&args.base)))?;
+    } else if !args.base.quiet {
+        output::warn(&listing.warnings);
+    }
+    out.write(&PageText::heading(form, &etl, &args.base.trace))?;
+    for &index in &listing.snapshots {
+        let Some((snapshot, scene)) = listing.snapshot(index) else { continue };
+        if form == PageForm::Table && listing.snapshots.len() > 1 {
+            out.write(format!("Snapshot {index}\n").as_bytes())?;
+        }
+        let text = PageText::new(form, &etl, &scene, index);
+        listing.stream(snapshot, &scene, |out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
+    }
+    out.finish()?;
+    Ok(if args.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+}
+
 /// Opens the trace and sets the number of threads.
-fn open(common: &Common) -> anyhow::Result<EtlFile> {
+fn open(common: &Base) -> anyhow::Result<EtlFile> {
     output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));

@@ -13,3 +13,4 @@ pub mod rundown;
 pub mod snapshot;
 pub mod space;
 pub mod state;
+pub mod stream;

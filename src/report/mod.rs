@@ -2,6 +2,7 @@
 
 pub mod events;
 pub mod info;
+pub mod pages;
 pub mod resident;
 pub mod table;
 pub mod text;

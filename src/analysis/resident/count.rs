@@ -4,6 +4,7 @@ use crate::analysis::pattern::Patterns;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::scene::Scene;
+use crate::error::Error;
 use crate::event::page::PageIdentity;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
@@ -91,6 +92,21 @@ pub struct Condition {
     pub dimension: Dimension,
     /// What its label must match.
     pub patterns: Patterns,
+}
+
+impl Condition {
+    /// Reads `DIM=PATTERNS`.
+    ///
+    /// # Errors
+    /// A usage error that shows the form, or lists the dimensions.
+    pub fn parse(text: &str) -> Result<Condition, Error> {
+        let Some((name, patterns)) = text.split_once('=') else {
+            return Err(Error::Usage(format!(
+                "\"{text}\" is no condition; write DIMENSION=PATTERNS, as in --where 'process=chrome*'"
+            )));
+        };
+        Ok(Condition { dimension: Dimension::parse(name)?, patterns: Patterns::new(patterns) })
+    }
 }
 
 /// Conditions with the answers for codes that were seen already.

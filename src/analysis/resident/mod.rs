@@ -10,9 +10,10 @@ pub mod judge;
 pub mod query;
 pub mod scene;
 
+use crate::analysis::category::Category;
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};
-use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::readiness::{Need, not_recorded, readiness_of};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
@@ -21,13 +22,13 @@ use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{Snapshot, snapshots};
+use crate::model::snapshot::{BATCH, Snapshot, snapshots};
 use crate::units::Nanos;
 use checks::{BaseCounts, Checks};
 use count::{Counter, Filter};
 use dimension::{Code, Dimension};
-use judge::Owner;
-use query::{Classification, Query, SnapshotChoice};
+use judge::{Joined, Owner};
+use query::{Classification, Query};
 use scene::Scene;
 use std::collections::BTreeMap;
 
@@ -170,18 +171,7 @@ impl ResidentSet {
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
         let model = ResidentModel::new(etl)?;
-        let chosen: Vec<usize> = match query.snapshot {
-            SnapshotChoice::Last => vec![model.snapshots.len() - 1],
-            SnapshotChoice::All => (0..model.snapshots.len()).collect(),
-            SnapshotChoice::Index(index) if index < model.snapshots.len() => vec![index],
-            SnapshotChoice::Index(index) => {
-                return Err(Error::Usage(format!(
-                    "there is no snapshot {index}; the trace holds {} (0 to {})",
-                    model.snapshots.len(),
-                    model.snapshots.len() - 1
-                )));
-            }
-        };
+        let chosen = query.snapshot.indices(model.snapshots.len())?;
         let doubts = Doubts::new(etl, &model.history.survey);
         let mut warnings = doubts.warnings();
         let missing =
@@ -193,10 +183,7 @@ impl ResidentSet {
         for set in &sets {
             warnings.extend(set.checks.failures());
         }
-        if !missing.is_empty() {
-            let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
-            warnings.push(format!("not recorded, therefore unknown: {}", costs.join("; ")));
-        }
+        warnings.extend(not_recorded(&missing));
         Ok(ResidentSet {
             warnings,
             missing,
@@ -249,16 +236,20 @@ fn snapshot_set(
             filter: Filter::new(&query.conditions),
             base: BaseCounts::default(),
         },
-        |tally, page| {
-            let verdict = scene.judge(&page);
-            let in_database = verdict.category == crate::analysis::category::Category::PfnDatabase;
-            tally.base.add(&page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
-            if query.conditions.is_empty() || tally.filter.passes(&scene, &page, &verdict) {
-                tally.main.add(&scene, &page, &verdict);
-                if let Some(wpa) = &mut tally.wpa {
-                    wpa.add(&scene, &page, &verdict);
+        |tally, pages| {
+            let mut joined = [Joined::EMPTY; BATCH];
+            scene.join(pages, &mut joined);
+            for (page, joined) in pages.iter().zip(&joined) {
+                let verdict = scene.verdict(page, joined);
+                let in_database = verdict.category == Category::PfnDatabase;
+                tally.base.add(page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
+                if query.conditions.is_empty() || tally.filter.passes(&scene, page, &verdict) {
+                    tally.main.add(&scene, page, &verdict);
+                    if let Some(wpa) = &mut tally.wpa {
+                        wpa.add(&scene, page, &verdict);
+                    }
+                    tally.processes.add(&scene, page, &verdict);
                 }
-                tally.processes.add(&scene, &page, &verdict);
             }
         },
     );

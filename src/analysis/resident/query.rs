@@ -41,6 +41,24 @@ pub enum SnapshotChoice {
     Index(usize),
 }
 
+impl SnapshotChoice {
+    /// Numbers of the chosen ones of `count` snapshots.
+    ///
+    /// # Errors
+    /// A usage error for a number that is not there.
+    pub fn indices(self, count: usize) -> Result<Vec<usize>, Error> {
+        match self {
+            SnapshotChoice::Last => Ok(count.checked_sub(1).into_iter().collect()),
+            SnapshotChoice::All => Ok((0..count).collect()),
+            SnapshotChoice::Index(index) if index < count => Ok(vec![index]),
+            SnapshotChoice::Index(index) => Err(Error::Usage(match count {
+                0 | 1 => format!("there is no snapshot {index}; the trace holds {count} (number 0)"),
+                _ => format!("there is no snapshot {index}; the trace holds {count} (0 to {})", count - 1),
+            })),
+        }
+    }
+}
+
 impl std::str::FromStr for SnapshotChoice {
     type Err = String;
 
@@ -148,12 +166,7 @@ impl Query {
     /// # Errors
     /// A usage error that shows the form.
     pub fn condition(&mut self, text: &str) -> Result<(), Error> {
-        let Some((name, patterns)) = text.split_once('=') else {
-            return Err(Error::Usage(format!(
-                "\"{text}\" is no condition; write DIMENSION=PATTERNS, as in --where 'process=chrome*'"
-            )));
-        };
-        self.conditions.push(Condition { dimension: Dimension::parse(name)?, patterns: Patterns::new(patterns) });
+        self.conditions.push(Condition::parse(text)?);
         Ok(())
     }
 }

@@ -1,0 +1,328 @@
+//! The pages of a snapshot as text in PFN order: read and formatted by all threads, written by one, in flat memory.
+//!
+//! A snapshot is cut into slices. Threads take the slices in order, fill a buffer for each and hand it over; the caller's
+//! thread writes the buffers in the order of the slices, so the output is the same for any number of threads. A thread
+//! that is too far ahead waits, and a slice whose text grows beyond a limit is handed over in pieces when its turn has
+//! come: what lies in memory does not depend on the size of the trace or of its names.
+//!
+//! What a page's text is, is the caller's business.
+
+use crate::etl::EtlFile;
+use crate::etl::area::Area;
+use crate::etl::file::Scratch;
+use crate::etl::record::RawRecord;
+use crate::event::page::PageIdentity;
+use crate::load::history::{PageRun, is_page_sequence};
+use crate::model::snapshot::Snapshot;
+use crate::units::Ticks;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Pages of one slice. A slice of a compressed file ends where its last buffer does, so that none is decompressed twice.
+const SLICE_PAGES: u32 = 4096;
+/// Bytes of text that may wait to be written before threads wait too.
+const WAITING_BYTES: usize = 8 << 20;
+/// Bytes of text at which a slice is handed over in pieces.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// From where a slice takes how many pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slice {
+    number: u64,
+    run: usize,
+    /// Pages of the first run that belong to earlier slices.
+    skip: u32,
+    pages: u32,
+}
+
+/// What the threads share.
+struct State {
+    /// Where the next slice begins.
+    next: Slice,
+    /// The slice that is being written.
+    turn: u64,
+    /// Text that waits: by slice, and true when it ends the slice.
+    waiting: BTreeMap<u64, (Vec<u8>, bool)>,
+    waiting_bytes: usize,
+    /// Emptied buffers.
+    spare: Vec<Vec<u8>>,
+    /// The output failed: everybody stops.
+    stopped: bool,
+    /// Threads at work.
+    at_work: usize,
+}
+
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Desk {
+    /// A thread that panicked holds no half-made state: every change is made in one step.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next slice with an empty buffer; `None` when all are taken or the output failed.
+    fn take(&self, snapshot: &Snapshot, etl: &EtlFile) -> Option<(Slice, Vec<u8>)> {
+        let mut state = self.lock();
+        while !state.stopped && state.waiting_bytes > WAITING_BYTES && state.next.number > state.turn {
+            state = self.wait(state);
+        }
+        if state.stopped {
+            return None;
+        }
+        let compressed = |buffer: u32| etl.buffers.get(buffer as usize).is_some_and(|buffer| buffer.is_compressed());
+        let slice = state.next.cut(&snapshot.runs, compressed)?;
+        Some((slice, state.spare.pop().unwrap_or_default()))
+    }
+
+    /// Hands a slice's text over; gives an empty buffer for the rest of the slice unless `last`. `None` when the output
+    /// failed.
+    fn hand_over(&self, number: u64, text: Vec<u8>, last: bool) -> Option<Vec<u8>> {
+        let mut state = self.lock();
+        while !state.stopped && (state.waiting.contains_key(&number) || (!last && state.turn != number)) {
+            state = self.wait(state);
+        }
+        if state.stopped {
+            return None;
+        }
+        state.waiting_bytes += text.len();
+        state.waiting.insert(number, (text, last));
+        self.changed.notify_all();
+        Some(if last { Vec::new() } else { state.spare.pop().unwrap_or_default() })
+    }
+
+    /// Writes slices in order until all threads are done.
+    fn write(&self, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let mut state = self.lock();
+        loop {
+            let turn = state.turn;
+            let Some((mut text, last)) = state.waiting.remove(&turn) else {
+                if state.at_work == 0 {
+                    return Ok(());
+                }
+                state = self.wait(state);
+                continue;
+            };
+            drop(state);
+            let written = write(&text);
+            state = self.lock();
+            state.waiting_bytes -= text.len();
+            state.turn += u64::from(last);
+            state.stopped = written.is_err();
+            text.clear();
+            if text.capacity() <= 2 * PIECE_BYTES {
+                state.spare.push(text);
+            }
+            self.changed.notify_all();
+            written?;
+        }
+    }
+}
+
+/// Counts a thread as gone, also when it panics: the writer must not wait for it.
+struct AtWork<'d>(&'d Desk);
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.lock().at_work -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Slice {
+    /// Gives the slice that begins here and moves on behind it; `None` behind the last page.
+    fn cut(&mut self, runs: &[PageRun], compressed: impl Fn(u32) -> bool) -> Option<Slice> {
+        let mut slice = Slice { pages: 0, ..*self };
+        let mut in_buffer = None;
+        while let Some(run) = runs.get(self.run) {
+            let left = run.pages.saturating_sub(self.skip);
+            let room = SLICE_PAGES.saturating_sub(slice.pages);
+            let whole = (room > 0 || in_buffer == Some(run.buffer)) && compressed(run.buffer);
+            let pages = if whole { left } else { left.min(room) };
+            if pages == 0 && left > 0 {
+                break;
+            }
+            slice.pages = slice.pages.saturating_add(pages);
+            in_buffer = Some(run.buffer);
+            self.skip += pages;
+            if self.skip >= run.pages {
+                (self.run, self.skip) = (self.run + 1, 0);
+            }
+        }
+        self.number += 1;
+        (slice.pages > 0).then_some(slice)
+    }
+}
+
+impl Snapshot {
+    /// Calls `page` for all pages, in parallel, with their times, each thread with a state of its own; what it appends
+    /// to the buffer reaches `write` in PFN order, in pieces that end between pages.
+    ///
+    /// # Errors
+    /// The first error of `write`; nothing is written after it.
+    pub fn stream<S>(
+        &self,
+        etl: &EtlFile,
+        state: impl Fn() -> S + Sync,
+        page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks) + Sync,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let desk = Desk {
+            state: Mutex::new(State {
+                next: Slice { number: 0, run: 0, skip: 0, pages: 0 },
+                turn: 0,
+                waiting: BTreeMap::new(),
+                waiting_bytes: 0,
+                spare: Vec::new(),
+                stopped: false,
+                at_work: rayon::current_num_threads(),
+            }),
+            changed: Condvar::new(),
+        };
+        rayon::in_place_scope(|scope| {
+            scope.spawn_broadcast(|_, _| {
+                let _at_work = AtWork(&desk);
+                let mut state = state();
+                let mut reader = Reader { etl, scratch: Scratch::new(), decompressed: None };
+                while let Some((slice, text)) = desk.take(self, etl) {
+                    let mut text = Some(text);
+                    reader.read(self, slice, |identity, time| {
+                        let Some(buffer) = &mut text else { return false };
+                        page(&mut state, buffer, identity, time);
+                        if buffer.len() >= PIECE_BYTES {
+                            text = desk.hand_over(slice.number, std::mem::take(buffer), false);
+                        }
+                        true
+                    });
+                    let Some(text) = text else { return };
+                    if desk.hand_over(slice.number, text, true).is_none() {
+                        return;
+                    }
+                }
+            });
+            desk.write(write)
+        })
+    }
+}
+
+/// Reads slices; keeps the last decompressed buffer.
+struct Reader<'e> {
+    etl: &'e EtlFile,
+    scratch: Scratch,
+    /// Buffer in `scratch`, and its bytes.
+    decompressed: Option<(u32, usize)>,
+}
+
+impl Reader<'_> {
+    /// Visits the slice's pages until `visit` says false.
+    fn read(&mut self, snapshot: &Snapshot, slice: Slice, mut visit: impl FnMut(PageIdentity, Ticks) -> bool) {
+        let (mut left, mut skip) = (slice.pages, slice.skip);
+        for run in snapshot.runs.get(slice.run..).unwrap_or_default() {
+            let pages = run.pages.saturating_sub(skip).min(left);
+            if left == 0 || !self.read_run(run, skip, pages, &mut visit) {
+                return;
+            }
+            (left, skip) = (left - pages, 0);
+        }
+    }
+
+    #[inline]
+    fn read_run(
+        &mut self,
+        run: &PageRun,
+        skip: u32,
+        pages: u32,
+        visit: &mut impl FnMut(PageIdentity, Ticks) -> bool,
+    ) -> bool {
+        let buffer = self.etl.buffers.get(run.buffer as usize).copied();
+        let known = self.decompressed.filter(|&(index, _)| index == run.buffer).zip(buffer);
+        let area = match known {
+            Some(((index, len), buffer)) => {
+                Area { buffer, index, bytes: self.scratch.get(..len).unwrap_or_default(), fault: None }
+            }
+            None => {
+                let area = self.etl.area(run.buffer as usize, &mut self.scratch);
+                self.decompressed = area.buffer.is_compressed().then_some((run.buffer, area.bytes.len()));
+                area
+            }
+        };
+        // Nearly always nothing lies between the records of a run, so the way to its middle is a multiplication; where
+        // the page that should be there is not, it is a walk.
+        let record_bytes = 16 + PageIdentity::size(run.pointer) as u32;
+        let jump = run.start.saturating_add(skip.saturating_mul(record_bytes));
+        let wanted = run.first_pfn.checked_add(u64::from(skip));
+        let landed = area.records().at_offset(jump).next().and_then(|record| page_of(&record)).map(|page| page.pfn);
+        let (start, mut skip) = if landed == wanted { (jump, 0) } else { (run.start, skip) };
+        let mut left = pages;
+        for record in area.records().at_offset(start) {
+            if left == 0 {
+                return true;
+            }
+            let Some(page) = page_of(&record) else { continue };
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            left -= 1;
+            if !visit(page, record.time().unwrap_or(run.first.time)) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// The page of a record of a page sequence.
+#[inline(always)]
+fn page_of(record: &RawRecord<'_>) -> Option<PageIdentity> {
+    record.hook().filter(|&hook| is_page_sequence(hook))?;
+    PageIdentity::read(record.kernel_payload()?, record.header.pointer())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::history::Moment;
+    use crate::units::PointerSize;
+
+    fn run(buffer: u32, first_pfn: u64, pages: u32) -> PageRun {
+        PageRun {
+            first: Moment::default(),
+            last_time: Ticks(0),
+            buffer,
+            start: 0,
+            version: 2,
+            pointer: PointerSize::P8,
+            pages,
+            first_pfn,
+        }
+    }
+
+    fn cuts(runs: &[PageRun], compressed: bool) -> Vec<(usize, u32, u32)> {
+        let mut next = Slice { number: 0, run: 0, skip: 0, pages: 0 };
+        let slices: Vec<Slice> = std::iter::from_fn(|| next.cut(runs, |_| compressed)).collect();
+        assert!(slices.iter().zip(0..).all(|(slice, number)| slice.number == number));
+        slices.iter().map(|slice| (slice.run, slice.skip, slice.pages)).collect()
+    }
+
+    #[test]
+    fn slices_are_of_one_size_and_cover_all_pages() {
+        let runs = [run(0, 1, 10_000), run(1, 20_000, 1), run(1, 30_000, 3000), run(2, 40_000, 0)];
+        assert_eq!(cuts(&runs, false), [(0, 0, 4096), (0, 4096, 4096), (0, 8192, 4096), (2, 2287, 713)]);
+        assert_eq!(cuts(&[], false), []);
+        assert_eq!(cuts(&[run(0, 1, 4096)], false), [(0, 0, 4096)]);
+    }
+
+    #[test]
+    fn a_compressed_buffer_is_never_cut() {
+        let runs = [run(0, 1, 3000), run(0, 5000, 3000), run(1, 9000, 9000), run(1, 20_000, 1), run(2, 30_000, 5)];
+        assert_eq!(cuts(&runs, true), [(0, 0, 6000), (2, 0, 9001), (4, 0, 5)]);
+    }
+}

@@ -1,0 +1,350 @@
+//! `pfnset pages` in all forms. CSV and JSON lines: docs/json.md, schema `pfnset.pages`; the xperf form: [`xperf`].
+//!
+//! A row is bytes appended to a buffer: every label is escaped once, before the first row, by the crates that know how
+//! (csv, serde_json), and no row allocates.
+
+mod texts;
+mod xperf;
+
+use crate::analysis::pages::{Flag, PageRow};
+use crate::analysis::resident::judge::{Detail, Owner};
+use crate::analysis::resident::scene::Scene;
+use crate::etl::EtlFile;
+use crate::model::owner::KeyReading;
+use std::path::Path;
+use texts::{Escapes, Labels, Texts, decimal, hex, pad, printable};
+
+/// Forms of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageForm {
+    /// Aligned text.
+    Table,
+    /// Comma-separated values with a heading line (RFC 4180).
+    Csv,
+    /// One JSON object on each line.
+    Jsonl,
+    /// As text that `xperf -a dumper` prints.
+    Xperf,
+}
+
+/// Writes the rows of one snapshot.
+#[derive(Debug)]
+pub struct PageText<'s> {
+    form: PageForm,
+    scene: &'s Scene<'s>,
+    etl: &'s EtlFile,
+    labels: Labels,
+    /// What a row of CSV or JSON lines begins with.
+    start: Vec<u8>,
+}
+
+/// Columns of the table: heading and width; the last has what is left.
+const COLUMNS: [(&str, usize); 9] = [
+    ("PFN", 10),
+    ("Pri", 3),
+    ("List", 15),
+    ("Use", 14),
+    ("Category", 32),
+    ("WPA, if different", 32),
+    ("Address / file offset", 21),
+    ("Flags", 6),
+    ("Process, file or other detail", 0),
+];
+
+/// Fields of CSV and JSON lines.
+const FIELDS: [&str; 13] = [
+    "snapshot",
+    "pfn",
+    "list",
+    "priority",
+    "use",
+    "category",
+    "category_wpa",
+    "process",
+    "address",
+    "file",
+    "file_offset",
+    "detail",
+    "flags",
+];
+
+impl<'s> PageText<'s> {
+    /// For the pages of the snapshot with this number.
+    pub fn new(form: PageForm, etl: &'s EtlFile, scene: &'s Scene<'s>, snapshot: usize) -> PageText<'s> {
+        let start = match form {
+            PageForm::Table | PageForm::Xperf => String::new(),
+            PageForm::Csv => format!("{snapshot},"),
+            PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
+        };
+        PageText { form, scene, etl, labels: Labels::new(scene, &form), start: start.into_bytes() }
+    }
+
+    /// What stands above the first row.
+    pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path) -> Vec<u8> {
+        let mut out = Vec::new();
+        match form {
+            PageForm::Csv => out.extend(FIELDS.join(",").into_bytes()),
+            PageForm::Jsonl => return out,
+            PageForm::Xperf => return xperf::heading(etl, trace),
+            PageForm::Table => {
+                out.extend_from_slice(
+                    b"Flags: c cold, p pinned, n non-tradeable, i image, m mismatch (data page of a file also mapped as \
+                      image), k combined\n\n",
+                );
+                for (title, width) in COLUMNS {
+                    let start = out.len();
+                    out.extend_from_slice(title.as_bytes());
+                    pad(&mut out, start, if width == 0 { 0 } else { width + 2 });
+                }
+            }
+        }
+        out.push(b'\n');
+        out
+    }
+
+    /// Appends a page.
+    #[inline]
+    pub fn row(&self, out: &mut Vec<u8>, row: &PageRow) {
+        match self.form {
+            PageForm::Table => self.table(out, row),
+            PageForm::Csv => self.csv(out, row),
+            PageForm::Jsonl => self.jsonl(out, row),
+            PageForm::Xperf => xperf::row(self, out, row),
+        }
+    }
+
+    fn csv(&self, out: &mut Vec<u8>, row: &PageRow) {
+        out.extend_from_slice(&self.start);
+        decimal(out, row.page.pfn);
+        out.push(b',');
+        self.place(out, row);
+        out.push(b',');
+        self.categories(out, row);
+        out.push(b',');
+        self.process(out, row);
+        out.push(b',');
+        if let Some(address) = row.address() {
+            hex(out, address, 0);
+        }
+        out.push(b',');
+        match row.file_key() {
+            Some(key) => self.file(out, key),
+            None => out.extend_from_slice(b"n/a"),
+        }
+        out.push(b',');
+        if let Some(offset) = row.file_offset() {
+            decimal(out, offset);
+        }
+        out.push(b',');
+        if !self.detail(out, row) {
+            out.extend_from_slice(b"n/a");
+        }
+        out.push(b',');
+        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        out.push(b'\n');
+    }
+
+    fn jsonl(&self, out: &mut Vec<u8>, row: &PageRow) {
+        out.extend_from_slice(&self.start);
+        decimal(out, row.page.pfn);
+        self.place(out, row);
+        self.categories(out, row);
+        out.extend_from_slice(b",\"process\":");
+        self.process(out, row);
+        out.extend_from_slice(b",\"address\":");
+        match row.address() {
+            Some(address) => {
+                out.push(b'"');
+                hex(out, address, 0);
+                out.push(b'"');
+            }
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"file\":");
+        match row.file_key() {
+            Some(key) => self.file(out, key),
+            None => out.extend_from_slice(b"\"n/a\""),
+        }
+        out.extend_from_slice(b",\"file_offset\":");
+        match row.file_offset() {
+            Some(offset) => decimal(out, offset),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"detail\":");
+        if !self.detail(out, row) {
+            out.extend_from_slice(b"\"n/a\"");
+        }
+        out.extend_from_slice(b",\"flags\":");
+        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        out.extend_from_slice(b"}\n");
+    }
+
+    fn table(&self, out: &mut Vec<u8>, row: &PageRow) {
+        let [pfn, .., address, _, _] = COLUMNS.map(|(_, width)| width + 2);
+        let start = out.len();
+        hex(out, row.page.pfn, 0);
+        pad(out, start, pfn);
+        self.place(out, row);
+        self.categories(out, row);
+        let start = out.len();
+        match (row.file_offset(), row.address()) {
+            (Some(offset), _) => {
+                out.push(b'+');
+                hex(out, offset, 0);
+            }
+            (None, Some(address)) => hex(out, address, 0),
+            (None, None) => {}
+        }
+        pad(out, start, address);
+        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        out.extend_from_slice(b"  ");
+        let owned = matches!(row.verdict.owner, Owner::Process(_) | Owner::Unknown(_));
+        if owned {
+            self.process(out, row);
+        }
+        if row.verdict.detail != Detail::None {
+            if owned {
+                out.extend_from_slice(b"  ");
+            }
+            self.detail(out, row);
+        }
+        while out.last() == Some(&b' ') {
+            out.pop();
+        }
+        out.push(b'\n');
+    }
+
+    #[inline]
+    fn place(&self, out: &mut Vec<u8>, row: &PageRow) {
+        let page = &row.page;
+        out.extend_from_slice(self.labels.places.get(texts::place(page.list(), page.priority(), page.page_use())));
+    }
+
+    #[inline]
+    fn categories(&self, out: &mut Vec<u8>, row: &PageRow) {
+        let number = texts::categories(row.verdict.category, row.verdict.wpa);
+        out.extend_from_slice(self.labels.categories.get(number));
+    }
+
+    #[inline]
+    fn process(&self, out: &mut Vec<u8>, row: &PageRow) {
+        let processes: &Texts = &self.labels.processes;
+        let number = match row.verdict.owner {
+            Owner::Process(index) => index as usize,
+            Owner::None => processes.len().saturating_sub(2),
+            Owner::Shared => processes.len().saturating_sub(1),
+            Owner::Unknown(key) => return self.unknown(out, key, self.scene.owners.reading == KeyReading::ProcessId),
+        };
+        out.extend_from_slice(processes.get(number));
+    }
+
+    #[inline]
+    fn file(&self, out: &mut Vec<u8>, key: u64) {
+        match self.scene.files.index(key) {
+            Some(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
+            None => self.unknown(out, key, false),
+        }
+    }
+
+    /// Appends the detail; false when there is none.
+    #[inline]
+    fn detail(&self, out: &mut Vec<u8>, row: &PageRow) -> bool {
+        match row.verdict.detail {
+            Detail::None => return false,
+            Detail::File(key) => self.file(out, key),
+            Detail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
+            Detail::Combined if self.form == PageForm::Jsonl => out.extend_from_slice(b"\"CombinedPage\""),
+            Detail::Combined => out.extend_from_slice(b"CombinedPage"),
+        }
+        true
+    }
+
+    fn unknown(&self, out: &mut Vec<u8>, key: u64, as_number: bool) {
+        let quote = self.form == PageForm::Jsonl;
+        out.extend_from_slice(if quote { b"\"Unknown (" } else { b"Unknown (" });
+        if as_number {
+            decimal(out, key)
+        } else {
+            hex(out, key, 0)
+        }
+        out.extend_from_slice(if quote { b")\"" } else { b")" });
+    }
+}
+
+impl Escapes for PageForm {
+    fn text(&self, out: &mut Vec<u8>, text: &str) {
+        match self {
+            PageForm::Table => printable(out, text),
+            PageForm::Csv => csv_field(out, text),
+            // Writing a text into memory cannot fail.
+            PageForm::Jsonl => serde_json::to_writer(out, text).unwrap_or_default(),
+            PageForm::Xperf => xperf::quoted(out, text),
+        }
+    }
+
+    fn place(&self, out: &mut Vec<u8>, list: &str, priority: u8, page_use: &str) {
+        out.extend(match self {
+            PageForm::Table => format!("{priority:<5}{list:<17}{page_use:<16}").into_bytes(),
+            PageForm::Csv => format!("{list},{priority},{page_use}").into_bytes(),
+            PageForm::Jsonl => {
+                format!(",\"list\":\"{list}\",\"priority\":{priority},\"use\":\"{page_use}\"").into_bytes()
+            }
+            PageForm::Xperf => format!("{priority:>7}, {list:>15}, {page_use:>14}").into_bytes(),
+        });
+    }
+
+    fn categories(&self, out: &mut Vec<u8>, ours: &str, wpa: &str) {
+        out.extend(match self {
+            PageForm::Table => format!("{ours:<34}{:<34}", if ours == wpa { "" } else { wpa }).into_bytes(),
+            PageForm::Csv => format!("{ours},{wpa}").into_bytes(),
+            PageForm::Jsonl => format!(",\"category\":\"{ours}\",\"category_wpa\":\"{wpa}\"").into_bytes(),
+            PageForm::Xperf => format!("{ours}, {wpa}").into_bytes(),
+        });
+    }
+
+    fn flags(&self, out: &mut Vec<u8>, flags: &mut dyn Iterator<Item = Flag>) {
+        let set: Vec<Flag> = flags.collect();
+        let names: Vec<&str> = set.iter().map(|flag| flag.name()).collect();
+        match self {
+            PageForm::Csv => out.extend(names.join("+").into_bytes()),
+            PageForm::Jsonl => serde_json::to_writer(out, &names).unwrap_or_default(),
+            PageForm::Xperf if set.is_empty() => out.push(b'-'),
+            PageForm::Xperf => out.extend(names.join("+").into_bytes()),
+            PageForm::Table => {
+                let letters = Flag::ALL.iter().zip("cpnimk".chars());
+                out.extend(
+                    letters
+                        .map(|(flag, letter)| if set.contains(flag) { letter } else { '-' })
+                        .collect::<String>()
+                        .into_bytes(),
+                );
+            }
+        }
+    }
+
+    fn process(&self, out: &mut Vec<u8>, name: &str, process_id: u32) {
+        match self {
+            PageForm::Xperf => xperf::process(out, name, &process_id.to_string()),
+            _ => self.text(out, &format!("{name} ({process_id})")),
+        }
+    }
+
+    fn no_process(&self, out: &mut Vec<u8>, label: &'static str) {
+        match self {
+            // Readers of the dumper look for a number in the brackets.
+            PageForm::Xperf => xperf::process(out, "Unknown", "-1"),
+            _ => self.text(out, label),
+        }
+    }
+}
+
+/// A field with the quotes that it needs.
+fn csv_field(out: &mut Vec<u8>, text: &str) {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    if writer.write_record([text]).is_ok()
+        && let Ok(mut line) = writer.into_inner()
+    {
+        line.pop(); // the line's end
+        out.append(&mut line);
+    }
+}

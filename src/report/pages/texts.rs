@@ -1,0 +1,197 @@
+//! Labels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
+
+use crate::analysis::category::Category;
+use crate::analysis::pages::Flag;
+use crate::analysis::resident::scene::Scene;
+use crate::event::page::{PageList, PageUse};
+
+/// Texts by number, one behind the other.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    pub(super) fn new<T>(values: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) -> Texts {
+        let mut texts = Texts::default();
+        for value in values {
+            put(&mut texts.bytes, value);
+            texts.ends.push(texts.bytes.len());
+        }
+        texts.bytes.shrink_to_fit();
+        texts
+    }
+
+    /// The text of a number; nothing for a number that has none.
+    #[inline]
+    pub(super) fn get(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(number).and_then(|&end| self.bytes.get(start..end)).unwrap_or_default()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+/// Everything about a page that has few values.
+#[derive(Debug, Clone)]
+pub(super) struct Labels {
+    /// List, priority and use, by [`place`].
+    pub(super) places: Texts,
+    /// Both categories, by [`categories`].
+    pub(super) categories: Texts,
+    /// By the bits of the flags.
+    pub(super) flags: Texts,
+    /// Process instances; behind the last "n/a", then shareable pages.
+    pub(super) processes: Texts,
+    /// Names of files by index.
+    pub(super) files: Texts,
+    /// Paths of kernel images by index.
+    pub(super) drivers: Texts,
+}
+
+/// Number of a list, a priority and a use together.
+#[inline]
+pub(super) fn place(list: PageList, priority: u8, page_use: PageUse) -> usize {
+    (list as usize * 8 + usize::from(priority & 7)) * 16 + page_use as usize
+}
+
+/// Number of two categories together.
+#[inline]
+pub(super) fn categories(ours: Category, wpa: Category) -> usize {
+    ours as usize * Category::ALL.len() + wpa as usize
+}
+
+/// How a form writes its labels.
+pub(super) trait Escapes {
+    /// A text that came from the trace.
+    fn text(&self, out: &mut Vec<u8>, text: &str);
+    /// The columns list, priority, use.
+    fn place(&self, out: &mut Vec<u8>, list: &str, priority: u8, page_use: &str);
+    /// The columns of the categories.
+    fn categories(&self, out: &mut Vec<u8>, ours: &str, wpa: &str);
+    /// The flags.
+    fn flags(&self, out: &mut Vec<u8>, flags: &mut dyn Iterator<Item = Flag>);
+    /// A process; as a text, unless the form has a look of its own for it.
+    fn process(&self, out: &mut Vec<u8>, name: &str, process_id: u32) {
+        self.text(out, &format!("{name} ({process_id})"));
+    }
+    /// No process: "n/a", or "Unknown (-1)" for shareable pages.
+    fn no_process(&self, out: &mut Vec<u8>, label: &'static str) {
+        self.text(out, label);
+    }
+}
+
+impl Labels {
+    pub(super) fn new(scene: &Scene<'_>, form: &dyn Escapes) -> Labels {
+        let places = PageList::ALL
+            .into_iter()
+            .flat_map(|list| (0..8).flat_map(move |priority| PageUse::ALL.map(|page_use| (list, priority, page_use))));
+        let pairs = Category::ALL.into_iter().flat_map(|ours| Category::ALL.map(|wpa| (ours, wpa)));
+        let mut processes: Vec<Option<(&str, u32)>> =
+            scene.processes.instances.iter().map(|process| Some((&*process.name, process.process_id))).collect();
+        processes.extend([None, None]);
+        let count = scene.processes.instances.len();
+        Labels {
+            places: Texts::new(places, |out, (list, priority, page_use)| {
+                form.place(out, list.name(), priority, page_use.name());
+            }),
+            categories: Texts::new(pairs, |out, (ours, wpa)| form.categories(out, ours.name(), wpa.name())),
+            flags: Texts::new(0..1 << Flag::ALL.len(), |out, bits| form.flags(out, &mut Flag::of_bits(bits))),
+            processes: Texts::new(processes.into_iter().enumerate(), |out, (index, process)| match process {
+                Some((name, process_id)) => form.process(out, name, process_id),
+                None => form.no_process(out, if index == count { "n/a" } else { "Unknown (-1)" }),
+            }),
+            files: Texts::new(&scene.files.names, |out, name| form.text(out, name)),
+            drivers: Texts::new(&scene.image_names, |out, name| form.text(out, name)),
+        }
+    }
+}
+
+/// Appends a number.
+#[inline]
+pub(super) fn decimal(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends `0x1f`, with at least `digits` digits.
+#[inline]
+pub(super) fn hex(out: &mut Vec<u8>, value: u64, digits: usize) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = *b"0x0000000000000000";
+    for (place, byte) in text.iter_mut().skip(2).rev().enumerate() {
+        *byte = DIGITS[(value >> (4 * place) & 15) as usize];
+    }
+    let count = (16 - value.leading_zeros() as usize / 4).max(digits).clamp(1, 16);
+    out.extend_from_slice(b"0x");
+    out.extend_from_slice(text.get(18 - count..).unwrap_or_default());
+}
+
+/// Appends blanks until the text that began at `start` is `width` bytes long.
+#[inline]
+pub(super) fn pad(out: &mut Vec<u8>, start: usize, width: usize) {
+    let end = start + width;
+    if out.len() < end {
+        out.resize(end, b' ');
+    }
+}
+
+/// A text for a terminal or a line-wise reader: control characters become `?`.
+pub(super) fn printable(out: &mut Vec<u8>, text: &str) {
+    let mut bytes = [0; 4];
+    for c in text.chars() {
+        let c = if c.is_control() { '?' } else { c };
+        out.extend_from_slice(c.encode_utf8(&mut bytes).as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_no_leading_zeros_but_those_asked_for() {
+        let text = |value, digits| {
+            let mut out = Vec::new();
+            hex(&mut out, value, digits);
+            String::from_utf8(out).unwrap()
+        };
+        for value in [0, 1, 0xf, 0x10, 0xdead_beef, u64::MAX, u64::MAX >> 4, 1 << 63] {
+            assert_eq!(text(value, 0), format!("0x{value:x}"));
+            assert_eq!(text(value, 8), format!("0x{value:08x}"));
+            assert_eq!(text(value, 16), format!("0x{value:016x}"));
+        }
+        let mut out = Vec::new();
+        decimal(&mut out, u64::MAX);
+        assert_eq!(out, u64::MAX.to_string().into_bytes());
+    }
+
+    #[test]
+    fn texts_are_found_by_number() {
+        let texts = Texts::new(["a", "", "bcd"], |out, text| out.extend_from_slice(text.as_bytes()));
+        assert_eq!([0, 1, 2, 3].map(|n| texts.get(n)), [&b"a"[..], b"", b"bcd", b""]);
+    }
+
+    #[test]
+    fn every_list_priority_and_use_has_a_number_of_its_own() {
+        let mut next = 0;
+        for list in PageList::ALL {
+            for priority in 0..8 {
+                for page_use in PageUse::ALL {
+                    assert_eq!(place(list, priority, page_use), next);
+                    next += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        let mut out = Vec::new();
+        printable(&mut out, "a\x1b[31mä\nb\u{9b}");
+        assert_eq!(out, "a?[31mä?b?".as_bytes());
+    }
+}
