@@ -47,11 +47,11 @@ pub enum Command {
 /// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
 pub struct Common {
-    #[command(flatten)]
-    pub base: Base,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
     pub format: Format,
+    #[command(flatten)]
+    pub base: Base,
 }
 
 impl std::ops::Deref for Common {

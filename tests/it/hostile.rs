@@ -8,12 +8,18 @@ use crate::synth::payloads::header;
 use crate::synth::{Compression, Ptr::P8, Rec, Rng, Session, Trace};
 use pfnset::analysis::digest::Digest;
 use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::pages::{PageListing, PageQuery};
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::{Query, SnapshotChoice};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
 use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
+use pfnset::report::pages::{PageForm, PageText};
+use pfnset::report::resident::ResidentReport;
+use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
 use std::path::{Path, PathBuf};
 
@@ -73,6 +79,29 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
         }
     }
     Found { opened: true, records: survey.total, damaged_places: survey.damage.total }
+}
+
+/// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
+pub fn read_pages(path: &Path) -> bool {
+    let Ok(etl) = EtlFile::open(path) else { return false };
+    let query = Query { snapshot: SnapshotChoice::All, ..Query::default() };
+    let mut out = std::io::sink();
+    if let Ok(set) = ResidentSet::new(&etl, &query) {
+        let report = ResidentReport::new(path, &set, Unit::Auto, true);
+        report.table(&mut out, &Style { width: 80 }).unwrap();
+        report.csv(&mut out).unwrap();
+        drop(report.json());
+    }
+    let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
+    let Ok(listing) = PageListing::new(&etl, &query) else { return false };
+    for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
+        for &index in &listing.snapshots {
+            let (snapshot, scene) = listing.snapshot(index).expect("a snapshot that is listed");
+            let text = PageText::new(form, &etl, &scene, index);
+            listing.stream(snapshot, &scene, |out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
+        }
+    }
+    true
 }
 
 /// Recorded traces, where they are present: `PFNSET_TRACES`, or the folder that they have in this project.
