@@ -26,7 +26,7 @@ fn traces() -> Vec<(String, Vec<u8>)> {
 
 /// Large files are walked once for each damage, and read in every way for one in ten.
 fn effort(bytes: &[u8], turn: u64) -> Effort {
-    if bytes.len() < 1 << 20 || turn % 10 == 0 { Effort::All } else { Effort::Survey }
+    if bytes.len() < 1 << 20 || turn.is_multiple_of(10) { Effort::All } else { Effort::Survey }
 }
 
 #[test]

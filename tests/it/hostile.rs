@@ -159,8 +159,9 @@ fn mixed_record(n: u64) -> Rec {
     }
 }
 
-/// Files made to make a reader take time or memory out of proportion.
+/// Files made to make a reader take time or memory out of proportion; smaller ones where nothing is optimized.
 pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
+    let scaled = |count: u64| if cfg!(debug_assertions) { count / 10 } else { count };
     let packed = |size| Session { buffer_size: size, ..Session::windows10().compressed(Compression::Xpress) };
     let plain = Session { buffer_size: 0x1_0000, ..Session::windows10() };
     let t0 = plain.t0;
@@ -190,23 +191,29 @@ pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
     let backwards = |n: u64| Rec::perf(P8, 1, 0, vec![]).at(t0 + 1_000_000 - n);
     let tiny = tiny_buffers(&Trace::new(plain.clone()).finish(), 20_000);
     vec![
-        ("thousands of compressed buffers that claim 16 MiB each", claims(2_000, 16 << 20, false)),
-        ("thousands of overlapping ones that claim 1 MiB each", claims(4_000, 1 << 20, true)),
+        ("thousands of compressed buffers that claim 16 MiB each", claims(scaled(2_000), 16 << 20, false)),
+        ("thousands of overlapping ones that claim 1 MiB each", claims(scaled(4_000), 1 << 20, true)),
         (
             "every record of another kind",
-            Trace::new(plain.clone()).push_all((0..200_000).map(every_kind_once)).finish(),
+            Trace::new(plain.clone()).push_all((0..scaled(200_000)).map(every_kind_once)).finish(),
         ),
         (
             "every record with another long name",
-            Trace::new(packed(1 << 20)).push_all((0..5_000).map(long_names)).finish(),
+            Trace::new(packed(1 << 20)).push_all((0..scaled(5_000)).map(long_names)).finish(),
         ),
         (
             "every record with a bad header",
-            Trace::new(plain.clone()).push_all((0..500_000).map(|_| bad_header())).finish(),
+            Trace::new(plain.clone()).push_all((0..scaled(500_000)).map(|_| bad_header())).finish(),
         ),
-        ("every record says what was dropped", Trace::new(packed(1 << 20)).push_all((0..5_000).map(dropped)).finish()),
-        ("every record changes the group masks", Trace::new(packed(1 << 20)).push_all((0..50_000).map(masks)).finish()),
-        ("times that run backwards", Trace::new(plain.clone()).push_all((0..300_000).map(backwards)).finish()),
+        (
+            "every record says what was dropped",
+            Trace::new(packed(1 << 20)).push_all((0..scaled(5_000)).map(dropped)).finish(),
+        ),
+        (
+            "every record changes the group masks",
+            Trace::new(packed(1 << 20)).push_all((0..scaled(50_000)).map(masks)).finish(),
+        ),
+        ("times that run backwards", Trace::new(plain.clone()).push_all((0..scaled(300_000)).map(backwards)).finish()),
         ("nothing but empty buffers", tiny),
     ]
 }
