@@ -8,7 +8,7 @@ Examples:
   pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
   pfnset resident trace.etl --group-by process,category --top 5
   pfnset pages trace.etl --format csv           one row for each page
-  pfnset info trace.etl                         what the trace holds, what was lost, what it is good for
+  pfnset info trace.etl                         what it holds, what was lost, what it is good for
   pfnset events trace.etl                       every kind of event, most frequent first
   pfnset events trace.etl --name 'Memory*'      only kernel memory events
   pfnset events trace.etl --format json -o e.json
@@ -47,11 +47,11 @@ pub enum Command {
 /// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
 pub struct Common {
-    #[command(flatten)]
-    pub base: Base,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
     pub format: Format,
+    #[command(flatten)]
+    pub base: Base,
 }
 
 impl std::ops::Deref for Common {

@@ -24,6 +24,7 @@ use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
 use pfnset::report::text::{self, Unit};
+use std::io::Write;
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
@@ -33,7 +34,10 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Resident(args) => resident(&args),
         Command::Pages(args) => pages(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
+            let mut script = Vec::new(); // the generator panics where it cannot write
+            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
+            let mut out = std::io::stdout();
+            out.write_all(&script).and_then(|()| out.flush())?;
             Ok(Exit::Fine)
         }
     }
@@ -121,7 +125,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
     if form == PageForm::Table {
         out.text(|text| text::warnings(text, &listing.warnings, output::width(&args.base)))?;
     } else if !args.base.quiet {
-        listing.warnings.iter().for_each(|warning| eprintln!("pfnset: warning: {warning}"));
+        output::warn(&listing.warnings);
     }
     out.write(&PageText::heading(form, &etl, &args.base.trace))?;
     for &index in &listing.snapshots {
@@ -138,6 +142,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
 
 /// Opens the trace and sets the number of threads.
 fn open(common: &Base) -> anyhow::Result<EtlFile> {
+    output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
