@@ -1,6 +1,7 @@
 //! What can go wrong: errors that end a run, and damage that is counted and passed over.
 
 use crate::units::FileOffset;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -77,5 +78,84 @@ impl DamageLog {
     /// True when nothing was damaged.
     pub fn is_empty(&self) -> bool {
         self.total == 0
+    }
+}
+
+/// Damage of buffers that are read in any order, to be listed in file order.
+///
+/// Keeps the text of the first [`DamageLog::KEPT`] places only, so that not every buffer of a damaged file can fill a
+/// log of its own; which places these are does not depend on the order of reading.
+#[derive(Debug, Clone, Default)]
+pub struct DamageByBuffer {
+    logs: BTreeMap<u32, DamageLog>,
+    places: usize,
+    /// Places of buffers behind those in `logs`.
+    beyond: u64,
+}
+
+impl DamageByBuffer {
+    /// Adds what was met in buffer `index`.
+    pub fn insert(&mut self, index: u32, log: DamageLog) {
+        if log.is_empty() {
+            return;
+        }
+        self.places += log.places.len();
+        self.logs.entry(index).or_default().append(log);
+        while let Some(last) = self.logs.last_entry() {
+            let without = self.places.saturating_sub(last.get().places.len());
+            if without < DamageLog::KEPT {
+                break;
+            }
+            self.beyond += last.remove().total;
+            self.places = without;
+        }
+    }
+
+    /// Adds what another reader met in other buffers.
+    pub fn append(&mut self, other: DamageByBuffer) {
+        self.beyond += other.beyond;
+        other.logs.into_iter().for_each(|(index, log)| self.insert(index, log));
+    }
+
+    /// Everything in the order of buffers.
+    pub fn into_log(self) -> DamageLog {
+        let mut all = DamageLog::default();
+        self.logs.into_values().for_each(|log| all.append(log));
+        all.total += self.beyond;
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(offset: u64, places: usize) -> DamageLog {
+        let mut log = DamageLog::default();
+        for _ in 0..places {
+            let damage =
+                Damage { offset: FileOffset(offset), what: "x".into(), expected: "y".into(), found: "z".into() };
+            log.push(damage);
+        }
+        log
+    }
+
+    #[test]
+    fn the_first_places_are_kept_in_whatever_order_buffers_are_read() {
+        let mut orders =
+            [(0..50u32).collect::<Vec<_>>(), (0..50).rev().collect(), (0..50).map(|i| i * 17 % 50).collect()];
+        for order in &mut orders {
+            let mut halves = [DamageByBuffer::default(), DamageByBuffer::default()];
+            for &index in order.iter() {
+                halves[index as usize % 2].insert(index, log(u64::from(index), 90));
+            }
+            let [mut all, other] = halves;
+            all.append(other);
+            assert!(all.logs.len() <= 12);
+            let all = all.into_log();
+            let offsets: Vec<u64> = all.places.iter().map(|d| d.offset.0).collect();
+            assert_eq!((all.total, offsets.len()), (50 * 90, DamageLog::KEPT));
+            assert!(offsets.iter().enumerate().all(|(i, &offset)| offset == i as u64 / 90));
+        }
     }
 }

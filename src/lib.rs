@@ -12,3 +12,8 @@ pub mod load;
 pub mod model;
 pub mod report;
 pub mod units;
+
+/// The README's code, compiled by the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

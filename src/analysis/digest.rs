@@ -1,12 +1,13 @@
 //! Fingerprints of what was read, for comparing readers and files.
 
 use crate::etl::EtlFile;
+use crate::etl::buffer::Buffer;
 use crate::units::Ticks;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-/// Buffers that are decompressed in parallel before their bytes are hashed in file order.
-const BATCH: usize = 64;
+/// Decompressed bytes that are read in parallel before they are hashed in file order: memory for three times as much.
+const BATCH_BYTES: u64 = 16 << 20;
 
 /// SHA-256 digests as lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +23,11 @@ impl Digest {
     /// Reads the whole trace.
     pub fn new(etl: &EtlFile) -> Digest {
         let (mut payloads, mut stamps) = (Sha256::new(), Sha256::new());
-        let indices: Vec<usize> = (0..etl.buffers.len()).collect();
-        for batch in indices.chunks(BATCH) {
-            let parts: Vec<(Vec<u8>, Vec<u8>)> = batch.par_iter().map(|&index| part(etl, index)).collect();
+        let mut start = 0;
+        while start < etl.buffers.len() {
+            let end = end_of_batch(etl, start);
+            let parts: Vec<(Vec<u8>, Vec<u8>)> = (start..end).into_par_iter().map(|index| part(etl, index)).collect();
+            start = end;
             let (payload_parts, stamp_parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
             rayon::join(
                 || payload_parts.iter().for_each(|part| payloads.update(part)),
@@ -33,6 +36,17 @@ impl Digest {
         }
         Digest { payloads_sha256: hex(payloads), timestamps_sha256: hex(stamps) }
     }
+}
+
+/// End of the batch of buffers that begins at `start`: as many as fit, but at least one.
+fn end_of_batch(etl: &EtlFile, start: usize) -> usize {
+    let mut bytes = 0u64;
+    let fits = |buffer: &&Buffer| {
+        bytes += u64::from(buffer.area_bytes());
+        bytes <= BATCH_BYTES
+    };
+    let count = etl.buffers.iter().skip(start).take_while(fits).count();
+    start + count.max(1)
 }
 
 /// Payload bytes and stamps of one buffer.

@@ -3,7 +3,9 @@
 
 use crate::analysis::loss::Loss;
 use crate::etl::EtlFile;
+use crate::etl::buffer::{TYPE_GENERIC, type_name};
 use crate::load::survey::Survey;
+use std::collections::BTreeMap;
 
 /// Everything that casts doubt on a trace.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +31,15 @@ impl Doubts {
         let unsorted = survey.spans.iter().flatten().filter(|span| !span.sorted).count();
         if unsorted > 0 {
             other.push(format!("{unsorted} buffers hold records out of time order; they were sorted"));
+        }
+        other.extend(unusual_buffers(etl));
+        let headers = survey.kernel_count(0);
+        if headers > 1 {
+            other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
+        }
+        if survey.unlisted.0 > 0 {
+            let most = Survey::MOST_KINDS;
+            other.push(format!("more than {most} kinds of events: {} records are in no list", survey.unlisted.0));
         }
         Doubts {
             loss: Loss::new(etl, survey),
@@ -81,4 +92,14 @@ impl Doubts {
         lines.extend(self.other.iter().cloned());
         lines
     }
+}
+
+/// Buffers of types that no known file has are read like data buffers; they are named.
+fn unusual_buffers(etl: &EtlFile) -> Option<String> {
+    let mut types = BTreeMap::new();
+    for buffer in etl.buffers.iter().skip(1).filter(|buffer| buffer.kind != TYPE_GENERIC) {
+        *types.entry(buffer.kind).or_insert(0u64) += 1;
+    }
+    let each: Vec<_> = types.iter().map(|(&kind, n)| format!("{n} of type {kind} ({})", type_name(kind))).collect();
+    (!each.is_empty()).then(|| format!("buffers of unusual types are read like data buffers: {}", each.join(", ")))
 }

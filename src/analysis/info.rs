@@ -34,6 +34,8 @@ pub struct TraceInfo {
     pub compressed_buffers: u64,
     /// Records in the file.
     pub events: u64,
+    /// Of them without a time of their own: they count with that of the record before them.
+    pub events_without_time: u64,
     /// Where zeros end a preallocated log.
     pub end_of_log: Option<FileOffset>,
     /// Session name.
@@ -87,7 +89,7 @@ impl TraceInfo {
     pub fn new(etl: &EtlFile, survey: &Survey) -> TraceInfo {
         let header = &etl.header;
         let masks = survey.group_masks.iter().fold([0; 8], |mut all, change| {
-            all.iter_mut().zip(change.masks).for_each(|(all, mask)| *all |= mask);
+            all.iter_mut().zip(&change.masks).for_each(|(all, mask)| *all |= mask);
             all
         });
         TraceInfo {
@@ -95,6 +97,7 @@ impl TraceInfo {
             buffers: etl.buffers.len() as u64,
             compressed_buffers: etl.buffers.iter().filter(|b| b.is_compressed()).count() as u64,
             events: survey.total,
+            events_without_time: survey.untimed,
             end_of_log: etl.end_of_log,
             logger_name: header.logger_name.clone(),
             log_file_name: header.log_file_name.clone(),

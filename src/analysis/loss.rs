@@ -5,8 +5,8 @@
 //! never stopped are 0 and mean nothing.
 
 use crate::etl::EtlFile;
-use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST};
-use crate::etl::logfile::{MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
+use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
+use crate::etl::logfile::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ impl Loss {
             counters_known: etl.header.end_time.is_some(),
             flagged_events_lost: flagged(FLAG_EVENTS_LOST),
             flagged_buffer_lost: flagged(FLAG_BUFFER_LOST),
-            dropped: survey.dropped.iter().map(|&(cpu, time)| (cpu, etl.clock.nanos(time))).collect(),
+            dropped: survey.dropped.iter().map(|(&cpu, &time)| (cpu, etl.clock.nanos(time))).collect(),
             peak: peak_rate(etl, survey),
             ..Loss::default()
         };
@@ -98,18 +98,16 @@ impl Loss {
         if !self.any() {
             return None;
         }
-        let mut parts = Vec::new();
-        let mut part = |count: u64, what: &str| {
-            if count != 0 {
-                parts.push(format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
-            }
-        };
-        part(u64::from(self.events_lost), "event");
-        part(u64::from(self.buffers_lost), "buffer");
-        part(self.missing_buffers, "missing sequence number");
-        part(self.flagged_events_lost, "buffer flagged \"events lost\"");
-        part(self.flagged_buffer_lost, "buffer flagged \"buffer lost\"");
-        part(self.dropped.len() as u64, "processor with dropped events");
+        let parts = [
+            (u64::from(self.events_lost), "event", "events"),
+            (u64::from(self.buffers_lost), "buffer", "buffers"),
+            (self.missing_buffers, "missing sequence number", "missing sequence numbers"),
+            (self.flagged_events_lost, "buffer flagged \"events lost\"", "buffers flagged \"events lost\""),
+            (self.flagged_buffer_lost, "buffer flagged \"buffer lost\"", "buffers flagged \"buffer lost\""),
+            (self.dropped.len() as u64, "processor with dropped events", "processors with dropped events"),
+        ];
+        let told = parts.iter().filter(|(count, ..)| *count != 0);
+        let parts: Vec<_> = told.map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many })).collect();
         Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
     }
 
@@ -137,7 +135,8 @@ impl Loss {
 fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
     let least = i128::from(etl.clock.frequency_hz / 1000).max(1);
     let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
-    for (buffer, span) in etl.buffers.iter().zip(&survey.spans) {
+    // The header buffer was not written at any rate: its records come from the start of the session.
+    for (buffer, span) in etl.buffers.iter().zip(&survey.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER) {
         let Some(span) = span else { continue };
         let ticks = (i128::from(span.last.0) - i128::from(span.first.0)).max(least);
         let per_second = |amount: u32| i128::from(amount) * i128::from(etl.clock.frequency_hz) / ticks;
@@ -167,17 +166,27 @@ fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
     let mut order: Vec<usize> = (0..etl.buffers.len()).collect();
     let sequence = |i: usize| etl.buffers.get(i).map_or(0, |b| b.sequence);
     order.sort_by_key(|&i| sequence(i));
-    // A part of a series goes on counting where the last part ended, and a circular file has overwritten what lay
-    // between its first buffers and the oldest one left: neither is a loss.
-    let first_gap_is_normal = etl.header.mode & (MODE_NEWFILE | MODE_CIRCULAR) != 0;
+    // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
+    // the oldest buffer of the ring: the gap behind the first buffers is no loss.
+    let mode = etl.header.mode;
+    let first_gap_is_normal = mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_CIRCULAR) != 0;
     let kept = (etl.header.start_buffers.max(1)) as usize;
+    // Nor is what a circular file has overwritten. That need not be one run of numbers: buffers are numbered when they
+    // are taken into use and written when they are full.
+    let written = u64::from(etl.header.buffers_written);
+    let mut overwritten = if mode & MODE_CIRCULAR != 0 { written.saturating_sub(order.len() as u64) } else { 0 };
     for (place, pair) in order.windows(2).enumerate() {
         let [before, behind] = [pair[0], pair[1]];
-        let (low, high) = (sequence(before), sequence(behind));
-        if high.saturating_sub(low) <= 1 || (first_gap_is_normal && place < kept) {
+        let (mut low, high) = (sequence(before), sequence(behind));
+        let gap = high.saturating_sub(low).saturating_sub(1);
+        let no_loss = if first_gap_is_normal && place < kept { gap } else { overwritten.min(gap) };
+        overwritten = overwritten.saturating_sub(gap);
+        low += no_loss;
+        let missing = gap - no_loss;
+        if missing == 0 {
             continue;
         }
-        loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
+        loss.missing_buffers = loss.missing_buffers.saturating_add(missing);
         if loss.holes.len() < MOST_HOLES {
             loss.holes.push(describe_hole(etl, survey, low, high));
         }

@@ -5,7 +5,8 @@ use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::event::catalog;
-use crate::load::survey::{KindCount, Survey};
+use crate::load::kinds::KindCount;
+use crate::load::survey::Survey;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -73,7 +74,7 @@ pub struct EventStatistics {
     pub by_processor: BTreeMap<u16, u64>,
     /// Rows that pass the filter, most frequent first.
     pub rows: Vec<EventRow>,
-    /// Kinds and records that the filter hides.
+    /// Kinds that the filter hides; their records and those of kinds beyond [`Survey::MOST_KINDS`].
     pub hidden: (u64, u64),
     /// Doubts, most important first.
     pub warnings: Vec<String>,
@@ -91,11 +92,11 @@ impl EventStatistics {
         let doubts = crate::analysis::doubt::Doubts::new(etl, survey);
         EventStatistics {
             total: survey.total,
-            total_bytes: survey.kinds.iter().map(|k| k.bytes).sum(),
+            total_bytes: survey.kinds.iter().map(|k| k.bytes).sum::<u64>() + survey.unlisted.1,
             by_header: survey.by_header.clone(),
             by_processor: survey.by_processor.clone(),
             rows,
-            hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum()),
+            hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum::<u64>() + survey.unlisted.0),
             warnings: doubts.warnings(),
             damage: survey.damage.clone(),
             doubtful: doubts.any(),

@@ -4,9 +4,10 @@
 //! the buffer is damaged: it is reported once, and reading goes on with the next buffer.
 
 use crate::error::Damage;
-use crate::etl::buffer::Buffer;
-use crate::etl::record::{Marker, Position, RawRecord, marker};
-use crate::units::Ticks;
+use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
+use crate::etl::header_type::{Marker, marker};
+use crate::etl::record::{Position, RawRecord};
+use crate::units::{FileOffset, Ticks};
 
 /// The readable event area of one buffer, decompressed.
 #[derive(Debug, Clone)]
@@ -28,6 +29,14 @@ impl<'a> Area<'a> {
         Records { bytes: self.bytes, at: 0, buffer: self.index, broken: None }
     }
 
+    /// Where the byte `at` of the event area lies in the file; for compressed buffers where the buffer begins.
+    pub fn file_offset(&self, at: usize) -> FileOffset {
+        match self.buffer.is_compressed() {
+            true => self.buffer.offset,
+            false => FileOffset(self.buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + at as u64),
+        }
+    }
+
     /// The damage of this buffer: what `records`, walked to its end, met, or why the area is not whole. A cut buffer
     /// was reported when the file was indexed, and a record that the cut runs through is not reported again.
     pub fn damage(&self, records: &Records<'a>) -> Option<Damage> {
@@ -42,11 +51,7 @@ impl<'a> Area<'a> {
             .filter(|_| !self.buffer.cut),
             (None, Some(_)) if self.buffer.cut => None,
             (None, Some(broken)) => Some(Damage {
-                offset: if self.buffer.is_compressed() {
-                    self.buffer.offset
-                } else {
-                    crate::units::FileOffset(self.buffer.offset.0 + 0x48 + broken.at as u64)
-                },
+                offset: self.file_offset(broken.at),
                 what: what(broken.at),
                 expected: broken.expected(),
                 found: broken.found(),
@@ -176,7 +181,6 @@ impl<'a> Iterator for Records<'a> {
 mod tests {
     use super::*;
     use crate::etl::index::Limits;
-    use crate::units::FileOffset;
 
     fn area(bytes: &[u8]) -> Area<'_> {
         let mut header = [0; 0x48];

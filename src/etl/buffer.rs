@@ -17,8 +17,25 @@ pub const FLAG_BUFFER_LOST: u16 = 0x04;
 pub const FLAG_PROCESSOR_INDEX: u16 = 0x20;
 /// BufferFlag: the event area is compressed.
 pub const FLAG_COMPRESSED: u16 = 0x40;
+/// BufferType of data buffers.
+pub const TYPE_GENERIC: u16 = 0;
 /// BufferType of the first buffer of a file.
 pub const TYPE_HEADER: u16 = 4;
+
+/// Name of a BufferType (`ETW_BUFFER_TYPE…`); only the first and the fifth occur in known files.
+pub const fn type_name(kind: u16) -> &'static str {
+    match kind {
+        TYPE_GENERIC => "generic",
+        1 => "rundown",
+        2 => "context-swap",
+        3 => "reference time",
+        TYPE_HEADER => "header",
+        5 => "batched",
+        6 => "empty marker",
+        7 => "debugger info",
+        _ => "unknown",
+    }
+}
 
 /// One buffer of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
-use crate::etl::index::{Limits, index};
-use crate::etl::logfile::{LogFileHeader, MODE_PREALLOCATE};
+use crate::etl::index::{Limits, Mode, index};
+use crate::etl::logfile::{LogFileHeader, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::map::Mapping;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::units::{FileOffset, Ticks};
@@ -17,6 +17,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Largest session buffer that is believed, bytes. Windows allows 16 MiB; more would be a damaged header that makes
 /// every decompression allocate that much.
 const LARGEST_SESSION_BUFFER: u32 = 64 << 20;
+
+/// Most bytes that one compressed byte is believed to stand for. A record has at most 65,535 bytes and begins with a
+/// time of its own, so it takes a few tokens, even if it is all zeros. Without this limit a file of a few kilobytes
+/// could claim gigabytes, buffer by buffer.
+const MOST_EXPANSION: usize = 16_384;
 
 /// Room for one decompressed event area; kept from buffer to buffer.
 pub type Scratch = Vec<u8>;
@@ -33,7 +38,7 @@ pub struct EtlFile {
     pub buffers: Vec<Buffer>,
     /// What was unsound about the buffers' headers. Damage inside buffers is met by whoever reads them.
     pub damage: DamageLog,
-    /// Doubts that are no damage (a guessed clock).
+    /// Doubts that are no damage (a coarse or guessed clock).
     pub warnings: Vec<String>,
     /// Where zeros end a preallocated log before the file ends.
     pub end_of_log: Option<FileOffset>,
@@ -60,11 +65,17 @@ impl EtlFile {
         let any = Limits { session_buffer_bytes: u32::MAX };
         let first = Buffer::read(bytes, FileOffset(0), any)
             .map_err(|e| format!("expected {} at offset 0, found {}", e.expected, e.found))?;
-        if first.kind != TYPE_HEADER || first.is_compressed() {
+        if first.kind != TYPE_HEADER {
             return Err(format!("its first buffer has type {}, not that of a header buffer (4)", first.kind));
         }
+        if first.is_compressed() {
+            return Err("its first buffer is compressed, which a header buffer never is".into());
+        }
         let area = Area { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None };
-        let no_header = || "its first record is no log-file header".to_owned();
+        let no_header = || match area.bytes.len() < area.buffer.area_bytes() as usize {
+            true => format!("it ends after {} bytes, inside its first record", bytes.len()),
+            false => "its first record is no log-file header".to_owned(),
+        };
         let record = area.records().next().and_then(|raw| raw.read().ok()).ok_or_else(no_header)?;
         if !matches!(record.header, HeaderType::System32 | HeaderType::System64)
             || record.id != RecordId::Kernel(HookId(0))
@@ -73,31 +84,23 @@ impl EtlFile {
         }
         let header = LogFileHeader::decode(record.payload, record.pointer)
             .map_err(|e| format!("its log-file header is incomplete: {e}"))?;
-        let (clock, warning) = header.clock(record.time.unwrap_or_default());
+        let (clock, warnings) = header.clock(record.time.unwrap_or_default());
 
         let mut damage = DamageLog::default();
-        let sound = BUFFER_HEADER_BYTES + 8..=LARGEST_SESSION_BUFFER;
-        let session_buffer_bytes = if sound.contains(&header.buffer_size_bytes) {
-            header.buffer_size_bytes
-        } else {
-            let instead = first.size_bytes.clamp(*sound.start(), *sound.end());
-            damage.push(Damage {
-                offset: FileOffset(0),
-                what: format!("session buffer size in the log-file header (using {instead})"),
-                expected: format!("between {} and {}", sound.start(), sound.end()),
-                found: header.buffer_size_bytes.to_string(),
-            });
-            instead
+        let mode = Mode {
+            compressed: header.mode & MODE_COMPRESSED != 0,
+            zeros_expected: header.mode & MODE_PREALLOCATE != 0 || header.end_time.is_none(),
         };
-        let zeros_expected = header.mode & MODE_PREALLOCATE != 0 || header.end_time.is_none();
-        let indexed = index(bytes, first, Limits { session_buffer_bytes }, zeros_expected);
+        let (first, session_buffer_bytes, doubt) = settle_sizes(bytes, first, header.buffer_size_bytes, mode);
+        doubt.into_iter().for_each(|d| damage.push(d));
+        let indexed = index(bytes, first, Limits { session_buffer_bytes }, mode);
         damage.append(indexed.damage);
         Ok(EtlFile {
             header,
             clock,
             buffers: indexed.buffers,
             damage,
-            warnings: warning.into_iter().collect(),
+            warnings,
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),
             bytes_read: AtomicU64::new(0),
@@ -136,8 +139,9 @@ impl EtlFile {
         if !buffer.is_compressed() {
             return Area { buffer, index, bytes: plain_area(self.map.bytes(), &buffer), fault: None };
         }
-        let outcome =
-            decompress(self.format, stored_area(self.map.bytes(), &buffer), scratch, buffer.area_bytes() as usize);
+        let stored = stored_area(self.map.bytes(), &buffer);
+        let most = stored.len().saturating_mul(MOST_EXPANSION);
+        let outcome = decompress(self.format, stored, scratch, most.min(buffer.area_bytes() as usize));
         let bytes = scratch.get(..outcome.written).unwrap_or_default();
         let fault = match outcome.fault {
             Some(fault) => Some(format!("{fault} (read as {:?})", self.format)),
@@ -197,6 +201,38 @@ impl EtlFile {
         self.bytes_read.fetch_add(u64::from(area.buffer.size_bytes), Ordering::Relaxed);
         result
     }
+}
+
+/// Settles how long the first buffer and how large the session's buffers are, where the two disagree.
+///
+/// In an uncompressed file BufferSize of every buffer equals the session's buffer size in the log-file header, so a
+/// second buffer where the first one ends, of the same size, proves the header wrong. Without that proof the first
+/// buffer is taken to end where the session says.
+fn settle_sizes(file: &[u8], mut first: Buffer, stated: u32, mode: Mode) -> (Buffer, u32, Option<Damage>) {
+    let sound = BUFFER_HEADER_BYTES + 8..=LARGEST_SESSION_BUFFER;
+    let size_at = |at: u32| file.get(at as usize..).and_then(|b| b.first_chunk()).map(|b| u32::from_le_bytes(*b));
+    let own = size_at(0).unwrap_or(first.size_bytes);
+    let limits = Limits { session_buffer_bytes: own };
+    let second = file.get(own as usize..).map(|rest| Buffer::read(rest, FileOffset(u64::from(own)), limits));
+    let proven = !mode.compressed && own != stated && size_at(own) == Some(own) && matches!(second, Some(Ok(_)));
+    let damage =
+        |what, expected, found: u32| Some(Damage { offset: FileOffset(0), what, expected, found: found.to_string() });
+    if proven || !sound.contains(&stated) {
+        let instead = own.clamp(*sound.start(), *sound.end());
+        let what = format!("session buffer size in the log-file header (using {instead})");
+        let expected = match proven {
+            true => format!("{own}, as the buffers have it"),
+            false => format!("between {} and {}", sound.start(), sound.end()),
+        };
+        return (first, instead, damage(what, expected, stated));
+    }
+    if own <= stated {
+        return (first, stated, None);
+    }
+    let available = u32::try_from(file.len()).unwrap_or(u32::MAX);
+    (first.size_bytes, first.cut) = (stated.min(available), stated > available);
+    let what = format!("header of the first buffer (taken to end at {stated})");
+    (first, stated, damage(what, format!("BufferSize between {BUFFER_HEADER_BYTES} and {stated}"), own))
 }
 
 const EMPTY: Buffer = Buffer {

@@ -15,6 +15,15 @@ pub(crate) struct Limits {
     pub session_buffer_bytes: u32,
 }
 
+/// What the session says about its file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mode {
+    /// Buffers are compressed, so they may begin anywhere.
+    pub compressed: bool,
+    /// The file may end in zeros: preallocated or never stopped.
+    pub zeros_expected: bool,
+}
+
 /// All buffers in file order.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
@@ -27,10 +36,10 @@ pub(crate) struct Index {
 }
 
 /// Indexes `file` from the second buffer on; `first` is the header buffer, which was checked when the file was opened.
-pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, zeros_expected: bool) -> Index {
+pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> Index {
     let mut index = Index { buffers: vec![first], ..Index::default() };
     let mut at = first.size_bytes as usize;
-    let mut compressed = false;
+    let mut compressed = mode.compressed;
     while let Some(rest) = file.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = FileOffset(at as u64);
         if rest.len() < BUFFER_HEADER_BYTES as usize {
@@ -54,7 +63,7 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, zeros_expected: 
                 if zeros && resumed.is_none() {
                     index.end_of_log = Some(offset);
                 }
-                if !(zeros && resumed.is_none() && zeros_expected) {
+                if !(zeros && resumed.is_none() && mode.zeros_expected) {
                     let until = resumed.unwrap_or(file.len());
                     index.damage.push(Damage {
                         offset,
@@ -110,7 +119,7 @@ mod tests {
 
     fn run(file: &[u8], zeros_expected: bool) -> Index {
         let first = Buffer::read(file, FileOffset(0), LIMITS).unwrap();
-        index(file, first, LIMITS, zeros_expected)
+        index(file, first, LIMITS, Mode { zeros_expected, ..Mode::default() })
     }
 
     #[test]

@@ -116,11 +116,11 @@ impl LogFileHeader {
         })
     }
 
-    /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and a warning when the
-    /// clock's type or frequency had to be guessed.
-    pub fn clock(&self, origin: Ticks) -> (Clock, Option<String>) {
+    /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and warnings when the
+    /// clock is coarse or its type or frequency had to be guessed.
+    pub fn clock(&self, origin: Ticks) -> (Clock, Vec<String>) {
         const FILETIME_HZ: u64 = 10_000_000;
-        let mut warning = None;
+        let mut warnings = Vec::new();
         let kind = match self.clock_type {
             1 => ClockKind::Qpc,
             2 => ClockKind::SystemTime,
@@ -130,7 +130,7 @@ impl LogFileHeader {
                 ClockKind::SystemTime
             }
             other => {
-                warning = Some(format!("clock type {other} is unknown; times are read as performance counter"));
+                warnings.push(format!("clock type {other} is unknown; times are read as performance counter"));
                 ClockKind::Qpc
             }
         };
@@ -139,11 +139,15 @@ impl LogFileHeader {
             ClockKind::SystemTime => FILETIME_HZ,
             ClockKind::CpuCycle => u64::from(self.cpu_mhz) * 1_000_000,
         };
+        if kind == ClockKind::CpuCycle {
+            warnings
+                .push("the clock counts processor cycles, whose rate is known in whole MHz: times are coarse".into());
+        }
         if frequency_hz == 0 {
-            warning = Some("the clock's frequency is 0 in the log-file header; 10 MHz is assumed".into());
+            warnings.push("the clock's frequency is 0 in the log-file header; 10 MHz is assumed".into());
         }
         let frequency_hz = if frequency_hz == 0 { FILETIME_HZ } else { frequency_hz };
-        (Clock { kind, frequency_hz, origin, start: self.start_time }, warning)
+        (Clock { kind, frequency_hz, origin, start: self.start_time }, warnings)
     }
 }
 
@@ -180,8 +184,12 @@ pub const MODE_CIRCULAR: u32 = 0x2;
 pub const MODE_NEWFILE: u32 = 0x8;
 /// LogFileMode bit: the file was made as large as it may get.
 pub const MODE_PREALLOCATE: u32 = 0x20;
+/// LogFileMode bit: kept in memory; the file is a snapshot of the buffers of the last moments.
+pub const MODE_BUFFERING: u32 = 0x400;
 /// LogFileMode bit: rewritten by a merge.
 pub const MODE_RELOG: u32 = 0x1_0000;
+/// LogFileMode bit: data buffers are compressed, each as its own flag says.
+pub const MODE_COMPRESSED: u32 = 0x0400_0000;
 /// LogFileMode bit: all records are in buffers of processor 0.
 pub const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
 
@@ -222,8 +230,8 @@ mod tests {
             assert_eq!(header.end_time, None);
             assert_eq!(header.start_time, FileTime(133_000_000_000_000_000));
             assert_eq!((header.logger_name.as_str(), header.log_file_name.as_str()), ("NT", "C:\\x"));
-            let (clock, warning) = header.clock(Ticks(5));
-            assert_eq!((clock.kind, clock.frequency_hz, warning), (ClockKind::Qpc, 10_000_000, None));
+            let (clock, warnings) = header.clock(Ticks(5));
+            assert_eq!((clock.kind, clock.frequency_hz, warnings), (ClockKind::Qpc, 10_000_000, vec![]));
         }
     }
 
@@ -242,7 +250,7 @@ mod tests {
     fn a_clock_without_frequency_warns() {
         let mut header = LogFileHeader::decode(&payload(PointerSize::P8), PointerSize::P8).unwrap();
         header.perf_frequency_hz = 0;
-        assert!(header.clock(Ticks(0)).1.is_some());
+        assert_eq!(header.clock(Ticks(0)).1.len(), 1);
         header.clock_type = 0;
         let origin = Ticks(header.start_time.0 as i64);
         assert_eq!(header.clock(origin).0.kind, ClockKind::SystemTime);

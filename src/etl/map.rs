@@ -16,12 +16,12 @@ impl Mapping {
     /// What the system says when the file cannot be opened or mapped, and a plain text for things that are no regular
     /// files (directories, pipes, devices): they cannot be mapped.
     pub fn open(path: &Path) -> io::Result<Mapping> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
+        // Asked before opening: opening a pipe waits until somebody writes to it.
+        if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::other("not a regular file; write the trace to a file first"));
         }
-        if metadata.len() == 0 {
+        let file = File::open(path)?;
+        if file.metadata()?.len() == 0 {
             return Ok(Mapping(None)); // empty maps are refused by most systems
         }
         // SAFETY: the map is read-only and private to this value, and the bytes are only ever read as plain integers

@@ -13,9 +13,12 @@ use crate::units::Ticks;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Decompressed bytes that may be open at a time. Only a file made to hurt has more buffers that overlap; what does
-/// not fit is delivered late and counted.
+/// Bytes that open buffers may take beyond the size of the file. Only a file made to hurt has more buffers that
+/// overlap; what does not fit is delivered late and counted.
 const OPEN_BYTES_LIMIT: usize = 256 << 20;
+
+/// Bytes above which a buffer that is closed gives its room back.
+const IDLE_BYTES_LIMIT: usize = 64 << 20;
 
 /// Time span and shape of one buffer's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +75,8 @@ impl Schedule {
             free: Vec::new(),
             heap: BinaryHeap::new(),
             current: None,
-            open_bytes: 0,
+            held_bytes: 0,
+            limit_bytes: OPEN_BYTES_LIMIT.saturating_add(usize::try_from(etl.size_bytes()).unwrap_or(usize::MAX)),
             latest: Ticks(i64::MIN),
             late: 0,
         }
@@ -129,6 +133,13 @@ struct OpenBuffer {
     sorted: Option<Vec<(Ticks, u32)>>,
 }
 
+impl OpenBuffer {
+    fn held_bytes(&self) -> usize {
+        let stamps = self.sorted.as_ref().map_or(0, |sorted| sorted.capacity() * size_of::<(Ticks, u32)>());
+        self.scratch.capacity() + stamps
+    }
+}
+
 /// Stamp, rank of the buffer, offset of the record, slot of the open buffer.
 type Head = Reverse<(Ticks, u32, u32, usize)>;
 
@@ -143,7 +154,9 @@ pub struct Merged<'e> {
     heap: BinaryHeap<Head>,
     /// Slot whose record was given out last and is not in the heap.
     current: Option<usize>,
-    open_bytes: usize,
+    /// Room that all slots hold, open or not.
+    held_bytes: usize,
+    limit_bytes: usize,
     latest: Ticks,
     late: u64,
 }
@@ -181,7 +194,7 @@ impl<'e> Merged<'e> {
         loop {
             let next_time = self.heap.peek().map(|Reverse((time, rank, ..))| (*time, *rank));
             let due = self.waiting.last().is_some_and(|w| next_time.is_none_or(|n| (w.0, w.1) < n));
-            if !due || (next_time.is_some() && self.open_bytes > OPEN_BYTES_LIMIT) {
+            if !due || (next_time.is_some() && self.held_bytes > self.limit_bytes) {
                 break;
             }
             let (.., index) = self.waiting.pop()?;
@@ -205,7 +218,7 @@ impl<'e> Merged<'e> {
         let unsorted = self.schedule.spans.get(index as usize).copied().flatten().is_some_and(|s| !s.sorted);
         let Some(open) = self.open.get_mut(slot) else { return };
         (open.index, open.rank, open.next, open.time) = (index, self.schedule.rank(index), 0, before_first);
-        let compressed = self.etl.buffers.get(index as usize).is_some_and(|b| b.is_compressed());
+        self.held_bytes = self.held_bytes.saturating_sub(open.held_bytes());
         let area = self.etl.area(index as usize, &mut open.scratch);
         open.sorted = unsorted.then(|| {
             let mut stamps = Vec::new();
@@ -217,11 +230,12 @@ impl<'e> Merged<'e> {
             Some(&first) => Some(first),
             None => area.records().next().map(|record| (record.time().unwrap_or(before_first), 0)),
         };
-        let written = area.bytes.len();
-        if compressed {
-            open.scratch.truncate(written);
-            self.open_bytes += written;
+        // Compressed bytes can claim more than they hold, and a claim must not keep its room.
+        let written = open.scratch.len();
+        if open.scratch.capacity() / 2 > written {
+            open.scratch.shrink_to(written);
         }
+        self.held_bytes += open.held_bytes();
         match first {
             Some((time, offset)) => {
                 open.time = time;
@@ -257,10 +271,12 @@ impl<'e> Merged<'e> {
 
     fn close(&mut self, slot: usize) {
         if let Some(open) = self.open.get_mut(slot) {
-            if self.etl.buffers.get(open.index as usize).is_some_and(|b| b.is_compressed()) {
-                self.open_bytes = self.open_bytes.saturating_sub(open.scratch.len());
-            }
+            let before = open.held_bytes();
             open.sorted = None;
+            if self.held_bytes > IDLE_BYTES_LIMIT {
+                open.scratch = Scratch::new();
+            }
+            self.held_bytes = self.held_bytes.saturating_sub(before - open.held_bytes());
         }
         self.free.push(slot);
     }

@@ -150,7 +150,7 @@ pub enum PageKind {
 }
 
 /// `MMPFN_IDENTITY`: 24 bytes (8-byte pointers) or 16 bytes (4-byte pointers), no padding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PageIdentity {
     /// Flags word, 8 bytes at 0: use, list, key and the rest.
     pub flags: u64,

@@ -1,4 +1,5 @@
 //! The bridge from files to the model: all buffers, in parallel, each record looked at once.
 
 pub mod history;
+pub mod kinds;
 pub mod survey;

@@ -4,53 +4,19 @@
 //! counted, also those that cannot be decoded, so totals always add up to the records of the file. Analyses take part
 //! in the same walk as a [`Listener`]: what they need is collected while the bytes are at hand.
 
-use crate::error::{Damage, DamageLog};
+use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
-use crate::etl::extended;
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderType, HookId, RawRecord, Record, RecordId};
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
 use crate::event::system_config::DeviceFamily;
 use crate::event::{Decoded, Event, Malformed, Surplus, decode};
+use crate::load::kinds::{Key, KindCount, Kinds, Tally};
 use crate::units::Ticks;
-use foldhash::HashMap as FastMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
-
-/// What records are counted together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
-    id: RecordId,
-    version: u8,
-    /// Hash of the event's name for TraceLogging events, whose ids are all 0; else 0.
-    name_hash: u64,
-}
-
-/// Counts of one kind and version of event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KindCount {
-    /// Kind.
-    pub id: RecordId,
-    /// Event version.
-    pub version: u8,
-    /// Event name that the records carry themselves (TraceLogging).
-    pub own_name: Option<String>,
-    /// Provider name that the records carry themselves (TraceLogging).
-    pub own_provider: Option<String>,
-    /// Number of records.
-    pub count: u64,
-    /// Bytes of these records with headers, without padding.
-    pub bytes: u64,
-    /// Earliest time.
-    pub first: Ticks,
-    /// Latest time.
-    pub last: Ticks,
-    /// Processors whose buffers hold such records.
-    pub processors: BTreeSet<u16>,
-}
 
 /// A payload that does not fit its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,15 +146,27 @@ pub struct Survey {
     pub damage: DamageLog,
     /// Time span of each buffer in file order; `None` for buffers without records.
     pub spans: Vec<Option<Span>>,
-    /// Group masks in time order.
-    pub group_masks: Vec<GroupMasks>,
-    /// Processors and times at which events were dropped last (hook 0x0052).
-    pub dropped: BTreeSet<(u32, Ticks)>,
+    /// Records without a time of their own (some messages, ERROR, unknown types): they count with the time of the
+    /// record before them in their buffer.
+    pub untimed: u64,
+    /// Kinds beyond [`Survey::MOST_KINDS`], which are in no list: their records and bytes.
+    pub unlisted: (u64, u64),
+    /// Group masks in time order, at most [`Survey::MOST_MASKS`].
+    pub group_masks: BTreeSet<GroupMasks>,
+    /// Processors on which events were dropped, with the time of the last one (hook 0x0052).
+    pub dropped: BTreeMap<u32, Ticks>,
     /// Exact operating system text from the configuration records, the most exact of what was found.
     pub os_text: Option<(u8, String)>,
 }
 
 impl Survey {
+    /// Kinds of events that are told apart; a busy machine has a few thousand. The first in the order of ids are kept,
+    /// kernel events before all others.
+    pub const MOST_KINDS: usize = 32_768;
+
+    /// Changes of the group masks that are kept; a session has a handful.
+    pub const MOST_MASKS: usize = 10_000;
+
     /// Walks the whole trace.
     pub fn new(etl: &EtlFile) -> Survey {
         Survey::with_listeners(etl, || ()).0
@@ -196,11 +174,10 @@ impl Survey {
 
     /// Walks the whole trace with a listener for each thread. Which listener hears which buffer is left open.
     pub fn with_listeners<L: Listener>(etl: &EtlFile, listener: impl Fn() -> L + Sync) -> (Survey, Vec<L>) {
-        let hasher = RandomState::new();
         let heard = etl.fold_buffers(
             || (Part::default(), listener()),
             |(part, listener), area| {
-                part.add(area, etl, &hasher, listener);
+                part.add(area, etl, listener);
                 listener.end_of_buffer();
             },
         );
@@ -210,31 +187,28 @@ impl Survey {
 
     fn of_parts(etl: &EtlFile, parts: Vec<Part>) -> Survey {
         let mut survey = Survey { spans: vec![None; etl.buffers.len()], ..Survey::default() };
-        let mut kinds: FastMap<Key, KindCount> = FastMap::default();
-        let mut damage = BTreeMap::new();
+        let mut kinds = Kinds::default();
+        let mut damage = DamageByBuffer::default();
         for part in parts {
             survey.total += part.total;
+            survey.untimed += part.untimed;
             add_counts(&mut survey.by_header, part.by_header);
             add_counts(&mut survey.by_processor, part.by_processor);
             survey.misfits.append(part.misfits);
-            survey.group_masks.extend(part.group_masks);
-            survey.dropped.extend(part.dropped);
+            part.group_masks.into_iter().for_each(|masks| keep_first(&mut survey.group_masks, masks));
+            part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
-            damage.extend(part.damage);
+            damage.append(part.damage);
             for (index, span) in part.spans {
                 if let Some(slot) = survey.spans.get_mut(index as usize) {
                     *slot = Some(span);
                 }
             }
-            for (key, index) in part.index {
-                let Some(count) = part.kinds.get(index) else { continue };
-                kinds.entry(key).and_modify(|all| all.merge(count)).or_insert_with(|| count.clone());
-            }
+            kinds.append(part.kinds);
         }
         survey.damage = etl.damage.clone();
-        damage.into_values().for_each(|log| survey.damage.append(log));
-        survey.group_masks.sort();
-        survey.kinds = kinds.into_values().collect();
+        survey.damage.append(damage.into_log());
+        (survey.kinds, survey.unlisted) = kinds.finish();
         let order = |k: &KindCount| (std::cmp::Reverse(k.count), k.id, k.version, k.own_name.clone());
         survey.kinds.sort_by_cached_key(order);
         survey
@@ -260,18 +234,19 @@ impl Survey {
     }
 }
 
-fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
-    part.into_iter().for_each(|(key, count)| *all.entry(key).or_default() += count);
+fn keep_first(all: &mut BTreeSet<GroupMasks>, masks: GroupMasks) {
+    all.insert(masks);
+    if all.len() > Survey::MOST_MASKS {
+        all.pop_last();
+    }
 }
 
-impl KindCount {
-    fn merge(&mut self, other: &KindCount) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.first = self.first.min(other.first);
-        self.last = self.last.max(other.last);
-        self.processors.extend(&other.processors);
-    }
+fn keep_last(all: &mut BTreeMap<u32, Ticks>, processor: u32, time: Ticks) {
+    all.entry(processor).and_modify(|last| *last = time.max(*last)).or_insert(time);
+}
+
+fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
+    part.into_iter().for_each(|(key, count)| *all.entry(key).or_default() += count);
 }
 
 /// What is known of the buffer that is being walked.
@@ -312,38 +287,24 @@ impl Seen {
     }
 }
 
-/// A run of records of one kind that is not booked yet.
-#[derive(Debug, Default)]
-struct Tally {
-    key: Option<Key>,
-    at: usize,
-    count: u64,
-    bytes: u64,
-    first: Ticks,
-    last: Ticks,
-}
-
 /// What one thread has counted.
 #[derive(Debug, Default)]
 struct Part {
     total: u64,
+    untimed: u64,
     by_header: BTreeMap<HeaderType, u64>,
     by_processor: BTreeMap<u16, u64>,
-    index: FastMap<Key, usize>,
-    /// By kind: the buffer in which it was seen last.
-    seen_in: Vec<u32>,
-    kinds: Vec<KindCount>,
+    kinds: Kinds,
     misfits: Misfits,
-    /// By buffer, so that the order of threads does not show.
-    damage: BTreeMap<u32, DamageLog>,
+    damage: DamageByBuffer,
     spans: Vec<(u32, Span)>,
-    group_masks: Vec<GroupMasks>,
-    dropped: BTreeSet<(u32, Ticks)>,
+    group_masks: BTreeSet<GroupMasks>,
+    dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
 }
 
 impl Part {
-    fn add<L: Listener>(&mut self, area: &Area<'_>, etl: &EtlFile, hasher: &RandomState, listener: &mut L) {
+    fn add<L: Listener>(&mut self, area: &Area<'_>, etl: &EtlFile, listener: &mut L) {
         let mut tally = Tally::default();
         let mut seen = Seen::default();
         let mut damage = DamageLog::default();
@@ -357,7 +318,7 @@ impl Part {
                 let (first, last, earliest, latest) = taken.times;
                 time = last;
                 seen.add(raw.header, taken.records, first, earliest, latest, taken.sorted, last);
-                let key = Key { id: RecordId::Kernel(hook), version: raw.kernel_version(), name_hash: 0 };
+                let key = Key::kernel(hook, raw.kernel_version());
                 self.count(&mut tally, key, None, first, area);
                 tally.count += u64::from(taken.records);
                 tally.bytes += taken.bytes;
@@ -365,19 +326,24 @@ impl Part {
                 tally.last = tally.last.max(latest);
                 continue;
             }
-            time = raw.time().unwrap_or(time);
+            match raw.time() {
+                Some(own) => time = own,
+                None => self.untimed += 1,
+            }
             seen.add(raw.header, 1, time, time, time, true, time);
             let record = raw.read().unwrap_or_else(|error| {
                 damage.push(Damage {
-                    offset: area.buffer.offset,
-                    what: format!("header of record 0x{:x} of buffer {}", raw.position.offset, area.index),
+                    offset: area.file_offset(raw.position.offset as usize),
+                    what: format!(
+                        "header of the record at 0x{:x} of the event area of buffer {}",
+                        raw.position.offset, area.index
+                    ),
                     expected: "fields inside the record".into(),
                     found: error.to_string(),
                 });
                 unread(&raw)
             });
-            let name_hash = extended::event_name(record.extended).map_or(0, |name| hash(hasher, name.0));
-            let key = Key { id: record.id, version: record.version, name_hash };
+            let key = Key::of(&record);
             self.count(&mut tally, key, Some(&record), time, area);
             tally.count += 1;
             tally.bytes += raw.bytes.len() as u64;
@@ -388,7 +354,7 @@ impl Part {
                 listener.hear(area, &record, &event, time);
             }
         }
-        self.flush(&mut tally);
+        self.kinds.book(&mut tally);
         let count = seen.span.map_or(0, |s| u64::from(s.records));
         self.total += count;
         seen.headers.into_iter().for_each(|(kind, count)| *self.by_header.entry(kind).or_default() += count);
@@ -396,9 +362,7 @@ impl Part {
             *self.by_processor.entry(area.buffer.processor).or_default() += count;
         }
         area.damage(&records).into_iter().for_each(|d| damage.push(d));
-        if !damage.is_empty() {
-            self.damage.insert(area.index, damage);
-        }
+        self.damage.insert(area.index, damage);
         self.spans.extend(seen.span.map(|span| (area.index, span)));
     }
 
@@ -406,47 +370,10 @@ impl Part {
     #[inline(always)]
     fn count(&mut self, tally: &mut Tally, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) {
         if tally.key != Some(key) {
-            self.flush(tally);
-            let at = self.kind(key, record, time, area);
+            self.kinds.book(tally);
+            let at = self.kinds.index_of(key, record, time, area);
             *tally = Tally { key: Some(key), at, first: time, last: time, ..Tally::default() };
         }
-    }
-
-    /// Index of a kind, new or known.
-    fn kind(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
-        let at = *self.index.entry(key).or_insert_with(|| {
-            let extended = record.map_or(&[][..], |record| record.extended);
-            self.kinds.push(KindCount {
-                id: key.id,
-                version: key.version,
-                own_name: extended::event_name(extended).map(|n| n.to_string()),
-                own_provider: extended::provider_name(extended).map(|n| n.to_string()),
-                count: 0,
-                bytes: 0,
-                first: time,
-                last: time,
-                processors: BTreeSet::new(),
-            });
-            self.kinds.len() - 1
-        });
-        if let Some(kind) = self.kinds.get_mut(at)
-            && self.seen_in.get(at) != Some(&area.index)
-        {
-            kind.processors.insert(area.buffer.processor);
-            self.seen_in.resize(self.kinds.len(), u32::MAX);
-            self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
-        }
-        at
-    }
-
-    fn flush(&mut self, tally: &mut Tally) {
-        if let Some(kind) = self.kinds.get_mut(tally.at).filter(|_| tally.count > 0) {
-            kind.count += tally.count;
-            kind.bytes += tally.bytes;
-            kind.first = kind.first.min(tally.first);
-            kind.last = kind.last.max(tally.last);
-        }
-        tally.count = 0;
     }
 
     /// Decodes the payload and counts it when it does not fit.
@@ -471,11 +398,11 @@ impl Part {
         match *event {
             Event::GroupMasks { phase, masks } => {
                 let is_start = phase == MasksPhase::AfterChange;
-                self.group_masks.push(GroupMasks { time, is_start, masks: masks.masks });
+                keep_first(&mut self.group_masks, GroupMasks { time, is_start, masks: masks.masks });
             }
             Event::LastDroppedTimes(times) => {
                 let dropped = (0..).zip(times.times()).filter_map(|(cpu, time)| Some((cpu, Ticks(time? as i64))));
-                self.dropped.extend(dropped);
+                dropped.for_each(|(cpu, time)| keep_last(&mut self.dropped, cpu, time));
             }
             Event::BuildLab(lab) => system(1, lab.to_string()),
             Event::Merged(Merged::Build { lab, product, .. }) => system(2, format!("{product}, {lab}")),
@@ -488,12 +415,6 @@ impl Part {
             _ => {}
         }
     }
-}
-
-fn hash(hasher: &RandomState, bytes: &[u8]) -> u64 {
-    let mut state = hasher.build_hasher();
-    state.write(bytes);
-    state.finish().max(1)
 }
 
 /// A record whose header could not be read: only its kind is known.

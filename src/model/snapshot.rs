@@ -9,6 +9,9 @@ use crate::event::page::PageIdentity;
 use crate::load::history::{Moment, PageRun, is_page_sequence};
 use crate::units::{PointerSize, Ticks};
 
+/// Pages that are judged together.
+pub const BATCH: usize = 64;
+
 /// One sequence of page records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -74,13 +77,16 @@ impl Snapshot {
         Moment { time: self.last_time, order: u64::MAX }
     }
 
-    /// Visits all pages in parallel, with one accumulator for each thread; merging them must not depend on which
-    /// thread saw which page.
+    /// Visits all pages in parallel, in batches of up to [`BATCH`] and with one accumulator for each thread; merging
+    /// them must not depend on which thread saw which page.
+    ///
+    /// Batches, because what pages are joined with is far from the processor: look-ups for many pages one after the
+    /// other overlap, where look-ups between other work wait.
     pub fn fold<A: Send>(
         &self,
         etl: &EtlFile,
         empty: impl Fn() -> A + Sync,
-        visit: impl Fn(&mut A, PageIdentity) + Sync,
+        visit: impl Fn(&mut A, &[PageIdentity]) + Sync,
     ) -> Vec<A> {
         // Runs by buffer, so that a compressed buffer is decompressed once.
         let mut order: Vec<&PageRun> = self.runs.iter().collect();
@@ -88,9 +94,21 @@ impl Snapshot {
         let groups: Vec<&[&PageRun]> = order.chunk_by(|a, b| a.buffer == b.buffer).collect();
         let buffers: Vec<u32> = groups.iter().filter_map(|group| Some(group.first()?.buffer)).collect();
         etl.fold_some(&buffers, empty, |accumulator, at, area| {
+            let mut batch = [PageIdentity::default(); BATCH];
+            let mut filled = 0;
             for run in groups.get(at).copied().unwrap_or_default() {
-                pages_of(area, run, |page| visit(accumulator, page));
+                pages_of(area, run, |page| {
+                    if let Some(slot) = batch.get_mut(filled) {
+                        *slot = page;
+                        filled += 1;
+                    }
+                    if filled == BATCH {
+                        visit(accumulator, &batch);
+                        filled = 0;
+                    }
+                });
             }
+            visit(accumulator, batch.get(..filled).unwrap_or_default());
         })
     }
 }

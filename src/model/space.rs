@@ -71,6 +71,12 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// True for the layers of views.
+    #[inline(always)]
+    pub const fn is_view(self) -> bool {
+        matches!(self, Layer::ImageView | Layer::FileView | Layer::PagefileView)
+    }
+
     /// The layer of a view.
     pub const fn of_view(kind: ViewKind) -> Layer {
         match kind {

@@ -32,6 +32,10 @@ impl<'a> InfoReport<'a> {
         if i.compressed_buffers > 0 {
             buffers += &format!(", {} compressed", text::count(i.compressed_buffers));
         }
+        let mut events = text::count(i.events);
+        if i.events_without_time > 0 {
+            events += &format!(", {} of them without a time of their own", text::count(i.events_without_time));
+        }
         let system = match &i.os_text {
             Some(text) => format!("{text} (build {})", i.os_build),
             None => format!("Windows {}.{} build {}", i.os_version.0, i.os_version.1, i.os_build),
@@ -51,7 +55,7 @@ impl<'a> InfoReport<'a> {
             ("File", "path", self.trace.display().to_string()),
             ("File", "size", format!("{} ({} bytes)", text::bytes(i.size_bytes), text::count(i.size_bytes))),
             ("File", "buffers", buffers),
-            ("File", "events", text::count(i.events)),
+            ("File", "events", events),
             ("Session", "logger", name(&i.logger_name)),
             ("Session", "log file", name(&i.log_file_name)),
             ("Session", "mode", i.mode.join(", ")),
@@ -152,6 +156,7 @@ impl Report for InfoReport<'_> {
                 "buffers": i.buffers,
                 "compressed_buffers": i.compressed_buffers,
                 "events": i.events,
+                "events_without_time": i.events_without_time,
                 "end_of_log_offset": i.end_of_log.map(|o| o.0),
             },
             "session": {

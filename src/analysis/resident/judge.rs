@@ -46,48 +46,91 @@ pub struct Verdict {
     pub detail: Detail,
 }
 
+/// What a page's keys and addresses lead to. Found for a batch of pages at a time, see [`Snapshot::fold`].
+///
+/// [`Snapshot::fold`]: crate::model::snapshot::Snapshot::fold
+#[derive(Debug, Clone, Copy)]
+pub struct Joined {
+    /// Process instance of the owner key of uses that have one; [`Joined::NOTHING`] for none.
+    process: u32,
+    /// What the address of a private page belongs to.
+    cell: Cell,
+    /// Name of a file page whose name decides; [`Joined::NOTHING`] for none.
+    name: u32,
+}
+
+impl Joined {
+    const NOTHING: u32 = u32::MAX;
+    /// A page that is joined with nothing.
+    pub const EMPTY: Joined = Joined { process: Joined::NOTHING, cell: Cell::EMPTY, name: Joined::NOTHING };
+}
+
 impl Scene<'_> {
     /// Judges a page.
-    #[inline]
     pub fn judge(&self, page: &PageIdentity) -> Verdict {
+        let mut joined = [Joined::EMPTY];
+        self.join(std::slice::from_ref(page), &mut joined);
+        self.verdict(page, &joined[0])
+    }
+
+    /// Looks up what the pages are joined with.
+    #[inline]
+    pub fn join(&self, pages: &[PageIdentity], joined: &mut [Joined]) {
+        // Three short loops: each does one kind of look-up for many pages, so that their cache misses overlap.
+        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
+            *joined = Joined::EMPTY;
+            let key = page.key();
+            if self.has_owner(page.page_use()) && key != 0 {
+                joined.process = self.owners.get(key).unwrap_or(Joined::NOTHING);
+            }
+        }
+        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
+            if page.page_use() == PageUse::ProcessPrivate && joined.process != Joined::NOTHING {
+                joined.cell = self.cell(joined.process, page.u2);
+            }
+        }
+        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
+            let by_name = match page.page_use() {
+                PageUse::File => !page.is_image(),
+                page_use => page_use == PageUse::MetaFile,
+            };
+            if by_name {
+                joined.name = self.files.index(page.file_key()).unwrap_or(Joined::NOTHING);
+            }
+        }
+    }
+
+    /// Judges a page by what it is joined with.
+    #[inline(always)]
+    pub fn verdict(&self, page: &PageIdentity, joined: &Joined) -> Verdict {
         let (list, page_use) = (page.list(), page.page_use());
-        let owner = self.owner(page, list, page_use);
+        let category = Category::of_use(page);
         let mut verdict = Verdict {
-            category: Category::of_use(page),
-            wpa: Category::of_use(page),
-            owner,
-            cell: Cell::EMPTY,
+            category,
+            wpa: category,
+            owner: self.owner(page, list, page_use, joined),
+            cell: joined.cell,
             detail: Detail::None,
         };
         match page_use {
             PageUse::ProcessPrivate => {
-                let process = match owner {
-                    Owner::None if page.key() != 0 => self.owners.get(page.key()),
-                    Owner::Process(process) => Some(process),
-                    _ => None,
-                };
-                if let Some(process) = process {
-                    verdict.cell = self.cell(process, page.u2);
-                    verdict.category = Category::of_layer(verdict.cell.corrected);
-                    verdict.wpa = Category::of_layer(verdict.cell.wpa);
-                    if verdict.category.name().starts_with("CopyOnWrite") && verdict.cell.view != Cell::NO_VIEW {
-                        let views = self.spaces.get(process as usize).map_or(&[][..], |space| &space.views);
-                        verdict.detail =
-                            views.get(verdict.cell.view as usize).map_or(Detail::None, |&key| Detail::File(key));
-                    }
+                verdict.category = Category::of_layer(joined.cell.corrected);
+                verdict.wpa = Category::of_layer(joined.cell.wpa);
+                if joined.cell.corrected.is_view() {
+                    let space = self.spaces.get(joined.process as usize);
+                    let file_key = space.and_then(|space| space.file_key(joined.cell));
+                    verdict.detail = file_key.map_or(Detail::None, Detail::File);
                 }
             }
             PageUse::File => {
                 verdict.detail = Detail::File(page.file_key());
-                if !page.is_image()
-                    && let Some(rule) = self.files.index(page.file_key()).and_then(|i| self.file_rules.get(i as usize))
-                {
+                if let Some(rule) = self.file_rules.get(joined.name as usize) {
                     (verdict.category, verdict.wpa) = (rule.data, rule.data_wpa);
                 }
             }
             PageUse::MetaFile => {
                 verdict.detail = Detail::File(page.file_key());
-                if let Some(rule) = self.files.index(page.file_key()).and_then(|i| self.file_rules.get(i as usize)) {
+                if let Some(rule) = self.file_rules.get(joined.name as usize) {
                     verdict.wpa = rule.meta_wpa;
                 }
             }
@@ -119,20 +162,24 @@ impl Scene<'_> {
         verdict
     }
 
-    #[inline]
-    fn owner(&self, page: &PageIdentity, list: PageList, page_use: PageUse) -> Owner {
-        if matches!(list, PageList::Zero | PageList::Free) {
-            return Owner::None;
-        }
-        let owned = match page_use {
-            PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => return Owner::Shared,
+    /// True for uses whose key is an owner key.
+    #[inline(always)]
+    fn has_owner(&self, page_use: PageUse) -> bool {
+        match page_use {
             PageUse::ProcessPrivate | PageUse::PageTable | PageUse::WsMetaData => true,
             PageUse::Awe | PageUse::LargePage => self.owned_large_pages,
             _ => false,
-        };
-        match page.key() {
-            key if owned && key != 0 => self.owners.get(key).map_or(Owner::Unknown(key), Owner::Process),
-            _ => Owner::None,
+        }
+    }
+
+    #[inline(always)]
+    fn owner(&self, page: &PageIdentity, list: PageList, page_use: PageUse, joined: &Joined) -> Owner {
+        match page_use {
+            _ if matches!(list, PageList::Zero | PageList::Free) => Owner::None,
+            PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => Owner::Shared,
+            _ if !self.has_owner(page_use) || page.key() == 0 => Owner::None,
+            _ if joined.process == Joined::NOTHING => Owner::Unknown(page.key()),
+            _ => Owner::Process(joined.process),
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod judge;
 pub mod query;
 pub mod scene;
 
+use crate::analysis::category::Category;
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};
 use crate::analysis::readiness::{Need, not_recorded, readiness_of};
@@ -22,12 +23,12 @@ use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{Snapshot, snapshots};
+use crate::model::snapshot::{BATCH, Snapshot, snapshots};
 use crate::units::Nanos;
 use checks::{BaseCounts, Checks};
 use count::{Counter, Filter};
 use dimension::{Code, Dimension};
-use judge::Owner;
+use judge::{Joined, Owner};
 use query::{Classification, Query};
 use scene::Scene;
 use std::collections::BTreeMap;
@@ -236,16 +237,20 @@ fn snapshot_set(
             filter: Filter::new(&query.conditions),
             base: BaseCounts::default(),
         },
-        |tally, page| {
-            let verdict = scene.judge(&page);
-            let in_database = verdict.category == crate::analysis::category::Category::PfnDatabase;
-            tally.base.add(&page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
-            if query.conditions.is_empty() || tally.filter.passes(&scene, &page, &verdict) {
-                tally.main.add(&scene, &page, &verdict);
-                if let Some(wpa) = &mut tally.wpa {
-                    wpa.add(&scene, &page, &verdict);
+        |tally, pages| {
+            let mut joined = [Joined::EMPTY; BATCH];
+            scene.join(pages, &mut joined);
+            for (page, joined) in pages.iter().zip(&joined) {
+                let verdict = scene.verdict(page, joined);
+                let in_database = verdict.category == Category::PfnDatabase;
+                tally.base.add(page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
+                if query.conditions.is_empty() || tally.filter.passes(&scene, page, &verdict) {
+                    tally.main.add(&scene, page, &verdict);
+                    if let Some(wpa) = &mut tally.wpa {
+                        wpa.add(&scene, page, &verdict);
+                    }
+                    tally.processes.add(&scene, page, &verdict);
                 }
-                tally.processes.add(&scene, &page, &verdict);
             }
         },
     );

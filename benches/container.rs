@@ -1,0 +1,126 @@
+//! Speed of the container against the memory's own: `cargo bench --bench container`.
+//!
+//! On a generated, uncompressed trace of 4,194,304 pages in the page cache, with two threads. The yardstick is a sum of
+//! 8-byte words over the event areas, through the same map and the same loop over buffers as the walk. At the end the
+//! ratios are printed; a walk above 4 times the sum fails the bench.
+
+mod generated;
+
+use criterion::{Criterion, Throughput, criterion_group};
+use generated::synth::ResidentSpec;
+use pfnset::etl::EtlFile;
+use pfnset::etl::area::Area;
+use pfnset::etl::order::Schedule;
+use pfnset::load::survey::Survey;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Threads of every bench, and the most that the walk may take, in sums.
+const THREADS: usize = 2;
+const WALK_LIMIT: f64 = 4.0;
+
+/// Rounds of the final comparison; their medians are compared.
+const ROUNDS: usize = 25;
+
+/// Sum of the 8-byte words of all event areas: what reading the memory costs.
+fn sum(etl: &EtlFile) -> u64 {
+    let parts = etl.fold_buffers(
+        || 0u64,
+        |sum, area| {
+            let (words, _) = area.bytes.as_chunks::<8>();
+            *sum = words.iter().fold(*sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        },
+    );
+    parts.iter().fold(0, |all, part| all.wrapping_add(*part))
+}
+
+/// Number of records: all headers visited, nothing decoded.
+fn walk(etl: &EtlFile) -> u64 {
+    let count = |count: &mut u64, area: &Area<'_>| {
+        for record in area.records() {
+            black_box((record.header, record.position, record.bytes.len())); // all that the walk gives must be made
+            *count += 1;
+        }
+    };
+    etl.fold_buffers(|| 0, count).iter().sum()
+}
+
+/// Number of records in merged order, the index of time spans included.
+fn merged(etl: &EtlFile) -> u64 {
+    let schedule = Schedule::new(etl);
+    let mut merged = schedule.merge(etl);
+    let mut count = 0;
+    while let Some(next) = merged.next_record() {
+        black_box(next);
+        count += 1;
+    }
+    count
+}
+
+fn open() -> EtlFile {
+    static POOL: std::sync::Once = std::sync::Once::new();
+    POOL.call_once(|| rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("threads"));
+    let etl = EtlFile::open(&generated::resident(&ResidentSpec::default())).expect("a sound trace");
+    black_box(sum(&etl)); // the file into the page cache, its pages into the map
+    etl
+}
+
+fn container(c: &mut Criterion) {
+    let etl = open();
+    let mut group = c.benchmark_group("container");
+    group.throughput(Throughput::Bytes(etl.size_bytes())).sample_size(20);
+    group.bench_function("sum of words", |b| b.iter(|| sum(&etl)));
+    group.bench_function("walk of headers", |b| b.iter(|| walk(&etl)));
+    group.bench_function("survey", |b| b.iter(|| Survey::new(&etl)));
+    group.sample_size(10).bench_function("merged order", |b| b.iter(|| merged(&etl)));
+    group.finish();
+}
+
+/// Median time of each, run in turns so that a busy machine hurts all alike.
+fn medians<const N: usize>(runs: [&dyn Fn(); N]) -> [Duration; N] {
+    let mut times = [const { Vec::new() }; N];
+    for _ in 0..ROUNDS {
+        for (run, times) in runs.iter().zip(&mut times) {
+            let begin = Instant::now();
+            run();
+            times.push(begin.elapsed());
+        }
+    }
+    times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    })
+}
+
+fn compare() -> ExitCode {
+    let etl = open();
+    let records = walk(&etl);
+    let summed = || _ = black_box(sum(&etl));
+    let walked = || _ = black_box(walk(&etl));
+    let surveyed = || _ = black_box(Survey::new(&etl));
+    let [sum, walk, survey] = medians([&summed, &walked, &surveyed]);
+    let ratio = |time: Duration| time.as_secs_f64() / sum.as_secs_f64();
+    let rate = |time: Duration| records as f64 / 1e6 / time.as_secs_f64();
+    let gigabytes = |time: Duration| etl.size_bytes() as f64 / 1e9 / time.as_secs_f64();
+    println!("{} bytes, {records} records, {THREADS} threads, medians of {ROUNDS} rounds:", etl.size_bytes());
+    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey)] {
+        println!(
+            "  {name:<16} {time:>10.2?}  {:>6.1} GB/s  {:>6.0} M records/s  {:>5.2} x sum",
+            gigabytes(time),
+            rate(time),
+            ratio(time)
+        );
+    }
+    println!("walk / sum = {:.2} (limit {WALK_LIMIT})", ratio(walk));
+    if ratio(walk) <= WALK_LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+criterion_group!(benches, container);
+
+fn main() -> ExitCode {
+    benches();
+    // `cargo test --benches` only asks whether a bench runs, and without optimization.
+    let measured = !std::env::args().any(|argument| argument == "--test" || argument == "--list");
+    if measured { compare() } else { ExitCode::SUCCESS }
+}

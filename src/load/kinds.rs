@@ -1,0 +1,207 @@
+//! Counts by kind of event: what `pfnset events` lists.
+//!
+//! Kinds are bounded, so that a trace in which every record is of another kind cannot take more memory than its own
+//! size: the first in the order of ids are kept, the rest is counted together. Which these are does not depend on the
+//! order in which buffers are read.
+
+use crate::etl::area::Area;
+use crate::etl::extended;
+use crate::etl::record::{HookId, Record, RecordId};
+use crate::load::survey::Survey;
+use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher};
+
+/// Longest name that is kept of a TraceLogging event or provider, characters.
+const LONGEST_NAME: usize = 256;
+
+/// What records are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    id: RecordId,
+    version: u8,
+    /// Hash of the event's name for TraceLogging events, whose ids are all 0; else 0.
+    name_hash: u64,
+}
+
+/// Counts of one kind and version of event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindCount {
+    /// Kind.
+    pub id: RecordId,
+    /// Event version.
+    pub version: u8,
+    /// Event name that the records carry themselves (TraceLogging).
+    pub own_name: Option<String>,
+    /// Provider name that the records carry themselves (TraceLogging).
+    pub own_provider: Option<String>,
+    /// Number of records.
+    pub count: u64,
+    /// Bytes of these records with headers, without padding.
+    pub bytes: u64,
+    /// Earliest time.
+    pub first: Ticks,
+    /// Latest time.
+    pub last: Ticks,
+    /// Processors whose buffers hold such records.
+    pub processors: BTreeSet<u16>,
+}
+
+impl Key {
+    /// Of a kernel event.
+    #[inline(always)]
+    pub fn kernel(hook: HookId, version: u8) -> Key {
+        Key { id: RecordId::Kernel(hook), version, name_hash: 0 }
+    }
+
+    /// Of any record.
+    #[inline(always)]
+    pub fn of(record: &Record<'_>) -> Key {
+        let name_hash = extended::event_name(record.extended).map_or(0, |name| hash(name.0));
+        Key { id: record.id, version: record.version, name_hash }
+    }
+}
+
+/// The same in every run, so that which kinds are kept is, too. Names made to collide are counted together, no worse.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut state = DefaultHasher::new();
+    state.write(bytes);
+    state.finish().max(1)
+}
+
+impl KindCount {
+    fn merge(&mut self, other: &KindCount) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.processors.extend(&other.processors);
+    }
+}
+
+/// A run of records of one kind that is not booked yet.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub key: Option<Key>,
+    /// Index in [`Kinds`].
+    pub at: usize,
+    pub count: u64,
+    pub bytes: u64,
+    pub first: Ticks,
+    pub last: Ticks,
+}
+
+/// Counts of all kinds.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds {
+    index: FastMap<Key, usize>,
+    kinds: Vec<KindCount>,
+    /// By kind: the buffer in which it was seen last.
+    seen_in: Vec<u32>,
+    /// Greatest key that may still be among the first, once there were too many.
+    greatest: Option<Key>,
+    /// Records and bytes of the kinds behind it.
+    beyond: (u64, u64),
+}
+
+impl Kinds {
+    /// Index of a kind, new or known; one behind the last for kinds that are only counted.
+    pub fn index_of(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
+        if self.greatest.is_some_and(|greatest| key > greatest) {
+            return usize::MAX;
+        }
+        if self.kinds.len() >= 2 * Survey::MOST_KINDS {
+            self.shorten();
+            return self.index_of(key, record, time, area);
+        }
+        let at = *self.index.entry(key).or_insert_with(|| {
+            let extended = record.map_or(&[][..], |record| record.extended);
+            let name = |name: crate::bytes::Narrow<'_>| name.text().chars().take(LONGEST_NAME).collect();
+            self.kinds.push(KindCount {
+                id: key.id,
+                version: key.version,
+                own_name: extended::event_name(extended).map(name),
+                own_provider: extended::provider_name(extended).map(name),
+                count: 0,
+                bytes: 0,
+                first: time,
+                last: time,
+                processors: BTreeSet::new(),
+            });
+            self.kinds.len() - 1
+        });
+        if let Some(kind) = self.kinds.get_mut(at)
+            && self.seen_in.get(at) != Some(&area.index)
+        {
+            kind.processors.insert(area.buffer.processor);
+            self.seen_in.resize(self.kinds.len(), u32::MAX);
+            self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
+        }
+        at
+    }
+
+    /// Books a run of records and empties it.
+    pub fn book(&mut self, tally: &mut Tally) {
+        match self.kinds.get_mut(tally.at) {
+            _ if tally.count == 0 => {}
+            Some(kind) => {
+                kind.count += tally.count;
+                kind.bytes += tally.bytes;
+                kind.first = kind.first.min(tally.first);
+                kind.last = kind.last.max(tally.last);
+            }
+            None => {
+                self.beyond.0 += tally.count;
+                self.beyond.1 += tally.bytes;
+            }
+        }
+        tally.count = 0;
+    }
+
+    /// Adds what another thread has counted.
+    pub fn append(&mut self, other: Kinds) {
+        (self.beyond.0, self.beyond.1) = (self.beyond.0 + other.beyond.0, self.beyond.1 + other.beyond.1);
+        for (key, index) in other.index {
+            let Some(count) = other.kinds.get(index) else { continue };
+            match self.index.get(&key).and_then(|&at| self.kinds.get_mut(at)) {
+                Some(all) => all.merge(count),
+                None => {
+                    self.index.insert(key, self.kinds.len());
+                    self.kinds.push(count.clone());
+                }
+            }
+        }
+        self.greatest = self.greatest.into_iter().chain(other.greatest).min();
+        self.shorten();
+    }
+
+    /// Keeps the first kinds only.
+    fn shorten(&mut self) {
+        let mut keys: Vec<Key> = self.index.keys().copied().collect();
+        if keys.len() > Survey::MOST_KINDS {
+            let (_, &mut greatest, _) = keys.select_nth_unstable(Survey::MOST_KINDS - 1);
+            self.greatest = Some(self.greatest.map_or(greatest, |g| g.min(greatest)));
+        }
+        let Some(greatest) = self.greatest else { return };
+        self.seen_in.clear();
+        let mut kinds = std::mem::take(&mut self.kinds);
+        for (key, at) in std::mem::take(&mut self.index) {
+            let Some(kind) = kinds.get_mut(at) else { continue };
+            if key > greatest {
+                self.beyond.0 += kind.count;
+                self.beyond.1 += kind.bytes;
+                continue;
+            }
+            self.index.insert(key, self.kinds.len());
+            let empty = KindCount { own_name: None, own_provider: None, processors: BTreeSet::new(), ..*kind };
+            self.kinds.push(std::mem::replace(kind, empty));
+        }
+    }
+
+    /// All kinds that are kept, in no order, and records and bytes of the rest.
+    pub fn finish(mut self) -> (Vec<KindCount>, (u64, u64)) {
+        self.shorten();
+        (self.kinds, self.beyond)
+    }
+}

@@ -1,0 +1,140 @@
+//! Memory while reading hostile files: at most a small multiple of what the file holds, plus a fixed amount.
+//!
+//! A binary of its own, because it counts every allocation of the process. The fixed amount is for what is bounded by
+//! constants, whatever a file says: room for one decompressed buffer for each thread, lists of kinds, of damage and of
+//! misfits with their texts, open buffers of the merged order, batches of digests.
+
+#[path = "it/hostile.rs"]
+mod hostile;
+#[path = "synth/mod.rs"]
+mod synth;
+
+use hostile::{Effort, flipped, made_to_hurt, made_up_traces, noise, read_all, recorded_traces};
+use pfnset::etl::EtlFile;
+use pfnset::etl::order::Schedule;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tempfile::NamedTempFile;
+
+/// Counts live bytes and their maximum.
+struct Counting;
+
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+fn grown(bytes: usize) {
+    let live = LIVE.fetch_add(bytes, Relaxed) + bytes;
+    PEAK.fetch_max(live, Relaxed);
+    LARGEST.fetch_max(bytes, Relaxed);
+}
+
+// SAFETY: every call is handed on to the system's allocator unchanged.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        grown(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Old and new live side by side while the bytes are copied.
+        grown(size);
+        LIVE.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// What is bounded by constants.
+const FIXED: usize = 64 << 20;
+
+/// The same for files that claim buffers of 16 MiB and kinds without end.
+const FIXED_LARGE: usize = 192 << 20;
+
+/// What the merged order may hold open of buffers that overlap, and one more.
+const FIXED_OPEN: usize = 288 << 20;
+
+/// Says how many bytes were live at most during `work`, besides those before, and how many at once were asked for.
+fn peak_of(work: impl FnOnce()) -> (usize, usize) {
+    let before = LIVE.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    LARGEST.store(0, Relaxed);
+    work();
+    (PEAK.load(Relaxed).saturating_sub(before), LARGEST.load(Relaxed))
+}
+
+fn check(name: &str, bytes: &[u8], fixed: usize) {
+    check_work(name, bytes, fixed, |path| {
+        read_all(path, Effort::All);
+    });
+}
+
+fn check_work(name: &str, bytes: &[u8], fixed: usize, work: impl FnOnce(&Path)) {
+    let file = NamedTempFile::with_suffix(".etl").expect("a temporary file");
+    std::fs::write(file.path(), bytes).expect("room for a temporary file");
+    let (peak, largest) = peak_of(|| work(file.path()));
+    let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
+    println!("{name}: file {:.2} MiB, peak {:.2} MiB, largest {:.2} MiB", mib(bytes.len()), mib(peak), mib(largest));
+    assert!(peak < bytes.len() + fixed, "{name}: {peak} bytes were live for a file of {}", bytes.len());
+}
+
+/// One test, so that nothing else allocates at the same time.
+#[test]
+fn memory_is_bounded_by_the_file() {
+    for path in recorded_traces() {
+        let bytes = std::fs::read(&path).expect("a readable trace");
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        check(&name, &bytes, FIXED);
+        (0..4).for_each(|seed| check(&format!("{name}, flipped"), &flipped(&bytes, 2_000, seed), FIXED));
+    }
+    for (name, bytes) in made_up_traces() {
+        check(&name, &bytes, FIXED);
+        (0..20).for_each(|seed| check(&format!("{name}, flipped"), &flipped(&bytes, 200, seed), FIXED));
+    }
+    check("random", &noise(4 << 20, 5), 1 << 20);
+    check("zeros", &vec![0; 4 << 20], 1 << 20);
+    for (name, bytes) in made_to_hurt() {
+        check(name, &bytes, FIXED_LARGE);
+    }
+    if cfg!(debug_assertions) {
+        return; // half a minute without optimization
+    }
+    check_work("24 overlapping buffers of 16 MiB of zeros", &overlapping_zeros(24), FIXED_OPEN, |path| {
+        let etl = EtlFile::open(path).expect("a sound file");
+        let schedule = Schedule::new(&etl);
+        let mut merge = schedule.merge(&etl);
+        let mut records = 0;
+        while merge.next_record().is_some() {
+            records += 1;
+        }
+        assert_eq!(records, 1 + 24 * 255);
+        assert!(merge.late_records() > 0, "what cannot be open in time is late, and said to be");
+    });
+}
+
+/// Buffers of 255 records of 65 KB of zeros, whose times all go from the start to the end: 16 MiB each that take a few
+/// kilobytes in the file.
+fn overlapping_zeros(buffers: u64) -> Vec<u8> {
+    use synth::{Compression, Ptr::P8, Rec, Session, Trace};
+    let session = Session { buffer_size: 16 << 20, ..Session::windows10().compressed(Compression::Xpress) };
+    let zeros = |n: u64, at| Rec::perf(P8, 1, 0, vec![0; 65_500]).on(n as u16).at(at);
+    let mut trace = Trace::new(session);
+    for n in 0..buffers {
+        trace = trace.push_all((0..255).map(|i| zeros(n, 2_000_000_000 + i * 1_000 + n))).flush_all();
+    }
+    trace.finish()
+}

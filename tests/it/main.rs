@@ -1,0 +1,12 @@
+//! Integration tests, one binary: the library and the program on traces that an independent writer made (`synth`), on
+//! damaged ones, and on recorded ones where they are present.
+
+#[path = "../synth/mod.rs"]
+mod synth;
+
+mod container;
+mod corrupt;
+mod hostile;
+mod opened;
+mod real;
+mod rooms;
