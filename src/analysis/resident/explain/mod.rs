@@ -7,6 +7,8 @@ mod bits;
 mod facts;
 mod history;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 pub use bits::Field;
 pub use facts::{EventRef, Fact};
@@ -290,15 +292,18 @@ impl Explainer<'_> {
         let wanted = address / PAGE_BYTES;
         let kernel = is_kernel_address(address, self.scene.pointer);
         let empty = || (Vec::new(), 0);
-        let found = self.snapshot.fold(self.etl, empty, |(frames, count): &mut (Vec<u64>, usize), page| {
+        let is_there = |page: &PageIdentity| {
             let addressed = !matches!(page.page_use(), PageUse::File | PageUse::MetaFile | PageUse::PageFileMapped);
-            if addressed && page.u2 != 0 && page.u2 / PAGE_BYTES == wanted {
-                let owned = kernel || self.scene.owners.get(page.key()) == Some(instance);
-                if owned {
-                    *count += 1;
-                    frames.push(page.pfn);
-                    smallest(frames);
-                }
+            addressed
+                && page.u2 != 0
+                && page.u2 / PAGE_BYTES == wanted
+                && (kernel || self.scene.owners.get(page.key()) == Some(instance))
+        };
+        let found = self.snapshot.fold(self.etl, empty, |(frames, count): &mut (Vec<u64>, usize), pages| {
+            for page in pages.iter().filter(|page| is_there(page)) {
+                *count += 1;
+                frames.push(page.pfn);
+                smallest(frames);
             }
         });
         let count = found.iter().map(|(_, count)| count).sum();
