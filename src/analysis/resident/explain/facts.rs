@@ -1,5 +1,6 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that tell of it.
 
+use crate::analysis::category::Category;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::history::{self, Seen};
 use crate::analysis::resident::judge::Verdict;
@@ -9,7 +10,7 @@ use crate::etl::record::{HookId, RecordId};
 use crate::event::Phase;
 use crate::event::catalog;
 use crate::event::file::{FileNameKind, ViewKind};
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::process::ProcessPhase;
 use crate::load::history::{At, Moment, SpaceEvent, is_kernel_address};
 use crate::model::snapshot::Snapshot;
@@ -98,6 +99,13 @@ impl<'m> Facts<'m> {
             PageUse::File | PageUse::MetaFile => all.file(page.file_key()),
             PageUse::SystemPte | PageUse::SessionPrivate => all.kernel_address(page.u2),
             _ => {}
+        }
+        // Where the list decides, no range does. WPA looks at one list only.
+        if Category::of_list(page.list()).is_some() {
+            all.facts.iter_mut().for_each(|fact| fact.corrected = false);
+        }
+        if page.list() == PageList::Transition {
+            all.facts.iter_mut().for_each(|fact| fact.wpa = false);
         }
         all
     }
