@@ -14,12 +14,14 @@ use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::pattern::Patterns;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::count::Condition;
+use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, Query};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
+use pfnset::report::explain::ExplainReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
@@ -64,6 +66,9 @@ fn events(args: &Events) -> anyhow::Result<Exit> {
 }
 
 fn resident(args: &Resident) -> anyhow::Result<Exit> {
+    if let Some(number) = args.explain {
+        return explain(args, number);
+    }
     let mut query = Query {
         top: args.top,
         sort: match args.sort {
@@ -107,6 +112,21 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
     )?;
     let report = ResidentReport::new(&args.common.trace, &set, unit, by_default);
     finish(&report, &args.common, set.doubtful)
+}
+
+fn explain(args: &Resident, number: u64) -> anyhow::Result<Exit> {
+    let target = match args.process {
+        Some(process_id) => Target::Address { process_id, address: number },
+        None => Target::Pfn(number),
+    };
+    let etl = open(&args.common)?;
+    let explanation = progress::with_bar(
+        args.common.quiet,
+        2 * etl.size_bytes(),
+        || etl.bytes_read(),
+        || Explanation::new(&etl, target, args.snapshot),
+    )?;
+    finish(&ExplainReport::new(&args.common.trace, &explanation), &args.common, explanation.doubtful)
 }
 
 fn pages(args: &Pages) -> anyhow::Result<Exit> {

@@ -6,6 +6,7 @@
 pub mod checks;
 pub mod count;
 pub mod dimension;
+pub mod explain;
 pub mod judge;
 pub mod query;
 pub mod scene;
