@@ -3,6 +3,7 @@
 pub mod events;
 pub mod info;
 pub mod pages;
+pub mod refset;
 pub mod resident;
 pub mod table;
 pub mod text;
