@@ -1,6 +1,6 @@
 //! One function for each command: open, analyze, print, judge.
 
-use crate::cli::args::{Base, Cli, Command, Common, Events, Info, Pages, Resident, RowFormat, Rules, SortBy};
+use crate::cli::args::{Base, Cli, Command, Common, Events, Format, Info, Pages, Resident, RowFormat, Rules, SortBy};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
@@ -75,6 +75,10 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         snapshot: args.snapshot,
         ..Query::default()
     };
+    let by_default = args.group_by.is_none() && args.preset.is_none();
+    if !by_default || args.common.format != Format::Table {
+        query.processes = 0;
+    }
     if let Some(preset) = &args.preset {
         query.preset(preset)?;
     }
@@ -90,7 +94,6 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         || etl.bytes_read(),
         || ResidentSet::new(&etl, &query),
     )?;
-    let by_default = args.group_by.is_none() && args.preset.is_none();
     let report = ResidentReport::new(&args.common.trace, &set, unit, by_default);
     finish(&report, &args.common, set.doubtful)
 }

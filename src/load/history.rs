@@ -8,13 +8,14 @@ use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
 use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
-use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::file::{FileNameKind, MapView, ViewKind};
 use crate::event::heap::HeapRange;
 use crate::event::memory_counters::MmStats;
 use crate::event::page::PageIdentity;
 use crate::event::process::ProcessPhase;
 use crate::event::registry::Hive;
-use crate::event::{Event, Phase};
+use crate::event::virtual_memory::VirtualRange;
+use crate::event::{Event, Parsed, Payload, Phase};
 use crate::load::survey::{Listener, Survey, TakenRun};
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
@@ -292,6 +293,34 @@ impl<'r> Collector<'r> {
         Collector { rank, history: History::default(), run: None }
     }
 
+    /// A rundown record of a region or a view in a user's address space; `None` for one that is anything but plain.
+    fn take_rundown(&mut self, area: &Area<'_>, raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
+        let time = raw.time()?;
+        let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+        let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
+        let phase = if matches!(hook.0, 0x0280 | 0x0427) { Phase::DcStart } else { Phase::DcEnd };
+        let (process_id, value) = match hook.0 {
+            0x0280 | 0x0281 => {
+                let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else {
+                    return None;
+                };
+                let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
+                (process_id, SpaceEvent::Region { phase, base, size, flags })
+            }
+            _ => {
+                let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
+                if view.process_id == 0 || is_kernel_address(view.base, pointer) {
+                    return None;
+                }
+                let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
+                (process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() })
+            }
+        };
+        let moment = self.moment(area, raw.position.offset, time);
+        self.history.spaces.entry(process_id).or_default().push(At { moment, value });
+        Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+    }
+
     fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
         let rank = self.rank.get(area.index as usize).copied().unwrap_or(area.index);
         Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
@@ -306,8 +335,11 @@ impl Listener for Collector<'_> {
         hook: HookId,
         behind: &mut Records<'_>,
     ) -> Option<TakenRun> {
-        if !is_page_sequence(hook) {
-            return None;
+        match hook.0 {
+            0x0223 | 0x028a => {}
+            // Rundowns of address spaces come in hundreds of thousands.
+            0x0280 | 0x0281 | 0x0427 | 0x0428 => return self.take_rundown(area, first, hook),
+            _ => return None,
         }
         let (header, version) = (first.header, first.kernel_version());
         // A payload of another length is decoded the slow way, which counts it as malformed.

@@ -92,6 +92,29 @@ pub(crate) struct Tally {
     pub last: Ticks,
 }
 
+impl Tally {
+    /// Adds records.
+    #[inline(always)]
+    pub fn add(&mut self, records: u32, bytes: u64, earliest: Ticks, latest: Ticks) {
+        self.count += u64::from(records);
+        self.bytes += bytes;
+        self.first = self.first.min(earliest);
+        self.last = self.last.max(latest);
+    }
+}
+
+/// Runs of a few kinds at a time: records of a rundown alternate between some.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    pub slots: [Tally; Tallies::SLOTS],
+    /// Slot that is given up next.
+    pub oldest: usize,
+}
+
+impl Tallies {
+    pub const SLOTS: usize = 4;
+}
+
 /// Counts of all kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds {
@@ -111,7 +134,7 @@ impl Kinds {
         if self.greatest.is_some_and(|greatest| key > greatest) {
             return usize::MAX;
         }
-        if self.kinds.len() >= 2 * Survey::MOST_KINDS {
+        if self.is_full() {
             self.shorten();
             return self.index_of(key, record, time, area);
         }
@@ -139,6 +162,11 @@ impl Kinds {
             self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
         }
         at
+    }
+
+    /// True when the next new kind makes the indices of all others change.
+    pub fn is_full(&self) -> bool {
+        self.kinds.len() >= 2 * Survey::MOST_KINDS
     }
 
     /// Books a run of records and empties it.

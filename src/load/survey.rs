@@ -13,7 +13,7 @@ use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
 use crate::event::system_config::DeviceFamily;
 use crate::event::{Decoded, Event, Malformed, Surplus, decode};
-use crate::load::kinds::{Key, KindCount, Kinds, Tally};
+use crate::load::kinds::{Key, KindCount, Kinds, Tallies, Tally};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -305,7 +305,7 @@ struct Part {
 
 impl Part {
     fn add<L: Listener>(&mut self, area: &Area<'_>, etl: &EtlFile, listener: &mut L) {
-        let mut tally = Tally::default();
+        let mut tallies = Tallies::default();
         let mut seen = Seen::default();
         let mut damage = DamageLog::default();
         let mut records = area.records();
@@ -319,11 +319,7 @@ impl Part {
                 time = last;
                 seen.add(raw.header, taken.records, first, earliest, latest, taken.sorted, last);
                 let key = Key::kernel(hook, raw.kernel_version());
-                self.count(&mut tally, key, None, first, area);
-                tally.count += u64::from(taken.records);
-                tally.bytes += taken.bytes;
-                tally.first = tally.first.min(earliest);
-                tally.last = tally.last.max(latest);
+                self.count(&mut tallies, key, None, first, area).add(taken.records, taken.bytes, earliest, latest);
                 continue;
             }
             match raw.time() {
@@ -344,17 +340,13 @@ impl Part {
                 unread(&raw)
             });
             let key = Key::of(&record);
-            self.count(&mut tally, key, Some(&record), time, area);
-            tally.count += 1;
-            tally.bytes += raw.bytes.len() as u64;
-            tally.first = tally.first.min(time);
-            tally.last = tally.last.max(time);
+            self.count(&mut tallies, key, Some(&record), time, area).add(1, raw.bytes.len() as u64, time, time);
             if let Some(event) = self.decode(&record) {
                 self.note(&event, time);
                 listener.hear(area, &record, &event, time);
             }
         }
-        self.kinds.book(&mut tally);
+        tallies.slots.iter_mut().for_each(|tally| self.kinds.book(tally));
         let count = seen.span.map_or(0, |s| u64::from(s.records));
         self.total += count;
         seen.headers.into_iter().for_each(|(kind, count)| *self.by_header.entry(kind).or_default() += count);
@@ -366,14 +358,31 @@ impl Part {
         self.spans.extend(seen.span.map(|span| (area.index, span)));
     }
 
-    /// Makes `tally` one of this kind. Records of a kind come in runs: a run is tallied and booked when it ends.
+    /// The tally of a kind. Few kinds are mixed at a time: their records are tallied, and booked when others come.
     #[inline(always)]
-    fn count(&mut self, tally: &mut Tally, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) {
-        if tally.key != Some(key) {
-            self.kinds.book(tally);
-            let at = self.kinds.index_of(key, record, time, area);
-            *tally = Tally { key: Some(key), at, first: time, last: time, ..Tally::default() };
-        }
+    fn count<'t>(
+        &mut self,
+        tallies: &'t mut Tallies,
+        key: Key,
+        record: Option<&Record<'_>>,
+        time: Ticks,
+        area: &Area<'_>,
+    ) -> &'t mut Tally {
+        let at = match tallies.slots.iter().position(|tally| tally.key == Some(key)) {
+            Some(at) => at,
+            None => {
+                if self.kinds.is_full() {
+                    tallies.slots.iter_mut().for_each(|tally| self.kinds.book(&mut std::mem::take(tally)));
+                }
+                let at = tallies.oldest % Tallies::SLOTS;
+                tallies.oldest = at + 1;
+                let kind = self.kinds.index_of(key, record, time, area);
+                let fresh = Tally { key: Some(key), at: kind, first: time, last: time, ..Tally::default() };
+                self.kinds.book(&mut std::mem::replace(&mut tallies.slots[at], fresh));
+                at
+            }
+        };
+        &mut tallies.slots[at]
     }
 
     /// Decodes the payload and counts it when it does not fit.

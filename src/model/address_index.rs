@@ -104,7 +104,7 @@ impl AddressIndex {
         for list in [&heaps, &regions, &traced_heaps, &traced_regions, &stacks, &commits] {
             list.iter().for_each(|&(from, to, ())| add(from, to));
         }
-        bounds.sort_unstable();
+        bounds.sort(); // a few sorted runs: the stable sort merges them
         bounds.dedup();
 
         let mut index = AddressIndex { views, ..AddressIndex::default() };

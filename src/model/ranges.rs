@@ -93,7 +93,9 @@ impl<T: Clone> RangeMap<T> {
     /// Ranges from a list in any order. Sorted lists without overlaps, the usual case, cost a bulk build.
     pub fn from_list(mut list: Vec<(u64, u64, T)>) -> Self {
         list.retain(|&(base, size, _)| size > 0 && base < u64::MAX);
-        list.sort_by_key(|range| range.0);
+        if !list.is_sorted_by_key(|range| range.0) {
+            list.sort_by_key(|range| range.0);
+        }
         let overlap = list.windows(2).any(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0);
         let mut map = RangeMap::default();
         if overlap {

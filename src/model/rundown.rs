@@ -6,6 +6,8 @@
 use crate::event::Phase;
 use crate::load::history::{At, History, SpaceEvent};
 use crate::units::Ticks;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// What has an end rundown of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,20 @@ pub struct Rundowns {
     start: [Option<Ticks>; 4],
 }
 
+/// What is found of one kind.
+#[derive(Default)]
+struct Found {
+    episodes: BTreeMap<usize, Episode>,
+    start: Option<Ticks>,
+}
+
+impl Found {
+    fn add(&mut self, number: usize, episode: Episode) {
+        let all = self.episodes.entry(number).or_insert(episode);
+        (all.first, all.last) = (all.first.min(episode.first), all.last.max(episode.last));
+    }
+}
+
 impl Rundowns {
     /// Finds them.
     pub fn new(history: &History) -> Rundowns {
@@ -70,21 +86,33 @@ impl Rundowns {
             let ends = [0x0281, 0x0428, 0x0304].iter().filter_map(|&hook| history.survey.kernel_span(hook));
             all.heap_end = ends.map(|(first, _)| first).min().into_iter().collect();
         }
-        let mut spans: [std::collections::BTreeMap<usize, Episode>; 4] = Default::default();
-        for event in history.spaces.values().flatten() {
-            let (kind, time) = (Kind::of(&event.value) as usize, event.moment.time);
-            match all.rundown_phase(event) {
-                Some(Phase::DcEnd) => {
-                    let episode = all.cuts.partition_point(|&cut| cut <= time);
-                    let span = spans[kind].entry(episode).or_insert(Episode { first: time, last: time });
-                    (span.first, span.last) = (span.first.min(time), span.last.max(time));
+        let found =
+            (history.spaces.par_iter()).map(|(_, events)| all.found_in(events)).reduce(Default::default, |mut a, b| {
+                for (a, b) in a.iter_mut().zip(b) {
+                    b.episodes.into_iter().for_each(|(number, episode)| a.add(number, episode));
+                    a.start = a.start.into_iter().chain(b.start).min();
                 }
-                Some(_) => all.start[kind] = Some(all.start[kind].map_or(time, |start| start.min(time))),
+                a
+            });
+        all.start = std::array::from_fn(|kind| found[kind].start);
+        all.episodes = found.map(|kind| kind.episodes.into_values().collect());
+        all
+    }
+
+    fn found_in(&self, events: &[At<SpaceEvent>]) -> [Found; 4] {
+        let mut found: [Found; 4] = Default::default();
+        for event in events {
+            let (of, time) = (&mut found[Kind::of(&event.value) as usize], event.moment.time);
+            match self.rundown_phase(event) {
+                Some(Phase::DcEnd) => {
+                    let number = self.cuts.partition_point(|&cut| cut <= time);
+                    of.add(number, Episode { first: time, last: time });
+                }
+                Some(_) => of.start = Some(of.start.map_or(time, |start| start.min(time))),
                 None => {}
             }
         }
-        all.episodes = spans.map(|kind| kind.into_values().collect());
-        all
+        found
     }
 
     /// DcStart or DcEnd for rundown records, `None` for actual events.

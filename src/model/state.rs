@@ -53,37 +53,92 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
             }
         }
     }
-    let ends = Kind::ALL.map(|kind| {
-        let episode = rundowns.last_before(kind, moment.time)?;
-        instance.start.is_none_or(|start| start < episode.first).then(|| Final::new(kind, episode, past, rundowns))
-    });
-    let mut next = 0;
-    let mut due: Vec<&Final<'_>> = ends.iter().flatten().collect();
+    let existed = |episode: &Episode| instance.start.is_none_or(|start| start < episode.first);
+    let episodes = Kind::ALL.map(|kind| rundowns.last_before(kind, moment.time).filter(existed));
+    let mut finals = Kind::ALL.map(|kind| Final::new(kind, past, episodes[kind as usize]));
+    for (index, event) in past.iter().enumerate() {
+        if is_of(event, &episodes, rundowns)
+            && let Some(end) = &mut finals[Kind::of(&event.value) as usize]
+        {
+            end.from = end.from.min(index);
+            end.records.push(event);
+        }
+    }
+    let mut due: Vec<&Final<'_>> = finals.iter().flatten().collect();
     due.sort_by_key(|end| end.from);
+    let mut pending = Pending::default();
+    let mut next = 0;
     for end in due {
-        replay(past.get(next..end.from).unwrap_or_default(), &ends, rundowns, next, &mut state.space);
+        replay(past.get(next..end.from).unwrap_or_default(), &episodes, rundowns, &mut pending, &mut state.space);
         next = next.max(end.from);
         state.contradictions.extend(end.replace(&mut state.space, rundowns.has_start(end.kind, moment.time)));
     }
-    replay(past.get(next..).unwrap_or_default(), &ends, rundowns, next, &mut state.space);
+    replay(past.get(next..).unwrap_or_default(), &episodes, rundowns, &mut pending, &mut state.space);
     state
 }
 
-/// Applies events; rundown records only where no end rundown of their kind takes over.
+/// True for records of the end rundown that is taken over for their kind.
+fn is_of(event: &At<SpaceEvent>, episodes: &[Option<Episode>; 4], rundowns: &Rundowns) -> bool {
+    let episode = episodes[Kind::of(&event.value) as usize];
+    episode.is_some_and(|episode| (episode.first..=episode.last).contains(&event.moment.time))
+        && rundowns.rundown_phase(event) == Some(Phase::DcEnd)
+}
+
+/// Applies events; records of end rundowns that are taken over are left to [`Final`].
 fn replay(
     events: &[At<SpaceEvent>],
-    ends: &[Option<Final<'_>>; 4],
+    episodes: &[Option<Episode>; 4],
     rundowns: &Rundowns,
-    first: usize,
+    pending: &mut Pending,
     space: &mut AddressSpace,
 ) {
-    for (index, event) in (first..).zip(events) {
-        let rundown = rundowns.rundown_phase(event);
-        let replaced = ends[Kind::of(&event.value) as usize].as_ref().is_some_and(|end| index >= end.from);
-        if rundown == Some(Phase::DcEnd) && replaced {
-            continue; // part of the state that was taken over
+    for event in events {
+        if is_of(event, episodes, rundowns) || pending.take(event) {
+            continue;
         }
+        pending.settle(space);
         space.apply(event.moment, &event.value);
+    }
+    pending.settle(space);
+}
+
+/// Rundown records that come in a row, collected so that their ranges are built at once.
+#[derive(Default)]
+struct Pending {
+    regions: Vec<(u64, u64, Source)>,
+    views: Vec<(u64, u64, View)>,
+}
+
+impl Pending {
+    /// Collects the start-rundown records that are many.
+    fn take(&mut self, event: &At<SpaceEvent>) -> bool {
+        let source = Source { phase: Phase::DcStart, moment: event.moment };
+        match event.value {
+            SpaceEvent::Region { phase: Phase::DcStart, base, size, .. } => self.regions.push((base, size, source)),
+            SpaceEvent::View { phase: Phase::DcStart, base, size, file_key, kind } => {
+                self.views.push((base, size, View { kind, file_key, source }));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Puts what was collected into the space.
+    fn settle(&mut self, space: &mut AddressSpace) {
+        fn put<T: Clone>(list: &mut Vec<(u64, u64, T)>, map: &mut RangeMap<T>) {
+            let list = std::mem::take(list);
+            if map.is_empty() {
+                *map = RangeMap::from_list(list);
+            } else {
+                list.into_iter().for_each(|(base, size, value)| map.insert(base, size, value));
+            }
+        }
+        if !self.regions.is_empty() {
+            put(&mut self.regions, &mut space.regions);
+        }
+        if !self.views.is_empty() {
+            put(&mut self.views, &mut space.views);
+        }
     }
 }
 
@@ -96,17 +151,11 @@ struct Final<'e> {
 }
 
 impl<'e> Final<'e> {
-    fn new(kind: Kind, episode: Episode, past: &'e [At<SpaceEvent>], rundowns: &Rundowns) -> Final<'e> {
-        let belongs = |event: &&At<SpaceEvent>| {
-            Kind::of(&event.value) == kind
-                && rundowns.rundown_phase(event) == Some(Phase::DcEnd)
-                && (episode.first..=episode.last).contains(&event.moment.time)
-        };
-        let records: Vec<_> = past.iter().filter(belongs).collect();
-        // Events while the rundown was being logged come on top of it, so it is taken over at its first record: for
-        // this process, or for the trace where this process has none.
-        let start = records.first().map_or(Moment { time: episode.last, order: u64::MAX }, |first| first.moment);
-        Final { kind, from: past.partition_point(|event| event.moment < start), records }
+    /// One without records yet. Events while the rundown was being logged come on top of it, so it is taken over at its
+    /// first record for this process, or at its end where this process has none.
+    fn new(kind: Kind, past: &[At<SpaceEvent>], episode: Option<Episode>) -> Option<Final<'e>> {
+        let last = episode?.last;
+        Some(Final { kind, from: past.partition_point(|event| event.moment.time <= last), records: Vec::new() })
     }
 
     /// Puts the rundown's state in the place of what the events added up to; gives the differences.
@@ -171,7 +220,11 @@ fn take_over<T: Clone>(
 ) -> Vec<Contradiction> {
     let end = RangeMap::from_list(list);
     let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
-        let missing = of.iter().filter(|&(base, ..)| there.get(base).is_none());
+        let mut there = there.iter().peekable();
+        let missing = of.iter().filter(|&(base, ..)| {
+            while there.next_if(|&(_, end, _)| end <= base).is_some() {}
+            there.peek().is_none_or(|&(first, ..)| first > base)
+        });
         missing.map(|(base, ..)| Contradiction { kind, base, only_events }).collect()
     };
     let mut differences = only(map, &end, true);
@@ -193,11 +246,17 @@ fn undo_back_from(
 ) {
     let until = future.partition_point(|event| event.moment.time <= episode.last);
     let future = future.get(..until).unwrap_or_default();
-    let known = Final::new(kind, episode, future, rundowns);
+    let mut episodes = [None; 4];
+    episodes[kind as usize] = Some(episode);
+    let records: Vec<_> =
+        future.iter().filter(|e| Kind::of(&e.value) == kind && is_of(e, &episodes, rundowns)).collect();
+    let first = records.first().map_or(Moment { time: episode.last, order: u64::MAX }, |first| first.moment);
+    let from = future.partition_point(|event| event.moment < first);
+    let known = Final { kind, from, records };
     let mut scratch = AddressSpace::default();
     known.replace(&mut scratch, false);
     let is_kind = |event: &&At<SpaceEvent>| Kind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
-    for event in future.get(..known.from.max(0)).unwrap_or_default().iter().rev().filter(is_kind) {
+    for event in future.get(..known.from).unwrap_or_default().iter().rev().filter(is_kind) {
         undo(event, &mut scratch);
     }
     // What the past events create comes again when they are applied.
