@@ -1,8 +1,6 @@
 //! One function for each command: open, analyze, print, judge.
 
-use crate::cli::args::{
-    Base, Cli, Command, Common, Events, Format, Info, Pages, Resident, RowFormat, Rules, SortBy, UnitName,
-};
+use crate::cli::args::{Base, Cli, Command, Common, Events, Format, Info, Pages, Resident, RowFormat, Rules, SortBy};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
@@ -25,7 +23,7 @@ use pfnset::report::explain::ExplainReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
-use pfnset::report::text::{self, Unit};
+use pfnset::report::text;
 use std::io::Write;
 
 /// Runs the command.
@@ -35,6 +33,7 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Events(args) => events(&args),
         Command::Resident(args) => resident(&args),
         Command::Pages(args) => pages(&args),
+        Command::Refset(args) => crate::cli::refset::refset(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new(); // the generator panics where it cannot write
             clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
@@ -96,13 +95,7 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         query.group_by(names)?;
     }
     args.conditions.iter().try_for_each(|condition| query.condition(condition))?;
-    let unit = match args.unit {
-        UnitName::Pages => Unit::Pages,
-        UnitName::Kib => Unit::Kib,
-        UnitName::Mib => Unit::Mib,
-        UnitName::Gib => Unit::Gib,
-        UnitName::Auto => Unit::Auto,
-    };
+    let unit = args.unit.unit();
     let etl = open(&args.common)?;
     let set = progress::with_bar(
         args.common.quiet,
@@ -161,7 +154,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
 }
 
 /// Opens the trace and sets the number of threads.
-fn open(common: &Base) -> anyhow::Result<EtlFile> {
+pub fn open(common: &Base) -> anyhow::Result<EtlFile> {
     output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
@@ -175,7 +168,7 @@ fn survey(etl: &EtlFile, common: &Common) -> Survey {
 }
 
 /// Prints; with `--strict` doubtful data is bad input.
-fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
     output::print(report, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }
