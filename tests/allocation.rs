@@ -99,7 +99,8 @@ fn memory_is_bounded_by_the_file() {
         let bytes = std::fs::read(&path).expect("a readable trace");
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         check(&name, &bytes, FIXED);
-        (0..4).for_each(|seed| check(&format!("{name}, flipped"), &flipped(&bytes, 2_000, seed), FIXED));
+        let seeds = if cfg!(debug_assertions) { 1 } else { 4 };
+        (0..seeds).for_each(|seed| check(&format!("{name}, flipped"), &flipped(&bytes, 2_000, seed), FIXED));
     }
     for (name, bytes) in made_up_traces() {
         check(&name, &bytes, FIXED);

@@ -39,31 +39,47 @@ pub enum Sort {
     Difference,
 }
 
-/// A group and its parts.
+/// A group and its parts. `M` is what is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Node {
+pub struct Node<M = Measure> {
     /// Label in the dimension of this level; empty for the root.
     pub label: String,
     /// Sum of the group.
-    pub measure: Measure,
+    pub measure: M,
     /// Groups of the next dimension.
-    pub parts: Vec<Node>,
+    pub parts: Vec<Node<M>>,
     /// Parts that are not listed, if any: their number and sum.
-    pub more: Option<(u64, Measure)>,
+    pub more: Option<(u64, M)>,
 }
 
 impl Node {
     /// A tree of rows, each with one label for each level.
     pub fn tree(rows: &[(Vec<String>, Measure)], sort: Sort, top: Option<usize>) -> Node {
+        Node::tree_by(rows, |a, b| sort.compare(a, b), top)
+    }
+}
+
+impl<M: Copy + Default + std::ops::AddAssign> Node<M> {
+    /// A tree of rows, each with one label for each level, in an order of the caller's.
+    pub fn tree_by(
+        rows: &[(Vec<String>, M)],
+        compare: impl Fn(&Node<M>, &Node<M>) -> std::cmp::Ordering + Copy,
+        top: Option<usize>,
+    ) -> Node<M> {
         let mut root = Node::default();
-        let all: Vec<(&[String], Measure)> =
-            rows.iter().map(|(labels, measure)| (labels.as_slice(), *measure)).collect();
-        root.grow(all, sort, top);
+        let all: Vec<(&[String], M)> = rows.iter().map(|(labels, measure)| (labels.as_slice(), *measure)).collect();
+        root.grow(all, compare, top);
         root
     }
 
-    fn grow(&mut self, rows: Vec<(&[String], Measure)>, sort: Sort, top: Option<usize>) {
-        let mut groups: Vec<(&str, Vec<(&[String], Measure)>)> = Vec::new();
+    fn grow(
+        &mut self,
+        rows: Vec<(&[String], M)>,
+        compare: impl Fn(&Node<M>, &Node<M>) -> std::cmp::Ordering + Copy,
+        top: Option<usize>,
+    ) {
+        type Group<'r, M> = (&'r str, Vec<(&'r [String], M)>);
+        let mut groups: Vec<Group<'_, M>> = Vec::new();
         let mut index = std::collections::HashMap::new();
         for (labels, measure) in rows {
             self.measure += measure;
@@ -78,15 +94,15 @@ impl Node {
         }
         for (label, group) in groups {
             let mut part = Node { label: label.to_owned(), ..Node::default() };
-            part.grow(group, sort, top);
+            part.grow(group, compare, top);
             self.parts.push(part);
         }
-        self.parts.sort_by(|a, b| sort.compare(a, b));
+        self.parts.sort_by(compare);
         if let Some(top) = top
             && self.parts.len() > top
         {
             let rest = self.parts.split_off(top);
-            let mut sum = Measure::default();
+            let mut sum = M::default();
             rest.iter().for_each(|part| sum += part.measure);
             self.more = Some((rest.len() as u64, sum));
         }
@@ -109,7 +125,7 @@ impl Sort {
 }
 
 /// Numbers by value, texts by letter.
-fn natural(a: &str, b: &str) -> std::cmp::Ordering {
+pub fn natural(a: &str, b: &str) -> std::cmp::Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         (Ok(a), Ok(b)) => a.cmp(&b),
         _ => a.cmp(b),

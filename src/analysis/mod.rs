@@ -9,5 +9,6 @@ pub mod loss;
 pub mod pages;
 pub mod pattern;
 pub mod readiness;
+pub mod reference;
 pub mod resident;
 pub mod statistics;

@@ -3,6 +3,7 @@
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
 use crate::etl::record::RecordId;
+use crate::event::keywords;
 use crate::event::payload::WIN32_HEAP_RANGES;
 use crate::load::survey::Survey;
 
@@ -33,8 +34,8 @@ impl Verdict {
 pub struct Need {
     /// Keyword in a WPR profile.
     pub keyword: &'static str,
-    /// Flag of xperf.
-    pub xperf: &'static str,
+    /// Flag of xperf; `None` where xperf has none.
+    pub xperf: Option<&'static str>,
     /// What the events are, for people.
     pub events: &'static str,
     /// Any of these kernel events will do.
@@ -43,6 +44,8 @@ pub struct Need {
     pub without: &'static str,
     /// True when the analysis cannot run without them.
     pub required: bool,
+    /// True when the keyword was on while recording, and yet none of its events are in the trace.
+    pub was_on: bool,
 }
 
 /// An analysis and what it needs.
@@ -68,7 +71,15 @@ const fn need(
     without: &'static str,
     required: bool,
 ) -> Need {
-    Need { keyword, xperf, events, hooks, without, required }
+    Need {
+        keyword,
+        xperf: if xperf.is_empty() { None } else { Some(xperf) },
+        events,
+        hooks,
+        without,
+        required,
+        was_on: false,
+    }
 }
 
 const PROCESSES: Need = need(
@@ -108,7 +119,7 @@ const VIRTUAL_ALLOC: Need = need(
 /// Heap ranges are a user-mode provider; its records may be hook ids or classic events.
 const HEAPS: Need = need(
     "Win32HeapRanges",
-    "Win32HeapRanges (user provider)",
+    "-on Win32HeapRanges in a user session",
     "heap ranges",
     &[0x0264, 0x0265, 0x0266],
     "Win32Heap",
@@ -119,7 +130,7 @@ const MEMORY_INFO: Need = need(
     "MEMINFO",
     "memory counters (MemInfo)",
     &[0x0270],
-    "the check of lists and bad pages against the kernel's own counters",
+    "check of lists and bad pages against the kernel's own counters",
     false,
 );
 
@@ -149,12 +160,12 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
                 "MEMORY",
                 "the final page sequence",
                 &[0x0223, 0x028a],
-                "the proof against the final state",
+                "proof against the final state",
                 false,
             ),
             need(
                 "WorkingSet",
-                "(WPR only)",
+                "",
                 "trims (RemoveFromWS)",
                 &[0x0283],
                 "trims: trimmed pages look as if still held",
@@ -212,7 +223,9 @@ pub fn not_recorded(missing: &[Need]) -> Option<String> {
 }
 
 fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need]) -> Readiness {
-    let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).copied().collect();
+    let masks = survey.masks_ever_on();
+    let marked = |need: &Need| Need { was_on: keywords::has(&masks, need.keyword), ..*need };
+    let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).map(marked).collect();
     // The CPU view works with either samples or switches, so neither is required by itself.
     let no_cpu = name == "cpu"
         && missing.iter().filter(|n| n.keyword == "SampledProfile" || n.keyword == "CSwitch").count() == 2;

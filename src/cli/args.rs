@@ -1,14 +1,16 @@
 //! Every flag and its help. No input or output happens here.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use pfnset::report::text::Unit;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
   pfnset resident trace.etl --group-by process,category --top 5
+  pfnset refset trace.etl                       which pages a scenario touched, and who holds them
   pfnset pages trace.etl --format csv           one row for each page
-  pfnset info trace.etl                         what the trace holds, what was lost, what it is good for
+  pfnset info trace.etl                         what it holds, what was lost, what it is good for
   pfnset events trace.etl                       every kind of event, most frequent first
   pfnset events trace.etl --name 'Memory*'      only kernel memory events
   pfnset events trace.etl --format json -o e.json
@@ -34,6 +36,8 @@ pub enum Command {
     Events(Events),
     /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
     Resident(Resident),
+    /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
+    Refset(crate::cli::refset::Refset),
     /// One row for each page of a snapshot, in PFN order
     Pages(Pages),
     /// Print a shell completion script
@@ -47,11 +51,11 @@ pub enum Command {
 /// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
 pub struct Common {
-    #[command(flatten)]
-    pub base: Base,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
     pub format: Format,
+    #[command(flatten)]
+    pub base: Base,
 }
 
 impl std::ops::Deref for Common {
@@ -233,6 +237,19 @@ pub enum UnitName {
     Mib,
     Gib,
     Auto,
+}
+
+impl UnitName {
+    /// The unit of that name.
+    pub fn unit(self) -> Unit {
+        match self {
+            UnitName::Pages => Unit::Pages,
+            UnitName::Kib => Unit::Kib,
+            UnitName::Mib => Unit::Mib,
+            UnitName::Gib => Unit::Gib,
+            UnitName::Auto => Unit::Auto,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

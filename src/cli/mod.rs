@@ -4,4 +4,5 @@ pub mod args;
 pub mod exit;
 pub mod output;
 pub mod progress;
+pub mod refset;
 pub mod run;

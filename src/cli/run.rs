@@ -1,6 +1,6 @@
 //! One function for each command: open, analyze, print, judge.
 
-use crate::cli::args::{Base, Cli, Command, Common, Events, Info, Pages, Resident, RowFormat, Rules, SortBy, UnitName};
+use crate::cli::args::{Base, Cli, Command, Common, Events, Format, Info, Pages, Resident, RowFormat, Rules, SortBy};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
@@ -12,16 +12,19 @@ use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::pattern::Patterns;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::count::Condition;
+use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, Query};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
+use pfnset::report::explain::ExplainReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
-use pfnset::report::text::{self, Unit};
+use pfnset::report::text;
+use std::io::Write;
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
@@ -30,8 +33,12 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Events(args) => events(&args),
         Command::Resident(args) => resident(&args),
         Command::Pages(args) => pages(&args),
+        Command::Refset(args) => crate::cli::refset::refset(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
+            let mut script = Vec::new(); // the generator panics where it cannot write
+            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
+            let mut out = std::io::stdout();
+            out.write_all(&script).and_then(|()| out.flush())?;
             Ok(Exit::Fine)
         }
     }
@@ -58,6 +65,9 @@ fn events(args: &Events) -> anyhow::Result<Exit> {
 }
 
 fn resident(args: &Resident) -> anyhow::Result<Exit> {
+    if let Some(number) = args.explain {
+        return explain(args, number);
+    }
     let mut query = Query {
         top: args.top,
         sort: match args.sort {
@@ -74,6 +84,10 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         snapshot: args.snapshot,
         ..Query::default()
     };
+    let by_default = args.group_by.is_none() && args.preset.is_none();
+    if !by_default || args.common.format != Format::Table {
+        query.processes = 0;
+    }
     if let Some(preset) = &args.preset {
         query.preset(preset)?;
     }
@@ -81,13 +95,7 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         query.group_by(names)?;
     }
     args.conditions.iter().try_for_each(|condition| query.condition(condition))?;
-    let unit = match args.unit {
-        UnitName::Pages => Unit::Pages,
-        UnitName::Kib => Unit::Kib,
-        UnitName::Mib => Unit::Mib,
-        UnitName::Gib => Unit::Gib,
-        UnitName::Auto => Unit::Auto,
-    };
+    let unit = args.unit.unit();
     let etl = open(&args.common)?;
     let set = progress::with_bar(
         args.common.quiet,
@@ -95,9 +103,23 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
         || etl.bytes_read(),
         || ResidentSet::new(&etl, &query),
     )?;
-    let by_default = args.group_by.is_none() && args.preset.is_none();
     let report = ResidentReport::new(&args.common.trace, &set, unit, by_default);
     finish(&report, &args.common, set.doubtful)
+}
+
+fn explain(args: &Resident, number: u64) -> anyhow::Result<Exit> {
+    let target = match args.process {
+        Some(process_id) => Target::Address { process_id, address: number },
+        None => Target::Pfn(number),
+    };
+    let etl = open(&args.common)?;
+    let explanation = progress::with_bar(
+        args.common.quiet,
+        2 * etl.size_bytes(),
+        || etl.bytes_read(),
+        || Explanation::new(&etl, target, args.snapshot),
+    )?;
+    finish(&ExplainReport::new(&args.common.trace, &explanation), &args.common, explanation.doubtful)
 }
 
 fn pages(args: &Pages) -> anyhow::Result<Exit> {
@@ -116,7 +138,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
     if form == PageForm::Table {
         out.text(|text| text::warnings(text, &listing.warnings, output::width(&args.base)))?;
     } else if !args.base.quiet {
-        listing.warnings.iter().for_each(|warning| eprintln!("pfnset: warning: {warning}"));
+        output::warn(&listing.warnings);
     }
     out.write(&PageText::heading(form, &etl, &args.base.trace))?;
     for &index in &listing.snapshots {
@@ -132,7 +154,8 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
 }
 
 /// Opens the trace and sets the number of threads.
-fn open(common: &Base) -> anyhow::Result<EtlFile> {
+pub fn open(common: &Base) -> anyhow::Result<EtlFile> {
+    output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
@@ -145,7 +168,7 @@ fn survey(etl: &EtlFile, common: &Common) -> Survey {
 }
 
 /// Prints; with `--strict` doubtful data is bad input.
-fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
     output::print(report, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

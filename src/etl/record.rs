@@ -115,6 +115,7 @@ fn le16(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
 }
 
+#[inline(always)]
 fn le32(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u32::from_le_bytes(*b))
 }
@@ -158,6 +159,15 @@ impl<'a> RawRecord<'a> {
         let extension = self.bytes.get(1).copied().unwrap_or(0);
         let items = usize::from(extension >> 7) + usize::from(extension & 7);
         self.bytes.get(self.header.header_bytes() + 8 * items..)
+    }
+
+    /// Thread and process that logged a kernel event; `None` when the header has no such fields or says "none".
+    #[inline(always)]
+    pub fn kernel_ids(&self) -> (Option<u32>, Option<u32>) {
+        match self.header {
+            HeaderType::Perfinfo32 | HeaderType::Perfinfo64 => (None, None),
+            _ => (id(le32(self.bytes, 8)), id(le32(self.bytes, 12))),
+        }
     }
 
     /// The low byte of the version field of a kernel event.

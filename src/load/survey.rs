@@ -214,6 +214,14 @@ impl Survey {
         survey
     }
 
+    /// Every bit of the group masks that was on at some time.
+    pub fn masks_ever_on(&self) -> [u32; 8] {
+        self.group_masks.iter().fold([0; 8], |mut all, change| {
+            all.iter_mut().zip(change.masks).for_each(|(all, mask)| *all |= mask);
+            all
+        })
+    }
+
     /// Number of records of a kernel event, all versions.
     pub fn kernel_count(&self, hook: u16) -> u64 {
         let is = |k: &&KindCount| matches!(k.id, RecordId::Kernel(h) if h.0 == hook);

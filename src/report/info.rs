@@ -129,7 +129,8 @@ impl Report for InfoReport<'_> {
             text::heading(out, "Providers")?;
             for provider in i.providers.iter().take(PROVIDERS_SHOWN) {
                 let name = provider.name.as_deref().unwrap_or("");
-                writeln!(out, "  {:>12}  {}  {name}", text::count(provider.events), provider.guid)?;
+                let line = format!("  {:>12}  {}  {name}", text::count(provider.events), provider.guid);
+                writeln!(out, "{}", text::printable(line.trim_end()))?;
             }
             if i.providers.len() > PROVIDERS_SHOWN {
                 let rest = i.providers.iter().skip(PROVIDERS_SHOWN);
@@ -218,7 +219,7 @@ impl Report for InfoReport<'_> {
                 "events": a.events,
                 "missing": a.missing.iter().map(|n| json!({
                     "keyword": n.keyword, "xperf": n.xperf, "events": n.events, "without": n.without,
-                    "required": n.required,
+                    "required": n.required, "was_on": n.was_on,
                 })).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
         }))
@@ -240,7 +241,7 @@ impl Report for InfoReport<'_> {
 fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::Result<()> {
     const LABEL: usize = 24;
     let mut shown = label;
-    for line in text::wrap(value, width.saturating_sub(LABEL + 4)) {
+    for line in text::wrap(&text::printable(value), width.saturating_sub(LABEL + 4)) {
         writeln!(out, "  {shown:<LABEL$}  {line}")?;
         shown = "";
     }
@@ -248,17 +249,26 @@ fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::
 }
 
 fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> io::Result<()> {
+    let events = match analysis.events {
+        1 => "1 event".to_owned(),
+        n => format!("{} events", text::count(n)),
+    };
     let verdict = match analysis.verdict {
-        Verdict::Ready => format!("yes, {} events", text::count(analysis.events)),
-        Verdict::Partial => format!("in part, {} events", text::count(analysis.events)),
+        Verdict::Ready => format!("yes, {events}"),
+        Verdict::Partial => format!("in part, {events}"),
         Verdict::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
     for need in &analysis.missing {
-        let line = format!(
-            "add keyword {} (xperf {}) for {}; without: no {}",
-            need.keyword, need.xperf, need.events, need.without
-        );
+        let xperf = need.xperf.map_or_else(|| "not in xperf".to_owned(), |flag| format!("xperf {flag}"));
+        let keyword = format!("keyword {} ({xperf})", need.keyword);
+        let advice = match (need.was_on, need.required) {
+            (true, _) => format!("{keyword} was on, but none of its events are here"),
+            (false, true) => format!("needs {keyword}"),
+            (false, false) => format!("add {keyword}"),
+        };
+        let cost = if need.required { String::new() } else { format!("; without: no {}", need.without) };
+        let line = format!("{advice}: {}{cost}", need.events);
         let mut mark = "-";
         for part in text::wrap(&line, width.saturating_sub(6)) {
             writeln!(out, "    {mark} {part}")?;

@@ -1,8 +1,10 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
 pub mod events;
+pub mod explain;
 pub mod info;
 pub mod pages;
+pub mod refset;
 pub mod resident;
 pub mod table;
 pub mod text;

@@ -1,6 +1,7 @@
 //! Text tables: one look for all commands.
 
 use crate::report::Style;
+use crate::report::text::printable;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 use std::io::{self, Write};
 
@@ -60,7 +61,9 @@ impl TextTable {
     /// Adds a row.
     pub fn row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
         let cells = cells.into_iter().zip(&self.columns);
-        self.table.add_row(cells.map(|(text, &align)| Cell::new(text.to_string()).set_alignment(alignment(align))));
+        self.table.add_row(
+            cells.map(|(text, &align)| Cell::new(printable(&text.to_string())).set_alignment(alignment(align))),
+        );
     }
 
     /// Adds a rule, before a total.

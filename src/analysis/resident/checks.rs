@@ -28,11 +28,7 @@ impl BaseCounts {
     #[inline(always)]
     pub fn add(&mut self, page: &PageIdentity, in_database: bool, unnamed: bool) {
         let list = page.list();
-        if let Some(cell) =
-            self.list_priority.get_mut(list as usize).and_then(|by| by.get_mut(usize::from(page.priority())))
-        {
-            *cell += 1;
-        }
+        self.list_priority[list as usize & 7][usize::from(page.priority()) & 7] += 1; // both are three bits
         let page_use = page.page_use();
         self.combined += u64::from(page_use == PageUse::PageFileMapped && page.combined());
         self.pfn_database += u64::from(in_database);

@@ -6,11 +6,12 @@
 pub mod checks;
 pub mod count;
 pub mod dimension;
+pub mod explain;
 pub mod judge;
 pub mod query;
 pub mod scene;
+mod tally;
 
-use crate::analysis::category::Category;
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};
 use crate::analysis::readiness::{Need, not_recorded, readiness_of};
@@ -22,15 +23,14 @@ use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{BATCH, Snapshot, snapshots};
+use crate::model::snapshot::{Snapshot, snapshots};
 use crate::units::Nanos;
-use checks::{BaseCounts, Checks};
-use count::{Counter, Filter};
+use checks::Checks;
 use dimension::{Code, Dimension};
-use judge::{Joined, Owner};
 use query::{Classification, Query};
 use scene::Scene;
 use std::collections::BTreeMap;
+use tally::Plan;
 
 /// What `pfnset resident` shows.
 #[derive(Debug)]
@@ -196,15 +196,6 @@ impl ResidentSet {
     }
 }
 
-/// What one thread counts.
-struct Tally<'q> {
-    main: Counter<'q>,
-    wpa: Option<Counter<'q>>,
-    processes: Counter<'q>,
-    filter: Filter<'q>,
-    base: BaseCounts,
-}
-
 fn snapshot_set(
     etl: &EtlFile,
     model: &ResidentModel,
@@ -214,60 +205,13 @@ fn snapshot_set(
     snapshot: &Snapshot,
 ) -> SnapshotSet {
     let scene = model.scene(etl, snapshot);
-    let swap = |from, to| query.group_by.iter().map(|&d| if d == from { to } else { d }).collect::<Vec<_>>();
-    let by_wpa = swap(Dimension::Category, Dimension::CategoryWpa);
-    let compares = query.classification == Classification::Both && by_wpa != query.group_by;
-    let mut main_dimensions =
-        if query.classification == Classification::Wpa { by_wpa.clone() } else { query.group_by.clone() };
-    let depth = main_dimensions.len();
-    let own_list = main_dimensions.iter().position(|&d| d == Dimension::List);
-    if own_list.is_none() {
-        main_dimensions.push(Dimension::List);
-    }
-    let main_dimensions = main_dimensions;
-    let process_dimension = [Dimension::Process];
-
-    let tallies = snapshot.fold(
-        etl,
-        || Tally {
-            main: Counter::new(&main_dimensions, &scene),
-            wpa: compares.then(|| Counter::new(&by_wpa, &scene)),
-            processes: Counter::new(&process_dimension, &scene),
-            filter: Filter::new(&query.conditions),
-            base: BaseCounts::default(),
-        },
-        |tally, pages| {
-            let mut joined = [Joined::EMPTY; BATCH];
-            scene.join(pages, &mut joined);
-            for (page, joined) in pages.iter().zip(&joined) {
-                let verdict = scene.verdict(page, joined);
-                let in_database = verdict.category == Category::PfnDatabase;
-                tally.base.add(page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
-                if query.conditions.is_empty() || tally.filter.passes(&scene, page, &verdict) {
-                    tally.main.add(&scene, page, &verdict);
-                    if let Some(wpa) = &mut tally.wpa {
-                        wpa.add(&scene, page, &verdict);
-                    }
-                    tally.processes.add(&scene, page, &verdict);
-                }
-            }
-        },
-    );
-    let mut base = BaseCounts::default();
-    let mut main = Counter::new(&main_dimensions, &scene);
-    let mut wpa = compares.then(|| Counter::new(&by_wpa, &scene));
-    let mut processes = Counter::new(&process_dimension, &scene);
-    for tally in tallies {
-        base.merge(&tally.base);
-        main.merge(tally.main);
-        processes.merge(tally.processes);
-        wpa.as_mut().zip(tally.wpa).into_iter().for_each(|(all, part)| all.merge(part));
-    }
+    let plan = Plan::new(query);
+    let counted = plan.count(etl, &scene, snapshot, query);
+    let (depth, compares) = (query.group_by.len(), plan.compares);
 
     let mut groups: BTreeMap<Vec<Code>, Measure> = BTreeMap::new();
-    let list_at = own_list.unwrap_or(depth);
-    for (mut codes, pages) in main.groups(&scene) {
-        let list = codes.get(list_at).copied();
+    for (mut codes, pages) in counted.groups {
+        let list = codes.get(plan.list_at).copied();
         codes.truncate(depth);
         let measure = groups.entry(codes).or_default();
         measure.pages += pages;
@@ -279,7 +223,7 @@ fn snapshot_set(
         measure.standby += if is(PageList::Standby) { pages } else { 0 };
         measure.modified += if is(PageList::Modified) || is(PageList::ModifiedNoWrite) { pages } else { 0 };
     }
-    for (codes, pages) in wpa.iter().flat_map(|wpa| wpa.groups(&scene)) {
+    for (codes, pages) in counted.groups_wpa {
         groups.entry(codes).or_default().pages_wpa += pages;
     }
     let labelled: Vec<(Vec<String>, Measure, Vec<Code>)> = groups
@@ -296,7 +240,7 @@ fn snapshot_set(
         labelled.into_iter().map(|(labels, measure, codes)| Row { codes, labels, measure }).collect();
     rows.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
 
-    let owned: Vec<(Vec<String>, Measure)> = (processes.groups(&scene).into_iter())
+    let owned: Vec<(Vec<String>, Measure)> = (counted.processes.into_iter())
         .filter_map(|(codes, pages)| {
             let code = *codes.first()?;
             matches!(code, Code::Number(_) | Code::Unknown(_))
@@ -309,7 +253,7 @@ fn snapshot_set(
         time: etl.clock.nanos(snapshot.first.time),
         pages: snapshot.pages,
         selected: tree.measure.pages,
-        checks: Checks::new(&base, &scene, snapshot, &model.history, lost_buffers),
+        checks: Checks::new(&counted.base, &scene, snapshot, &model.history, lost_buffers),
         rows,
         tree,
         processes: Node::tree(&owned, query.sort, Some(query.processes)),

@@ -89,7 +89,7 @@ pub struct Query {
     pub classification: Classification,
     /// Of which snapshots.
     pub snapshot: SnapshotChoice,
-    /// How many of the largest processes are listed.
+    /// How many of the largest processes are listed; 0 = none, and they are not counted.
     pub processes: usize,
 }
 

@@ -58,7 +58,7 @@ impl Default for ResidentSpec {
         ResidentSpec {
             pages: 4_194_304,
             processes: 200,
-            ranges_per_process: 2000,
+            ranges_per_process: 1000,
             files: 30_000,
             seed: 1,
             event_version: 4,

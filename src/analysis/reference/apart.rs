@@ -1,0 +1,143 @@
+//! Pages that are counted apart from working sets: pool, and ranges of large, driver-locked and AWE pages.
+//!
+//! Both are known by their starts alone, so a release that fits no access counts nothing.
+
+use crate::analysis::reference::ledger::add;
+use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::window::Window;
+use crate::event::page::{PageRange, PageUse};
+use crate::load::history::Moment;
+use foldhash::HashMap as FastMap;
+
+/// What happens to pages that are counted apart. Counts are pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApartKind {
+    /// Pool of whole pages at an address.
+    PoolAllocate(u64, u64),
+    /// It is freed.
+    PoolFree(u64),
+    /// A range: use, start, pages.
+    RangeAccess(PageUse, u64, u64),
+    /// It is released.
+    RangeRelease(PageUse, u64, u64),
+}
+
+impl ApartKind {
+    /// From a range event.
+    pub fn of_range(range: &PageRange, access: bool) -> ApartKind {
+        if access {
+            ApartKind::RangeAccess(range.page_use(), range.start, range.pages)
+        } else {
+            ApartKind::RangeRelease(range.page_use(), range.start, range.pages)
+        }
+    }
+}
+
+/// One such event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApartEvent {
+    /// When.
+    pub moment: Moment,
+    /// What.
+    pub kind: ApartKind,
+}
+
+/// Pool and ranges that are held, in pages.
+#[derive(Debug, Default, Clone)]
+pub struct ApartPages {
+    pool: FastMap<u64, u64>,
+    ranges: FastMap<(PageUse, u64), u64>,
+    /// Pages of pool now.
+    pub pool_pages: u64,
+    /// Pages of ranges now.
+    pub range_pages: u64,
+    /// Pages accessed in the window, by reason.
+    pub accesses: [u64; AccessReason::ALL.len()],
+    /// Pages released in the window, by reason.
+    pub releases: [u64; ReleaseReason::ALL.len()],
+}
+
+impl ApartPages {
+    /// Follows one event.
+    pub fn follow(&mut self, window: &Window, event: &ApartEvent) {
+        let inside = u64::from(window.holds(event.moment));
+        // More than 16 TiB at once can only be damage.
+        let sound = |pages: u64| pages.min(1 << 32);
+        match event.kind {
+            ApartKind::PoolAllocate(address, pages) => {
+                let pages = sound(pages);
+                add(&mut self.accesses, AccessReason::PoolAllocate as usize, inside * pages);
+                self.pool_pages = self.pool_pages.saturating_add(pages);
+                let before = self.pool.insert(address, pages).unwrap_or(0);
+                self.pool_pages = self.pool_pages.saturating_sub(before);
+            }
+            ApartKind::PoolFree(address) => {
+                let pages = self.pool.remove(&address).unwrap_or(0);
+                add(&mut self.releases, ReleaseReason::PoolFree as usize, inside * pages);
+                self.pool_pages = self.pool_pages.saturating_sub(pages);
+            }
+            ApartKind::RangeAccess(page_use, start, pages) => {
+                let pages = sound(pages);
+                add(&mut self.accesses, AccessReason::PageRangeAccess as usize, inside * pages);
+                self.range_pages = self.range_pages.saturating_add(pages);
+                let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
+                self.range_pages = self.range_pages.saturating_sub(before);
+            }
+            ApartKind::RangeRelease(page_use, start, pages) => {
+                let Some(held) = self.ranges.get_mut(&(page_use, start)) else { return };
+                let gone = pages.min(*held);
+                *held -= gone;
+                if *held == 0 {
+                    self.ranges.remove(&(page_use, start));
+                }
+                add(&mut self.releases, ReleaseReason::PageRangeRelease as usize, inside * gone);
+                self.range_pages = self.range_pages.saturating_sub(gone);
+            }
+        }
+    }
+
+    /// The account begins anew.
+    pub fn reset(&mut self) {
+        *self = ApartPages { accesses: self.accesses, releases: self.releases, ..ApartPages::default() };
+    }
+
+    /// Pool as `(first address, pages)`.
+    pub fn pool(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.pool.iter().map(|(&address, &pages)| (address, pages))
+    }
+
+    /// Ranges as `(use, start, pages)`; a start is an address or, for driver-locked and AWE pages, a frame.
+    pub fn ranges(&self) -> impl Iterator<Item = (PageUse, u64, u64)> {
+        self.ranges.iter().map(|(&(page_use, start), &pages)| (page_use, start, pages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::reference::owner::{FIRST, LAST};
+    use crate::analysis::reference::window::Origin;
+    use crate::units::Ticks;
+
+    #[test]
+    fn only_what_is_held_is_released() {
+        let window =
+            Window { from: FIRST, to: LAST, from_mark: None, to_mark: None, origin: Origin::User, resets: vec![] };
+        let mut pages = ApartPages::default();
+        for kind in [
+            ApartKind::PoolAllocate(0x1000, 3),
+            ApartKind::PoolFree(0x2000),
+            ApartKind::PoolAllocate(0x1000, 4),
+            ApartKind::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
+            ApartKind::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
+            ApartKind::RangeRelease(PageUse::Awe, 0x20_0000, 12),
+            ApartKind::RangeAccess(PageUse::Awe, 5, u64::MAX),
+            ApartKind::RangeRelease(PageUse::Awe, 5, u64::MAX),
+        ] {
+            pages.follow(&window, &ApartEvent { moment: Moment { time: Ticks(1), order: 0 }, kind });
+        }
+        assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
+        assert_eq!(pages.releases[ReleaseReason::PoolFree as usize], 0);
+        assert_eq!(pages.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));
+    }
+}

@@ -1,0 +1,155 @@
+//! Following a trace: slab by slab, all buffers of a slab in parallel, then all buckets of owners in parallel.
+//!
+//! Memory holds the steps of one slab and what is held by owners, however long the trace is. Steps are ordered by time
+//! and place in the file inside each bucket, so the result is the same for any number of threads.
+
+use crate::analysis::reference::apart::{ApartEvent, ApartPages};
+use crate::analysis::reference::bucket::{Bucket, Scene, Turn};
+use crate::analysis::reference::curve::Curve;
+use crate::analysis::reference::ledger::{Change, Ledger, Share};
+use crate::analysis::reference::owner::{FIRST, LAST};
+use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::reference::shared::{SharedPages, up_to};
+use crate::analysis::reference::sheaf::{BUCKETS, Reading, Sheaf, bucket_of_step};
+use crate::analysis::reference::slabs::slabs;
+use crate::analysis::reference::step::{Step, StepMaker};
+use crate::etl::EtlFile;
+use crate::etl::order::ranks;
+use crate::load::history::Moment;
+use crate::units::Ticks;
+use rayon::prelude::*;
+
+/// What following a trace gives.
+#[derive(Debug)]
+pub struct Outcome<'h> {
+    /// Accounts as they are at the end.
+    pub buckets: Vec<Bucket<'h>>,
+    /// All sums.
+    pub ledger: Ledger,
+    /// Pages accessed in the window by records, by reason.
+    pub accesses: [u64; AccessReason::ALL.len()],
+    /// Accesses of processes that never started.
+    pub unattributed: u64,
+    /// Pool and ranges at the end.
+    pub apart: ApartPages,
+    /// Pool and range pages at the window's end.
+    pub apart_at_stop: (u64, u64),
+    /// Held when the window begins.
+    pub at_from: i64,
+    /// Held when it ends.
+    pub at_to: i64,
+    /// Most pages held in the window and when.
+    pub peak: (i64, Ticks),
+}
+
+/// Follows the trace up to `end`, the first moment that is not followed.
+pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> {
+    let plan = scene.plan;
+    let window = &plan.window;
+    let (rank, _) = ranks(&etl.buffers);
+    // What was held when the working sets were emptied last before the window does not matter.
+    let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(FIRST);
+    let reading = Reading { maker: StepMaker { directory: scene.directory }, rank: &rank, window, begin, end };
+    let last = before(end);
+
+    let mut turns: Vec<(Moment, Turn)> = window.resets.iter().map(|&reset| (reset, Turn::Reset)).collect();
+    turns.push((window.to.min(last), Turn::Stop));
+    turns.retain(|turn| begin <= turn.0);
+
+    let mut buckets: Vec<Bucket<'h>> = (0..BUCKETS).map(|_| Bucket::default()).collect();
+    let mut later: Vec<(Moment, Step)> = Vec::new();
+    let mut curve = Curve::new(window);
+    let mut shared = SharedPages::default();
+    let mut shared_rows = Ledger::default();
+    let mut apart = ApartPages::default();
+    let mut apart_at_stop = (0, 0);
+    let (mut accesses, mut unattributed) = ([0; AccessReason::ALL.len()], 0);
+
+    let slabs = slabs(&scene.history.survey.spans, begin.time, last.time);
+    let mut behind = FIRST; // everything up to here has been followed
+    for (number, slab) in slabs.iter().enumerate() {
+        let mut sheaves = etl.fold_some(&slab.buffers, Sheaf::default, |sheaf, _, area| {
+            sheaf.read(&reading, slab, area, etl.before_first());
+        });
+        let until = if number + 1 == slabs.len() { last } else { Moment { time: slab.to, order: u64::MAX } };
+
+        let mut steps: Vec<Vec<Vec<Step>>> = (0..BUCKETS).map(|_| Vec::new()).collect();
+        let mut due = turns.clone();
+        let mut apart_events: Vec<ApartEvent> = Vec::new();
+        for sheaf in &mut sheaves {
+            for (all, part) in steps.iter_mut().zip(&mut sheaf.buckets) {
+                all.push(std::mem::take(part));
+            }
+            later.append(&mut sheaf.later);
+            apart_events.append(&mut sheaf.apart);
+            due.extend(sheaf.sections.iter().map(|&(at, low, high)| (at, Turn::SectionDelete(low, high))));
+            accesses.iter_mut().zip(sheaf.accesses).for_each(|(all, part)| *all += part);
+            unattributed += sheaf.unattributed;
+        }
+        drop(sheaves);
+        due.retain(|turn| behind < turn.0 && turn.0 <= until);
+        due.sort_unstable();
+        behind = until;
+        // Pages of a process that was not there yet, in the order in which they were accessed.
+        later.sort_by_key(|(logged, step)| (step.moment, *logged));
+        let ready = later.partition_point(|(_, step)| step.moment <= until);
+        for (_, step) in later.drain(..ready) {
+            if let Some(part) = steps.get_mut(bucket_of_step(&step, scene.directory)) {
+                part.push(vec![step]);
+            }
+        }
+
+        buckets.par_iter_mut().zip(steps).for_each(|(bucket, parts)| {
+            let mut steps: Vec<Step> = parts.concat();
+            steps.sort_by_key(|step| step.moment);
+            bucket.follow(scene, &steps, &due, until);
+        });
+
+        let changes: Vec<Vec<Change>> =
+            buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.changes)).collect();
+        curve.add(&changes.iter().map(Vec::as_slice).collect::<Vec<_>>());
+
+        let mut shares: Vec<Share> = Vec::new();
+        buckets.iter_mut().for_each(|bucket| shares.append(&mut bucket.ledger.shares));
+        shares.sort_by_key(|share| share.moment);
+        apart_events.sort_by_key(|event| event.moment);
+        let (mut share_rest, mut apart_rest) = (shares.as_slice(), apart_events.as_slice());
+        for &(moment, turn) in due.iter().chain([&(LAST, Turn::Stop)]) {
+            let (now, rest) = up_to(share_rest, moment);
+            shared.follow(plan, now, &mut shared_rows.rows);
+            share_rest = rest;
+            let (now, rest) = apart_rest.split_at(apart_rest.partition_point(|event| event.moment <= moment));
+            now.iter().for_each(|event| apart.follow(window, event));
+            apart_rest = rest;
+            match turn {
+                _ if moment == LAST => {}
+                Turn::Reset => {
+                    shared.reset();
+                    apart.reset();
+                }
+                Turn::Stop => {
+                    shared.stop(plan, &mut shared_rows.rows);
+                    apart_at_stop = (apart.pool_pages, apart.range_pages);
+                }
+                Turn::SectionDelete(..) => {}
+            }
+        }
+    }
+
+    let mut ledger = shared_rows;
+    for bucket in &mut buckets {
+        ledger.append(std::mem::take(&mut bucket.ledger));
+    }
+    accesses.iter_mut().zip(apart.accesses).for_each(|(all, part)| *all += part);
+    ledger.releases.iter_mut().zip(apart.releases).for_each(|(all, part)| *all += part);
+    let Curve { at_from, at_to, peak, .. } = curve;
+    Outcome { buckets, ledger, accesses, unattributed, apart, apart_at_stop, at_from, at_to, peak }
+}
+
+/// The moment just before another.
+fn before(moment: Moment) -> Moment {
+    match moment.order.checked_sub(1) {
+        Some(order) => Moment { order, ..moment },
+        None => Moment { time: Ticks(moment.time.0.saturating_sub(1)), order: u64::MAX },
+    }
+}

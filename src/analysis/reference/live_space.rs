@@ -1,0 +1,130 @@
+//! One process's address space as it changes: what an address belongs to at the time of an access.
+//!
+//! The corrected rules of the resident set, in another shape: there one state is asked millions of times, here the
+//! state changes between questions. A stack is found by the next stack base above the address, not by asking all
+//! stacks. A test compares with [`AddressSpace::layer`].
+
+use crate::analysis::category::Category;
+use crate::event::Phase;
+use crate::load::history::{At, Moment, SpaceEvent};
+use crate::model::process::Instance;
+use crate::model::rundown::Rundowns;
+use crate::model::space::{AddressSpace, Layer};
+use crate::model::state::space_at;
+use std::collections::BTreeSet;
+
+/// A changing address space.
+#[derive(Debug, Default)]
+pub struct LiveSpace {
+    space: AddressSpace,
+    /// Base and thread of every stack.
+    stacks: BTreeSet<(u64, u32)>,
+}
+
+impl LiveSpace {
+    /// The state of `instance` just before `moment`, from all events of its process id.
+    pub fn at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, rundowns: &Rundowns) -> LiveSpace {
+        let space = space_at(events, instance, moment, rundowns).space;
+        let stacks = space.stacks.iter().map(|(&thread, stack)| (stack.base, thread)).collect();
+        LiveSpace { space, stacks }
+    }
+
+    /// Applies an event.
+    pub fn apply(&mut self, moment: Moment, event: &SpaceEvent) {
+        if let SpaceEvent::Thread { phase, thread_id, stack_base, .. } = *event {
+            if let Some(old) = self.space.stacks.get(&thread_id) {
+                self.stacks.remove(&(old.base, thread_id));
+            }
+            if phase != Phase::End {
+                self.stacks.insert((stack_base, thread_id));
+            }
+        }
+        self.space.apply(moment, event);
+    }
+
+    /// The whole reservation at an address that is freed with size 0; its bounds.
+    pub fn region(&self, base: u64) -> Option<(u64, u64)> {
+        self.space.regions.get(base).map(|(low, high, _)| (low, high))
+    }
+
+    /// Bounds of the view that begins at an address.
+    pub fn view(&self, base: u64) -> Option<(u64, u64)> {
+        self.space.views.get(base).map(|(low, high, _)| (low, high)).filter(|view| view.0 == base)
+    }
+
+    /// What the address belongs to, and the file key of the view that holds it (0 = none).
+    pub fn layer(&self, address: u64) -> (Layer, u64) {
+        if self.space.heaps.get(address).is_some() {
+            return (Layer::Heap, 0);
+        }
+        if self.is_stack(address) {
+            return (Layer::Stack, 0);
+        }
+        match self.space.views.get(address) {
+            Some((_, _, view)) => (Layer::of_view(view.kind), view.file_key),
+            None if self.space.regions.get(address).is_some() => (Layer::Region, 0),
+            None => (Layer::None, 0),
+        }
+    }
+
+    /// Category of a private page and the file key behind it.
+    pub fn category(&self, address: u64) -> (Category, u64) {
+        let (layer, file_key) = self.layer(address);
+        (Category::of_layer(layer), file_key)
+    }
+
+    /// A stack reaches from its base down to the start of the region that holds its first byte; where no region does,
+    /// down to its initial limit. Stacks do not overlap, so the nearest base above the address decides.
+    fn is_stack(&self, address: u64) -> bool {
+        let mut above = self.stacks.range((address.saturating_add(1), 0)..);
+        above.next().is_some_and(|&(base, thread)| match self.space.regions.get(base.saturating_sub(1)) {
+            Some((low, ..)) => low <= address,
+            None => self.space.stacks.get(&thread).is_some_and(|stack| stack.limit <= address),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::file::ViewKind;
+    use crate::event::virtual_memory::VirtualRange;
+    use proptest::prelude::*;
+
+    const PAGE: u64 = 4096;
+
+    fn event(what: u8, page: u64, pages: u64, thread_id: u32) -> SpaceEvent {
+        let (base, size) = (page * PAGE, pages * PAGE);
+        let flags = VirtualRange::RESERVE | VirtualRange::COMMIT;
+        let kinds = [ViewKind::DataFile, ViewKind::Image, ViewKind::PagefileBacked];
+        let kind = kinds[usize::try_from(page % 3).unwrap()];
+        match what {
+            0 => SpaceEvent::Region { phase: Phase::Start, base, size, flags },
+            1 => SpaceEvent::Region { phase: Phase::End, base, size, flags: VirtualRange::RELEASE },
+            2 => SpaceEvent::View { phase: Phase::Start, base, size, file_key: page, kind },
+            3 => SpaceEvent::View { phase: Phase::End, base, size, file_key: page, kind },
+            4 => SpaceEvent::HeapCreate { heap: base, size },
+            5 => SpaceEvent::HeapRelease { heap: base, base, size },
+            6 => SpaceEvent::Thread { phase: Phase::End, thread_id, stack_base: 0, stack_limit: 0 },
+            _ => SpaceEvent::Thread { phase: Phase::Start, thread_id, stack_base: base + size, stack_limit: base },
+        }
+    }
+
+    proptest! {
+        /// Agrees with the model's own look-up. Stacks keep clear of each other, as they do in processes.
+        #[test]
+        fn agrees_with_the_address_space(
+            steps in prop::collection::vec((0u8..9, 0u64..60, 1u64..12, 0u32..4), 0..80),
+        ) {
+            let mut live = LiveSpace::default();
+            for (n, (what, page, pages, thread)) in steps.into_iter().enumerate() {
+                let page = if what > 6 { u64::from(thread) * 15 + page % 4 } else { page };
+                let moment = Moment { time: crate::units::Ticks(n as i64), order: 0 };
+                live.apply(moment, &event(what, page, pages.min(8), thread));
+                for page in 0..80 {
+                    prop_assert_eq!(live.layer(page * PAGE).0, live.space.layer(page * PAGE), "page {}", page);
+                }
+            }
+        }
+    }
+}

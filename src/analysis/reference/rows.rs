@@ -1,0 +1,98 @@
+//! Rows of the reference set: labels for the keys of the ledger, conditions, groups, order.
+
+use crate::analysis::category::Category;
+use crate::analysis::grouping::{Node, natural};
+use crate::analysis::reference::ledger::{FileCode, Plan, RowCount, RowKey};
+use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
+use crate::analysis::reference::query::{Dimension, Query, RowOrder};
+use foldhash::HashMap as FastMap;
+use std::cmp::Ordering;
+
+/// A row: a label for each dimension, and counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Labels in order of the dimensions.
+    pub labels: Vec<String>,
+    /// Counts.
+    pub count: RowCount,
+}
+
+/// Makes rows of the ledger's.
+#[derive(Debug)]
+pub struct Labels<'a> {
+    /// Processes.
+    pub directory: &'a Directory<'a>,
+    /// File names.
+    pub plan: &'a Plan<'a>,
+}
+
+impl Labels<'_> {
+    /// The label of an owner. Private pages of sessions are the system's, as WPA has no owner for them.
+    fn owner(&self, owner: Option<OwnerId>, category: Option<Category>) -> String {
+        let Some(owner) = owner else { return "n/a".to_owned() };
+        let owner = match (owner.owner(), category) {
+            (Owner::Session(_), Some(Category::SessionPrivate)) => OwnerId::SYSTEM,
+            _ => owner,
+        };
+        owner.label(self.directory.processes, self.directory.reading)
+    }
+
+    fn file(&self, code: FileCode) -> String {
+        match code {
+            FileCode::None => "n/a".to_owned(),
+            FileCode::Combined => "CombinedPage".to_owned(),
+            FileCode::Name(index) => self.plan.names.name(index).to_owned(),
+            FileCode::Unknown(key) => format!("Unknown (0x{key:x})"),
+        }
+    }
+
+    fn label(&self, key: &RowKey, dimension: Dimension) -> String {
+        let none = || "n/a".to_owned();
+        match dimension {
+            Dimension::Process => self.owner(key.owner, key.category),
+            Dimension::Category => key.category.map_or_else(none, |category| category.name().to_owned()),
+            Dimension::Class => key.category.map_or_else(none, |category| category.class().name().to_owned()),
+            Dimension::File => self.file(key.file),
+            Dimension::Detail => self.file(key.detail),
+            Dimension::AccessReason => key.access_reason.map_or_else(none, |reason| reason.name().to_owned()),
+            Dimension::ReleaseReason => key.release_reason.map_or_else(|| "held".into(), |r| r.name().to_owned()),
+            Dimension::Impact => key.impact.map_or_else(none, |impact| impact.name().to_owned()),
+        }
+    }
+
+    /// Rows by these dimensions that meet the query's conditions, in its order.
+    pub fn rows(&self, all: &FastMap<RowKey, RowCount>, dimensions: &[Dimension], query: &Query) -> Vec<Row> {
+        let mut groups: FastMap<Vec<String>, RowCount> = FastMap::default();
+        for (key, count) in all {
+            let passes = query.conditions.iter().all(|c| c.patterns.matches(&self.label(key, c.dimension)));
+            if passes {
+                let labels = dimensions.iter().map(|&dimension| self.label(key, dimension)).collect();
+                *groups.entry(labels).or_default() += *count;
+            }
+        }
+        let mut rows: Vec<Row> = groups.into_iter().map(|(labels, count)| Row { labels, count }).collect();
+        rows.retain(|row| row.count != RowCount::default());
+        rows.sort_by(|a, b| {
+            let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|o| o.is_ne());
+            order(query.order, &a.count, &b.count).then_with(|| names().unwrap_or(Ordering::Equal))
+        });
+        rows
+    }
+}
+
+/// Rows as a tree.
+pub fn tree(rows: &[Row], order_by: RowOrder, top: Option<usize>) -> Node<RowCount> {
+    let rows: Vec<_> = rows.iter().map(|row| (row.labels.clone(), row.count)).collect();
+    let compare = move |a: &Node<RowCount>, b: &Node<RowCount>| {
+        order(order_by, &a.measure, &b.measure).then_with(|| natural(&a.label, &b.label))
+    };
+    Node::tree_by(&rows, compare, top)
+}
+
+fn order(by: RowOrder, a: &RowCount, b: &RowCount) -> Ordering {
+    match by {
+        RowOrder::Pages => b.pages.cmp(&a.pages).then_with(|| b.impact_pages.cmp(&a.impact_pages)),
+        RowOrder::ImpactPages => b.impact_pages.cmp(&a.impact_pages).then_with(|| b.pages.cmp(&a.pages)),
+        RowOrder::Name => Ordering::Equal,
+    }
+}

@@ -1,0 +1,68 @@
+//! Physical pages that several owners share: each counts once, for the owner that accessed it first, from its first
+//! holder's access to its last holder's release. That is what makes impact sizes add up to the system.
+
+use crate::analysis::reference::held::Held;
+use crate::analysis::reference::ledger::{Plan, RowCount, RowKey, Share};
+use crate::analysis::reference::owner::OwnerId;
+use crate::load::history::Moment;
+use foldhash::HashMap as FastMap;
+
+#[derive(Debug, Clone, Copy)]
+struct Shared {
+    holders: u32,
+    owner: OwnerId,
+    held: Held,
+}
+
+/// All shared pages.
+#[derive(Debug, Default)]
+pub struct SharedPages {
+    pages: FastMap<(bool, u64), Shared>,
+}
+
+/// A combined page is known by its prototype PTE, any other by its frame.
+fn key(held: &Held) -> (bool, u64) {
+    if held.is_combined() { (true, held.identity) } else { (false, held.pfn()) }
+}
+
+impl SharedPages {
+    /// Follows changes in time order.
+    pub fn follow(&mut self, plan: &Plan<'_>, shares: &[Share], rows: &mut FastMap<RowKey, RowCount>) {
+        for share in shares {
+            let Some(reason) = share.release else {
+                let first = Shared { holders: 0, owner: share.owner, held: share.held };
+                let shared = self.pages.entry(key(&share.held)).or_insert(first);
+                shared.holders = shared.holders.saturating_add(1);
+                continue;
+            };
+            let Some(shared) = self.pages.get_mut(&key(&share.held)) else { continue };
+            shared.holders -= 1;
+            if shared.holders == 0 {
+                let Shared { owner, held, .. } = *shared;
+                self.pages.remove(&key(&share.held));
+                if plan.window.holds(share.moment) {
+                    let (key, impact_pages) = plan.row(owner, &held, Some(reason));
+                    *rows.entry(key).or_default() += RowCount { pages: 0, impact_pages };
+                }
+            }
+        }
+    }
+
+    /// The window ends: what is held now goes into the rows.
+    pub fn stop(&self, plan: &Plan<'_>, rows: &mut FastMap<RowKey, RowCount>) {
+        for shared in self.pages.values() {
+            let (key, impact_pages) = plan.row(shared.owner, &shared.held, None);
+            *rows.entry(key).or_default() += RowCount { pages: 0, impact_pages };
+        }
+    }
+
+    /// The account begins anew.
+    pub fn reset(&mut self) {
+        self.pages.clear();
+    }
+}
+
+/// The part of `shares`, in time order, up to and with a moment.
+pub fn up_to(shares: &[Share], moment: Moment) -> (&[Share], &[Share]) {
+    shares.split_at(shares.partition_point(|share| share.moment <= moment))
+}

@@ -1,0 +1,222 @@
+//! What one thread reads from the buffers of one slab: steps, sorted into buckets of owners, and the few facts that
+//! belong to no owner.
+//!
+//! The hot path: a trace holds tens of millions of these records. Kernel headers of the page events are read by hand;
+//! everything else takes the way of all events.
+
+use crate::analysis::reference::apart::{ApartEvent, ApartKind};
+use crate::analysis::reference::ledger::add;
+use crate::analysis::reference::owner::Directory;
+use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::reference::slabs::Slab;
+use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA};
+use crate::analysis::reference::window::Window;
+use crate::etl::area::Area;
+use crate::etl::record::RawRecord;
+use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind};
+use crate::event::pool::PoolAction;
+use crate::event::section::SectionPhase;
+use crate::event::{Decoded, Event, Phase, decode};
+use crate::load::history::{Moment, is_kernel_address};
+use crate::units::{PAGE_BYTES, Ticks};
+
+/// Number of buckets: enough that each owner of a busy trace has nearly one of its own.
+pub const BUCKETS: usize = 256;
+
+/// The bucket of a group of owners.
+pub fn bucket_of(group: u64) -> usize {
+    (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
+/// What all threads share while they read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// Makes steps.
+    pub maker: StepMaker<'a>,
+    /// Rank of each buffer among records of equal time.
+    pub rank: &'a [u32],
+    /// The window, for counting accesses.
+    pub window: &'a Window,
+    /// First moment that is followed.
+    pub begin: Moment,
+    /// First moment that is not.
+    pub end: Moment,
+}
+
+/// A thread's harvest.
+#[derive(Debug)]
+pub struct Sheaf {
+    /// Steps by bucket.
+    pub buckets: Vec<Vec<Step>>,
+    /// Steps of processes that start in a later slab, with the moment at which they were logged.
+    pub later: Vec<(Moment, Step)>,
+    /// Pages accessed in the window, by reason.
+    pub accesses: [u64; AccessReason::ALL.len()],
+    /// Accesses in the window by processes that never started.
+    pub unattributed: u64,
+    /// Pool and page ranges.
+    pub apart: Vec<ApartEvent>,
+    /// Deleted sections: ranges of prototype PTEs.
+    pub sections: Vec<(Moment, u64, u64)>,
+}
+
+impl Default for Sheaf {
+    fn default() -> Self {
+        Sheaf {
+            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            later: Vec::new(),
+            accesses: [0; AccessReason::ALL.len()],
+            unattributed: 0,
+            apart: Vec::new(),
+            sections: Vec::new(),
+        }
+    }
+}
+
+impl Sheaf {
+    /// Reads one buffer's records of the slab.
+    pub fn read(&mut self, reading: &Reading<'_>, slab: &Slab, area: &Area<'_>, before_first: Ticks) {
+        let rank = reading.rank.get(area.index as usize).copied().unwrap_or(area.index);
+        let rank = u64::from(rank) << 32;
+        area.for_each_timed(before_first, |raw, time| {
+            if time < slab.from || time > slab.to {
+                return;
+            }
+            let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+            if reading.begin <= moment && moment < reading.end {
+                self.take(reading, slab, &raw, moment);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
+        let maker = &reading.maker;
+        let Some(hook) = raw.hook() else { return self.decode(reading, slab, raw, moment) };
+        if !matches!(hook.0, 0x0275..=0x027a | 0x0282 | 0x0283 | 0x024f | 0x0426 | 0x0e20..=0x0e23) {
+            return;
+        }
+        let pointer = raw.header.pointer();
+        let (thread_id, process_id) = raw.kernel_ids();
+        let at = Circumstances { moment, thread_id, process_id, pointer };
+        let Some(payload) = raw.kernel_payload() else { return };
+        let identity = |kind| PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at));
+        let (made, reason) = match hook.0 {
+            0x0275 => (identity(PageKind::InMemoryActive), Some(AccessReason::ActiveRundown)),
+            0x0276 => (identity(PageKind::Access), Some(AccessReason::PrivatePageAccess)),
+            0x0277 => (identity(PageKind::Release), None),
+            0x0282 => {
+                let access = PageAccessEx::read(payload, pointer);
+                (access.map(|access| maker.access_ex(&access, at)), Some(AccessReason::SharablePageAccess))
+            }
+            0x0283 => (ExtraInfo::read(payload, pointer).map(|extra| maker.remove(extra, at)), None),
+            0x027a => {
+                let combine = PageCombine::read(payload, pointer);
+                (combine.map(|combine| maker.combine(&combine, at)), Some(AccessReason::PageCombine))
+            }
+            _ => return self.decode(reading, slab, raw, moment),
+        };
+        // A payload of another length was counted as a misfit when the trace was surveyed.
+        if let Some(made) = made {
+            self.keep(reading, slab, made, reason, at);
+        }
+    }
+
+    /// The way of all events, for classic headers and rare ids.
+    #[cold]
+    fn decode(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
+        let Ok(record) = raw.read() else { return };
+        let Decoded::Event { event, .. } = decode(&record) else { return };
+        let (thread_id, process_id) = (record.thread_id, record.process_id);
+        let at = Circumstances { moment, thread_id, process_id, pointer: record.pointer };
+        let maker = &reading.maker;
+        let mut keep = |made, reason| self.keep(reading, slab, made, reason, at);
+        match event {
+            Event::Page { kind, page } => {
+                let reason = match kind {
+                    PageKind::InMemoryActive => Some(AccessReason::ActiveRundown),
+                    PageKind::Access => Some(AccessReason::PrivatePageAccess),
+                    _ => None,
+                };
+                keep(maker.page(kind, &page, at), reason);
+            }
+            Event::PageAccessEx(access) => {
+                keep(maker.access_ex(&access, at), Some(AccessReason::SharablePageAccess));
+            }
+            Event::RemoveFromWorkingSet(extra) => keep(maker.remove(extra, at), None),
+            Event::PageCombine(combine) => keep(maker.combine(&combine, at), Some(AccessReason::PageCombine)),
+            Event::PageRangeAccess(range) => {
+                self.apart.push(ApartEvent { moment, kind: ApartKind::of_range(&range, true) });
+            }
+            Event::PageRangeRelease(range) => {
+                self.apart.push(ApartEvent { moment, kind: ApartKind::of_range(&range, false) });
+            }
+            // What is smaller than a page shares its page with other pool.
+            Event::Pool { action, piece } if piece.size_bytes >= PAGE_BYTES => {
+                let kind = match action {
+                    PoolAction::Alloc => ApartKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES)),
+                    PoolAction::Free => {
+                        let step = maker.free_pool(piece.address, piece.size_bytes, at);
+                        keep(Made::Step(step), None);
+                        ApartKind::PoolFree(piece.address)
+                    }
+                    _ => return,
+                };
+                self.apart.push(ApartEvent { moment, kind });
+            }
+            Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
+                for in_session in [false, true] {
+                    let step = maker.unmap(view.base, view.size_bytes, in_session, at);
+                    self.keep(reading, slab, Made::Step(step), None, at);
+                }
+            }
+            Event::PagefileSection { phase: SectionPhase::Delete, section } => {
+                self.sections.push((moment, section.start, section.end));
+            }
+            _ => {}
+        }
+    }
+
+    /// Counts an access and puts its step where it belongs.
+    #[inline(always)]
+    fn keep(
+        &mut self,
+        reading: &Reading<'_>,
+        slab: &Slab,
+        made: Made,
+        reason: Option<AccessReason>,
+        at: Circumstances,
+    ) {
+        if let Some(reason) = reason
+            && reading.window.holds(at.moment)
+            && !matches!(made, Made::Nothing)
+        {
+            add(&mut self.accesses, reason as usize, 1);
+            self.unattributed += u64::from(matches!(made, Made::Unattributed(_)));
+        }
+        let (Made::Step(step) | Made::Unattributed(step)) = made else { return };
+        let group = step.owner_group(reading.maker.directory);
+        let together = step.moment == at.moment && group == u64::from(step.process_id);
+        if together || step.rules != CORRECTED | WPA {
+            let group = if step.rules == WPA { u64::from(step.process_id) } else { group };
+            return self.put(slab, group, step, at.moment);
+        }
+        self.put(slab, group, Step { rules: CORRECTED, ..step }, at.moment);
+        let wpa = Step { rules: WPA, moment: at.moment, ..step };
+        self.put(slab, u64::from(step.process_id), wpa, at.moment);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, slab: &Slab, group: u64, step: Step, logged: Moment) {
+        if step.moment.time > slab.to {
+            self.later.push((logged, step));
+        } else if let Some(bucket) = self.buckets.get_mut(bucket_of(group)) {
+            bucket.push(step);
+        }
+    }
+}
+
+/// The group of a step that was put off, for its bucket.
+pub fn bucket_of_step(step: &Step, directory: &Directory<'_>) -> usize {
+    bucket_of(if step.rules == WPA { u64::from(step.process_id) } else { step.owner_group(directory) })
+}

@@ -1,0 +1,239 @@
+//! Which part of the trace is looked at: from the start mark to the stop mark, or as the user says.
+//!
+//! The recorder empties the working sets at its start mark and logs the active pages right after it, so there the
+//! account begins anew. Its marks are known by their words; where they are named otherwise, the first and the last mark
+//! stand for them, and without marks the whole trace does.
+
+use crate::analysis::pattern::Patterns;
+use crate::analysis::reference::owner::FIRST;
+use crate::error::Error;
+use crate::etl::clock::Clock;
+use crate::load::history::{At, Moment};
+use crate::units::{Nanos, Ticks};
+
+/// One end of the window as the user names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Bound {
+    /// Time since trace start.
+    Time(Nanos),
+    /// A mark whose text matches.
+    Mark(String),
+}
+
+impl std::str::FromStr for Bound {
+    type Err = String;
+
+    /// Seconds (`12`, `0.25`, `12s`), else the text of a mark; `mark:` in front makes a mark of anything.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("mark:") {
+            Some(mark) => Ok(Bound::Mark(mark.to_owned())),
+            None => Ok(duration(text).map_or_else(|| Bound::Mark(text.to_owned()), Bound::Time)),
+        }
+    }
+}
+
+/// A time as users write it: seconds, or a number with `s`, `ms`, `us` or `ns`. `None` when it is none.
+pub fn duration(text: &str) -> Option<Nanos> {
+    let text = text.trim();
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let digits = match unit {
+        "s" | "" => 9,
+        "ms" => 6,
+        "us" => 3,
+        "ns" => 0,
+        _ => return None,
+    };
+    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 12 || !all_digits(whole) || !all_digits(fraction) {
+        return None;
+    }
+    let mut nanos = whole.parse::<i128>().ok()?;
+    let mut rest = fraction.bytes();
+    for _ in 0..digits {
+        nanos = nanos * 10 + i128::from(rest.next().map_or(0, |b| b - b'0'));
+    }
+    Some(Nanos(nanos))
+}
+
+/// Where the window comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The recorder's marks.
+    Marks,
+    /// The trace has no marks: all of it.
+    WholeTrace,
+    /// The user.
+    User,
+}
+
+/// The part of the trace that is looked at, and where the account begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Window {
+    /// What comes after this moment is inside.
+    pub from: Moment,
+    /// What comes after this moment is behind.
+    pub to: Moment,
+    /// Text of the mark that it begins with.
+    pub from_mark: Option<String>,
+    /// Text of the mark that it ends with.
+    pub to_mark: Option<String>,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The working sets were emptied at these moments.
+    pub resets: Vec<Moment>,
+}
+
+/// What a window is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'t> {
+    /// Marks in order.
+    pub marks: &'t [At<Box<str>>],
+    /// First stamp of the trace.
+    pub first: Ticks,
+    /// Last moment that is followed: the final page sequence, or the end of the trace.
+    pub last: Moment,
+    /// Stamp of the first page of the active rundown.
+    pub rundown: Option<Ticks>,
+}
+
+impl Window {
+    /// The window of a trace.
+    ///
+    /// # Errors
+    /// A usage error for a mark that is not there and for a window that ends before it begins.
+    pub fn new(ends: Ends<'_>, from: Option<&Bound>, to: Option<&Bound>, clock: &Clock) -> Result<Window, Error> {
+        let (start, stop) = recorder_marks(ends.marks);
+        let text = |mark: Option<&At<Box<str>>>| mark.map(|mark| mark.value.to_string());
+        let resets = match start {
+            Some(start) => ends.marks.iter().filter(|mark| mark.value == start.value).map(|mark| mark.moment).collect(),
+            // Without a start mark the active rundown tells when the working sets were emptied.
+            None => ends.rundown.map(|time| Moment { time, order: 0 }).into_iter().collect(),
+        };
+        let mut window = Window {
+            from: start.map_or(Moment { time: ends.first, order: 0 }, |mark| mark.moment),
+            to: stop.map_or(ends.last, |mark| mark.moment),
+            from_mark: text(start),
+            to_mark: text(stop),
+            origin: if start.is_some() { Origin::Marks } else { Origin::WholeTrace },
+            resets,
+        };
+        if let Some(bound) = from {
+            window.origin = Origin::User;
+            (window.from, window.from_mark) = match bound {
+                Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: 0 }, None),
+                Bound::Mark(name) => named(ends.marks, name, FIRST)?,
+            };
+        }
+        if let Some(bound) = to {
+            window.origin = Origin::User;
+            (window.to, window.to_mark) = match bound {
+                Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: u64::MAX }, None),
+                Bound::Mark(name) => named(ends.marks, name, window.from)?,
+            };
+        }
+        if window.to < window.from {
+            let seconds = |moment: Moment| clock.nanos(moment.time).seconds();
+            return Err(Error::Usage(format!(
+                "the window ends ({:.6} s) before it begins ({:.6} s)",
+                seconds(window.to),
+                seconds(window.from)
+            )));
+        }
+        Ok(window)
+    }
+
+    /// True for moments inside.
+    pub fn holds(&self, moment: Moment) -> bool {
+        self.from < moment && moment <= self.to
+    }
+}
+
+/// The first mark behind `after` whose text matches.
+fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, Option<String>), Error> {
+    let patterns = Patterns::new(name);
+    let found = marks.iter().find(|mark| mark.moment > after && patterns.matches(&mark.value));
+    found.map(|mark| (mark.moment, Some(mark.value.to_string()))).ok_or_else(|| {
+        let all: Vec<String> = marks.iter().take(20).map(|mark| format!("\"{}\"", mark.value)).collect();
+        let known =
+            if all.is_empty() { "the trace has no marks".to_owned() } else { format!("known are {}", all.join(", ")) };
+        Error::Usage(format!("no mark matches \"{name}\"; {known}. A time is written in seconds, as in 1.25"))
+    })
+}
+
+/// A mark and when it was set.
+pub type Mark = At<Box<str>>;
+
+/// The recorder's start and stop mark.
+pub fn recorder_marks(marks: &[Mark]) -> (Option<&Mark>, Option<&Mark>) {
+    let words = |mark: &Mark| mark.value.to_lowercase().replace([' ', '_', '-'], "");
+    let is_start = |mark: &&Mark| words(mark).contains("start") || words(mark).contains("begin");
+    let is_stop = |mark: &&Mark| words(mark).contains("stop") || words(mark).contains("end");
+    let own = |mark: &&Mark| words(mark).contains("refset") || words(mark).contains("referenceset");
+    let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
+    if let Some(start) = by_words {
+        let behind = || marks.iter().filter(|mark| mark.moment > start.moment);
+        let stop = behind().find(|mark| own(mark) && is_stop(mark)).or_else(|| behind().find(is_stop));
+        return (Some(start), stop.or_else(|| behind().next_back()));
+    }
+    match marks {
+        [start, .., stop] => (Some(start), Some(stop)),
+        _ => (None, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::etl::clock::ClockKind;
+    use crate::units::FileTime;
+
+    const CLOCK: Clock = Clock { kind: ClockKind::Qpc, frequency_hz: 1000, origin: Ticks(0), start: FileTime(0) };
+
+    fn marks(list: &[(i64, &str)]) -> Vec<Mark> {
+        list.iter()
+            .map(|&(time, text)| At { moment: Moment { time: Ticks(time), order: 0 }, value: text.into() })
+            .collect()
+    }
+
+    fn window(list: &[(i64, &str)], from: Option<&str>, to: Option<&str>) -> Result<(i64, i64, Origin), String> {
+        let marks = marks(list);
+        let last = Moment { time: Ticks(1000), order: 0 };
+        let ends = Ends { marks: &marks, first: Ticks(1), last, rundown: None };
+        let bound = |text: Option<&str>| text.map(|text| text.parse::<Bound>().unwrap());
+        Window::new(ends, bound(from).as_ref(), bound(to).as_ref(), &CLOCK)
+            .map(|w| (w.from.time.0, w.to.time.0, w.origin))
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_recorders_marks_are_found_among_others() {
+        let list =
+            [(5, "boot start"), (10, "RefSetTraceStart"), (20, "half way"), (30, "RefSetTraceStop"), (40, "end")];
+        assert_eq!(window(&list, None, None), Ok((10, 30, Origin::Marks)));
+        assert_eq!(window(&list[2..3], None, None), Ok((1, 1000, Origin::WholeTrace)));
+        assert_eq!(window(&[(3, "a"), (4, "b"), (9, "c")], None, None), Ok((3, 9, Origin::Marks)));
+        assert_eq!(window(&[(3, "ReferenceSet start")], None, None), Ok((3, 1000, Origin::Marks)));
+        assert_eq!(window(&[], None, None), Ok((1, 1000, Origin::WholeTrace)));
+    }
+
+    #[test]
+    fn users_name_times_and_marks() {
+        let list = [(10, "RefSetTraceStart"), (20, "half way"), (30, "RefSetTraceStop")];
+        assert_eq!(window(&list, Some("0.015"), Some("half*")), Ok((15, 20, Origin::User)));
+        assert_eq!(window(&list, Some("HALF WAY"), None), Ok((20, 30, Origin::User)));
+        assert!(window(&list, Some("nowhere"), None).unwrap_err().contains("\"half way\""));
+        assert!(window(&list, Some("0.5"), Some("20ms")).unwrap_err().contains("before it begins"));
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(duration("1.25"), Some(Nanos(1_250_000_000)));
+        assert_eq!(duration("20ms"), Some(Nanos(20_000_000)));
+        assert_eq!(duration("0.0000000019 s"), Some(Nanos(1)));
+        for wrong in ["", "-1", "1.2.3", "5 min", "s", ".5", "1e3"] {
+            assert_eq!(duration(wrong), None, "{wrong}");
+        }
+    }
+}

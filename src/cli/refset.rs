@@ -1,0 +1,129 @@
+//! `pfnset refset`: its flags, and from them to the report.
+
+use crate::cli::args::{Common, UnitName};
+use crate::cli::exit::Exit;
+use crate::cli::{progress, run};
+use clap::{Args, ValueEnum};
+use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::reference::query::{Query, RowOrder};
+use pfnset::analysis::reference::window::{Bound, duration};
+use pfnset::error::Error;
+use pfnset::report::refset::{RefsetReport, View};
+use pfnset::units::Nanos;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions: process, category, class, file, detail, access_reason, release_reason, impact.
+Rows count pages held at the window's end; with release_reason or impact all pages held in the window. Impact:
+Impacting (begins inside and ends behind; negative where it begins before and ends inside), Transient (both inside),
+Persistent (around it).
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset refset trace.etl
+  pfnset refset trace.etl --group-by process,category --top 5
+  pfnset refset trace.etl --where 'process=chrome.exe*' --group-by file --unit mib
+  pfnset refset trace.etl --from 'click*' --to 12.5 --group-by impact,process
+  pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
+  pfnset refset trace.etl --verify --max-residue 0.5")]
+pub struct Refset {
+    #[command(flatten)]
+    pub common: Common,
+    /// Rows by these dimensions, nested in this order
+    #[arg(long, value_name = "DIM,…")]
+    pub group_by: Option<String>,
+    /// Only pages whose label matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Only the first N rows of each level, and one row for the rest
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = RowSort::Pages, value_name = "BY")]
+    pub sort: RowSort,
+    /// Unit of sizes
+    #[arg(long, value_enum, default_value_t = UnitName::Auto, value_name = "UNIT")]
+    pub unit: UnitName,
+    /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark behind its begin [default: stop mark]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+    /// Held pages by category over time, every STEP (seconds, or with a unit as in 100ms)
+    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with_all = ["group_by", "verify"])]
+    pub timeline: Option<Nanos>,
+    /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
+    #[arg(long, conflicts_with = "group_by")]
+    pub verify: bool,
+    /// Pages that may disagree, in percent of those that match
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "verify")]
+    pub max_residue: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowSort {
+    /// Most pages first
+    Pages,
+    /// By name
+    Name,
+    /// Most physical pages first (with the dimension impact)
+    Impact,
+}
+
+fn step(text: &str) -> Result<Nanos, String> {
+    duration(text)
+        .filter(|step| step.0 > 0)
+        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
+}
+
+/// Runs the command.
+pub fn refset(args: &Refset) -> anyhow::Result<Exit> {
+    let mut query = Query {
+        top: args.top,
+        order: match args.sort {
+            RowSort::Pages => RowOrder::Pages,
+            RowSort::Name => RowOrder::Name,
+            RowSort::Impact => RowOrder::ImpactPages,
+        },
+        from: args.from.clone(),
+        to: args.to.clone(),
+        timeline: args.timeline,
+        ..Query::default()
+    };
+    if let Some(names) = &args.group_by {
+        query.group_by(names)?;
+    }
+    args.conditions.iter().try_for_each(|condition| query.condition(condition))?;
+    if let Some(top) = args.top {
+        query.short = top;
+    }
+    let etl = run::open(&args.common)?;
+    let set = progress::with_bar(
+        args.common.quiet,
+        2 * etl.size_bytes(), // one walk for the events, one for the pages
+        || etl.bytes_read(),
+        || ReferenceSet::new(&etl, &query),
+    )?;
+    let view = match () {
+        () if args.verify => View::Verification,
+        () if args.timeline.is_some() => View::Timeline,
+        () if args.group_by.is_some() || set.with_ended => View::Rows,
+        () => View::Summary,
+    };
+    let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
+    if args.verify && residue.is_none() {
+        return Err(Error::MissingEvents(
+            "there is no page sequence (Memory: PageInMemory) behind the scenario to compare with. Record with the \
+             keyword Memory too, and stop the recording with its rundown:\n  \
+             wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
+                .into(),
+        )
+        .into());
+    }
+    let report = RefsetReport::new(&args.common.trace, &set, args.unit.unit(), view);
+    let exit = run::finish(&report, &args.common, set.doubtful)?;
+    let differs = args.verify && residue.is_some_and(|residue| residue > args.max_residue);
+    Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
+}

@@ -1,0 +1,127 @@
+//! The JSON object of `pfnset refset`.
+
+use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::rows::Row;
+use crate::analysis::reference::timeline::Timeline;
+use crate::analysis::reference::verify::{Agreement, Verification};
+use crate::analysis::reference::window::Origin;
+use crate::event::page::PageUse;
+use crate::report::refset::bytes;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// The whole object.
+pub fn whole(trace: &Path, set: &ReferenceSet, with_impact: bool) -> Value {
+    let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
+    let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
+    let of_access = |reason: AccessReason| set.accesses.get(reason as usize).copied().unwrap_or(0);
+    let of_release = |reason: ReleaseReason| set.releases.get(reason as usize).copied().unwrap_or(0);
+    let by_use = PageUse::ALL.iter().zip(set.kernel.by_use).filter(|(_, pages)| *pages > 0);
+    let mut object = json!({
+        "schema": "pfnset.refset",
+        "version": 1,
+        "trace": trace.display().to_string(),
+        "warnings": set.warnings,
+        "missing_keywords": set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>(),
+        "window": {
+            "start_s": set.window_times.0.seconds(),
+            "stop_s": set.window_times.1.seconds(),
+            "start_mark": set.window.from_mark,
+            "stop_mark": set.window.to_mark,
+            "origin": match set.window.origin {
+                Origin::Marks => "marks",
+                Origin::WholeTrace => "whole_trace",
+                Origin::User => "user",
+            },
+        },
+        "working_set_events": set.has_removals,
+        "accesses": set.accesses.iter().sum::<u64>(),
+        "accesses_by_reason": access(&set.accesses),
+        "releases": set.releases.iter().sum::<u64>(),
+        "releases_by_reason": release(&set.releases),
+        "reaccesses": set.reaccessed(),
+        "reaccesses_by_reason": access(&set.reaccesses),
+        "reaccesses_wpa_rules": set.reaccessed_wpa(),
+        "reaccesses_wpa_rules_by_reason": access(&set.wpa_reaccesses),
+        "second_mappings": set.second_mappings,
+        "held_at_start": set.held_at_start,
+        "held_at_stop": set.held_at_stop,
+        "peak_held": { "pages": set.peak.0, "time_s": set.peak.1.seconds() },
+        "unattributed": set.unattributed,
+        "kernel": {
+            "pages_logged": set.kernel.by_use.iter().sum::<u64>(),
+            "pages_released": set.kernel.released,
+            "pages_at_stop": set.kernel.at_stop,
+            "by_use": by_use.map(|(page_use, pages)| (page_use.name().to_owned(), json!(pages))).collect::<Map<_, _>>(),
+        },
+        "pool": {
+            "pages_allocated": of_access(AccessReason::PoolAllocate),
+            "pages_freed": of_release(ReleaseReason::PoolFree),
+            "pages_at_stop": set.pool_at_stop,
+        },
+        "ranges": {
+            "pages_accessed": of_access(AccessReason::PageRangeAccess),
+            "pages_released": of_release(ReleaseReason::PageRangeRelease),
+            "pages_at_stop": set.ranges_at_stop,
+        },
+        "verification": set.verification.as_ref().map(verification),
+        "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
+        "rows": set.rows.iter().map(|row| row_object(set, row, with_impact)).collect::<Vec<_>>(),
+    });
+    if let (Some(object), Some(line)) = (object.as_object_mut(), &set.timeline) {
+        object.insert("timeline".into(), timeline(line));
+    }
+    object
+}
+
+fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {
+    Value::Object(names.zip(counts).map(|(name, count)| (name.to_owned(), json!(count))).collect())
+}
+
+fn row_object(set: &ReferenceSet, row: &Row, with_impact: bool) -> Value {
+    let labels = set.dimensions.iter().zip(&row.labels);
+    let mut object: Map<String, Value> = labels.map(|(d, label)| (d.name().to_owned(), json!(label))).collect();
+    object.insert("pages".into(), json!(row.count.pages));
+    object.insert("bytes".into(), json!(bytes(row.count.pages)));
+    if with_impact {
+        object.insert("impact_pages".into(), json!(row.count.impact_pages));
+        object.insert("impact_bytes".into(), json!(bytes(row.count.impact_pages)));
+    }
+    Value::Object(object)
+}
+
+fn verification(v: &Verification) -> Value {
+    let group = |key: &str, name: &str, a: &Agreement| json!({ key: name, "matched": a.matched, "only_tracked": a.only_tracked, "only_final": a.only_final });
+    json!({
+        "time_s": v.time.seconds(),
+        "tracked": v.tracked,
+        "matched": v.all.matched,
+        "only_tracked": v.all.only_tracked,
+        "only_final": v.all.only_final,
+        "kernel_pool_and_ranges": v.apart,
+        "residue": v.residue(),
+        "by_use": v.by_use.iter().map(|(page_use, a)| group("use", page_use.name(), a)).collect::<Vec<_>>(),
+        "by_process": v.by_process.iter().map(|(process, a)| group("process", process, a)).collect::<Vec<_>>(),
+        "examples": v.examples.iter().map(|example| json!({
+            "only": if example.only_tracked { "tracked" } else { "final" },
+            "process": example.process,
+            "use": example.page_use.name(),
+            "pfn": format!("0x{:x}", example.pfn),
+            "address": format!("0x{:x}", example.address),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn timeline(line: &Timeline) -> Value {
+    let categories: Vec<&str> = line.categories.iter().map(|category| category.name()).collect();
+    let points = line.points.iter().map(|point| {
+        let by_category = categories.iter().zip(&point.by_category);
+        json!({
+            "time_s": point.time.seconds(),
+            "pages": point.pages,
+            "by_category": by_category.map(|(name, pages)| ((*name).to_owned(), json!(pages))).collect::<Map<_, _>>(),
+        })
+    });
+    json!({ "categories": categories, "points": points.collect::<Vec<_>>() })
+}
