@@ -126,6 +126,14 @@ pub struct KernelView {
     pub kind: ViewKind,
 }
 
+impl KernelView {
+    /// The same as an event of an address space.
+    pub const fn as_view(&self) -> SpaceEvent {
+        let KernelView { phase, base, size, file_key, kind, .. } = *self;
+        SpaceEvent::View { phase, base, size, file_key, kind }
+    }
+}
+
 /// A session begins, ends, or is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionEvent {
@@ -294,11 +302,10 @@ impl History {
         let Some(highest) = self.highest_user_address else { return };
         let spaces = &mut self.spaces;
         self.kernel_views.retain(|At { moment, value }| {
-            let KernelView { process_id, phase, base, size, file_key, kind } = *value;
-            let is_user = base <= highest && process_id != 0;
+            let is_user = value.base <= highest && value.process_id != 0;
             if is_user {
-                let value = SpaceEvent::View { phase, base, size, file_key, kind };
-                spaces.entry(process_id).or_default().push(At { moment: *moment, value });
+                let event = At { moment: *moment, value: value.as_view() };
+                spaces.entry(value.process_id).or_default().push(event);
             }
             !is_user
         });

@@ -28,8 +28,7 @@ pub struct SpaceAt {
 
 /// The address space of `instance` just before `moment`, from the events of its process id in order.
 pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, rundowns: &Rundowns) -> SpaceAt {
-    let up_to = |moment: Moment| events.partition_point(|event| event.moment < moment);
-    let own = events.get(up_to(instance.from)..up_to(instance.until)).unwrap_or_default();
+    let own = lifetime(events, instance);
     let (past, future) = own.split_at(own.partition_point(|event| event.moment < moment));
 
     let mut state = SpaceAt::default();
@@ -57,6 +56,12 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     }
     replay(past, next..past.len(), &rundowns_due, rundowns, &mut pending, &mut state.space);
     state
+}
+
+/// The events of a process id that are one instance's.
+pub fn lifetime<'e>(events: &'e [At<SpaceEvent>], instance: &Instance) -> &'e [At<SpaceEvent>] {
+    let up_to = |moment: Moment| events.partition_point(|event| event.moment < moment);
+    events.get(up_to(instance.from)..up_to(instance.until)).unwrap_or_default()
 }
 
 /// Applies events; rundown records only where no rundown of their kind takes over.
