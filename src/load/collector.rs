@@ -1,35 +1,34 @@
-//! The collector: the history's part that one thread hears while the survey walks.
+//! The listener that collects the history: from decoded events to the model's small values.
 //!
-//! Runs of page records become one [`PageRun`] each, undecoded but for their PFNs; rundown records of address spaces are
-//! taken raw, because they come in hundreds of thousands; all other events become small owned values.
+//! Runs on each thread of the survey's walk. What comes in millions (page records) or hundreds of thousands (rundowns
+//! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
 
-use super::history::{
-    At, FileEvent, History, ImageEvent, KernelBlock, MemoryCounters, Moment, PageRun, ProcessEvent, SpaceEvent,
-    is_kernel_address,
-};
-use super::survey::{Listener, TakenRun};
 use crate::bytes::Narrow;
 use crate::etl::area::{Area, Records};
 use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
 use crate::event::memory_counters::MmStats;
-use crate::event::merged::Merged;
-use crate::event::page::PageIdentity;
+use crate::event::page::{PageIdentity, PageKind};
+use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Event, Parsed, Payload, Phase};
-use crate::units::Ticks;
+use crate::load::history::*;
+use crate::load::survey::{Listener, TakenRun};
+use crate::units::{PAGE_BYTES, Ticks};
 
 /// Collects on one thread.
-pub(super) struct Collector<'r> {
+pub(crate) struct Collector<'r> {
     rank: &'r [u32],
-    pub(super) history: History,
+    /// What was collected.
+    pub(crate) history: History,
     run: Option<PageRun>,
 }
 
 impl<'r> Collector<'r> {
-    pub(super) fn new(rank: &'r [u32]) -> Self {
+    /// With the ranks of the buffers.
+    pub(crate) fn new(rank: &'r [u32]) -> Self {
         Collector { rank, history: History::default(), run: None }
     }
 
@@ -61,6 +60,10 @@ impl<'r> Collector<'r> {
         Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
     }
 
+    fn begin_run(&mut self, run: PageRun) {
+        self.history.runs.extend(self.run.replace(run));
+    }
+
     fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
         let rank = self.rank.get(area.index as usize).copied().unwrap_or(area.index);
         Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
@@ -81,9 +84,12 @@ impl Listener for Collector<'_> {
             0x0280 | 0x0281 | 0x0427 | 0x0428 => return self.take_rundown(area, first, hook),
             _ => return None,
         }
-        let (header, version) = (first.header, first.kernel_version());
+        let (header, version, pointer) = (first.header, first.kernel_version(), first.header.pointer());
+        if self.run.is_some_and(|run| !run.is_like(hook, version, pointer)) {
+            self.end_of_buffer();
+        }
         // A payload of another length is decoded the slow way, which counts it as malformed.
-        let page = |raw: &RawRecord<'_>| PageIdentity::read(raw.kernel_payload()?, header.pointer());
+        let page = |raw: &RawRecord<'_>| PageIdentity::read(raw.kernel_payload()?, pointer);
         let mut pfn = page(first)?.pfn;
         let mut raw = *first;
         let mut time = raw.time()?;
@@ -94,26 +100,10 @@ impl Listener for Collector<'_> {
             taken.sorted &= taken.times.1 <= time;
             taken.times = (taken.times.0, time, taken.times.2.min(time), taken.times.3.max(time));
             match &mut self.run {
-                Some(run)
-                    if run.first_pfn.wrapping_add(u64::from(run.pages)) == pfn
-                        && run.version == version
-                        && run.last_time <= time =>
-                {
-                    run.pages += 1;
-                    run.last_time = time;
-                }
+                Some(run) if run.continues(pfn, time) => run.push(time),
                 _ => {
-                    self.history.runs.extend(self.run.take());
-                    self.run = Some(PageRun {
-                        first: self.moment(area, raw.position.offset, time),
-                        last_time: time,
-                        buffer: area.index,
-                        start: raw.position.offset,
-                        version,
-                        pointer: header.pointer(),
-                        pages: 1,
-                        first_pfn: pfn,
-                    });
+                    let first = self.moment(area, raw.position.offset, time);
+                    self.begin_run(PageRun::new(first, area.index, raw.position.offset, hook, version, pointer, pfn));
                 }
             }
             let next = behind
@@ -152,27 +142,29 @@ impl Listener for Collector<'_> {
             }),
             Event::VirtualRange { phase, range } => {
                 let value = SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
-                history.spaces.entry(range.process_id).or_default().push(At { moment, value });
-            }
-            Event::MapView { phase, view } => {
-                let value = SpaceEvent::View {
-                    phase,
-                    base: view.base,
-                    size: view.size_bytes,
-                    file_key: view.file_key,
-                    kind: view.kind(),
-                };
                 let event = At { moment, value };
-                if is_kernel_address(view.base, record.pointer) {
-                    history.kernel_views.push(event);
-                } else if view.process_id == 0 {
+                if range.process_id == 0 && matches!(phase, Phase::Start | Phase::End) {
                     history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
                 } else {
-                    history.spaces.entry(view.process_id).or_default().push(event);
+                    history.spaces.entry(range.process_id).or_default().push(event);
+                }
+            }
+            Event::MapView { phase, view } => {
+                let MapView { base, size_bytes: size, file_key, process_id, .. } = view;
+                let kind = view.kind();
+                let event = At { moment, value: SpaceEvent::View { phase, base, size, file_key, kind } };
+                if is_kernel_address(base, record.pointer) {
+                    let value = KernelView { process_id, phase, base, size, file_key, kind };
+                    history.kernel_views.push(At { moment, value });
+                } else if process_id == 0 {
+                    history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
+                } else {
+                    history.spaces.entry(process_id).or_default().push(event);
                 }
             }
             Event::Heap(heap) => hear_heap(history, record, moment, heap),
-            Event::Thread { phase, thread } if thread.user_stack_base != 0 => {
+            // When the end of a thread is logged, its user stack may be gone.
+            Event::Thread { phase, thread } if thread.user_stack_base != 0 || phase == Phase::End => {
                 let value = SpaceEvent::Thread {
                     phase,
                     thread_id: thread.thread_id,
@@ -192,8 +184,42 @@ impl Listener for Collector<'_> {
                 let value = FileEvent { kind, key: file.key, name: file.name.to_string().into() };
                 history.files.push(At { moment, value });
             }
-            Event::Hive(Hive::Rundown { file_name, .. } | Hive::Initialize { file_name, .. }) => {
-                history.hives.push(At { moment, value: file_name.to_string().into() });
+            Event::Hive(Hive::Rundown { file_name, .. }) => {
+                history
+                    .hives
+                    .push(At { moment, value: HiveFile { listed: true, file_name: file_name.to_string().into() } });
+            }
+            Event::Hive(Hive::Initialize { file_name, .. }) => {
+                history
+                    .hives
+                    .push(At { moment, value: HiveFile { listed: false, file_name: file_name.to_string().into() } });
+            }
+            Event::Session { phase, session } => {
+                let value = SessionEvent { phase, key: session.key, session_id: session.session_id };
+                history.sessions.push(At { moment, value });
+            }
+            // Small allocations have a header before them, so only big ones begin at a page.
+            Event::Pool { action: action @ (PoolAction::Alloc | PoolAction::Free), piece }
+                if piece.address.is_multiple_of(PAGE_BYTES) =>
+            {
+                let phase = if action == PoolAction::Alloc { Phase::Start } else { Phase::End };
+                let value = PoolEvent { phase, base: piece.address, size: piece.size_bytes, tag: piece.tag };
+                history.pool.push(At { moment, value });
+            }
+            Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
+            // A page record under its class's GUID.
+            Event::Page { kind: kind @ (PageKind::InMemory | PageKind::InMemoryTradeable), page } => {
+                let hook = HookId(if kind == PageKind::InMemory { 0x0223 } else { 0x028a });
+                let at = record.position.offset;
+                match &mut self.run {
+                    Some(run) if run.is_like(hook, record.version, record.pointer) && run.continues(page.pfn, time) => {
+                        run.push(time);
+                    }
+                    _ => {
+                        let (version, pointer) = (record.version, record.pointer);
+                        self.begin_run(PageRun::new(moment, area.index, at, hook, version, pointer, page.pfn));
+                    }
+                }
             }
             Event::MemInfo(info) => history.counters.push(At {
                 moment,
@@ -220,8 +246,10 @@ impl Listener for Collector<'_> {
             }),
             Event::Cpu(cpu) => {
                 history.ram_pages = history.ram_pages.max(Some(u64::from(cpu.memory_megabytes) * 256));
+                let highest = cpu.details.map(|details| details.highest_user_address);
+                history.highest_user_address = history.highest_user_address.max(highest);
             }
-            Event::Merged(Merged::Volume { nt_prefix, dos_prefix }) => {
+            Event::Merged(crate::event::merged::Merged::Volume { nt_prefix, dos_prefix }) => {
                 history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
             }
             Event::Mark(mark) => history.marks.push(At { moment, value: text(mark.text) }),

@@ -3,13 +3,17 @@
 //! Page records are not kept: a run of them becomes one [`PageRun`] that says where they lie. All other records become
 //! small owned values with the moment at which they were logged. Nothing is interpreted here; `model` does that.
 
+pub use crate::load::page_run::{PageRun, is_page_sequence};
+
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
-use crate::etl::record::HookId;
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;
 use crate::load::collector::Collector;
+use crate::load::page_run::cut_and_sort;
+use crate::load::pool_rundown::PoolRundown;
 use crate::load::survey::Survey;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
@@ -22,6 +26,13 @@ pub struct Moment {
     pub time: Ticks,
     /// Rank of the buffer and offset in its event area.
     pub order: u64,
+}
+
+impl Moment {
+    /// Before all records.
+    pub const FIRST: Moment = Moment { time: Ticks(i64::MIN), order: 0 };
+    /// Behind all records.
+    pub const LAST: Moment = Moment { time: Ticks(i64::MAX), order: u64::MAX };
 }
 
 /// A value and when it was logged.
@@ -98,6 +109,64 @@ pub struct FileEvent {
     pub name: Box<str>,
 }
 
+/// A view at a kernel address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelView {
+    /// Process that the record names; session images are listed by a process of their session.
+    pub process_id: u32,
+    /// Kind of event.
+    pub phase: Phase,
+    /// First address.
+    pub base: u64,
+    /// Size, bytes.
+    pub size: u64,
+    /// File key.
+    pub file_key: u64,
+    /// What is mapped.
+    pub kind: ViewKind,
+}
+
+impl KernelView {
+    /// The same as an event of an address space.
+    pub const fn as_view(&self) -> SpaceEvent {
+        let KernelView { phase, base, size, file_key, kind, .. } = *self;
+        SpaceEvent::View { phase, base, size, file_key, kind }
+    }
+}
+
+/// A session begins, ends, or is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// Unique key, a kernel address.
+    pub key: u64,
+    /// Session id.
+    pub session_id: u32,
+}
+
+/// A big pool allocation: made, freed, or there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// First address, page-aligned.
+    pub base: u64,
+    /// Size, bytes.
+    pub size: u64,
+    /// Tag.
+    pub tag: PoolTag,
+}
+
+/// A registry hive's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiveFile {
+    /// True in a rundown, which lists all hives.
+    pub listed: bool,
+    /// Path as logged.
+    pub file_name: Box<str>,
+}
+
 /// Memory counters as the kernel logged them, pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryCounters {
@@ -126,40 +195,6 @@ pub struct KernelBlock {
     pub pages: u64,
 }
 
-/// Page records with consecutive PFNs in one buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageRun {
-    /// When the first was logged.
-    pub first: Moment,
-    /// Stamp of the last.
-    pub last_time: Ticks,
-    /// Buffer in file order.
-    pub buffer: u32,
-    /// Offset of the first record in the event area.
-    pub start: u32,
-    /// Event version: decides what owner keys mean.
-    pub version: u8,
-    /// Pointer size.
-    pub pointer: PointerSize,
-    /// Number of records.
-    pub pages: u32,
-    /// PFN of the first record; the last has `first_pfn + pages - 1`.
-    pub first_pfn: u64,
-}
-
-impl PageRun {
-    /// PFN of the last record.
-    pub fn last_pfn(&self) -> u64 {
-        self.first_pfn.saturating_add(u64::from(self.pages.saturating_sub(1)))
-    }
-}
-
-/// True for the events that make up a page sequence.
-#[inline(always)]
-pub const fn is_page_sequence(hook: HookId) -> bool {
-    matches!(hook.0, 0x0223 | 0x028a)
-}
-
 /// Everything that the model is built from, each list in order of its moments.
 #[derive(Debug, Default)]
 pub struct History {
@@ -169,16 +204,22 @@ pub struct History {
     pub processes: Vec<At<ProcessEvent>>,
     /// Address-space events by process id.
     pub spaces: FastMap<u32, Vec<At<SpaceEvent>>>,
-    /// Views that were mapped into a process without an id yet, by the thread that mapped them.
+    /// What was mapped or allocated in a process without an id yet, by the thread that did it.
     pub newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views at kernel addresses (session images), whatever process they name.
-    pub kernel_views: Vec<At<SpaceEvent>>,
+    pub kernel_views: Vec<At<KernelView>>,
     /// Images at kernel addresses.
     pub kernel_images: Vec<At<ImageEvent>>,
     /// File names.
     pub files: Vec<At<FileEvent>>,
     /// Registry hive files.
-    pub hives: Vec<At<Box<str>>>,
+    pub hives: Vec<At<HiveFile>>,
+    /// Sessions.
+    pub sessions: Vec<At<SessionEvent>>,
+    /// Big pool allocations.
+    pub pool: Vec<At<PoolEvent>>,
+    /// Rundowns of big pool allocations, until their layout is settled.
+    pub(crate) pool_rundown: PoolRundown,
     /// MemInfo records.
     pub counters: Vec<At<MemoryCounters>>,
     /// Combined pages by the MMStats aggregate (blocks in use).
@@ -191,6 +232,8 @@ pub struct History {
     pub volumes: Vec<(Box<str>, Box<str>)>,
     /// Marks.
     pub marks: Vec<At<Box<str>>>,
+    /// Highest address of user mode by the system configuration.
+    pub highest_user_address: Option<u64>,
     /// Page records.
     pub runs: Vec<PageRun>,
 }
@@ -205,6 +248,7 @@ impl History {
             all.append(part.history);
         }
         all.sort();
+        cut_and_sort(&mut all.runs, etl);
         all
     }
 
@@ -223,14 +267,20 @@ impl History {
         self.counters.append(&mut part.counters);
         self.combined.append(&mut part.combined);
         self.kernel_blocks.append(&mut part.kernel_blocks);
+        self.sessions.append(&mut part.sessions);
+        self.pool.append(&mut part.pool);
+        self.pool_rundown.append(part.pool_rundown);
         self.ram_pages = self.ram_pages.max(part.ram_pages);
+        self.highest_user_address = self.highest_user_address.max(part.highest_user_address);
         self.volumes.append(&mut part.volumes);
         self.marks.append(&mut part.marks);
         self.runs.append(&mut part.runs);
     }
 
     fn sort(&mut self) {
+        self.return_user_views();
         self.adopt_newborn();
+        self.pool.append(&mut self.pool_rundown.settle());
         by_moment(&mut self.processes);
         self.spaces.par_iter_mut().for_each(|(_, events)| by_moment(events));
         by_moment(&mut self.kernel_views);
@@ -241,10 +291,24 @@ impl History {
         by_moment(&mut self.combined);
         by_moment(&mut self.kernel_blocks);
         by_moment(&mut self.marks);
+        by_moment(&mut self.sessions);
+        by_moment(&mut self.pool);
         self.volumes.sort();
         self.volumes.dedup();
-        // Records of equal time on two processors can only be in the order of their PFNs.
-        self.runs.sort_unstable_by_key(|run| (run.first.time, run.first_pfn, run.first.order));
+    }
+
+    /// On 32-bit Windows with 3 GiB for users, part of what looks like the kernel's half is not.
+    fn return_user_views(&mut self) {
+        let Some(highest) = self.highest_user_address else { return };
+        let spaces = &mut self.spaces;
+        self.kernel_views.retain(|At { moment, value }| {
+            let is_user = value.base <= highest && value.process_id != 0;
+            if is_user {
+                let event = At { moment: *moment, value: value.as_view() };
+                spaces.entry(value.process_id).or_default().push(event);
+            }
+            !is_user
+        });
     }
 
     /// Gives views that were mapped before their process had an id to the process that the same thread started next.
@@ -254,7 +318,8 @@ impl History {
             .filter_map(|event| Some((event.value.thread_id?, event.moment, event.value.process_id)))
             .collect();
         starts.sort_unstable();
-        for (thread_id, events) in std::mem::take(&mut self.newborn) {
+        for (thread_id, mut events) in std::mem::take(&mut self.newborn) {
+            by_moment(&mut events);
             for event in events {
                 let next = starts.partition_point(|&(thread, moment, _)| (thread, moment) < (thread_id, event.moment));
                 match starts.get(next).filter(|start| start.0 == thread_id) {
@@ -276,7 +341,7 @@ fn by_moment<T>(list: &mut [At<T>]) {
 /// True for addresses of the kernel's half: the upper canonical half in 64-bit traces, 2 GiB up in 32-bit ones.
 pub const fn is_kernel_address(address: u64, pointer: PointerSize) -> bool {
     match pointer {
-        PointerSize::P8 => address >= 0xffff_8000_0000_0000,
+        PointerSize::P8 => address >> 63 != 0, // with 57-bit addresses too
         PointerSize::P4 => address >= 0x8000_0000,
     }
 }

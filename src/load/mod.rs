@@ -3,4 +3,6 @@
 mod collector;
 pub mod history;
 pub mod kinds;
+mod page_run;
+mod pool_rundown;
 pub mod survey;
