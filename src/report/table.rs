@@ -160,6 +160,13 @@ fn cut(text: &str, most: usize) -> String {
     format!("{head}…{tail}")
 }
 
+const fn alignment(align: Align) -> CellAlignment {
+    match align {
+        Align::Left => CellAlignment::Left,
+        Align::Right => CellAlignment::Right,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,12 +195,5 @@ mod tests {
         let text = printed(40, &["Share"]);
         assert!(!text.contains("Share") && text.contains("1,234"), "{text}");
         assert!(printed(100, &["Share"]).contains("Share"));
-    }
-}
-
-const fn alignment(align: Align) -> CellAlignment {
-    match align {
-        Align::Left => CellAlignment::Left,
-        Align::Right => CellAlignment::Right,
     }
 }
