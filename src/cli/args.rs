@@ -229,7 +229,7 @@ pub enum RowFormat {
     Csv,
     /// One JSON object on each line, documented in docs/json.md
     Jsonl,
-    /// InMemory lines as in the text of xperf -a dumper
+    /// InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md
     Xperf,
 }
 

@@ -129,6 +129,7 @@ impl Checks {
         let mmstats = (history.combined.iter())
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
+        let database = &scene.kernel.pfn_database;
         Checks {
             pages: snapshot.pages,
             pfns: snapshot.pfns,
@@ -141,7 +142,7 @@ impl Checks {
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.combined,
             combined_mmstats: mmstats,
-            pfn_database: scene.kernel.pfn_database.map(|block| (block.address, block.pages)),
+            pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
             pfn_database_counted: base.pfn_database,
             lists: counters.map(|counters| compare_lists(base, &counters)).unwrap_or_default(),
             contradictions: scene.contradictions.len() as u64,

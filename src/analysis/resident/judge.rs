@@ -116,7 +116,7 @@ impl Scene<'_> {
             PageUse::ProcessPrivate => {
                 verdict.category = Category::of_layer(joined.cell.corrected);
                 verdict.wpa = Category::of_layer(joined.cell.wpa);
-                if joined.cell.corrected.is_view() {
+                if joined.cell.corrected.is_file_view() {
                     let space = self.spaces.get(joined.process as usize);
                     let file_key = space.and_then(|space| space.file_key(joined.cell));
                     verdict.detail = file_key.map_or(Detail::None, Detail::File);
@@ -178,8 +178,8 @@ impl Scene<'_> {
             _ if matches!(list, PageList::Zero | PageList::Free) => Owner::None,
             PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => Owner::Shared,
             _ if !self.has_owner(page_use) || page.key() == 0 => Owner::None,
-            _ if joined.process == Joined::NOTHING => Owner::Unknown(page.key()),
-            _ => Owner::Process(joined.process),
+            _ if self.owners.is_named(joined.process) => Owner::Process(joined.process),
+            _ => Owner::Unknown(page.key()),
         }
     }
 }

@@ -152,15 +152,15 @@ impl ResidentModel {
                 {
                     keyed += 1;
                     for (named, owners) in named.iter_mut().zip(&owners) {
-                        *named += u64::from(owners.get(page.key()).is_some());
+                        *named += u64::from(owners.get(page.key()).is_some_and(|process| owners.is_named(process)));
                     }
                 }
             });
         }
         let hits = |reading: KeyReading| named.get(reading as usize).copied().unwrap_or(0);
         let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
-        // "Fits almost none" is less than a tenth; a better reading must fit most.
-        if hits(own) * 10 < keyed && hits(best) * 2 > keyed { best } else { own }
+        // "Fits almost none" is less than a tenth of what the better one fits, and that is no chance hit.
+        if hits(own).saturating_mul(10) < hits(best) && hits(best).saturating_mul(10) >= keyed { best } else { own }
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Scene<'h> {
     pub image_names: Vec<&'h str>,
     images: Vec<(u64, u64, u32)>,
     session_images: Vec<(u64, u64, u64)>,
-    pfn_database: (u64, u64),
+    pfn_database: Vec<(u64, u64, ())>,
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
 }
@@ -82,9 +82,10 @@ impl<'h> Scene<'h> {
             .views
             .iter()
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
-        let database = kernel.pfn_database.map_or((0, 0), |block| {
-            (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)))
-        });
+        let database = kernel
+            .pfn_database
+            .iter()
+            .map(|block| (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)), ()));
         Scene {
             moment,
             pointer: snapshot.pointer,
@@ -97,8 +98,8 @@ impl<'h> Scene<'h> {
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
             image_names,
+            pfn_database: database.collect(),
             kernel,
-            pfn_database: database,
             contradictions,
         }
     }
@@ -124,7 +125,7 @@ impl<'h> Scene<'h> {
     /// True when the address lies in the PFN database.
     #[inline]
     pub fn is_pfn_database(&self, address: u64) -> bool {
-        (self.pfn_database.0..self.pfn_database.1).contains(&address)
+        holding(&self.pfn_database, address).is_some()
     }
 }
 

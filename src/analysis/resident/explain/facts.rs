@@ -12,10 +12,10 @@ use crate::event::catalog;
 use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::process::ProcessPhase;
-use crate::load::history::{At, Moment, SpaceEvent, is_kernel_address};
+use crate::load::history::{At, KernelView, Moment, SpaceEvent, is_kernel_address};
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
-use crate::model::state::space_at;
+use crate::model::state::{lifetime, space_at};
 use crate::units::{Nanos, PAGE_BYTES, Ticks};
 
 /// An event that was joined.
@@ -174,7 +174,7 @@ impl<'m> Facts<'m> {
         let Some(process) = model.processes.instances.get(instance as usize) else { return };
         let Some(events) = model.history.spaces.get(&process.process_id) else { return };
         let space = space_at(events, process, moment, &model.rundowns).space;
-        let own = history::lifetime(events, process);
+        let own = lifetime(events, process);
         // A page belongs to a range by its first byte.
         let at = address / PAGE_BYTES * PAGE_BYTES;
         let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> u16| {
@@ -262,8 +262,10 @@ impl<'m> Facts<'m> {
 
     fn kernel_address(&mut self, address: u64) {
         let kernel = &self.scene.kernel;
-        if let Some(block) = kernel.pfn_database.filter(|_| self.scene.is_pfn_database(address)) {
-            let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == block);
+        if let Some(block) = kernel.pfn_database.iter().rfind(|block| block.address <= address)
+            && self.scene.is_pfn_database(address)
+        {
+            let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(0x027b, e.moment)).take(MOST_EVENTS).collect();
             let range = (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)));
             let text = format!("PFN database, {} pages", block.pages);
@@ -278,9 +280,9 @@ impl<'m> Facts<'m> {
             self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
         }
         if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
-            let of = |e: &&At<SpaceEvent>| matches!(e.value, SpaceEvent::View { base: b, .. } if b == base);
-            let told = self.model.history.kernel_views.iter().filter(of);
-            let events = told.map(|e| self.event(history::hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
+            let told = self.model.history.kernel_views.iter().filter(|e| e.value.base == base);
+            let hook = |view: &KernelView| history::hook(&view.as_view());
+            let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
             let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
             let text = if image { "view of a session image" } else { "view at a kernel address" };
             let view = fact("session_view", "Session view", text.into(), Some((base, end)), events);

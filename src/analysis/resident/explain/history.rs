@@ -5,9 +5,7 @@ use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::history::{At, Moment, SpaceEvent};
-use crate::model::process::Instance;
 use crate::model::space::AddressSpace;
-use crate::units::Ticks;
 
 /// An event that touches an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,14 +24,6 @@ pub struct Seen {
 
 /// Most events before and after the snapshot together.
 pub(super) const MOST_SEEN: usize = 10;
-
-/// The events of a process id that are one instance's.
-pub(super) fn lifetime<'e>(events: &'e [At<SpaceEvent>], process: &Instance) -> &'e [At<SpaceEvent>] {
-    let since = process.since;
-    let from = events.partition_point(|e| e.moment.time <= since && since != Ticks(i64::MIN));
-    let until = process.end.map_or(events.len(), |end| events.partition_point(|e| e.moment.time <= end));
-    events.get(from..until).unwrap_or_default()
-}
 
 /// All events at an address, and how many more there are: the last before the snapshot and the first behind it.
 pub(super) fn at_address(

@@ -27,7 +27,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::buffer::BUFFER_HEADER_BYTES;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::load::history::{is_kernel_address, is_page_sequence};
+use crate::load::history::is_kernel_address;
 use crate::model::owner::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::units::{FileOffset, Nanos, PAGE_BYTES};
@@ -225,16 +225,13 @@ impl Explainer<'_> {
         for run in self.snapshot.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn)) {
             let area = self.etl.area(run.buffer as usize, &mut scratch);
             let records = area.records().at_offset(run.start);
-            let of_sequence = records.filter_map(|record| {
-                let hook = record.hook().filter(|&hook| is_page_sequence(hook))?;
-                Some((hook, PageIdentity::read(record.kernel_payload()?, record.header.pointer())?, record))
-            });
-            let found = of_sequence.take(run.pages as usize).find(|(_, page, _)| page.pfn == pfn);
-            let Some((hook, page, record)) = found else { continue };
+            let of_sequence = records.filter_map(|record| Some((run.page_of(&record)?, record)));
+            let found = of_sequence.take(run.pages as usize).find(|(page, _)| page.pfn == pfn);
+            let Some((page, record)) = found else { continue };
             let buffer = &area.buffer;
             let in_file = buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + u64::from(record.position.offset);
             let place = RecordPlace {
-                event: facts::event(self.etl, hook.0, record.time().unwrap_or(run.first.time)),
+                event: facts::event(self.etl, run.hook.0, record.time().unwrap_or(run.first.time)),
                 version: record.kernel_version(),
                 buffer: run.buffer,
                 area_offset: record.position.offset,

@@ -7,7 +7,9 @@ use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::PageIdentity;
 use crate::event::process::ProcessPhase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::history::{At, FileEvent, History, ImageEvent, KernelBlock, Moment, ProcessEvent, SpaceEvent};
+use crate::load::history::{
+    At, FileEvent, History, ImageEvent, KernelBlock, KernelView, Moment, ProcessEvent, SpaceEvent,
+};
 use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
@@ -61,7 +63,10 @@ fn history() -> History {
     let kernel = 0xffff_8800_0000_0000;
     let image = ImageEvent { phase: Phase::DcStart, base: kernel, size: 0x2000, file_name: "\\d.sys".into() };
     history.kernel_images.push(at(1, image));
-    let session = |base, kind| SpaceEvent::View { phase: Phase::DcStart, base, size: 0x1000, file_key: 0x100, kind };
+    let session = |base, kind| {
+        let (process_id, phase) = (8, Phase::DcStart);
+        KernelView { process_id, phase, base, size: 0x1000, file_key: 0x100, kind }
+    };
     history.kernel_views.push(at(1, session(kernel + 0x1_0000, ViewKind::Image)));
     history.kernel_views.push(at(1, session(kernel + 0x1_1000, ViewKind::PagefileBacked)));
     // The database covers the image's second page.
