@@ -189,7 +189,8 @@ mod tests {
     #[test]
     fn optional_columns_go_before_labels_become_unreadable() {
         let text = printed(40, &["Share"]);
-        assert!(!text.contains("Share") && text.contains("1,234"), "{text}");
+        assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
+        assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
         assert!(printed(100, &["Share"]).contains("Share"));
     }
 }
