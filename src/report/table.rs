@@ -163,6 +163,13 @@ fn cut(text: &str, most: usize) -> String {
     format!("{head}…{tail}")
 }
 
+const fn alignment(align: Align) -> CellAlignment {
+    match align {
+        Align::Left => CellAlignment::Left,
+        Align::Right => CellAlignment::Right,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,12 +199,5 @@ mod tests {
         assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
         assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
         assert!(printed(100, &["Share"]).contains("Share"));
-    }
-}
-
-const fn alignment(align: Align) -> CellAlignment {
-    match align {
-        Align::Left => CellAlignment::Left,
-        Align::Right => CellAlignment::Right,
     }
 }
