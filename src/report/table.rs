@@ -107,7 +107,10 @@ impl TextTable {
             let line: String = line.trim_end().chars().take(width).collect();
             writeln!(out, "{line}")?;
         }
-        Ok(())
+        let hidden: Vec<&str> = (self.titles.iter().enumerate())
+            .filter_map(|(index, title)| (!shown.contains(&index)).then_some(title.as_str()))
+            .collect();
+        if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
     }
 
     /// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
@@ -193,7 +196,8 @@ mod tests {
     #[test]
     fn optional_columns_go_before_labels_become_unreadable() {
         let text = printed(40, &["Share"]);
-        assert!(!text.contains("Share") && text.contains("1,234"), "{text}");
+        assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
+        assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
         assert!(printed(100, &["Share"]).contains("Share"));
     }
 }

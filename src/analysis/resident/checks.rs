@@ -184,7 +184,7 @@ impl Checks {
         }
         if self.contradictions > 0 {
             lines.push(format!(
-                "events and end rundown disagree on {} range(s) or thread(s); the end rundown counts: {}",
+                "events and end rundown disagree on {} range(s) or thread(s); the end rundown wins: {}",
                 self.contradictions,
                 self.contradiction_examples.join(", ")
             ));
