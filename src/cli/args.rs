@@ -184,8 +184,8 @@ pub struct Resident {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Dimensions and patterns as in pfnset resident. Flags of a page: cold, pinned, non_tradeable, image, mismatch (a data page
-of a file that is also mapped as an image), combined.
+Dimensions and patterns as in pfnset resident. Flags of a page: cold, pinned, non_tradeable, image,
+mismatch (data page of a file that is also mapped as an image), combined.
 
 Examples:
   pfnset pages trace.etl | less -S
@@ -214,7 +214,7 @@ pub enum RowFormat {
     Csv,
     /// One JSON object on each line, documented in docs/json.md
     Jsonl,
-    /// InMemory lines as in the text of xperf -a dumper
+    /// InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md
     Xperf,
 }
 

@@ -159,7 +159,8 @@ impl ResidentReport<'_> {
             columns.extend([("WPA", Align::Right), ("Difference", Align::Right)]);
         }
         columns.extend([("Active", Align::Right), ("Standby", Align::Right), ("Modified", Align::Right)]);
-        let mut table = TextTable::new(style, &columns);
+        let mut table =
+            TextTable::new(style, &columns).optional(&["Modified", "Standby", "Active", "Difference", "Share"]);
         let base = snapshot.selected.max(1);
         self.add_parts(&mut table, &snapshot.tree, 0, base);
         table.rule();

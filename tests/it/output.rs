@@ -272,7 +272,8 @@ fn every_way_to_number_an_event() {
         .push(Rec::unknown(99, vec![]));
     let file = file_of(&trace.finish());
     let events = events_of(&[file.path().to_str().unwrap()]);
-    let found: Vec<(String, Option<Value>, Option<u8>, Option<u16>, Option<String>, u8)> = events
+    type Found = (String, Option<Value>, Option<u8>, Option<u16>, Option<String>, u8);
+    let found: Vec<Found> = events
         .events
         .into_iter()
         .map(|row| (row.provider, row.id, row.opcode, row.message, row.header, row.version))

@@ -118,6 +118,7 @@ pub fn trace(sequences: u64) -> Vec<u8> {
     log(vec![second_life().rec(P8, 4, process::START).by(8, 4)], SECOND);
     log(vec![header::group_masks(P8, header::MASKS_BEFORE, masks, 80)], 0);
     log(rundown(true), 0);
+    log(vec![counters::MemInfo { zero: 1, bad: 1, ..Default::default() }.rec(P8, 3)], 0);
     for _ in 0..sequences {
         log(pages().iter().map(|page| page.rec(P8, 4, IN_MEMORY)).collect(), SECOND);
     }
