@@ -7,6 +7,8 @@
 
 #[path = "resident/recording.rs"]
 mod recording;
+#[path = "resident/sequences.rs"]
+mod sequences;
 #[path = "resident/spaces.rs"]
 mod spaces;
 #[path = "synth/mod.rs"]
