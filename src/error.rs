@@ -13,7 +13,7 @@ pub enum Error {
     Unreadable {
         /// The file as the user named it.
         path: PathBuf,
-        /// What the system said.
+        /// What the system said; not repeated in the message, for those who print the chain of causes.
         source: std::io::Error,
     },
     /// The file is readable but no ETW log.

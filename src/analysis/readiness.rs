@@ -217,7 +217,7 @@ pub fn readiness_of(survey: &Survey, name: &str) -> Option<Readiness> {
 /// One line on what is unknown for want of keywords; `None` when nothing is.
 pub fn not_recorded(missing: &[Need]) -> Option<String> {
     let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
-    (!costs.is_empty()).then(|| format!("not recorded, therefore unknown: {}", costs.join("; ")))
+    (!costs.is_empty()).then(|| format!("not in the trace, therefore unknown: {}", costs.join("; ")))
 }
 
 fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need]) -> Readiness {

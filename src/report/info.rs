@@ -1,7 +1,7 @@
 //! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Readiness, Verdict};
+use crate::analysis::readiness::{Need, Readiness, Verdict};
 use crate::report::{Report, Style, text, to_json};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -46,10 +46,10 @@ impl<'a> InfoReport<'a> {
         };
         let start = text::utc(i.start).unwrap_or_else(|| format!("FILETIME {}", i.start.0));
         let merge = format!(
-            "clock {}, booted {}{}",
+            "files of clock {}, booted {}{}",
             i.clock.name(),
             text::utc(i.boot).unwrap_or_else(|| "?".into()),
-            if i.merged { "; is a merged file" } else { "" }
+            if i.merged { "; is itself a merged file" } else { "" }
         );
         vec![
             ("File", "path", self.trace.display().to_string()),
@@ -58,12 +58,12 @@ impl<'a> InfoReport<'a> {
             ("File", "events", events),
             ("Session", "logger", name(&i.logger_name)),
             ("Session", "log file", name(&i.log_file_name)),
-            ("Session", "mode", i.mode.join(", ")),
+            ("Session", "mode", if i.mode.is_empty() { "no flags".into() } else { i.mode.join(", ") }),
             ("Session", "clock", format!("{}, {} Hz", i.clock.name(), text::count(i.clock_frequency_hz))),
             ("Session", "start", start),
             ("Session", "end", end),
             ("Session", "events span", text::duration(i.duration)),
-            ("Session", "mergeable with", merge),
+            ("Session", "merges with", merge),
             ("Machine", "system", system),
             ("Machine", "processors", format!("{}, {}-bit", i.processors, i.pointer_bits)),
             (
@@ -259,7 +259,18 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         Verdict::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
-    for need in &analysis.missing {
+    let mut list = |line: &str| {
+        let mut mark = "-";
+        for part in text::wrap(line, width.saturating_sub(6)) {
+            writeln!(out, "    {mark} {part}")?;
+            mark = " ";
+        }
+        io::Result::Ok(())
+    };
+    // What else an analysis could use that cannot run at all is one line, lest it fill the screen.
+    let cannot_run = analysis.verdict == Verdict::Missing && analysis.missing.iter().any(|need| need.required);
+    let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;
+    for need in analysis.missing.iter().filter(|need| !brief(need)) {
         let xperf = need.xperf.map_or_else(|| "not in xperf".to_owned(), |flag| format!("xperf {flag}"));
         let keyword = format!("keyword {} ({xperf})", need.keyword);
         let advice = match (need.was_on, need.required) {
@@ -269,11 +280,13 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         };
         let cost = if need.required { String::new() } else { format!("; without: no {}", need.without) };
         let line = format!("{advice}: {}{cost}", need.events);
-        let mut mark = "-";
-        for part in text::wrap(&line, width.saturating_sub(6)) {
-            writeln!(out, "    {mark} {part}")?;
-            mark = " ";
-        }
+        list(&line)?;
     }
-    Ok(())
+    let others: Vec<String> = (analysis.missing.iter().filter(brief))
+        .map(|need| match need.xperf {
+            Some(flag) if !flag.contains(' ') => format!("{} ({flag})", need.keyword),
+            _ => need.keyword.to_owned(),
+        })
+        .collect();
+    if others.is_empty() { Ok(()) } else { list(&format!("for a full answer add {}", others.join(", "))) }
 }

@@ -147,6 +147,10 @@ impl ResidentReport<'_> {
             ),
         )?;
         writeln!(out)?;
+        if snapshot.selected == 0 && total > 0 {
+            let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
+            return writeln!(out, "No page meets the conditions of --where; {labels}");
+        }
         let titles: Vec<_> = self.set.dimensions.iter().map(|d| d.title()).collect();
         let first = titles.join(" / ");
         let mut columns = vec![

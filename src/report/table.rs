@@ -107,7 +107,10 @@ impl TextTable {
             let line: String = line.trim_end().chars().take(width).collect();
             writeln!(out, "{line}")?;
         }
-        Ok(())
+        let hidden: Vec<&str> = (self.titles.iter().enumerate())
+            .filter_map(|(index, title)| (!shown.contains(&index)).then_some(title.as_str()))
+            .collect();
+        if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
     }
 
     /// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
@@ -186,14 +189,15 @@ mod tests {
     fn labels_are_cut_in_the_middle_and_numbers_never() {
         let text = printed(45, &[]);
         assert!(text.lines().all(|line| line.chars().count() <= 45), "{text}");
-        assert!(text.contains("…") && text.contains("it is cut   1,234"), "{text}");
+        assert!(text.contains("…") && text.contains("it is cut  1,234"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with('─')).count(), 2);
     }
 
     #[test]
     fn optional_columns_go_before_labels_become_unreadable() {
         let text = printed(40, &["Share"]);
-        assert!(!text.contains("Share") && text.contains("1,234"), "{text}");
+        assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
+        assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
         assert!(printed(100, &["Share"]).contains("Share"));
     }
 }

@@ -210,7 +210,7 @@ impl Checks {
         lines.extend(database.filter(|database| !database.is_fine()).map(|database| differs(&database, "the kernel")));
         if self.contradictions > 0 {
             lines.push(format!(
-                "events and end rundown disagree on {} range(s) or thread(s); the end rundown counts: {}",
+                "events and end rundown disagree on {} range(s) or thread(s); the end rundown wins: {}",
                 self.contradictions,
                 self.contradiction_examples.join(", ")
             ));
