@@ -13,6 +13,8 @@ mod recording;
 mod sequences;
 #[path = "resident/spaces.rs"]
 mod spaces;
+#[path = "resident/stories.rs"]
+mod stories;
 #[path = "synth/mod.rs"]
 mod synth;
 #[path = "resident/system.rs"]
