@@ -5,12 +5,16 @@
 //! headers and pointers), and is looked at once or several times. `world` keeps what is true in arrays, `truth` names
 //! it by the rules of the specification; nothing of the library's own model is used for that.
 
+#[path = "resident/checks.rs"]
+mod checks;
 #[path = "resident/recording.rs"]
 mod recording;
 #[path = "resident/sequences.rs"]
 mod sequences;
 #[path = "resident/spaces.rs"]
 mod spaces;
+#[path = "resident/stories.rs"]
+mod stories;
 #[path = "synth/mod.rs"]
 mod synth;
 #[path = "resident/system.rs"]

@@ -2,9 +2,7 @@
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
-use crate::etl::record::RecordId;
 use crate::event::keywords;
-use crate::event::payload::WIN32_HEAP_RANGES;
 use crate::load::survey::Survey;
 
 /// Can the analysis run?
@@ -240,8 +238,24 @@ fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need
 }
 
 fn records(survey: &Survey, need: &Need) -> u64 {
-    let hooks: u64 = need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum();
-    let provider = |id| matches!(id, RecordId::Classic { class, .. } if class == WIN32_HEAP_RANGES);
-    let ranges = survey.kinds.iter().filter(|k| need.keyword == HEAPS.keyword && provider(k.id)).map(|k| k.count);
-    hooks + ranges.sum::<u64>()
+    need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum()
+}
+
+/// What the kernel describes in rundowns: name, events that change it, records of its rundowns.
+const DESCRIBED: [(&str, &[u16], &[u16]); 7] = [
+    ("processes", &[0x0301, 0x0302], &[0x0303, 0x0304]),
+    ("threads", &[0x0501, 0x0502], &[0x0503, 0x0504]),
+    ("images", &[0x030a, 0x1402], &[0x1403, 0x1404]),
+    ("views", &[0x0425, 0x0426], &[0x0427, 0x0428]),
+    ("VirtualAlloc regions", &[0x0262, 0x0263], &[0x0280, 0x0281]),
+    ("heap ranges", &[0x0265, 0x0266, 0x0267, 0x0268], &[0x0264]),
+    ("file names", &[0x0420, 0x0423], &[0x0424, 0x0400]),
+];
+
+/// One line on things whose changes were recorded, but not what was there before; `None` when there are none.
+pub fn not_described(survey: &Survey) -> Option<String> {
+    let any = |hooks: &[u16]| hooks.iter().any(|&hook| survey.kernel_count(hook) > 0);
+    let kinds: Vec<_> = DESCRIBED.iter().filter(|(_, c, r)| any(c) && !any(r)).map(|(name, ..)| *name).collect();
+    (!kinds.is_empty())
+        .then(|| format!("no rundown of {}: of these only what changed during the trace is known", kinds.join(", ")))
 }

@@ -11,6 +11,7 @@ use crate::etl::order::Span;
 use crate::etl::record::{HeaderType, HookId, RawRecord, Record, RecordId};
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
+use crate::event::payload::hook_of;
 use crate::event::system_config::DeviceFamily;
 use crate::event::{Decoded, Event, Malformed, Surplus, decode};
 use crate::load::kinds::{Key, KindCount, Kinds, Tallies, Tally};
@@ -222,15 +223,15 @@ impl Survey {
         })
     }
 
-    /// Number of records of a kernel event, all versions.
+    /// Number of records of a kernel event, all versions, by hook id or under its class's GUID.
     pub fn kernel_count(&self, hook: u16) -> u64 {
-        let is = |k: &&KindCount| matches!(k.id, RecordId::Kernel(h) if h.0 == hook);
+        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
         self.kinds.iter().filter(is).map(|k| k.count).sum()
     }
 
     /// Earliest and latest time of a kernel event.
     pub fn kernel_span(&self, hook: u16) -> Option<(Ticks, Ticks)> {
-        let is = |k: &&KindCount| matches!(k.id, RecordId::Kernel(h) if h.0 == hook);
+        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
         let mut found = self.kinds.iter().filter(is).map(|k| (k.first, k.last));
         let first = found.next()?;
         Some(found.fold(first, |all, k| (all.0.min(k.0), all.1.max(k.1))))

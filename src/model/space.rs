@@ -103,6 +103,8 @@ pub struct AddressSpace {
     pub traced_regions: RangeMap<()>,
     /// Heap ranges created during the trace, less releases: WPA's heaps. Value: heap handle.
     pub traced_heaps: RangeMap<u64>,
+    /// Where heaps made ranges during the trace, also those that are gone: not all of that memory has an event of its own.
+    pub(super) heap_memory: RangeMap<()>,
     /// Where ranges of each heap may lie; made when the first heap is destroyed.
     heap_places: Option<FastMap<u64, Vec<(u64, u64)>>>,
     /// End of the first range that a heap's creation announced and no reserve has told yet, by heap.
@@ -255,6 +257,7 @@ impl AddressSpace {
         self.add_heap_range(base, size, HeapSpan { heap, source: Source { phase, moment } });
         if phase == Phase::Start {
             self.traced_heaps.insert(base, size, heap);
+            self.heap_memory.insert(base, size, ());
         }
     }
 

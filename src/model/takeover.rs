@@ -78,7 +78,11 @@ impl<'e> OfProcess<'e> {
     /// Puts the rundown's state in the place of what the events added up to; gives the differences.
     pub fn replace(&self, space: &mut AddressSpace) -> Vec<Contradiction> {
         let mut differences = match self.kind {
-            Kind::Region => take_over(self.kind, &mut space.regions, self.regions()),
+            Kind::Region => {
+                let mut differences = take_over(self.kind, &mut space.regions, self.regions());
+                differences.retain(|d| d.only_events || space.heap_memory.get(d.base).is_none());
+                differences
+            }
             Kind::View => take_over(self.kind, &mut space.views, self.views()),
             Kind::Heap => {
                 let mut heaps = std::mem::take(&mut space.heaps);

@@ -15,14 +15,15 @@ struct Sequence {
     missing: u64,
 }
 
-/// The slow, obvious way: all records in order of time, cut where a PFN falls back.
+/// The slow, obvious way: all records in order of time, cut where a PFN falls back. The same PFN twice in a row is a
+/// page that was logged twice.
 fn sorted(mut records: Vec<(u64, u64)>) -> Vec<Sequence> {
     records.sort_by_key(|&(time, _)| time);
     let mut all: Vec<Sequence> = Vec::new();
     for (_, pfn) in records {
         match all.last_mut() {
-            Some(sequence) if *sequence.pfns.last().unwrap() < pfn => {
-                let hole = pfn - sequence.pfns.last().unwrap() - 1;
+            Some(sequence) if *sequence.pfns.last().unwrap() <= pfn => {
+                let hole = (pfn - sequence.pfns.last().unwrap()).saturating_sub(1);
                 sequence.gaps += u64::from(hole > 0);
                 sequence.missing += hole;
                 sequence.pfns.push(pfn);
