@@ -189,7 +189,7 @@ mod tests {
     fn labels_are_cut_in_the_middle_and_numbers_never() {
         let text = printed(45, &[]);
         assert!(text.lines().all(|line| line.chars().count() <= 45), "{text}");
-        assert!(text.contains("…") && text.contains("it is cut   1,234"), "{text}");
+        assert!(text.contains("…") && text.contains("it is cut  1,234"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with('─')).count(), 2);
     }
 
