@@ -7,6 +7,8 @@
 
 #[path = "resident/recording.rs"]
 mod recording;
+#[path = "resident/sequences.rs"]
+mod sequences;
 #[path = "resident/spaces.rs"]
 mod spaces;
 #[path = "synth/mod.rs"]
@@ -60,7 +62,7 @@ fn with_file<R>(bytes: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {
 fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]) -> Result<(), TestCaseError> {
     let mut world = World::new(setup.clone(), seed);
     (0..3).for_each(|i| world.step(Op(0, i, 0, 0)));
-    [Op(15, 0, 0, 0), Op(16, 0, 0, 0)].iter().chain(before).for_each(|op| world.step(*op));
+    [Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)].iter().chain(before).for_each(|op| world.step(*op));
     world.begin();
     let mut snaps: Vec<Snap> = Vec::new();
     for op in during {
@@ -132,7 +134,7 @@ proptest! {
     /// All that the trace tells is told right, at each of several moments.
     #[test]
     fn every_page_is_what_it_is(
-        setup in setup(), seed in any::<u64>(), before in ops(40, 16), during in ops(60, 18), meanwhile in ops(8, 16),
+        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19), meanwhile in ops(8, 19),
     ) {
         check(setup, seed, &before, &during, &meanwhile)?;
     }
@@ -140,7 +142,7 @@ proptest! {
     /// Where events were lost, the end rundown is right.
     #[test]
     fn the_end_rundown_is_right_where_events_were_lost(
-        setup in setup(), seed in any::<u64>(), before in ops(40, 16), during in ops(60, 18),
+        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19),
     ) {
         check(Setup { end: true, lossy: true, ..setup }, seed, &before, &during, &[])?;
     }

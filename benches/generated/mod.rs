@@ -1,22 +1,45 @@
 //! Generated traces for benches, made once and kept in `target/bench-data`.
 //!
 //! The generator is the test support's (`tests/synth`): a machine with hundreds of processes and thousands of ranges,
-//! and one page record for each physical page. A kept trace is made again when the generator's source is newer.
+//! and one page record for each physical page, or a scenario of page accesses and releases. A kept trace is made again
+//! when the generator's source is newer.
+
+// Each bench uses its own part.
+#![allow(dead_code)]
 
 #[path = "../../tests/synth/mod.rs"]
 pub mod synth;
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
+use synth::refset::{RefsetSpec, generate_refset};
 use synth::{ResidentSpec, generate_resident};
 
 /// The resident-set trace of `spec`, an uncompressed one of `spec.pages` pages.
 pub fn resident(spec: &ResidentSpec) -> PathBuf {
+    kept(&format!("resident-{}-seed{}.etl", spec.pages, spec.seed), |out| {
+        let (out, truth) = generate_resident(spec, out)?;
+        Ok((out, truth.bytes))
+    })
+}
+
+/// The reference-set trace of `spec`, an uncompressed one of about `spec.events` page events.
+pub fn refset(spec: &RefsetSpec) -> PathBuf {
+    kept(&format!("refset-{}-seed{}.etl", spec.events, spec.seed), |out| {
+        let (out, truth) = generate_refset(spec, out)?;
+        Ok((out, truth.bytes))
+    })
+}
+
+type Out = BufWriter<File>;
+
+/// The trace of this name; made when it is not there yet. `make` also tells its size in bytes.
+fn kept(name: &str, make: impl FnOnce(Out) -> io::Result<(Out, u64)>) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let path = folder.join("bench-data").join(format!("resident-{}-seed{}.etl", spec.pages, spec.seed));
+    let path = folder.join("bench-data").join(name);
     let made = fs::metadata(&path).and_then(|m| m.modified()).ok();
     if made.is_some_and(|made| made > newest(&root.join("tests/synth"))) {
         return path;
@@ -25,10 +48,10 @@ pub fn resident(spec: &ResidentSpec) -> PathBuf {
     fs::create_dir_all(folder.join("bench-data")).expect("a folder for bench data");
     let part = path.with_extension("part");
     let out = BufWriter::with_capacity(1 << 20, File::create(&part).expect("a file for the trace"));
-    let (out, truth) = generate_resident(spec, out).expect("room for the trace");
+    let (out, bytes) = make(out).expect("room for the trace");
     out.into_inner().expect("room for the trace");
     fs::rename(&part, &path).expect("the trace in place");
-    eprintln!("made {}: {} bytes in {:.1?}", path.display(), truth.bytes, begin.elapsed());
+    eprintln!("made {}: {} bytes in {:.1?}", path.display(), bytes, begin.elapsed());
     path
 }
 

@@ -4,6 +4,7 @@
 use crate::analysis::loss::Loss;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
+use crate::etl::order::{circular_start, is_circular_order};
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ impl Doubts {
             other.push(format!("{buffers} records out of time order; they were sorted"));
         }
         other.extend(unusual_buffers(etl));
+        other.extend(circular_doubt(etl));
         let headers = survey.kernel_count(0);
         if headers > 1 {
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
@@ -96,6 +98,20 @@ impl Doubts {
 /// `1 buffer`, `2 buffers`.
 fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A circular file is ordered by sequence numbers; where its header says that it begins must agree with them.
+fn circular_doubt(etl: &EtlFile) -> Option<String> {
+    let header = &etl.header;
+    let start = circular_start(header, etl.buffers.len())?;
+    let agrees = is_circular_order(&etl.buffers, header.start_buffers as usize, start);
+    (!agrees).then(|| {
+        format!(
+            "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the              sequence numbers say otherwise; they were followed",
+            header.buffers_written,
+            etl.buffers.len()
+        )
+    })
 }
 
 /// Buffers of types that no known file has are read like data buffers; they are named.

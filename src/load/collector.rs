@@ -9,7 +9,8 @@ use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
 use crate::event::memory_counters::MmStats;
-use crate::event::page::{PageIdentity, PageKind};
+use crate::event::page::{ExtraInfo, PageAccessEx, PageIdentity, PageKind};
+use crate::event::payload::MEMORY;
 use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
 use crate::event::virtual_memory::VirtualRange;
@@ -70,6 +71,21 @@ impl<'r> Collector<'r> {
     }
 }
 
+/// Page accesses and releases come in tens of millions, and the history has no use for them: what reads them later
+/// reads those that are sound, all others are decoded the slow way here, which counts them.
+#[inline(always)]
+fn take_access(raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
+    let pointer = raw.header.pointer();
+    let size = match hook.0 {
+        0x0282 => PageAccessEx::size(pointer),
+        0x0283 => ExtraInfo::size(pointer),
+        _ => PageIdentity::size(pointer),
+    };
+    let is_sound = raw.kernel_payload()?.len() == size && MEMORY.contains(&raw.kernel_version());
+    let time = raw.time().filter(|_| is_sound)?;
+    Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+}
+
 impl Listener for Collector<'_> {
     fn take_run(
         &mut self,
@@ -82,6 +98,7 @@ impl Listener for Collector<'_> {
             0x0223 | 0x028a => {}
             // Rundowns of address spaces come in hundreds of thousands.
             0x0280 | 0x0281 | 0x0427 | 0x0428 => return self.take_rundown(area, first, hook),
+            0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
             _ => return None,
         }
         let (header, version, pointer) = (first.header, first.kernel_version(), first.header.pointer());

@@ -5,8 +5,9 @@ use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::history::{History, KernelBlock, Moment};
+use crate::model::owner::key_bits;
 use crate::model::ranges::RangeMap;
-use crate::units::PAGE_BYTES;
+use crate::units::{PAGE_BYTES, PointerSize};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
@@ -22,15 +23,15 @@ pub struct KernelSpace<'h> {
     pub views: RangeMap<(ViewKind, u64)>,
     /// Big pool allocations.
     pub pool: RangeMap<PoolTag>,
-    /// Ids of the sessions by their unique keys.
+    /// Ids of the sessions by what page records hold of their unique keys.
     pub sessions: FastMap<u64, u32>,
     /// The PFN database, by address; usually one block.
     pub pfn_database: Vec<KernelBlock>,
 }
 
 impl<'h> KernelSpace<'h> {
-    /// The state at `moment`, whose page sequence ends at `sequence_end`.
-    pub fn new(history: &'h History, moment: Moment, sequence_end: Moment) -> KernelSpace<'h> {
+    /// The state at `moment`, whose page sequence has this pointer size and ends at `sequence_end`.
+    pub fn new(history: &'h History, moment: Moment, sequence_end: Moment, pointer: PointerSize) -> KernelSpace<'h> {
         let images = history.kernel_images.iter().map(|event| {
             let image = &event.value;
             Described::new(event.moment, image.phase, 0, image.base, image.size, &*image.file_name)
@@ -54,7 +55,7 @@ impl<'h> KernelSpace<'h> {
             images: alive_at(images.collect(), moment),
             views: alive_at(views.collect(), moment),
             pool: alive_at(pool.collect(), moment),
-            sessions: sessions.iter().map(|(key, _, &id)| (key, id)).collect(),
+            sessions: sessions.iter().map(|(key, _, &id)| (key_bits(key, pointer), id)).collect(),
             pfn_database: pfn_database(history, sequence_end),
         }
     }

@@ -45,7 +45,7 @@ impl KeyReading {
     }
 }
 
-/// The low bits of a UniqueProcessKey that fit into an owner key.
+/// The low bits of a process's or session's unique key that fit into an owner key.
 pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
     process_key & pointer.pick(0xffff_ffff_ffff, 0xffff_ffff)
 }

@@ -159,22 +159,31 @@ fn mixed_record(n: u64) -> Rec {
     }
 }
 
+/// Compressed buffers of two small records each, which claim to hold `claim` bytes.
+fn claims(buffers: u64, claim: u32, overlap: bool) -> Vec<u8> {
+    let session = Session { buffer_size: claim, ..Session::windows10().compressed(Compression::Xpress) };
+    let t0 = session.t0;
+    let mut trace = Trace::new(session);
+    for n in 0..buffers {
+        // All buffers last from the start to the end, so that the merge has all of them open.
+        let last = if overlap { t0 + 1_000_000 } else { t0 + n };
+        let first = Rec::perf(P8, 1, 0, vec![0; 48]).at(t0 + n);
+        trace = trace.push(first).push(Rec::perf(P8, 1, 0, vec![0; 48]).at(last)).flush_all();
+    }
+    trace.edit_buffers(move |buffers| buffers.iter_mut().for_each(|b| b.offset_field = Some(claim))).finish()
+}
+
+/// A few kilobytes that claim to hold gigabytes: 100 compressed buffers of 64 MiB each.
+pub fn a_small_file_with_large_claims() -> Vec<u8> {
+    claims(100, 64 << 20, false)
+}
+
 /// Files made to make a reader take time or memory out of proportion; smaller ones where nothing is optimized.
 pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
     let scaled = |count: u64| if cfg!(debug_assertions) { count / 10 } else { count };
     let packed = |size| Session { buffer_size: size, ..Session::windows10().compressed(Compression::Xpress) };
     let plain = Session { buffer_size: 0x1_0000, ..Session::windows10() };
     let t0 = plain.t0;
-    let claims = |buffers: u64, claim: u32, overlap: bool| {
-        let mut trace = Trace::new(packed(claim));
-        for n in 0..buffers {
-            // All buffers last from the start to the end, so that the merge has all of them open.
-            let last = if overlap { t0 + 1_000_000 } else { t0 + n };
-            let first = Rec::perf(P8, 1, 0, vec![0; 48]).at(t0 + n);
-            trace = trace.push(first).push(Rec::perf(P8, 1, 0, vec![0; 48]).at(last)).flush_all();
-        }
-        trace.edit_buffers(move |buffers| buffers.iter_mut().for_each(|b| b.offset_field = Some(claim))).finish()
-    };
     let every_kind_once = |n: u64| {
         let mut guid = [0; 16];
         guid[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());

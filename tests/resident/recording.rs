@@ -1,6 +1,7 @@
 //! The recording of the made-up machine: group masks, rundowns, the end.
 
 use crate::synth::payloads::memory::{self, HeapRundown};
+use crate::synth::payloads::pool::Counted;
 use crate::synth::payloads::{counters, file, header, image, process, thread};
 use crate::synth::{Session, Trace};
 use crate::world::{DATABASE_PAGES, Op, PAGE, PAGES, World};
@@ -87,6 +88,11 @@ impl World {
                 self.listed(thing, at_end);
                 let rec = self.image_record(slot, thing, pick(image::DC_START, image::DC_END));
                 self.log_any_header(rec);
+            }
+            let counted = [Counted::Padded, Counted::Tight, Counted::No][self.lives.len() % 3];
+            for (thing, rec) in self.pool_records(pick(0x0e2a, 0x0e2b), counted) {
+                self.listed(thing, at_end);
+                self.log(rec);
             }
             for (slot, thing) in self.sessions.clone().into_iter().enumerate() {
                 let Some(thing) = thing else { continue };

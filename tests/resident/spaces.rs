@@ -21,6 +21,7 @@ impl World {
             14 => self.change_file(a, b),
             15 => self.change_image(a),
             16 => self.change_session(a),
+            19 => self.change_pool(a, b),
             _ => {
                 if let Some(life) = self.alive(a) {
                     self.step_in(life, what, usize::from(b) % (PAGES - FIXED), c);

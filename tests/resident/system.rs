@@ -3,6 +3,7 @@
 use crate::synth::Rec;
 use crate::synth::payloads::file::{self, View};
 use crate::synth::payloads::image::{self, Image};
+use crate::synth::payloads::pool::{self, BigPool, Counted};
 use crate::synth::payloads::process::{self, Process};
 use crate::synth::payloads::thread;
 use crate::world::{Cell, FIXED, Life, PAGE, PAGES, SLOT_PAGES, World};
@@ -141,5 +142,45 @@ impl World {
         };
         let rec = self.session_record(slot, thing, hook);
         self.log_any_header(rec);
+    }
+
+    pub fn change_pool(&mut self, a: u8, b: u8) {
+        let slot = usize::from(a) % self.pool.len();
+        if slot == 0 && self.pool[0].is_some() {
+            return; // some is always there
+        }
+        let (hook, thing) = match self.pool[slot].take() {
+            Some(thing) => {
+                self.end(thing);
+                (pool::FREE, thing)
+            }
+            None => {
+                let thing = self.thing();
+                self.names.insert(thing, ["Ntfs", "MmSt", "Cc  ", "Fil5"][usize::from(b % 4)].into());
+                self.pool[slot] = Some(thing);
+                (pool::ALLOC, thing)
+            }
+        };
+        let (kind, base) = (0x1000_0200 | u32::from(b % 2), self.pool_base(slot));
+        let rec = pool::pool(self.setup.p, hook, kind, self.tag(thing), SLOT_PAGES * PAGE - 0x800, base);
+        self.log_any_header(rec);
+        // Small allocations within a page say nothing of it.
+        let small = pool::pool(self.setup.p, pool::ALLOC, kind, *b"Smal", 0x80, base + 0x40);
+        self.log(small);
+    }
+
+    fn tag(&self, thing: usize) -> [u8; 4] {
+        self.names[&thing].as_bytes().try_into().unwrap()
+    }
+
+    /// The rundown of big pool allocations, one to a record.
+    pub fn pool_records(&self, hook: u16, counted: Counted) -> Vec<(usize, Rec)> {
+        let there = self.pool.iter().enumerate().filter_map(|(slot, thing)| Some((slot, (*thing)?)));
+        let record = |(slot, thing): (usize, usize)| {
+            let (address, bytes, tag) = (self.pool_base(slot), SLOT_PAGES * PAGE - 0x800, self.tag(thing));
+            let entry = BigPool { address, bytes, tag, non_paged: slot == 1 };
+            (thing, pool::big_pool(self.setup.p, hook, None, counted, &[entry]))
+        };
+        there.map(record).collect()
     }
 }

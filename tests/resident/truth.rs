@@ -48,6 +48,10 @@ enum What {
     Session {
         slot: usize,
     },
+    /// In a pool slot.
+    Pool {
+        slot: usize,
+    },
 }
 
 /// The machine at one moment.
@@ -57,6 +61,7 @@ pub struct Snap {
     files: Vec<Option<usize>>,
     images: Vec<Option<usize>>,
     sessions: Vec<Option<usize>>,
+    pool: Vec<Option<usize>>,
     pages: Vec<(Identity, What)>,
 }
 
@@ -115,6 +120,12 @@ pub fn take(world: &mut World) -> Snap {
             put(Identity::new(7, 0, 77, world.session_base(slot) + page * PAGE), What::Session { slot });
         }
     }
+    for slot in 0..world.pool.len() {
+        for page in 0..SLOT_PAGES + 1 {
+            let address = world.pool_base(slot) + page * PAGE;
+            put(Identity::new(4 + (slot % 2) as u8, 0, 0, address), What::Pool { slot });
+        }
+    }
     let mut pfn = world.rng.between(1, 3);
     for (identity, _) in &mut pages {
         pfn += 1 + if world.rng.percent(4) { world.rng.below(5) } else { 0 };
@@ -136,6 +147,7 @@ pub fn take(world: &mut World) -> Snap {
         files: world.files.clone(),
         images: world.images.clone(),
         sessions: world.sessions.clone(),
+        pool: world.pool.clone(),
         pages,
     }
 }
@@ -189,6 +201,12 @@ fn label(world: &World, snap: &Snap, identity: &Identity, what: What) -> Labels 
             let inside = identity.u2 < world.image_base(slot) + SLOT_PAGES * PAGE;
             if let Some(thing) = known(&snap.images[slot]).filter(|_| inside) {
                 (category, wpa, detail) = ("Driver", "Driver", world.names[&thing].clone());
+            }
+        }
+        What::Pool { slot } => {
+            let inside = identity.u2 < world.pool_base(slot) + SLOT_PAGES * PAGE;
+            if let Some(thing) = known(&snap.pool[slot]).filter(|_| inside) {
+                detail = world.names[&thing].clone();
             }
         }
         What::Database => category = "PfnDatabase",

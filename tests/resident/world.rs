@@ -121,12 +121,14 @@ pub struct World {
     pub lives: Vec<Life>,
     /// Kind and file slot of views, by thing.
     pub views: BTreeMap<usize, (ViewKind, usize)>,
-    /// Names of files and kernel images, by thing.
+    /// Names of files and kernel images and tags of pool allocations, by thing.
     pub names: BTreeMap<usize, String>,
     /// What the file slots, the kernel image slots and the session image slots hold.
     pub files: Vec<Option<usize>>,
     pub images: Vec<Option<usize>>,
     pub sessions: Vec<Option<usize>>,
+    /// Big pool allocations.
+    pub pool: Vec<Option<usize>>,
     pub tracing: bool,
     /// The next events are lost.
     pub losing: bool,
@@ -161,6 +163,7 @@ impl World {
             files: vec![None; 6],
             images: vec![None; 3],
             sessions: vec![None; 2],
+            pool: vec![None; 3],
             tracing: false,
             losing: false,
             rng: Rng::new(seed),
@@ -184,6 +187,10 @@ impl World {
 
     pub fn session_base(&self, slot: usize) -> u64 {
         self.setup.p.pick(0xffff_f900_c000_0000, 0xbc00_0000) + slot as u64 * 2 * SLOT_PAGES * PAGE
+    }
+
+    pub fn pool_base(&self, slot: usize) -> u64 {
+        self.setup.p.pick(0xffff_a18f_0000_0000, 0xb000_0000) + slot as u64 * 2 * SLOT_PAGES * PAGE
     }
 
     pub fn database(&self) -> u64 {
@@ -244,6 +251,7 @@ impl World {
                     0x030a | 0x1400.. => "2cb15d1d-5fc1-11d2-abe1-00a0c911f518",
                     0x0200..0x0300 => "3d6fa8d3-fe05-11d0-9dda-00c04fd7ba7c",
                     0x0300..0x0400 => "3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c",
+                    0x0e00..0x0f00 => "0268a8b6-74fd-4302-9dd0-6e8f1795c0cf",
                     0x0400..0x0500 => "90cbdc39-4a3e-11d1-84f4-0000f80464e3",
                     _ => "3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c",
                 };

@@ -10,8 +10,9 @@ use crate::analysis::reference::group::Group;
 use crate::analysis::reference::held::{Held, Place};
 use crate::analysis::reference::ledger::{Ledger, Plan};
 use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
+use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::ReleaseReason;
-use crate::analysis::reference::step::{CORRECTED, Kind, Step, WPA};
+use crate::analysis::reference::step::{CORRECTED, Kind, NO_PROCESS, Step, WPA};
 use crate::analysis::reference::wpa_rules::WpaNeeds;
 use crate::event::page::PageUse;
 use crate::load::history::{History, Moment};
@@ -60,7 +61,7 @@ pub struct Bucket<'h> {
 
 impl<'h> Bucket<'h> {
     /// Follows steps (in time order) up to `until`, with the turns of that time.
-    pub fn follow(&mut self, scene: &Scene<'h>, steps: &[Step], turns: &[(Moment, Turn)], until: Moment) {
+    pub fn follow(&mut self, scene: &Scene<'h>, steps: &[PackedStep], turns: &[(Moment, Turn)], until: Moment) {
         let mut rest = steps;
         for &(moment, turn) in turns {
             let (now, later) = rest.split_at(rest.partition_point(|step| step.moment <= moment));
@@ -74,34 +75,30 @@ impl<'h> Bucket<'h> {
     }
 
     #[inline]
-    fn step(&mut self, scene: &Scene<'h>, step: &Step) {
-        let owner_id = match step.owner.owner() {
-            Owner::Process(instance) => Some(scene.directory.process_id(instance)),
-            Owner::UnknownProcess(id) => Some(id),
-            _ => None,
+    fn step(&mut self, scene: &Scene<'h>, packed: &PackedStep) {
+        let Some(id) = process_id(scene, packed.owner()) else {
+            let step = &packed.unpack(NO_PROCESS);
+            let account = self.others.entry(step.owner).or_insert_with(|| Account::new(step.owner));
+            let desk = &mut Desk { plan: scene.plan, ledger: &mut self.ledger };
+            account.follow(desk, step, |_| (Category::VirtualAllocPreTrace, 0));
+            return self.note_section(scene, step);
         };
-        if step.rules & CORRECTED != 0 {
-            match owner_id {
-                Some(id) => {
-                    let group = group(&mut self.groups, scene, &mut self.ledger, id, step.moment);
-                    group.follow(scene, &mut self.ledger, step);
-                    if step.rules & WPA != 0 && id == step.process_id {
-                        group.follow_wpa(scene, &mut self.ledger, step);
-                    }
-                }
-                None => {
-                    let account = self.others.entry(step.owner).or_insert_with(|| Account::new(step.owner));
-                    let desk = &mut Desk { plan: scene.plan, ledger: &mut self.ledger };
-                    account.follow(desk, step, |_| (Category::VirtualAllocPreTrace, 0));
-                }
-            }
-            if scene.needs.sections && step.kind == Kind::Shareable && step.page_use == PageUse::PageFileMapped {
-                self.sections.insert((step.identity & !1, step.owner, Place::address(step.address)));
-            }
-        }
-        if step.rules & WPA != 0 && (step.rules & CORRECTED == 0 || owner_id != Some(step.process_id)) {
-            let group = group(&mut self.groups, scene, &mut self.ledger, step.process_id, step.moment);
+        let step = &packed.unpack(id);
+        let group = self.groups.entry(id).or_insert_with(|| Group::new(scene, id, step.moment));
+        group.advance(scene, &mut self.ledger, step.moment);
+        if step.rules & WPA != 0 {
             group.follow_wpa(scene, &mut self.ledger, step);
+        }
+        if step.rules & CORRECTED != 0 {
+            group.follow(scene, &mut self.ledger, step);
+            self.note_section(scene, step);
+        }
+    }
+
+    /// Remembers pages of pagefile-backed sections, where sections are deleted.
+    fn note_section(&mut self, scene: &Scene<'h>, step: &Step) {
+        if scene.needs.sections && step.kind == Kind::Shareable && step.page_use == PageUse::PageFileMapped {
+            self.sections.insert((step.identity & !1, step.owner, Place::address(step.address)));
         }
     }
 
@@ -138,12 +135,7 @@ impl<'h> Bucket<'h> {
                     if low < high { self.sections.range(first..behind).copied().collect() } else { Vec::new() };
                 for (prototype, owner, place) in gone {
                     self.sections.remove(&(prototype, owner, place));
-                    let id = match owner.owner() {
-                        Owner::Process(instance) => Some(scene.directory.process_id(instance)),
-                        Owner::UnknownProcess(id) => Some(id),
-                        _ => None,
-                    };
-                    let account = match id {
+                    let account = match process_id(scene, owner) {
                         Some(id) => self.groups.get_mut(&id).and_then(Group::account_mut).filter(|a| a.owner == owner),
                         None => self.others.get_mut(&owner),
                     };
@@ -157,16 +149,12 @@ impl<'h> Bucket<'h> {
     }
 }
 
-/// The group of a process id, brought up to a moment.
+/// The process id of an owner that is a process.
 #[inline]
-fn group<'b, 'h>(
-    groups: &'b mut FastMap<u32, Group<'h>>,
-    scene: &Scene<'h>,
-    ledger: &mut Ledger,
-    process_id: u32,
-    moment: Moment,
-) -> &'b mut Group<'h> {
-    let group = groups.entry(process_id).or_insert_with(|| Group::new(scene, process_id, moment));
-    group.advance(scene, ledger, moment);
-    group
+fn process_id(scene: &Scene<'_>, owner: OwnerId) -> Option<u32> {
+    match owner.owner() {
+        Owner::Process(instance) => Some(scene.directory.process_id(instance)),
+        Owner::UnknownProcess(id) => Some(id),
+        _ => None,
+    }
 }

@@ -8,16 +8,18 @@ use crate::analysis::reference::bucket::{Bucket, Scene, Turn};
 use crate::analysis::reference::curve::Curve;
 use crate::analysis::reference::ledger::{Change, Ledger, Share};
 use crate::analysis::reference::owner::{FIRST, LAST};
+use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::shared::{SharedPages, up_to};
-use crate::analysis::reference::sheaf::{BUCKETS, Reading, Sheaf, bucket_of_step};
+use crate::analysis::reference::sheaf::{BUCKETS, Reading, Sheaf, bucket_of};
 use crate::analysis::reference::slabs::slabs;
-use crate::analysis::reference::step::{Step, StepMaker};
+use crate::analysis::reference::step::group_of;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
 use crate::load::history::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
+use std::sync::Mutex;
 
 /// What following a trace gives.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let (rank, _) = ranks(&etl.buffers);
     // What was held when the working sets were emptied last before the window does not matter.
     let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(FIRST);
-    let reading = Reading { maker: StepMaker { directory: scene.directory }, rank: &rank, window, begin, end };
+    let reading = Reading { directory: scene.directory, rank: &rank, window, begin, end };
     let last = before(end);
 
     let mut turns: Vec<(Moment, Turn)> = window.resets.iter().map(|&reset| (reset, Turn::Reset)).collect();
@@ -57,7 +59,8 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     turns.retain(|turn| begin <= turn.0);
 
     let mut buckets: Vec<Bucket<'h>> = (0..BUCKETS).map(|_| Bucket::default()).collect();
-    let mut later: Vec<(Moment, Step)> = Vec::new();
+    let mut later: Vec<(Moment, PackedStep)> = Vec::new();
+    let pool: Mutex<Vec<Sheaf>> = Mutex::default();
     let mut curve = Curve::new(window);
     let mut shared = SharedPages::default();
     let mut shared_rows = Ledger::default();
@@ -68,42 +71,47 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let slabs = slabs(&scene.history.survey.spans, begin.time, last.time);
     let mut behind = FIRST; // everything up to here has been followed
     for (number, slab) in slabs.iter().enumerate() {
-        let mut sheaves = etl.fold_some(&slab.buffers, Sheaf::default, |sheaf, _, area| {
+        let reused = || pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
+        // One processor's buffers lie behind each other in time: so the steps of a bucket are a few sorted runs.
+        let mut by_processor = slab.buffers.clone();
+        by_processor.sort_by_key(|&index| etl.buffers.get(index as usize).map_or(0, |buffer| buffer.processor));
+        let mut sheaves = etl.fold_some(&by_processor, reused, |sheaf, _, area| {
             sheaf.read(&reading, slab, area, etl.before_first());
         });
         let until = if number + 1 == slabs.len() { last } else { Moment { time: slab.to, order: u64::MAX } };
 
-        let mut steps: Vec<Vec<Vec<Step>>> = (0..BUCKETS).map(|_| Vec::new()).collect();
         let mut due = turns.clone();
         let mut apart_events: Vec<ApartEvent> = Vec::new();
         for sheaf in &mut sheaves {
-            for (all, part) in steps.iter_mut().zip(&mut sheaf.buckets) {
-                all.push(std::mem::take(part));
-            }
             later.append(&mut sheaf.later);
             apart_events.append(&mut sheaf.apart);
             due.extend(sheaf.sections.iter().map(|&(at, low, high)| (at, Turn::SectionDelete(low, high))));
             accesses.iter_mut().zip(sheaf.accesses).for_each(|(all, part)| *all += part);
             unattributed += sheaf.unattributed;
         }
-        drop(sheaves);
         due.retain(|turn| behind < turn.0 && turn.0 <= until);
         due.sort_unstable();
         behind = until;
         // Pages of a process that was not there yet, in the order in which they were accessed.
         later.sort_by_key(|(logged, step)| (step.moment, *logged));
         let ready = later.partition_point(|(_, step)| step.moment <= until);
-        for (_, step) in later.drain(..ready) {
-            if let Some(part) = steps.get_mut(bucket_of_step(&step, scene.directory)) {
-                part.push(vec![step]);
+        if let Some(sheaf) = sheaves.first_mut() {
+            for (_, step) in later.drain(..ready) {
+                let bucket = bucket_of(group_of(step.owner(), scene.directory));
+                sheaf.buckets.iter_mut().skip(bucket).take(1).for_each(|bucket| bucket.push(step));
             }
         }
 
-        buckets.par_iter_mut().zip(steps).for_each(|(bucket, parts)| {
-            let mut steps: Vec<Step> = parts.concat();
+        buckets.par_iter_mut().enumerate().for_each_init(Vec::new, |steps: &mut Vec<PackedStep>, (index, bucket)| {
+            steps.clear();
+            sheaves.iter().filter_map(|sheaf| sheaf.buckets.get(index)).for_each(|part| steps.extend_from_slice(part));
             steps.sort_by_key(|step| step.moment);
-            bucket.follow(scene, &steps, &due, until);
+            bucket.follow(scene, steps, &due, until);
         });
+        sheaves.iter_mut().for_each(Sheaf::clear);
+        if let Ok(mut pool) = pool.lock() {
+            pool.append(&mut sheaves);
+        }
 
         let changes: Vec<Vec<Change>> =
             buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.changes)).collect();

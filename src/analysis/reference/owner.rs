@@ -94,6 +94,8 @@ pub struct Life {
     pub end_logged: bool,
     /// Index of the instance.
     pub instance: u32,
+    /// Process id.
+    pub process_id: u32,
 }
 
 /// Who is who at any moment.
@@ -103,6 +105,8 @@ pub struct Directory<'h> {
     pub processes: &'h Processes,
     /// How owner keys are read.
     pub reading: KeyReading,
+    /// Process ids of the instances.
+    ids: Vec<u32>,
     by_id: FastMap<u32, Vec<Life>>,
     by_key: FastMap<u64, Vec<Life>>,
     /// Thread that logged a start, moment, instance.
@@ -117,13 +121,17 @@ impl<'h> Directory<'h> {
         reading: KeyReading,
         pointer: PointerSize,
     ) -> Directory<'h> {
-        let mut lives: Vec<Life> = (0..processes.instances.len() as u32)
-            .map(|instance| Life { begin: FIRST, end: LAST, end_logged: false, instance })
+        let at = |time: Option<Ticks>, none: Moment| time.map_or(none, |time| Moment { time, order: 0 });
+        let mut lives: Vec<Life> = (0..)
+            .zip(&processes.instances)
+            .map(|(instance, process)| Life {
+                begin: at(process.start, FIRST),
+                end: at(process.end, LAST),
+                end_logged: false,
+                instance,
+                process_id: process.process_id,
+            })
             .collect();
-        for (life, process) in lives.iter_mut().zip(&processes.instances) {
-            let at = |time: Option<Ticks>, none: Moment| time.map_or(none, |time| Moment { time, order: 0 });
-            (life.begin, life.end) = (at(process.start, FIRST), at(process.end, LAST));
-        }
         let mut starts = Vec::new();
         for event in &history.processes {
             let (time, moment) = (event.moment.time, event.moment);
@@ -144,8 +152,9 @@ impl<'h> Directory<'h> {
             }
         }
         starts.sort_unstable();
+        let ids = processes.instances.iter().map(|process| process.process_id).collect();
         let mut directory =
-            Directory { processes, reading, by_id: FastMap::default(), by_key: FastMap::default(), starts };
+            Directory { processes, reading, ids, by_id: FastMap::default(), by_key: FastMap::default(), starts };
         for (life, process) in lives.into_iter().zip(&processes.instances) {
             directory.by_id.entry(process.process_id).or_default().push(life);
             let key = match reading {
@@ -196,7 +205,7 @@ impl<'h> Directory<'h> {
 
     /// Process id of an instance.
     pub fn process_id(&self, instance: u32) -> u32 {
-        self.processes.instances.get(instance as usize).map_or(u32::MAX, |process| process.process_id)
+        self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
     }
 }
 

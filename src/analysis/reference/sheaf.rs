@@ -6,10 +6,12 @@
 
 use crate::analysis::reference::apart::{ApartEvent, ApartKind};
 use crate::analysis::reference::ledger::add;
+use crate::analysis::reference::memo::Memo;
 use crate::analysis::reference::owner::Directory;
+use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::slabs::Slab;
-use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA};
+use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::analysis::reference::window::Window;
 use crate::etl::area::Area;
 use crate::etl::record::RawRecord;
@@ -31,8 +33,8 @@ pub fn bucket_of(group: u64) -> usize {
 /// What all threads share while they read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// Makes steps.
-    pub maker: StepMaker<'a>,
+    /// Who is who.
+    pub directory: &'a Directory<'a>,
     /// Rank of each buffer among records of equal time.
     pub rank: &'a [u32],
     /// The window, for counting accesses.
@@ -47,9 +49,9 @@ pub struct Reading<'a> {
 #[derive(Debug)]
 pub struct Sheaf {
     /// Steps by bucket.
-    pub buckets: Vec<Vec<Step>>,
+    pub buckets: Vec<Vec<PackedStep>>,
     /// Steps of processes that start in a later slab, with the moment at which they were logged.
-    pub later: Vec<(Moment, Step)>,
+    pub later: Vec<(Moment, PackedStep)>,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
     /// Accesses in the window by processes that never started.
@@ -58,6 +60,7 @@ pub struct Sheaf {
     pub apart: Vec<ApartEvent>,
     /// Deleted sections: ranges of prototype PTEs.
     pub sections: Vec<(Moment, u64, u64)>,
+    memo: Memo,
 }
 
 impl Default for Sheaf {
@@ -69,6 +72,7 @@ impl Default for Sheaf {
             unattributed: 0,
             apart: Vec::new(),
             sections: Vec::new(),
+            memo: Memo::default(),
         }
     }
 }
@@ -91,7 +95,6 @@ impl Sheaf {
 
     #[inline(always)]
     fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
-        let maker = &reading.maker;
         let Some(hook) = raw.hook() else { return self.decode(reading, slab, raw, moment) };
         if !matches!(hook.0, 0x0275..=0x027a | 0x0282 | 0x0283 | 0x024f | 0x0426 | 0x0e20..=0x0e23) {
             return;
@@ -100,7 +103,8 @@ impl Sheaf {
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
         let Some(payload) = raw.kernel_payload() else { return };
-        let identity = |kind| PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at));
+        let mut maker = StepMaker { directory: reading.directory, memo: &mut self.memo };
+        let mut identity = |kind| PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at));
         let (made, reason) = match hook.0 {
             0x0275 => (identity(PageKind::InMemoryActive), Some(AccessReason::ActiveRundown)),
             0x0276 => (identity(PageKind::Access), Some(AccessReason::PrivatePageAccess)),
@@ -129,52 +133,48 @@ impl Sheaf {
         let Decoded::Event { event, .. } = decode(&record) else { return };
         let (thread_id, process_id) = (record.thread_id, record.process_id);
         let at = Circumstances { moment, thread_id, process_id, pointer: record.pointer };
-        let maker = &reading.maker;
-        let mut keep = |made, reason| self.keep(reading, slab, made, reason, at);
-        match event {
+        let mut maker = StepMaker { directory: reading.directory, memo: &mut self.memo };
+        let (made, reason) = match event {
             Event::Page { kind, page } => {
                 let reason = match kind {
                     PageKind::InMemoryActive => Some(AccessReason::ActiveRundown),
                     PageKind::Access => Some(AccessReason::PrivatePageAccess),
                     _ => None,
                 };
-                keep(maker.page(kind, &page, at), reason);
+                (maker.page(kind, &page, at), reason)
             }
-            Event::PageAccessEx(access) => {
-                keep(maker.access_ex(&access, at), Some(AccessReason::SharablePageAccess));
-            }
-            Event::RemoveFromWorkingSet(extra) => keep(maker.remove(extra, at), None),
-            Event::PageCombine(combine) => keep(maker.combine(&combine, at), Some(AccessReason::PageCombine)),
-            Event::PageRangeAccess(range) => {
-                self.apart.push(ApartEvent { moment, kind: ApartKind::of_range(&range, true) });
-            }
-            Event::PageRangeRelease(range) => {
-                self.apart.push(ApartEvent { moment, kind: ApartKind::of_range(&range, false) });
-            }
-            // What is smaller than a page shares its page with other pool.
-            Event::Pool { action, piece } if piece.size_bytes >= PAGE_BYTES => {
-                let kind = match action {
-                    PoolAction::Alloc => ApartKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES)),
-                    PoolAction::Free => {
-                        let step = maker.free_pool(piece.address, piece.size_bytes, at);
-                        keep(Made::Step(step), None);
-                        ApartKind::PoolFree(piece.address)
-                    }
-                    _ => return,
-                };
-                self.apart.push(ApartEvent { moment, kind });
-            }
+            Event::PageAccessEx(access) => (maker.access_ex(&access, at), Some(AccessReason::SharablePageAccess)),
+            Event::RemoveFromWorkingSet(extra) => (maker.remove(extra, at), None),
+            Event::PageCombine(combine) => (maker.combine(&combine, at), Some(AccessReason::PageCombine)),
             Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
-                for in_session in [false, true] {
-                    let step = maker.unmap(view.base, view.size_bytes, in_session, at);
-                    self.keep(reading, slab, Made::Step(step), None, at);
-                }
+                let steps = [false, true].map(|session| maker.unmap(view.base, view.size_bytes, session, at));
+                steps.into_iter().for_each(|step| self.keep(reading, slab, Made::Step(step), None, at));
+                return;
+            }
+            Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
+                self.apart.push(ApartEvent { moment, kind: ApartKind::PoolFree(piece.address) });
+                (Made::Step(maker.free_pool(piece.address, piece.size_bytes, at)), None)
+            }
+            ref other => return self.apart(other, moment),
+        };
+        self.keep(reading, slab, made, reason, at);
+    }
+
+    /// What belongs to no owner.
+    fn apart(&mut self, event: &Event<'_>, moment: Moment) {
+        let kind = match *event {
+            Event::PageRangeAccess(range) => ApartKind::of_range(&range, true),
+            Event::PageRangeRelease(range) => ApartKind::of_range(&range, false),
+            // What is smaller than a page shares its page with other pool.
+            Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
+                ApartKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
             }
             Event::PagefileSection { phase: SectionPhase::Delete, section } => {
-                self.sections.push((moment, section.start, section.end));
+                return self.sections.push((moment, section.start, section.end));
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        self.apart.push(ApartEvent { moment, kind });
     }
 
     /// Counts an access and puts its step where it belongs.
@@ -195,28 +195,35 @@ impl Sheaf {
             self.unattributed += u64::from(matches!(made, Made::Unattributed(_)));
         }
         let (Made::Step(step) | Made::Unattributed(step)) = made else { return };
-        let group = step.owner_group(reading.maker.directory);
+        let group = group_of(step.owner, reading.directory);
         let together = step.moment == at.moment && group == u64::from(step.process_id);
-        if together || step.rules != CORRECTED | WPA {
-            let group = if step.rules == WPA { u64::from(step.process_id) } else { group };
-            return self.put(slab, group, step, at.moment);
+        if together && step.rules & CORRECTED != 0 {
+            return self.put(slab, group, &step, at.moment);
         }
-        self.put(slab, group, Step { rules: CORRECTED, ..step }, at.moment);
-        let wpa = Step { rules: WPA, moment: at.moment, ..step };
-        self.put(slab, u64::from(step.process_id), wpa, at.moment);
+        if step.rules & CORRECTED != 0 {
+            self.put(slab, group, &Step { rules: CORRECTED, ..step }, at.moment);
+        }
+        if step.rules & WPA != 0 {
+            let wpa = Step { rules: WPA, moment: at.moment, ..step };
+            self.put(slab, u64::from(step.process_id), &wpa, at.moment);
+        }
     }
 
     #[inline(always)]
-    fn put(&mut self, slab: &Slab, group: u64, step: Step, logged: Moment) {
+    fn put(&mut self, slab: &Slab, group: u64, step: &Step, logged: Moment) {
+        let packed = PackedStep::new(step);
         if step.moment.time > slab.to {
-            self.later.push((logged, step));
+            self.later.push((logged, packed));
         } else if let Some(bucket) = self.buckets.get_mut(bucket_of(group)) {
-            bucket.push(step);
+            bucket.push(packed);
         }
     }
-}
 
-/// The group of a step that was put off, for its bucket.
-pub fn bucket_of_step(step: &Step, directory: &Directory<'_>) -> usize {
-    bucket_of(if step.rules == WPA { u64::from(step.process_id) } else { step.owner_group(directory) })
+    /// Ready for the next slab; memory is kept.
+    pub fn clear(&mut self) {
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.apart.clear();
+        self.sections.clear();
+        (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
+    }
 }

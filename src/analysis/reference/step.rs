@@ -1,9 +1,9 @@
 //! From records to steps: what one page event means to the owner of a working set and to WPA's rules.
 //!
-//! Steps are small and plain, so that they can be sorted by the million. A record becomes one step when both rule sets
-//! follow it under the same process id, two when they do not.
+//! A record becomes one step when both rule sets follow it under the same process id, two when they do not.
 
 use crate::analysis::category::Category;
+use crate::analysis::reference::memo::Memo;
 use crate::analysis::reference::owner::{Directory, Life, Owner, OwnerId};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageUse, WorkingSetKind};
@@ -34,13 +34,28 @@ pub enum Kind {
     FreePool,
 }
 
+impl Kind {
+    /// All kinds in the order of their numbers.
+    pub const ALL: [Kind; 9] = [
+        Kind::Private,
+        Kind::Apart,
+        Kind::Shareable,
+        Kind::CopyOnWrite,
+        Kind::Combine,
+        Kind::Release,
+        Kind::Remove,
+        Kind::Unmap,
+        Kind::FreePool,
+    ];
+}
+
 /// Follows the corrected rules.
 pub const CORRECTED: u8 = 1;
 /// Follows WPA's rules.
 pub const WPA: u8 = 2;
 
 /// One step of an owner's account.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     /// When it happens.
     pub moment: Moment,
@@ -68,15 +83,13 @@ pub struct Step {
     pub pointer: PointerSize,
 }
 
-impl Step {
-    /// The number that decides which bucket takes the corrected part: owners that are processes go by their id, so that
-    /// most steps have one bucket for both rule sets.
-    pub fn owner_group(&self, directory: &Directory<'_>) -> u64 {
-        match self.owner.owner() {
-            Owner::Process(instance) => u64::from(directory.process_id(instance)),
-            Owner::UnknownProcess(id) => u64::from(id),
-            _ => self.owner.raw(),
-        }
+/// The number that decides which bucket follows an owner: owners that are processes go by their id, so that most steps
+/// have one bucket for both rule sets.
+pub fn group_of(owner: OwnerId, directory: &Directory<'_>) -> u64 {
+    match owner.owner() {
+        Owner::Process(instance) => u64::from(directory.process_id(instance)),
+        Owner::UnknownProcess(id) => u64::from(id),
+        _ => owner.raw(),
     }
 }
 
@@ -108,13 +121,15 @@ pub enum Made {
 pub const NO_PROCESS: u32 = u32::MAX;
 
 /// Makes steps of page events.
-#[derive(Debug, Clone, Copy)]
-pub struct StepMaker<'d> {
+#[derive(Debug)]
+pub struct StepMaker<'d, 'm> {
     /// Who is who.
     pub directory: &'d Directory<'d>,
+    /// What the thread knows of it.
+    pub memo: &'m mut Memo,
 }
 
-impl StepMaker<'_> {
+impl StepMaker<'_, '_> {
     /// A step with what all have in common.
     fn step(&self, at: Circumstances, kind: Kind, page: &PageIdentity, address: u64) -> Step {
         Step {
@@ -134,8 +149,8 @@ impl StepMaker<'_> {
     }
 
     /// The owner by the header's process id.
-    fn by_id(&self, process_id: u32, moment: Moment) -> OwnerId {
-        OwnerId::new(match self.directory.by_id(process_id, moment) {
+    fn by_id(&mut self, process_id: u32, moment: Moment) -> OwnerId {
+        OwnerId::new(match self.memo.by_id(self.directory, process_id, moment) {
             Some(life) => Owner::Process(life.instance),
             None => Owner::UnknownProcess(process_id),
         })
@@ -143,17 +158,12 @@ impl StepMaker<'_> {
 
     /// The owner of a page that belongs to one process: by its key, or by the header where the kernel had no key. A
     /// page of a process that has not started yet is accessed when it starts.
-    fn owned(&self, step: &mut Step, page: &PageIdentity, at: Circumstances) {
-        match (self.directory.by_key(page.key(), at.moment), page.key(), at.process_id) {
-            (Some(life), ..) => self.give_to(step, life),
+    fn owned(&mut self, step: &mut Step, page: &PageIdentity, at: Circumstances) {
+        match (self.memo.by_key(self.directory, page.key(), at.moment), page.key(), at.process_id) {
+            (Some(life), ..) => give_to(step, &life),
             (None, 0, Some(id)) => step.owner = self.by_id(id, at.moment),
             (None, key, _) => step.owner = OwnerId::new(Owner::UnknownKey(key)),
         }
-    }
-
-    fn give_to(&self, step: &mut Step, life: &Life) {
-        step.owner = OwnerId::new(Owner::Process(life.instance));
-        step.moment = step.moment.max(life.begin);
     }
 
     /// The process id by which WPA knows the owner of an identity.
@@ -166,14 +176,14 @@ impl StepMaker<'_> {
     }
 
     /// The session of the process that logged an event.
-    fn session(&self, at: Circumstances) -> OwnerId {
-        let life = at.process_id.and_then(|id| self.directory.by_id(id, at.moment));
+    fn session(&mut self, at: Circumstances) -> OwnerId {
+        let life = at.process_id.and_then(|id| self.memo.by_id(self.directory, id, at.moment));
         OwnerId::new(Owner::Session(life.and_then(|life| self.directory.session(life.instance)).unwrap_or(u32::MAX)))
     }
 
     /// InMemoryActive, PageAccess, PageRelease.
     #[inline]
-    pub fn page(&self, kind: PageKind, page: &PageIdentity, at: Circumstances) -> Made {
+    pub fn page(&mut self, kind: PageKind, page: &PageIdentity, at: Circumstances) -> Made {
         let mut step = self.step(at, Kind::Private, page, page.u2);
         match kind {
             PageKind::InMemoryActive => step.reason = AccessReason::ActiveRundown,
@@ -205,7 +215,7 @@ impl StepMaker<'_> {
 
     /// PageAccessEx.
     #[inline]
-    pub fn access_ex(&self, access: &PageAccessEx, at: Circumstances) -> Made {
+    pub fn access_ex(&mut self, access: &PageAccessEx, at: Circumstances) -> Made {
         let PageAccessEx { page, extra } = access;
         if extra.copy_on_write() {
             let mut step = self.step(at, Kind::CopyOnWrite, page, page.u2);
@@ -229,7 +239,7 @@ impl StepMaker<'_> {
 
     /// A step in the working set of the process that logged it. Process id 0 is that of an address space whose process
     /// has not started yet: the thread's next start tells which.
-    fn of_process(&self, mut step: Step, at: Circumstances) -> Made {
+    fn of_process(&mut self, mut step: Step, at: Circumstances) -> Made {
         match (at.process_id, at.thread_id) {
             (Some(0), Some(thread)) => match self.directory.newborn(thread, at.moment) {
                 Some((start, instance)) => {
@@ -249,7 +259,7 @@ impl StepMaker<'_> {
 
     /// RemoveFromWS.
     #[inline]
-    pub fn remove(&self, extra: ExtraInfo, at: Circumstances) -> Made {
+    pub fn remove(&mut self, extra: ExtraInfo, at: Circumstances) -> Made {
         let nothing = PageIdentity { flags: 0, pfn: 0, u2: 0 };
         let mut step = self.step(at, Kind::Remove, &nothing, extra.virtual_address());
         match extra.working_set() {
@@ -261,7 +271,7 @@ impl StepMaker<'_> {
     }
 
     /// PageCombine: the process is the identity's, for a system thread logs it.
-    pub fn combine(&self, combine: &PageCombine, at: Circumstances) -> Made {
+    pub fn combine(&mut self, combine: &PageCombine, at: Circumstances) -> Made {
         let mut step = self.step(at, Kind::Combine, &combine.page, combine.page.u2);
         step.identity = combine.prototype_pte() | 1;
         step.pfn = 0;
@@ -272,7 +282,7 @@ impl StepMaker<'_> {
     }
 
     /// A view at kernel addresses is unmapped: a step for the system or for a session.
-    pub fn unmap(&self, base: u64, size: u64, in_session: bool, at: Circumstances) -> Step {
+    pub fn unmap(&mut self, base: u64, size: u64, in_session: bool, at: Circumstances) -> Step {
         let nothing = PageIdentity { flags: 0, pfn: 0, u2: 0 };
         let mut step = self.step(at, Kind::Unmap, &nothing, base);
         step.identity = base.saturating_add(size);
@@ -284,9 +294,14 @@ impl StepMaker<'_> {
     }
 
     /// Pool is freed: kernel pages of the active rundown at these addresses go.
-    pub fn free_pool(&self, base: u64, size: u64, at: Circumstances) -> Step {
+    pub fn free_pool(&mut self, base: u64, size: u64, at: Circumstances) -> Step {
         Step { kind: Kind::FreePool, ..self.unmap(base, size, false, at) }
     }
+}
+
+fn give_to(step: &mut Step, life: &Life) {
+    step.owner = OwnerId::new(Owner::Process(life.instance));
+    step.moment = step.moment.max(life.begin);
 }
 
 /// The reason of a free.

@@ -3,6 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::pool::PoolTag;
 use crate::model::address_index::Cell;
 
 /// Whose a page is.
@@ -29,6 +30,8 @@ pub enum Detail {
     Driver(u32),
     /// A page that memory combining made.
     Combined,
+    /// The tag of a big pool allocation.
+    PoolTag(PoolTag),
 }
 
 /// The verdict.
@@ -148,6 +151,9 @@ impl Scene<'_> {
                     (verdict.category, verdict.wpa) = (category, category);
                     verdict.detail = Detail::File(key);
                 }
+            }
+            PageUse::PagedPool | PageUse::NonPagedPool => {
+                verdict.detail = self.pool_tag(page.u2).map_or(Detail::None, Detail::PoolTag);
             }
             PageUse::PageFileMapped if page.combined() => verdict.detail = Detail::Combined,
             _ => {}

@@ -98,6 +98,9 @@ impl<'m> Facts<'m> {
         match page_use {
             PageUse::File | PageUse::MetaFile => all.file(page.file_key()),
             PageUse::SystemPte | PageUse::SessionPrivate => all.kernel_address(page.u2),
+            PageUse::PagedPool | PageUse::NonPagedPool if scene.pool_tag(page.u2).is_some() => {
+                all.kernel_address(page.u2);
+            }
             _ => {}
         }
         // Where the list decides, no range does. WPA looks at one list only.
@@ -288,6 +291,10 @@ impl<'m> Facts<'m> {
             let view = fact("session_view", "Session view", text.into(), Some((base, end)), events);
             self.facts.push(Fact { corrected: image, wpa: image, ..view });
             self.file(key);
+        }
+        if let Some((base, end, tag)) = kernel.pool.get(address) {
+            let text = format!("big pool allocation, tag \"{tag}\"");
+            self.facts.push(fact("pool_allocation", "Pool", text, Some((base, end)), Vec::new()));
         }
         if self.facts.iter().all(|fact| fact.range.is_none()) {
             let text = "in no kernel image, session view or PFN database that the trace knows".into();

@@ -1,0 +1,53 @@
+//! Speed of the reference set: `cargo bench --bench refset`, page events per second end to end, with two threads.
+//!
+//! On a generated, uncompressed trace of 20 million accesses and releases in the page cache, everything included: the
+//! survey, both rule sets, the proof against the final sequence. Also prints the most memory that the process had, which
+//! must not depend on the number of events. Less than 8 million events per second fails the bench.
+
+mod generated;
+
+use generated::synth::refset::RefsetSpec;
+use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::reference::query::Query;
+use pfnset::etl::EtlFile;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+const THREADS: usize = 2;
+const LEAST: f64 = 8e6;
+const ROUNDS: usize = 7;
+
+fn main() -> ExitCode {
+    // `cargo test --benches` runs benches too, to see that they work: a small trace will do then.
+    let test = std::env::args().any(|argument| argument == "--test");
+    let spec = if test { RefsetSpec::small() } else { RefsetSpec::default() };
+    let path = generated::refset(&spec);
+    rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("threads");
+    let mut times: Vec<Duration> = Vec::new();
+    let mut events = 0;
+    for _ in 0..if test { 1 } else { ROUNDS } {
+        let begin = Instant::now();
+        let etl = EtlFile::open(&path).expect("the trace");
+        let set = ReferenceSet::new(&etl, &Query::default()).expect("a reference set");
+        times.push(begin.elapsed());
+        assert_eq!(set.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
+        assert_eq!(set.verification.map(|v| v.residue()), Some(0.0));
+        events = spec.events;
+    }
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    let rate = events as f64 / median.as_secs_f64();
+    println!("{events} page events in {median:.2?} (median of {}): {:.2} million/s", times.len(), rate / 1e6);
+    println!("times: {times:.2?}");
+    if let Some(peak) = peak_memory() {
+        println!("most memory: {peak}");
+    }
+    if test || rate >= LEAST { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The most resident memory of this process, mapped file included; on Linux only.
+fn peak_memory() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
+    Some(format!("{} (of it now mapped file {})", line("VmHWM:")?, line("RssFile:")?))
+}

@@ -1,0 +1,67 @@
+//! Answers of the directory, kept by each thread: who an id or an owner key names changes seldom, and is asked for every
+//! record.
+
+use crate::analysis::reference::owner::{Directory, FIRST, Life};
+use crate::load::history::Moment;
+
+const SLOTS: usize = 256;
+
+/// One answer: a life that was found, with what was asked.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    asked: u64,
+    life: Life,
+}
+
+const EMPTY: Slot =
+    Slot { asked: u64::MAX, life: Life { begin: FIRST, end: FIRST, end_logged: false, instance: 0, process_id: 0 } };
+
+/// A table of the last answers.
+#[derive(Debug)]
+struct Table {
+    slots: Box<[Slot; SLOTS]>,
+}
+
+impl Table {
+    /// The life for a number, from the table or by asking. Lives that begin later are not kept.
+    #[inline]
+    fn get(&mut self, number: u64, moment: Moment, ask: impl FnOnce() -> Option<Life>) -> Option<Life> {
+        let slot = self.slots.get_mut((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize)?;
+        if slot.asked == number && slot.life.begin <= moment && moment < slot.life.end {
+            return Some(slot.life);
+        }
+        let life = ask()?;
+        if life.begin <= moment {
+            *slot = Slot { asked: number, life };
+        }
+        Some(life)
+    }
+}
+
+/// A thread's answers.
+#[derive(Debug)]
+pub struct Memo {
+    by_id: Table,
+    by_key: Table,
+}
+
+impl Default for Memo {
+    fn default() -> Self {
+        let table = || Table { slots: Box::new([EMPTY; SLOTS]) };
+        Memo { by_id: table(), by_key: table() }
+    }
+}
+
+impl Memo {
+    /// As [`Directory::by_id`].
+    #[inline]
+    pub fn by_id(&mut self, directory: &Directory<'_>, process_id: u32, moment: Moment) -> Option<Life> {
+        self.by_id.get(u64::from(process_id), moment, || directory.by_id(process_id, moment).copied())
+    }
+
+    /// As [`Directory::by_key`].
+    #[inline]
+    pub fn by_key(&mut self, directory: &Directory<'_>, key: u64, moment: Moment) -> Option<Life> {
+        self.by_key.get(key, moment, || directory.by_key(key, moment).copied())
+    }
+}
