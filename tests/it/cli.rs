@@ -36,7 +36,7 @@ fn what_cannot_be_read_is_code_3_and_one_line() {
         (text.path(), "is no .etl file"),
         (empty.path(), "it is empty"),
         (cut.path(), "it ends after 144 bytes"),
-        (folder.path(), "not a regular file"),
+        (folder.path(), "it is a directory"),
         (&folder.path().join("none.etl"), "cannot read"),
     ] {
         for command in COMMANDS {
