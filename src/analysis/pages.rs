@@ -7,7 +7,7 @@ use crate::analysis::doubt::Doubts;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::count::{Condition, Filter};
-use crate::analysis::resident::judge::Verdict;
+use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
@@ -24,8 +24,10 @@ pub struct PageRow {
     pub page: PageIdentity,
     /// When the record was logged, raw stamp.
     pub time: Ticks,
-    /// Categories, owner, detail.
+    /// Categories, owner.
     pub verdict: Verdict,
+    /// Detail.
+    pub detail: Detail,
 }
 
 /// Something that is either so or not about a page.
@@ -166,7 +168,8 @@ impl<'e> PageListing<'e> {
             |filter, text, page, time| {
                 let verdict = scene.judge(&page);
                 if conditions.is_empty() || filter.passes(scene, &page, &verdict) {
-                    format(text, &PageRow { page, time, verdict });
+                    let detail = scene.detail(&page, &verdict);
+                    format(text, &PageRow { page, time, verdict, detail });
                 }
             },
             write,
@@ -178,7 +181,7 @@ impl<'e> PageListing<'e> {
 mod tests {
     use super::*;
     use crate::analysis::category::Category;
-    use crate::analysis::resident::judge::{Detail, Owner};
+    use crate::analysis::resident::judge::Owner;
     use crate::model::address_index::Cell;
 
     fn row(flags: u64, u2: u64) -> PageRow {
@@ -187,9 +190,8 @@ mod tests {
             wpa: Category::Unused,
             owner: Owner::None,
             cell: Cell::EMPTY,
-            detail: Detail::None,
         };
-        PageRow { page: PageIdentity { flags, pfn: 1, u2 }, time: Ticks(0), verdict }
+        PageRow { page: PageIdentity { flags, pfn: 1, u2 }, time: Ticks(0), verdict, detail: Detail::None }
     }
 
     #[test]

@@ -101,40 +101,43 @@ impl Listener for Collector<'_> {
             0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
             _ => return None,
         }
-        let (header, version, pointer) = (first.header, first.kernel_version(), first.header.pointer());
+        let (version, pointer) = (first.kernel_version(), first.header.pointer());
         if self.run.is_some_and(|run| !run.is_like(hook, version, pointer)) {
             self.end_of_buffer();
         }
+        let payload = first.kernel_payload()?;
+        let payload_at = first.bytes.len() - payload.len();
         // A payload of another length is decoded the slow way, which counts it as malformed.
-        let page = |raw: &RawRecord<'_>| PageIdentity::read(raw.kernel_payload()?, pointer);
-        let mut pfn = page(first)?.pfn;
-        let mut raw = *first;
-        let mut time = raw.time()?;
+        let mut pfn = PageIdentity::read(payload, pointer)?.pfn;
+        let mut time = first.time()?;
+        let mut offset = first.position.offset;
         let mut taken = TakenRun { records: 0, bytes: 0, times: (time, time, time, time), sorted: true };
+        let mut run = self.run.take();
         loop {
             taken.records += 1;
-            taken.bytes += raw.bytes.len() as u64;
             taken.sorted &= taken.times.1 <= time;
             taken.times = (taken.times.0, time, taken.times.2.min(time), taken.times.3.max(time));
-            match &mut self.run {
+            match &mut run {
                 Some(run) if run.continues(pfn, time) => run.push(time),
                 _ => {
-                    let first = self.moment(area, raw.position.offset, time);
-                    self.begin_run(PageRun::new(first, area.index, raw.position.offset, hook, version, pointer, pfn));
+                    let moment = self.moment(area, offset, time);
+                    let next = PageRun::new(moment, area.index, offset, hook, version, pointer, pfn);
+                    self.history.runs.extend(run.replace(next));
                 }
             }
-            let next = behind
-                .next_if(|next| next.header == header && next.hook() == Some(hook) && next.kernel_version() == version);
-            let read = next.and_then(|next| Some((next, page(&next)?.pfn, next.time()?)));
-            match (next, read) {
-                (_, Some(read)) => (raw, pfn, time) = read,
-                (Some(odd), None) => {
-                    behind.put_back(&odd);
-                    return Some(taken);
-                }
-                (None, None) => return Some(taken),
+            // What is alike has a payload of the same length and a time at the same place.
+            let next = behind.next_alike(first).and_then(|next| {
+                let page = PageIdentity::read(next.bytes.get(payload_at..)?, pointer)?;
+                Some((page.pfn, next.time()?, next.position.offset))
+            });
+            match next {
+                Some(read) => (pfn, time, offset) = read,
+                None => break,
             }
         }
+        self.run = run;
+        taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
+        Some(taken)
     }
 
     fn end_of_buffer(&mut self) {

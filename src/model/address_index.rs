@@ -1,15 +1,18 @@
-//! The fast look-up: an address space flattened into sorted, disjoint segments, each with its final answer.
+//! The fast look-up: what pages of any process belong to, at one moment.
 //!
-//! `AddressSpace::layer` asks four maps in order of precedence; a page needs one search here instead. The two must agree
-//! on every page, which a property test proves.
+//! `AddressSpace::layer` is the slow, obvious answer; the two must agree on every page, which a property test proves.
 //!
 //! The search is what bounds the resident set's speed: pages come in physical order, so each one asks another process
-//! about another address, and a binary search misses the cache (and the TLB) at almost every step. Hence a static search
-//! tree: 16 keys of 4 bytes a node, compared without branches. The inner nodes of all processes stay in the cache; the
-//! leaf, where the answer lies beside the key, is the one miss.
+//! about another address, and every step of a plain search misses the cache. Hence static search trees, all of the same
+//! depth: 16 keys of 4 bytes a node, compared without branches. Several searches go down side by side, so that their
+//! cache misses overlap: the inner nodes of all processes fit into the second-level cache, and the leaf, where the
+//! answer lies beside the key, is the one miss.
 
-use crate::model::space::{AddressSpace, Layer};
+use crate::model::segments::{Segment, Segments};
+use crate::model::space::Layer;
 use crate::units::PAGE_BYTES;
+use foldhash::HashMap as FastMap;
+use std::ops::Range;
 
 /// What a page belongs to, by both rule sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,254 +21,255 @@ pub struct Cell {
     pub corrected: Layer,
     /// As WPA takes it.
     pub wpa: Layer,
-    /// Segment of the index, for [`AddressIndex::file_key`].
-    pub segment: u32,
+    /// Where the answer lies, for [`AddressIndex::file_key`].
+    slot: u32,
 }
 
 impl Cell {
     /// Belongs to nothing.
-    pub const EMPTY: Cell = Cell { corrected: Layer::None, wpa: Layer::None, segment: u32::MAX };
+    pub const EMPTY: Cell = Cell { corrected: Layer::None, wpa: Layer::None, slot: u32::MAX };
 }
 
-/// Keys of a node.
+/// Children of a node, segments of a leaf.
 const NODE: usize = 16;
 
-/// A key: the page number without its low bits, which are those of the allocation granularity (64 KiB), so that the key
-/// of any address of 47 bits fits. [`AddressIndex`] searches plainly where larger ones occur.
+/// Searches that go down side by side.
+const LANES: usize = 16;
+
+/// Bits of a page number that the keys of inner nodes leave out: what is left of an address of 47 bits fits into 31, and
+/// ranges rarely begin elsewhere than at 64 KiB, the allocation granularity.
+const LOW_BITS: u32 = 4;
+
+/// The key of a page in inner nodes: its granule. `i32::MAX` for addresses too large for one.
 const fn key(page: u64) -> i32 {
     let granule = page >> LOW_BITS;
     if granule < i32::MAX as u64 { granule as i32 } else { i32::MAX }
 }
 
-/// Bits of a page number that its key leaves out.
-const LOW_BITS: u32 = 4;
-const LOW_MASK: u64 = (1 << LOW_BITS) - 1;
-
-/// An inner node: first keys of 16 children.
+/// An inner node: up to 16 children, one behind the other.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-struct Inner([i32; NODE]);
+struct Inner {
+    /// First keys of the second child and those behind it.
+    keys: [i32; NODE - 1],
+    /// Index of the first child.
+    child: u32,
+}
 
-/// A leaf: 16 segments.
+/// A leaf: up to 16 segments. The first one begins at `base`, so that there is one for every page that leads here.
 #[derive(Debug, Clone)]
 #[repr(align(128))]
 struct Leaf {
+    /// The leaf's first page, which begins a granule.
+    base: u64,
+    /// First pages of the segments, counted from `base`.
     keys: [i32; NODE],
-    /// Low bits of the first page.
-    lows: [u8; NODE],
     /// Layer by our rules and by WPA's.
     layers: [[Layer; 2]; NODE],
 }
 
-const NO_LEAF: Leaf = Leaf { keys: [i32::MAX; NODE], lows: [u8::MAX; NODE], layers: [[Layer::None; 2]; NODE] };
-
-/// Segments of one address space: from its first page to that of the next one everything belongs to the same.
-#[derive(Debug, Clone, Default)]
-pub struct AddressIndex {
-    leaves: Vec<Leaf>,
-    /// Inner levels from the root to the one above the leaves.
-    levels: Vec<Vec<Inner>>,
-    /// File keys of the views.
-    views: Vec<u64>,
-    /// By segment: index into `views`, `u32::MAX` for none.
-    view_of: Vec<u32>,
-    /// First pages of the segments, where keys are too small for them.
-    wide: Vec<u64>,
+/// The leaves of one address space.
+#[derive(Debug, Clone)]
+pub struct Leaves {
+    list: Vec<Leaf>,
+    /// Segments of the last leaf.
+    filled: usize,
+    /// For each slot (16 a leaf): index into `file_keys`.
+    views: Vec<u32>,
+    file_keys: Vec<u64>,
 }
 
-/// Ranges of one layer as (first page, page behind the last, value), rising and disjoint.
-type Pages<T> = Vec<(u64, u64, T)>;
+impl Default for Leaves {
+    /// Those of an empty address space.
+    fn default() -> Leaves {
+        Leaves::new(Segments::default())
+    }
+}
 
-/// Pages whose first byte lies in `[base, end)`: a page belongs to a range by its address.
-fn pages<T>(base: u64, end: u64, value: T) -> (u64, u64, T) {
-    (base.div_ceil(PAGE_BYTES), end.div_ceil(PAGE_BYTES), value)
+impl Leaves {
+    /// Lays segments out for searching.
+    pub fn new(segments: Segments) -> Leaves {
+        let Segments { list, file_keys } = segments;
+        let mut leaves = Leaves { list: Vec::new(), filled: 0, views: Vec::new(), file_keys };
+        leaves.begin(&Segment::NOTHING);
+        let mut before = Segment::NOTHING;
+        // Inner nodes know granules only, so a granule's segments lie in one leaf.
+        for granule in list.chunk_by(|a, b| a.page >> LOW_BITS == b.page >> LOW_BITS) {
+            if !leaves.has_room(granule) {
+                let first = granule.first().map_or(0, |first| first.page >> LOW_BITS << LOW_BITS);
+                leaves.begin(&Segment { page: first, ..before });
+            }
+            granule.iter().for_each(|segment| leaves.push(segment));
+            before = granule.last().copied().unwrap_or(before);
+        }
+        leaves
+    }
+
+    fn has_room(&self, granule: &[Segment]) -> bool {
+        let is_near = |base: u64| granule.last().is_none_or(|last| last.page - base < i32::MAX as u64);
+        self.filled + granule.len() <= NODE && self.list.last().is_some_and(|leaf| is_near(leaf.base))
+    }
+
+    fn begin(&mut self, segment: &Segment) {
+        self.list.push(Leaf { base: segment.page, keys: [i32::MAX; NODE], layers: [[Layer::None; 2]; NODE] });
+        self.views.resize(self.list.len() * NODE, Segment::NO_VIEW);
+        self.filled = 0;
+        self.push(segment);
+    }
+
+    /// Adds a segment behind the last; one at the same page takes its place.
+    fn push(&mut self, segment: &Segment) {
+        let first_slot = (self.list.len() - 1) * NODE;
+        let Some(leaf) = self.list.last_mut() else { return };
+        let key = (segment.page - leaf.base) as i32;
+        let is_same = self.filled.checked_sub(1).and_then(|last| leaf.keys.get(last)).is_some_and(|&last| last == key);
+        let at = self.filled - usize::from(is_same);
+        if let (Some(to_key), Some(layers)) = (leaf.keys.get_mut(at), leaf.layers.get_mut(at)) {
+            (*to_key, *layers) = (key, segment.layers);
+        }
+        if let Some(view) = self.views.get_mut(first_slot + at) {
+            *view = segment.view;
+        }
+        self.filled = at + 1;
+    }
+
+    /// True when the keys of inner nodes are too small for some of the leaves.
+    fn are_wide(&self) -> bool {
+        self.list.last().is_some_and(|leaf| {
+            let last = leaf.keys.iter().rev().find(|&&key| key != i32::MAX).copied().unwrap_or(0);
+            key(leaf.base.saturating_add(last as u64)) == i32::MAX
+        })
+    }
+}
+
+/// All address spaces of one moment.
+#[derive(Debug, Clone, Default)]
+pub struct AddressIndex {
+    /// By space: its root, a node or, without inner levels, a leaf.
+    roots: Vec<u32>,
+    nodes: Vec<Inner>,
+    /// The first one is that of spaces that are not there.
+    leaves: Vec<Leaf>,
+    /// Inner levels.
+    depth: usize,
+    /// Leaves of the spaces whose addresses are too large for the keys of inner nodes.
+    wide: FastMap<u32, Range<usize>>,
+    /// For each slot (16 a leaf): index into `file_keys`.
+    views: Vec<u32>,
+    file_keys: Vec<u64>,
+    /// The root of spaces that are not there.
+    nowhere: u32,
 }
 
 impl AddressIndex {
-    /// Flattens an address space.
-    pub fn new(space: &AddressSpace) -> AddressIndex {
-        let mut views = Vec::with_capacity(space.views.len());
-        let view_pages: Pages<(Layer, u32)> = (space.views.iter())
-            .map(|(base, end, view)| {
-                views.push(view.file_key);
-                pages(base, end, (Layer::of_view(view.kind), views.len() as u32 - 1))
-            })
-            .collect();
-        let heaps: Pages<()> = space.heaps.iter().map(|(base, end, _)| pages(base, end, ())).collect();
-        let regions: Pages<()> = space.regions.iter().map(|(base, end, _)| pages(base, end, ())).collect();
-        let traced_heaps: Pages<()> = space.traced_heaps.iter().map(|(b, e, _)| pages(b, e, ())).collect();
-        let traced_regions: Pages<()> = space.traced_regions.iter().map(|(b, e, _)| pages(b, e, ())).collect();
-        let stacks = merged(space.stacks.values().map(|stack| space.stack_range(stack)));
-        let commits = merged(space.stacks.values().map(|stack| (stack.limit, stack.base)));
-
-        let mut bounds: Vec<u64> = Vec::new();
-        let mut add = |from: u64, to: u64| bounds.extend([from, to]);
-        view_pages.iter().for_each(|&(from, to, _)| add(from, to));
-        for list in [&heaps, &regions, &traced_heaps, &traced_regions, &stacks, &commits] {
-            list.iter().for_each(|&(from, to, ())| add(from, to));
-        }
-        bounds.sort(); // a few sorted runs: the stable sort merges them
-        bounds.dedup();
-
-        let mut index = AddressIndex { views, ..AddressIndex::default() };
-        let mut before = None;
-        let mut walk = (0, 0, 0, 0, 0, 0, 0);
-        for page in bounds {
-            let view = at(&view_pages, page, &mut walk.0);
-            let heap = at(&heaps, page, &mut walk.1).is_some();
-            let stack = at(&stacks, page, &mut walk.2).is_some();
-            let region = at(&regions, page, &mut walk.3).is_some();
-            let traced_heap = at(&traced_heaps, page, &mut walk.4).is_some();
-            let commit = at(&commits, page, &mut walk.5).is_some();
-            let traced_region = at(&traced_regions, page, &mut walk.6).is_some();
-            let first = |heap: bool, stack: bool, region: bool| match (heap, stack, view, region) {
-                (true, ..) => Layer::Heap,
-                (_, true, ..) => Layer::Stack,
-                (_, _, Some((layer, _)), _) => layer,
-                (_, _, _, true) => Layer::Region,
-                _ => Layer::None,
-            };
-            let layers = [first(heap, stack, region), first(traced_heap, commit, traced_region)];
-            let view = view.map_or(u32::MAX, |(_, view)| view);
-            if before != Some((layers, view)) {
-                before = Some((layers, view));
-                index.push(page, layers, view);
+    /// Joins address spaces; they are named by their place in the list.
+    pub fn new(spaces: Vec<Leaves>) -> AddressIndex {
+        let nowhere = Leaves::default();
+        let most = spaces.iter().map(|space| space.list.len()).max().unwrap_or(1);
+        let levels = (0..).find(|&levels| NODE.checked_pow(levels).is_none_or(|leaves| leaves >= most));
+        let all: usize = spaces.iter().map(|space| space.list.len()).sum();
+        let mut index = AddressIndex { depth: levels.unwrap_or(0) as usize, ..AddressIndex::default() };
+        index.leaves.reserve_exact(all + 1);
+        index.views.reserve_exact((all + 1) * NODE);
+        index.nowhere = index.add(nowhere);
+        for (space, leaves) in (0..).zip(spaces) {
+            if leaves.are_wide() {
+                index.wide.insert(space, index.leaves.len()..index.leaves.len() + leaves.list.len());
             }
+            let root = index.add(leaves);
+            index.roots.push(root);
         }
-        index.levels = levels(&index.leaves);
         index
     }
 
-    /// Adds a segment behind the last.
-    fn push(&mut self, page: u64, layers: [Layer; 2], view: u32) {
-        let at = self.view_of.len() % NODE;
-        if at == 0 {
-            self.leaves.push(NO_LEAF);
-        }
-        if let Some(leaf) = self.leaves.last_mut() {
-            let slots = leaf.keys.iter_mut().zip(&mut leaf.lows).zip(&mut leaf.layers).nth(at);
-            slots.into_iter().for_each(|((to_key, to_low), to_layers)| {
-                (*to_key, *to_low, *to_layers) = (key(page), (page & LOW_MASK) as u8, layers);
+    /// Adds a space and gives its root.
+    fn add(&mut self, mut space: Leaves) -> u32 {
+        let first = self.leaves.len() as u32;
+        let mut level: Vec<(i32, u32)> = (first..).zip(&space.list).map(|(at, leaf)| (key(leaf.base), at)).collect();
+        let first_file = self.file_keys.len() as u32;
+        self.views.extend(space.views.iter().map(|&view| match view {
+            Segment::NO_VIEW => view,
+            view => view.saturating_add(first_file),
+        }));
+        self.file_keys.append(&mut space.file_keys);
+        self.leaves.append(&mut space.list);
+        for _ in 0..self.depth {
+            let above = level.chunks(NODE).map(|children| {
+                let &(first_key, child) = children.first().unwrap_or(&(0, 0));
+                let mut keys = [i32::MAX; NODE - 1];
+                keys.iter_mut().zip(children.iter().skip(1)).for_each(|(slot, (key, _))| *slot = *key);
+                self.nodes.push(Inner { keys, child });
+                (first_key, self.nodes.len() as u32 - 1)
             });
+            level = above.collect();
         }
-        if key(page) == i32::MAX && self.wide.is_empty() {
-            self.wide = (0..self.view_of.len()).map(|segment| self.first_page(segment)).collect();
-        }
-        if key(page) == i32::MAX || !self.wide.is_empty() {
-            self.wide.push(page);
-        }
-        self.view_of.push(view);
+        level.first().map_or(0, |&(_, root)| root)
     }
 
-    /// First page of a segment whose key holds it.
-    fn first_page(&self, segment: usize) -> u64 {
-        self.leaves.get(segment / NODE).map_or(0, |leaf| {
-            let (key, low) = (leaf.keys.get(segment % NODE), leaf.lows.get(segment % NODE));
-            (key.map_or(0, |&key| key as u64) << LOW_BITS) | low.map_or(0, |&low| u64::from(low))
-        })
+    /// What pages belong to: the answers for (space, address) in the same order. Spaces that are not there are empty.
+    #[inline]
+    pub fn get_all(&self, wanted: &[(u32, u64)], cells: &mut [Cell]) {
+        for (wanted, cells) in wanted.chunks(LANES).zip(cells.chunks_mut(LANES)) {
+            let mut places = [0u32; LANES];
+            for (place, &(space, _)) in places.iter_mut().zip(wanted) {
+                *place = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
+            }
+            for _ in 0..self.depth {
+                for (place, &(_, address)) in places.iter_mut().zip(wanted) {
+                    // Larger addresses are behind all that lies there, like the largest key that is no padding.
+                    let wanted = key(address / PAGE_BYTES).min(i32::MAX - 1);
+                    *place = self.nodes.get(*place as usize).map_or(0, |node| {
+                        let not_above: i32 = node.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
+                        node.child + not_above as u32
+                    });
+                }
+            }
+            if !self.wide.is_empty() {
+                self.find_wide(wanted, &mut places);
+            }
+            for ((cell, &place), &(_, address)) in cells.iter_mut().zip(&places).zip(wanted) {
+                *cell = self.leaves.get(place as usize).map_or(Cell::EMPTY, |leaf| {
+                    let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
+                    let wanted = page.min(i32::MAX as u64 - 1) as i32;
+                    let not_above: i32 = leaf.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
+                    let at = (not_above as u32).saturating_sub(1);
+                    let [corrected, wpa] = leaf.layers.get(at as usize).copied().unwrap_or([Layer::None; 2]);
+                    Cell { corrected, wpa, slot: place * NODE as u32 + at }
+                });
+            }
+        }
+    }
+
+    /// Puts the leaves of wide spaces in the place of what the inner nodes lead to.
+    #[cold]
+    fn find_wide(&self, wanted: &[(u32, u64)], places: &mut [u32]) {
+        for (place, (space, address)) in places.iter_mut().zip(wanted) {
+            let Some(range) = self.wide.get(space) else { continue };
+            let leaves = self.leaves.get(range.clone()).unwrap_or_default();
+            let behind = leaves.partition_point(|leaf| leaf.base <= address / PAGE_BYTES);
+            *place = (range.start + behind.saturating_sub(1)) as u32;
+        }
     }
 
     /// What the page at `address` belongs to.
-    #[inline]
-    pub fn get(&self, address: u64) -> Cell {
-        let page = address / PAGE_BYTES;
-        if !self.wide.is_empty() {
-            return self.cell(self.wide.partition_point(|&first| first <= page));
-        }
-        let (wanted, low) = (key(page), (page & LOW_MASK) as u8);
-        // How many keys of the node are not above the wanted one? The last of them leads on.
-        let mut node = 0usize;
-        for level in &self.levels {
-            let Some(Inner(keys)) = level.get(node) else { return Cell::EMPTY };
-            let not_above: i32 = keys.iter().map(|&key| i32::from(key <= wanted)).sum();
-            node = (node * NODE + not_above as usize).saturating_sub(1);
-        }
-        // Padding has the largest key: addresses behind all keys may have been led behind the last leaf.
-        let node = node.min(self.leaves.len().saturating_sub(1));
-        let Some(leaf) = self.leaves.get(node) else { return Cell::EMPTY };
-        let keys = leaf.keys.iter().zip(&leaf.lows);
-        let not_above: i32 = keys.map(|(&key, &at)| i32::from((key < wanted) | ((key == wanted) & (at <= low)))).sum();
-        let mut behind = node * NODE + not_above as usize;
-        if not_above == 0 {
-            // The granule's segments began in the leaf before: rarely more than one step back.
-            while behind > 0 && self.first_page(behind - 1) > page {
-                behind -= 1;
-            }
-        }
-        self.cell(behind)
-    }
-
-    /// The cell of the segment before `behind`.
-    #[inline(always)]
-    fn cell(&self, behind: usize) -> Cell {
-        let Some(segment) = behind.min(self.view_of.len()).checked_sub(1) else { return Cell::EMPTY };
-        let layers = self.leaves.get(segment / NODE).and_then(|leaf| leaf.layers.get(segment % NODE));
-        layers.map_or(Cell::EMPTY, |&[corrected, wpa]| Cell { corrected, wpa, segment: segment as u32 })
+    pub fn get(&self, space: u32, address: u64) -> Cell {
+        let mut cell = [Cell::EMPTY];
+        self.get_all(&[(space, address)], &mut cell);
+        cell[0]
     }
 
     /// File key of the view that a cell lies in.
     pub fn file_key(&self, cell: Cell) -> Option<u64> {
-        let view = *self.view_of.get(cell.segment as usize)?;
-        self.views.get(view as usize).copied()
+        let view = *self.views.get(cell.slot as usize)?;
+        self.file_keys.get(view as usize).copied()
     }
-
-    /// Number of segments.
-    pub fn len(&self) -> usize {
-        self.view_of.len()
-    }
-
-    /// True when the address space is empty.
-    pub fn is_empty(&self) -> bool {
-        self.view_of.is_empty()
-    }
-}
-
-/// The inner levels above the leaves, root first. A level holds the first key of each node below it.
-fn levels(leaves: &[Leaf]) -> Vec<Vec<Inner>> {
-    let mut keys: Vec<i32> = leaves.iter().map(|leaf| leaf.keys[0]).collect();
-    let mut levels = Vec::new();
-    while keys.len() > 1 {
-        let level: Vec<Inner> = keys
-            .chunks(NODE)
-            .map(|chunk| {
-                let mut node = [i32::MAX; NODE];
-                node.iter_mut().zip(chunk).for_each(|(slot, key)| *slot = *key);
-                Inner(node)
-            })
-            .collect();
-        keys = level.iter().map(|node| node.0[0]).collect();
-        levels.push(level);
-    }
-    levels.reverse();
-    levels
-}
-
-/// The value of the range that holds `page`; `at` is where the last search with a smaller page ended.
-fn at<T: Copy>(list: &Pages<T>, page: u64, at: &mut usize) -> Option<T> {
-    while list.get(*at).is_some_and(|&(_, to, _)| to <= page) {
-        *at += 1;
-    }
-    list.get(*at).filter(|&&(from, ..)| from <= page).map(|&(.., value)| value)
-}
-
-/// Ranges in any order, which may overlap, as disjoint page ranges.
-fn merged(ranges: impl Iterator<Item = (u64, u64)>) -> Pages<()> {
-    let mut list: Pages<()> = ranges.map(|(base, end)| pages(base, end, ())).filter(|r| r.0 < r.1).collect();
-    list.sort_unstable();
-    list.dedup_by(|next, kept| {
-        let touches = next.0 <= kept.1;
-        if touches {
-            kept.1 = kept.1.max(next.1);
-        }
-        touches
-    });
-    list
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::event::Phase;
+    use crate::model::space::AddressSpace;
     use crate::event::file::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
     use crate::load::history::{Moment, SpaceEvent};
@@ -293,12 +297,13 @@ mod tests {
 
     /// Asks for every page of the arena and for what lies around it.
     fn agrees(space: &AddressSpace, arena: u64, pages: u64) -> Result<(), TestCaseError> {
-        let index = AddressIndex::new(space);
+        let other = Leaves::default();
+        let index = AddressIndex::new(vec![other.clone(), Leaves::new(Segments::new(space)), other]);
         let far = [0, 1 << 31, 1 << 47, 1 << 59, u64::MAX].map(|address| address / PAGE_BYTES * PAGE_BYTES);
         let near = (0..pages + 40).map(|page| arena.saturating_add(page * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES);
         for address in near.chain(far) {
             for within in [0, 0xfff] {
-                let cell = index.get(address.saturating_add(within));
+                let cell = index.get(1, address.saturating_add(within));
                 // A page belongs to what holds its first byte.
                 prop_assert_eq!(cell.corrected, space.layer(address), "0x{:x}", address);
                 prop_assert_eq!(cell.wpa, space.layer_wpa(address), "0x{:x} by WPA's rules", address);
@@ -313,9 +318,15 @@ mod tests {
 
     #[test]
     fn an_empty_space_holds_nothing() {
-        let index = AddressIndex::new(&AddressSpace::default());
-        assert!([0, 4096, u64::MAX].iter().all(|&address| index.get(address) == Cell::EMPTY));
-        assert!(index.is_empty());
+        let layers = |index: &AddressIndex, space, address| {
+            let Cell { corrected, wpa, .. } = index.get(space, address);
+            [corrected, wpa]
+        };
+        for index in [AddressIndex::default(), AddressIndex::new(Vec::new()), AddressIndex::new(vec![Leaves::default()])] {
+            for address in [0, 4096, u64::MAX] {
+                assert_eq!([0, 1, u32::MAX].map(|space| layers(&index, space, address)), [[Layer::None; 2]; 3]);
+            }
+        }
     }
 
     proptest! {

@@ -10,6 +10,7 @@ pub mod owner;
 pub mod process;
 pub mod ranges;
 pub mod rundown;
+pub mod segments;
 pub mod snapshot;
 pub mod space;
 pub mod state;

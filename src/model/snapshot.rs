@@ -11,7 +11,7 @@ use crate::load::history::{Moment, PageRun};
 use crate::units::{PointerSize, Ticks};
 
 /// Pages that are judged together.
-pub const BATCH: usize = 64;
+pub const BATCH: usize = 256;
 
 /// One sequence of page records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,11 +140,19 @@ impl Snapshot {
 #[inline(always)]
 pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
     let mut left = run.pages;
-    for record in area.records().at_offset(run.start) {
-        if left == 0 {
-            return;
-        }
-        if let Some(page) = run.page_of(&record) {
+    let mut records = area.records().at_offset(run.start);
+    while left > 0 {
+        let Some(first) = records.next() else { return };
+        let Some(page) = run.page_of(&first) else { continue };
+        left -= 1;
+        visit(page);
+        // Nearly all that follows is alike, so its payload lies at the same place.
+        let Some(payload) = first.hook().and_then(|_| first.kernel_payload()) else { continue };
+        let (payload_at, pointer) = (first.bytes.len() - payload.len(), first.header.pointer());
+        while left > 0
+            && let Some(next) = records.next_alike(&first)
+            && let Some(page) = PageIdentity::read(next.bytes.get(payload_at..).unwrap_or_default(), pointer)
+        {
             left -= 1;
             visit(page);
         }

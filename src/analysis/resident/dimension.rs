@@ -129,7 +129,7 @@ impl Dimension {
                 Owner::Process(index) => index as usize,
                 Owner::None => scene.processes.instances.len(),
                 Owner::Shared => scene.processes.instances.len() + 1,
-                Owner::Unknown(_) => return None,
+                Owner::Unknown => return None,
             },
             Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => return None,
         })
@@ -149,7 +149,7 @@ impl Dimension {
     pub fn code(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
         let process = |index: u32| scene.processes.instances.get(index as usize);
         match (self, verdict.owner) {
-            (Dimension::Process | Dimension::Pid, Owner::Unknown(key)) => Code::Unknown(key),
+            (Dimension::Process | Dimension::Pid, Owner::Unknown) => Code::Unknown(page.key()),
             (Dimension::Pid, Owner::Shared) => Code::Shared,
             (Dimension::Pid, Owner::Process(index)) => {
                 process(index).map_or(Code::None, |p| Code::Number(p.process_id.into()))
@@ -165,7 +165,7 @@ impl Dimension {
                 PageUse::File | PageUse::MetaFile => file_code(scene, page.file_key()),
                 _ => Code::None,
             },
-            (Dimension::Detail, _) => match verdict.detail {
+            (Dimension::Detail, _) => match scene.detail(page, verdict) {
                 Detail::None => Code::None,
                 Detail::File(key) => file_code(scene, key),
                 Detail::Driver(index) => Code::Driver(index),

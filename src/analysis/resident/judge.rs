@@ -1,4 +1,6 @@
 //! The verdict on one page: category by both rule sets, owner, file, detail. The first rule that fits decides.
+//!
+//! This is the rule book. Millions of pages go the quicker way of [`batch`](super::batch), which must agree with it.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::scene::Scene;
@@ -15,8 +17,8 @@ pub enum Owner {
     Shared,
     /// A process instance by index.
     Process(u32),
-    /// A key that names no process.
-    Unknown(u64),
+    /// That of the page's key, which names no process.
+    Unknown,
 }
 
 /// What a page's detail is.
@@ -34,8 +36,8 @@ pub enum Detail {
     PoolTag(PoolTag),
 }
 
-/// The verdict.
-#[derive(Debug, Clone, Copy)]
+/// The verdict. What else is told of a page follows from it: [`Scene::detail`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// Corrected category.
     pub category: Category,
@@ -45,117 +47,48 @@ pub struct Verdict {
     pub owner: Owner,
     /// What the address of a private page belongs to.
     pub cell: Cell,
-    /// Detail.
-    pub detail: Detail,
 }
 
-/// What a page's keys and addresses lead to. Found for a batch of pages at a time, see [`Snapshot::fold`].
-///
-/// [`Snapshot::fold`]: crate::model::snapshot::Snapshot::fold
-#[derive(Debug, Clone, Copy)]
-pub struct Joined {
-    /// Process instance of the owner key of uses that have one; [`Joined::NOTHING`] for none.
-    process: u32,
-    /// What the address of a private page belongs to.
-    cell: Cell,
-    /// Name of a file page whose name decides; [`Joined::NOTHING`] for none.
-    name: u32,
-}
-
-impl Joined {
-    const NOTHING: u32 = u32::MAX;
-    /// A page that is joined with nothing.
-    pub const EMPTY: Joined = Joined { process: Joined::NOTHING, cell: Cell::EMPTY, name: Joined::NOTHING };
-}
+/// In place of an instance or a name that is not known: an index behind all.
+pub(super) const NOTHING: u32 = u32::MAX;
 
 impl Scene<'_> {
     /// Judges a page.
     pub fn judge(&self, page: &PageIdentity) -> Verdict {
-        let mut joined = [Joined::EMPTY];
-        self.join(std::slice::from_ref(page), &mut joined);
-        self.verdict(page, &joined[0])
-    }
-
-    /// Looks up what the pages are joined with.
-    #[inline]
-    pub fn join(&self, pages: &[PageIdentity], joined: &mut [Joined]) {
-        // Three short loops: each does one kind of look-up for many pages, so that their cache misses overlap.
-        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
-            *joined = Joined::EMPTY;
-            let key = page.key();
-            if self.has_owner(page.page_use()) && key != 0 {
-                joined.process = self.owners.get(key).unwrap_or(Joined::NOTHING);
-            }
-        }
-        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
-            if page.page_use() == PageUse::ProcessPrivate && joined.process != Joined::NOTHING {
-                joined.cell = self.cell(joined.process, page.u2);
-            }
-        }
-        for (page, joined) in pages.iter().zip(joined.iter_mut()) {
-            let by_name = match page.page_use() {
-                PageUse::File => !page.is_image(),
-                page_use => page_use == PageUse::MetaFile,
-            };
-            if by_name {
-                joined.name = self.files.index(page.file_key()).unwrap_or(Joined::NOTHING);
-            }
-        }
-    }
-
-    /// Judges a page by what it is joined with.
-    #[inline(always)]
-    pub fn verdict(&self, page: &PageIdentity, joined: &Joined) -> Verdict {
         let (list, page_use) = (page.list(), page.page_use());
+        let process = self.process_of(page);
         let category = Category::of_use(page);
-        let mut verdict = Verdict {
-            category,
-            wpa: category,
-            owner: self.owner(page, list, page_use, joined),
-            cell: joined.cell,
-            detail: Detail::None,
-        };
+        let mut verdict =
+            Verdict { category, wpa: category, owner: self.owner(page, list, process), cell: Cell::EMPTY };
         match page_use {
             PageUse::ProcessPrivate => {
-                verdict.category = Category::of_layer(joined.cell.corrected);
-                verdict.wpa = Category::of_layer(joined.cell.wpa);
-                if joined.cell.corrected.is_file_view() {
-                    let space = self.spaces.get(joined.process as usize);
-                    let file_key = space.and_then(|space| space.file_key(joined.cell));
-                    verdict.detail = file_key.map_or(Detail::None, Detail::File);
-                }
+                verdict.cell = self.cell(process, page.u2);
+                verdict.category = Category::of_layer(verdict.cell.corrected);
+                verdict.wpa = Category::of_layer(verdict.cell.wpa);
             }
-            PageUse::File => {
-                verdict.detail = Detail::File(page.file_key());
-                if let Some(rule) = self.file_rules.get(joined.name as usize) {
+            PageUse::File if !page.is_image() => {
+                if let Some(rule) = self.file_rule(page) {
                     (verdict.category, verdict.wpa) = (rule.data, rule.data_wpa);
                 }
             }
             PageUse::MetaFile => {
-                verdict.detail = Detail::File(page.file_key());
-                if let Some(rule) = self.file_rules.get(joined.name as usize) {
+                if let Some(rule) = self.file_rule(page) {
                     verdict.wpa = rule.meta_wpa;
                 }
             }
             PageUse::SystemPte => {
                 if self.is_pfn_database(page.u2) {
                     verdict.category = Category::PfnDatabase;
-                } else if let Some(image) = self.kernel_image(page.u2) {
+                } else if self.kernel_image(page.u2).is_some() {
                     (verdict.category, verdict.wpa) = (Category::Driver, Category::Driver);
-                    verdict.detail = Detail::Driver(image);
                 }
             }
             PageUse::SessionPrivate => {
-                if let Some(key) = self.session_image(page.u2) {
+                if self.session_image(page.u2).is_some() {
                     let category = Category::SessionCopyOnWriteImage;
                     (verdict.category, verdict.wpa) = (category, category);
-                    verdict.detail = Detail::File(key);
                 }
             }
-            PageUse::PagedPool | PageUse::NonPagedPool => {
-                verdict.detail = self.pool_tag(page.u2).map_or(Detail::None, Detail::PoolTag);
-            }
-            PageUse::PageFileMapped if page.combined() => verdict.detail = Detail::Combined,
             _ => {}
         }
         if let Some(category) = Category::of_list(list) {
@@ -163,14 +96,45 @@ impl Scene<'_> {
             if list == PageList::Transition {
                 verdict.wpa = category; // WPA knows straggling I/O, but neither free nor bad pages
             }
-            verdict.detail = Detail::None;
         }
         verdict
     }
 
+    /// What a page's detail is.
+    pub fn detail(&self, page: &PageIdentity, verdict: &Verdict) -> Detail {
+        let of = |found: Option<Detail>| found.unwrap_or(Detail::None);
+        match page.page_use() {
+            _ if Category::of_list(page.list()).is_some() => Detail::None,
+            PageUse::ProcessPrivate if verdict.cell.corrected.is_file_view() => {
+                of(self.spaces.file_key(verdict.cell).map(Detail::File))
+            }
+            PageUse::File | PageUse::MetaFile => Detail::File(page.file_key()),
+            PageUse::SystemPte if verdict.category == Category::Driver => {
+                of(self.kernel_image(page.u2).map(Detail::Driver))
+            }
+            PageUse::SessionPrivate => of(self.session_image(page.u2).map(Detail::File)),
+            PageUse::PagedPool | PageUse::NonPagedPool => of(self.pool_tag(page.u2).map(Detail::PoolTag)),
+            PageUse::PageFileMapped if page.combined() => Detail::Combined,
+            _ => Detail::None,
+        }
+    }
+
+    /// Process instance of the owner key; [`NOTHING`] without one.
+    #[inline(always)]
+    pub(super) fn process_of(&self, page: &PageIdentity) -> u32 {
+        let key = page.key();
+        if self.has_owner(page.page_use()) && key != 0 { self.owners.get(key).unwrap_or(NOTHING) } else { NOTHING }
+    }
+
+    /// What the name of a file makes of its pages.
+    #[inline(always)]
+    pub(super) fn file_rule(&self, page: &PageIdentity) -> Option<&super::scene::FileRule> {
+        self.file_rules.get(self.files.index(page.file_key())? as usize)
+    }
+
     /// True for uses whose key is an owner key.
     #[inline(always)]
-    fn has_owner(&self, page_use: PageUse) -> bool {
+    pub(super) fn has_owner(&self, page_use: PageUse) -> bool {
         match page_use {
             PageUse::ProcessPrivate | PageUse::PageTable | PageUse::WsMetaData => true,
             PageUse::Awe | PageUse::LargePage => self.owned_large_pages,
@@ -179,13 +143,22 @@ impl Scene<'_> {
     }
 
     #[inline(always)]
-    fn owner(&self, page: &PageIdentity, list: PageList, page_use: PageUse, joined: &Joined) -> Owner {
-        match page_use {
+    fn owner(&self, page: &PageIdentity, list: PageList, process: u32) -> Owner {
+        match page.page_use() {
             _ if matches!(list, PageList::Zero | PageList::Free) => Owner::None,
             PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => Owner::Shared,
-            _ if !self.has_owner(page_use) || page.key() == 0 => Owner::None,
-            _ if self.owners.is_named(joined.process) => Owner::Process(joined.process),
-            _ => Owner::Unknown(page.key()),
+            page_use if !self.has_owner(page_use) => Owner::None,
+            _ => self.owner_by_key(page.key(), process),
+        }
+    }
+
+    /// The owner of a page of a use that has one.
+    #[inline(always)]
+    pub(super) fn owner_by_key(&self, key: u64, process: u32) -> Owner {
+        match key {
+            0 => Owner::None,
+            _ if self.owners.is_named(process) => Owner::Process(process),
+            _ => Owner::Unknown,
         }
     }
 }

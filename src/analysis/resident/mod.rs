@@ -3,6 +3,7 @@
 //! The way of a page: its record → [`judge`] (joined with the [`scene`]) → [`count`] by [`dimension`]s → rows. Pages are
 //! folded where they lie and never collected.
 
+pub mod batch;
 pub mod checks;
 pub mod count;
 pub mod dimension;

@@ -4,12 +4,13 @@ use crate::analysis::category::Category;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::history::{History, Moment};
-use crate::model::address_index::{AddressIndex, Cell};
+use crate::model::address_index::{AddressIndex, Cell, Leaves};
 use crate::model::kernel::KernelSpace;
 use crate::model::names::{FileNames, Hives};
 use crate::model::owner::{KeyReading, Owners};
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
+use crate::model::segments::Segments;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::{Contradiction, space_at};
 use crate::units::{PAGE_BYTES, PointerSize};
@@ -40,7 +41,7 @@ pub struct Scene<'h> {
     /// True when AWE and large pages have owner keys (event version 4).
     pub owned_large_pages: bool,
     /// Address spaces by instance index; empty for instances that were not alive.
-    pub spaces: Vec<AddressIndex>,
+    pub spaces: AddressIndex,
     /// File names.
     pub files: FileNames<'h>,
     /// By name index.
@@ -68,12 +69,12 @@ impl<'h> Scene<'h> {
         reading: KeyReading,
     ) -> Scene<'h> {
         let moment = snapshot.first;
-        let built: Vec<(AddressIndex, Vec<Contradiction>)> = (processes.instances.par_iter())
+        let built: Vec<(Leaves, Vec<Contradiction>)> = (processes.instances.par_iter())
             .map(|process| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time));
-                let Some(events) = events else { return (AddressIndex::default(), Vec::new()) };
+                let Some(events) = events else { return (Leaves::default(), Vec::new()) };
                 let state = space_at(events, process, moment, rundowns);
-                (AddressIndex::new(&state.space), state.contradictions)
+                (Leaves::new(Segments::new(&state.space)), state.contradictions)
             })
             .collect();
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
@@ -94,7 +95,7 @@ impl<'h> Scene<'h> {
             processes,
             owners: Owners::new(processes, moment.time, reading, snapshot.pointer),
             owned_large_pages: snapshot.version >= 4,
-            spaces: built.into_iter().map(|(index, _)| index).collect(),
+            spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
             file_rules: files.names.par_iter().map(|name| file_rule(name, hives)).collect(),
             files,
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
@@ -110,7 +111,7 @@ impl<'h> Scene<'h> {
     /// What a private page of a process belongs to.
     #[inline]
     pub fn cell(&self, instance: u32, address: u64) -> Cell {
-        self.spaces.get(instance as usize).map_or(Cell::EMPTY, |space| space.get(address))
+        self.spaces.get(instance, address)
     }
 
     /// Index into `image_names` of the kernel image at an address.

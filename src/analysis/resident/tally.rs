@@ -4,11 +4,12 @@ use crate::analysis::category::Category;
 use crate::analysis::resident::checks::BaseCounts;
 use crate::analysis::resident::count::{Counter, Cube, Filter};
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::judge::{Joined, Owner};
+use crate::analysis::resident::batch::Judge;
+use crate::analysis::resident::judge::Owner;
 use crate::analysis::resident::query::{Classification, Query};
 use crate::analysis::resident::scene::Scene;
 use crate::etl::EtlFile;
-use crate::model::snapshot::{BATCH, Snapshot};
+use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
 /// Groups by their codes, with pages.
@@ -42,6 +43,7 @@ pub(super) struct Counted {
 
 /// What one thread counts.
 struct Tally<'q> {
+    judge: Judge<'q>,
     cube: Option<Cube>,
     main: Option<Counter<'q>>,
     wpa: Option<Counter<'q>>,
@@ -71,6 +73,7 @@ impl Plan {
     pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
         let by_cube = Cube::holds(&self.main);
         let tally = || Tally {
+            judge: Judge::new(scene),
             cube: by_cube.then(Cube::default),
             main: (!by_cube).then(|| Counter::new(&self.main, scene)),
             wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
@@ -79,20 +82,17 @@ impl Plan {
             base: BaseCounts::default(),
         };
         let tallies = snapshot.fold(etl, tally, |tally, pages| {
-            let mut joined = [Joined::EMPTY; BATCH];
-            scene.join(pages, &mut joined);
-            for (page, joined) in pages.iter().zip(&joined) {
-                let verdict = scene.verdict(page, joined);
+            for (page, verdict) in pages.iter().zip(tally.judge.judge(pages)) {
                 let in_database = verdict.category == Category::PfnDatabase;
-                tally.base.add(page, in_database, matches!(verdict.owner, Owner::Unknown(_)));
-                if !query.conditions.is_empty() && !tally.filter.passes(scene, page, &verdict) {
+                tally.base.add(page, in_database, verdict.owner == Owner::Unknown);
+                if !query.conditions.is_empty() && !tally.filter.passes(scene, page, verdict) {
                     continue;
                 }
                 if let Some(cube) = &mut tally.cube {
-                    cube.add(page, &verdict);
+                    cube.add(page, verdict);
                 }
                 for counter in [&mut tally.main, &mut tally.wpa, &mut tally.processes].into_iter().flatten() {
-                    counter.add(scene, page, &verdict);
+                    counter.add(scene, page, verdict);
                 }
             }
         });

@@ -198,11 +198,11 @@ impl<'s> PageText<'s> {
         pad(out, start, address);
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.extend_from_slice(b"  ");
-        let owned = matches!(row.verdict.owner, Owner::Process(_) | Owner::Unknown(_));
+        let owned = matches!(row.verdict.owner, Owner::Process(_) | Owner::Unknown);
         if owned {
             self.process(out, row);
         }
-        if row.verdict.detail != Detail::None {
+        if row.detail != Detail::None {
             if owned {
                 out.extend_from_slice(b"  ");
             }
@@ -233,7 +233,9 @@ impl<'s> PageText<'s> {
             Owner::Process(index) => index as usize,
             Owner::None => processes.len().saturating_sub(2),
             Owner::Shared => processes.len().saturating_sub(1),
-            Owner::Unknown(key) => return self.unknown(out, key, self.scene.owners.reading == KeyReading::ProcessId),
+            Owner::Unknown => {
+                return self.unknown(out, row.page.key(), self.scene.owners.reading == KeyReading::ProcessId);
+            },
         };
         out.extend_from_slice(processes.get(number));
     }
@@ -249,7 +251,7 @@ impl<'s> PageText<'s> {
     /// Appends the detail; false when there is none.
     #[inline]
     fn detail(&self, out: &mut Vec<u8>, row: &PageRow) -> bool {
-        match row.verdict.detail {
+        match row.detail {
             Detail::None => return false,
             Detail::File(key) => self.file(out, key),
             Detail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),

@@ -49,10 +49,10 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     right(out, micros(&text.etl.clock, row.time), 10);
     out.extend_from_slice(b", ");
     match row.verdict.owner {
-        Owner::Unknown(key) if text.scene.owners.reading == KeyReading::ProcessId => {
-            process(out, "Unknown", itoa::Buffer::new().format(key));
+        Owner::Unknown if text.scene.owners.reading == KeyReading::ProcessId => {
+            process(out, "Unknown", itoa::Buffer::new().format(row.page.key()));
         }
-        Owner::Unknown(_) => process(out, "Unknown", "-1"),
+        Owner::Unknown => process(out, "Unknown", "-1"),
         _ => text.process(out, row),
     }
     out.extend_from_slice(b", ");

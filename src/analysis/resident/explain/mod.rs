@@ -20,7 +20,7 @@ use crate::analysis::doubt::Doubts;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{Detail, Owner, Verdict};
+use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
@@ -317,7 +317,6 @@ impl Explainer<'_> {
             wpa: Category::of_layer(cell.wpa),
             owner: Owner::Process(instance),
             cell,
-            detail: Detail::None,
         };
         let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, &verdict);
         let private = !is_kernel_address(address, self.scene.pointer);
