@@ -269,10 +269,10 @@ impl AddressIndex {
 mod tests {
     use super::*;
     use crate::event::Phase;
-    use crate::model::space::AddressSpace;
     use crate::event::file::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
     use crate::load::history::{Moment, SpaceEvent};
+    use crate::model::space::AddressSpace;
     use proptest::prelude::*;
 
     const KINDS: [ViewKind; 3] = [ViewKind::DataFile, ViewKind::Image, ViewKind::PagefileBacked];
@@ -322,7 +322,9 @@ mod tests {
             let Cell { corrected, wpa, .. } = index.get(space, address);
             [corrected, wpa]
         };
-        for index in [AddressIndex::default(), AddressIndex::new(Vec::new()), AddressIndex::new(vec![Leaves::default()])] {
+        for index in
+            [AddressIndex::default(), AddressIndex::new(Vec::new()), AddressIndex::new(vec![Leaves::default()])]
+        {
             for address in [0, 4096, u64::MAX] {
                 assert_eq!([0, 1, u32::MAX].map(|space| layers(&index, space, address)), [[Layer::None; 2]; 3]);
             }

@@ -1,6 +1,8 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
+use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
+use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
@@ -27,17 +29,23 @@ pub struct BaseCounts {
 }
 
 impl BaseCounts {
-    /// Counts a page.
-    #[inline(always)]
-    pub fn add(&mut self, page: &PageIdentity, in_database: bool, unnamed: bool) {
-        let list = page.list();
-        self.list_priority[list as usize & 7][usize::from(page.priority()) & 7] += 1; // both are three bits
-        let page_use = page.page_use();
-        self.combined += u64::from(page_use == PageUse::PageFileMapped && page.combined());
-        self.pfn_database += u64::from(in_database);
-        let keyed = page_use == PageUse::ProcessPrivate && list == PageList::Active && page.key() != 0;
-        self.keyed += u64::from(keyed);
-        self.unnamed += u64::from(keyed && unnamed);
+    /// Counts pages by their verdicts.
+    #[inline(never)]
+    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        let [mut combined, mut pfn_database, mut keyed, mut unnamed] = [0; 4];
+        for (page, verdict) in pages.iter().zip(verdicts) {
+            let (list, page_use) = (page.list(), page.page_use());
+            self.list_priority[list as usize & 7][usize::from(page.priority()) & 7] += 1; // both are three bits
+            combined += u64::from(page.combined());
+            pfn_database += u64::from(verdict.category == Category::PfnDatabase);
+            let is_keyed = (page_use == PageUse::ProcessPrivate) & (list == PageList::Active) & (page.key() != 0);
+            keyed += u64::from(is_keyed);
+            unnamed += u64::from(is_keyed & (verdict.owner == Owner::Unknown));
+        }
+        self.combined += combined;
+        self.pfn_database += pfn_database;
+        self.keyed += keyed;
+        self.unnamed += unnamed;
     }
 
     /// Adds another thread's counts.

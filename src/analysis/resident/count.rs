@@ -3,7 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::pattern::Patterns;
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::judge::Verdict;
+use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageList};
@@ -38,9 +38,14 @@ impl<'d> Counter<'d> {
         Counter { dimensions, sizes, cells: vec![0; cells], rest: FastMap::default() }
     }
 
-    /// Counts a page.
+    /// Counts pages by their verdicts.
+    #[inline(never)]
+    pub fn add_all(&mut self, scene: &Scene<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        pages.iter().zip(verdicts).for_each(|(page, verdict)| self.add(scene, page, verdict));
+    }
+
     #[inline(always)]
-    pub fn add(&mut self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add(&mut self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) {
         if !self.cells.is_empty() {
             let mut at = Some(0);
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes) {
@@ -108,12 +113,15 @@ impl Cube {
         dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | List))
     }
 
-    /// Counts a page.
-    #[inline(always)]
-    pub fn add(&mut self, page: &PageIdentity, verdict: &Verdict) {
-        let at = (verdict.category as usize * Self::CATEGORIES + verdict.wpa as usize) * Self::LISTS;
-        if let Some(cell) = self.0.get_mut(at + page.list() as usize) {
-            *cell += 1;
+    /// Counts pages by their verdicts.
+    #[inline(never)]
+    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        let cells = self.0.as_mut_slice();
+        for (page, verdict) in pages.iter().zip(verdicts) {
+            let at = (verdict.category as usize * Self::CATEGORIES + verdict.wpa as usize) * Self::LISTS;
+            if let Some(cell) = cells.get_mut(at + page.list() as usize) {
+                *cell += 1;
+            }
         }
     }
 
@@ -138,6 +146,51 @@ impl Cube {
             *groups.entry(codes).or_default() += pages;
         }
         groups
+    }
+}
+
+/// Pages by whose they are, for the list of the largest processes.
+#[derive(Debug, Clone)]
+pub struct ByOwner {
+    /// By process instance; behind them a place for all that is nobody's.
+    cells: Vec<u64>,
+    unknown: FastMap<u64, u64>,
+}
+
+impl ByOwner {
+    /// Nothing counted yet.
+    pub fn new(scene: &Scene<'_>) -> ByOwner {
+        ByOwner { cells: vec![0; scene.processes.instances.len() + 1], unknown: FastMap::default() }
+    }
+
+    /// Counts pages by their verdicts.
+    #[inline(never)]
+    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        let cells = self.cells.as_mut_slice();
+        let nobody = cells.len() - 1;
+        for (page, verdict) in pages.iter().zip(verdicts) {
+            if verdict.owner == Owner::Unknown {
+                *self.unknown.entry(page.key()).or_default() += 1;
+            }
+            // No branch on what changes from page to page.
+            let at = if let Owner::Process(index) = verdict.owner { index as usize } else { nobody };
+            if let Some(cell) = cells.get_mut(at) {
+                *cell += 1;
+            }
+        }
+    }
+
+    /// Adds another thread's counts.
+    pub fn merge(&mut self, other: ByOwner) {
+        self.cells.iter_mut().zip(other.cells).for_each(|(all, part)| *all += part);
+        other.unknown.into_iter().for_each(|(key, pages)| *self.unknown.entry(key).or_default() += pages);
+    }
+
+    /// Processes with pages, as codes of [`Dimension::Process`].
+    pub fn groups(&self) -> impl Iterator<Item = (Code, u64)> {
+        let known = self.cells.iter().rev().skip(1).rev().enumerate().filter(|(_, pages)| **pages > 0);
+        let known = known.map(|(index, &pages)| (Code::Number(index as u64), pages));
+        known.chain(self.unknown.iter().map(|(&key, &pages)| (Code::Unknown(key), pages)))
     }
 }
 
@@ -170,12 +223,32 @@ impl Condition {
 pub struct Filter<'c> {
     conditions: &'c [Condition],
     known: Vec<FastMap<Code, bool>>,
+    kept: (Vec<PageIdentity>, Vec<Verdict>),
 }
 
 impl<'c> Filter<'c> {
     /// A filter that has seen nothing.
     pub fn new(conditions: &'c [Condition]) -> Filter<'c> {
-        Filter { conditions, known: vec![FastMap::default(); conditions.len()] }
+        Filter { conditions, known: vec![FastMap::default(); conditions.len()], kept: Default::default() }
+    }
+
+    /// Those pages of a batch that meet all conditions.
+    pub fn select(
+        &mut self,
+        scene: &Scene<'_>,
+        pages: &[PageIdentity],
+        verdicts: &[Verdict],
+    ) -> (&[PageIdentity], &[Verdict]) {
+        let mut kept = std::mem::take(&mut self.kept);
+        (kept.0.clear(), kept.1.clear());
+        for (page, verdict) in pages.iter().zip(verdicts) {
+            if self.passes(scene, page, verdict) {
+                kept.0.push(*page);
+                kept.1.push(*verdict);
+            }
+        }
+        self.kept = kept;
+        (&self.kept.0, &self.kept.1)
     }
 
     /// True when the page meets all conditions.

@@ -255,12 +255,8 @@ fn snapshot_set(
         labelled.into_iter().map(|(labels, measure, codes)| Row { codes, labels, measure }).collect();
     rows.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
 
-    let owned: Vec<(Vec<String>, Measure)> = (counted.processes.into_iter())
-        .filter_map(|(codes, pages)| {
-            let code = *codes.first()?;
-            matches!(code, Code::Number(_) | Code::Unknown(_))
-                .then(|| (vec![Dimension::Process.label(&scene, code)], Measure { pages, ..Measure::default() }))
-        })
+    let owned: Vec<(Vec<String>, Measure)> = (counted.owners.into_iter())
+        .map(|(code, pages)| (vec![Dimension::Process.label(&scene, code)], Measure { pages, ..Measure::default() }))
         .collect();
     SnapshotSet {
         index,

@@ -235,7 +235,7 @@ impl<'s> PageText<'s> {
             Owner::Shared => processes.len().saturating_sub(1),
             Owner::Unknown => {
                 return self.unknown(out, row.page.key(), self.scene.owners.reading == KeyReading::ProcessId);
-            },
+            }
         };
         out.extend_from_slice(processes.get(number));
     }

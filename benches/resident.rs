@@ -1,0 +1,122 @@
+//! Speed of the resident set: `cargo bench --bench resident`, the whole command as a user runs it, on two threads.
+//!
+//! On generated, uncompressed traces of 4,194,304 pages (a machine of 16 GiB) and of four times as many, in the page
+//! cache. The yardstick is a sum of 8-byte words over the same map by two threads, taken in turns with the command. Also
+//! prints the most anonymous memory (`RssAnon`) that the command had, where the system tells, and how the time is
+//! divided. More than 80 ms or 12 sums for the small trace, or more than 64 MiB for either, fails the bench.
+
+mod generated;
+
+use generated::synth::ResidentSpec;
+use pfnset::analysis::resident::query::Query;
+use pfnset::analysis::resident::{ResidentModel, ResidentSet};
+use pfnset::etl::EtlFile;
+use std::hint::black_box;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const THREADS: usize = 2;
+const MOST_TIME: Duration = Duration::from_millis(80);
+const MOST_SUMS: f64 = 12.0;
+const MOST_ANONYMOUS_KIB: u64 = 64 * 1024;
+const ROUNDS: usize = 21;
+
+/// Sum of the 8-byte words of all event areas: what reading the memory costs.
+fn sum(etl: &EtlFile) -> u64 {
+    let parts = etl.fold_buffers(
+        || 0u64,
+        |sum, area| {
+            let (words, _) = area.bytes.as_chunks::<8>();
+            *sum = words.iter().fold(*sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        },
+    );
+    parts.iter().fold(0, |all, part| all.wrapping_add(*part))
+}
+
+fn command(trace: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
+    command.arg("resident").arg(trace).arg("-j").arg(THREADS.to_string()).stdout(Stdio::null());
+    command
+}
+
+fn timed(run: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    run();
+    begin.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// The most anonymous memory of one run, KiB; on Linux only.
+fn most_anonymous(trace: &Path) -> Option<u64> {
+    let mut child = command(trace).spawn().expect("the command runs");
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = None;
+    while child.try_wait().expect("the command is there").is_none() {
+        let Ok(text) = std::fs::read_to_string(&status) else { continue };
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        most = most.max(line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()));
+    }
+    most
+}
+
+/// Medians of the phases of the work, in this process.
+fn phases(trace: &Path, rounds: usize) {
+    let mut times = [const { Vec::new() }; 4];
+    for _ in 0..rounds {
+        let (mut etl, mut model) = (None, None);
+        let open = timed(|| etl = EtlFile::open(trace).ok());
+        let etl = etl.expect("a sound trace");
+        let survey = timed(|| model = ResidentModel::new(&etl).ok());
+        let model = model.expect("page records");
+        let scene = timed(|| drop(black_box(model.scene(&etl, &model.snapshots[0]))));
+        let all = timed(|| drop(black_box(ResidentSet::new(&etl, &Query::default()))));
+        let rest = all.saturating_sub(survey + scene);
+        times.iter_mut().zip([open, survey, scene, rest]).for_each(|(times, time)| times.push(time));
+    }
+    let [open, survey, scene, rest] = times.map(median);
+    println!("    of it: open {open:.1?}, survey {survey:.1?}, state at the snapshot {scene:.1?}, pages {rest:.1?}");
+}
+
+fn measure(pages: u64, rounds: usize) -> bool {
+    let trace = generated::resident(&ResidentSpec { pages, ..ResidentSpec::default() });
+    let etl = EtlFile::open(&trace).expect("a sound trace");
+    black_box(sum(&etl)); // the file into the page cache, its pages into the map
+    let (mut sums, mut runs) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        sums.push(timed(|| {
+            black_box(sum(&etl));
+        }));
+        runs.push(timed(|| assert!(command(&trace).status().expect("the command runs").success())));
+    }
+    let least = runs.iter().min().copied().unwrap_or_default();
+    let (sum, run) = (median(sums), median(runs));
+    let ratio = run.as_secs_f64() / sum.as_secs_f64();
+    let page = run.as_secs_f64() * 1e9 / pages as f64;
+    println!("{pages} pages: {run:.1?} (median of {rounds}, least {least:.1?}), {page:.1} ns a page");
+    println!("    sum of words {sum:.1?}: {ratio:.1} sums");
+    let anonymous = (0..3).filter_map(|_| most_anonymous(&trace)).max();
+    if let Some(kib) = anonymous {
+        println!("    anonymous memory: {kib} KiB");
+    }
+    phases(&trace, rounds.div_ceil(3));
+    let is_quick = pages > ResidentSpec::default().pages || (run <= MOST_TIME && ratio <= MOST_SUMS);
+    is_quick && anonymous.is_none_or(|kib| kib <= MOST_ANONYMOUS_KIB)
+}
+
+fn main() -> ExitCode {
+    rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("threads");
+    // `cargo test --benches` runs benches too, to see that they work: a small trace will do then.
+    if std::env::args().any(|argument| argument == "--test") {
+        measure(50_000, 1);
+        return ExitCode::SUCCESS;
+    }
+    let default = ResidentSpec::default().pages;
+    let small = measure(default, ROUNDS);
+    let large = std::env::args().any(|argument| argument == "--small") || measure(4 * default, ROUNDS / 3);
+    if small && large { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,167 @@
+//! Many pages judged at once, as fast as the memory allows.
+//!
+//! The rule book ([`Scene::judge`]) asks of each page what it is and then goes another way with it. Pages come in no
+//! order, so the processor guesses each of those turns wrong, and each look-up waits for the one before it. Here pages
+//! are first sorted by the way that they must go, by one table and without a branch; then each way is gone with all of
+//! its pages at once. A property test holds this to what the rule book says.
+
+use crate::analysis::category::Category;
+use crate::analysis::resident::judge::{NOTHING, Owner, Verdict};
+use crate::analysis::resident::scene::Scene;
+use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::model::address_index::Cell;
+use crate::model::snapshot::BATCH;
+
+/// What has to be looked up to judge a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Nothing: use and list say it all.
+    Known,
+    /// Its process.
+    Owned,
+    /// Its process, and what its address belongs to there.
+    Private,
+    /// The name of its file.
+    Named,
+    /// Nothing, as long as it has no owner key: half of a machine's memory may be free.
+    Free,
+    /// Rare: goes by the rule book.
+    Odd,
+}
+
+const WAYS: usize = 6;
+
+/// The way of a page, and what is known of it at once.
+#[derive(Debug, Clone, Copy)]
+struct Start {
+    way: Way,
+    verdict: Verdict,
+}
+
+const NO_VERDICT: Verdict =
+    Verdict { category: Category::Unused, wpa: Category::Unused, owner: Owner::None, cell: Cell::EMPTY };
+
+/// Judges batches of up to [`BATCH`] pages; one for each thread.
+#[derive(Debug)]
+pub struct Judge<'s> {
+    scene: &'s Scene<'s>,
+    /// By use (4 bits), list (3 bits) and whether a file's page is one of an image.
+    starts: Box<[Start; 256]>,
+    verdicts: [Verdict; BATCH],
+    /// Places in the batch of the pages of each way.
+    places: [[u8; BATCH]; WAYS],
+    wanted: [(u32, u64); BATCH],
+    cells: [Cell; BATCH],
+}
+
+/// Use and list of a page as one number, with whether it would be one of an image.
+#[inline(always)]
+const fn start_of(page: &PageIdentity) -> u8 {
+    (page.flags & 0x7f) as u8 | ((page.u2 & 1) as u8) << 7
+}
+
+impl<'s> Judge<'s> {
+    /// For the pages of a scene.
+    pub fn new(scene: &'s Scene<'s>) -> Judge<'s> {
+        let start = |number: usize| {
+            let page = PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
+            let way = way(scene, &page);
+            Start { way, verdict: if way == Way::Odd { NO_VERDICT } else { scene.judge(&page) } }
+        };
+        Judge {
+            scene,
+            starts: Box::new(std::array::from_fn(start)),
+            verdicts: [NO_VERDICT; BATCH],
+            places: [[0; BATCH]; WAYS],
+            wanted: [(0, 0); BATCH],
+            cells: [Cell::EMPTY; BATCH],
+        }
+    }
+
+    /// Judges pages, at most [`BATCH`]; the verdicts are in the same order.
+    #[inline(never)]
+    pub fn judge(&mut self, pages: &[PageIdentity]) -> &[Verdict] {
+        let scene = self.scene;
+        let mut counts = [0usize; WAYS];
+        for ((place, page), verdict) in (0u8..=u8::MAX).zip(pages).zip(&mut self.verdicts) {
+            let start = &self.starts[start_of(page) as usize]; // any u8 is in the table
+            *verdict = start.verdict;
+            let way = start.way as usize;
+            if let (Some(count), Some(places)) = (counts.get_mut(way), self.places.get_mut(way)) {
+                // A u8 as well: no more pages than places.
+                places[*count & (BATCH - 1)] = place;
+                *count += 1;
+            }
+        }
+        let [_, owned, private, named, free, odd] = counts;
+        let [_, owned_at, private_at, named_at, free_at, odd_at] = &self.places;
+        for &at in owned_at.iter().take(owned) {
+            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            verdict.owner = scene.owner_by_key(page.key(), scene.owners.get(page.key()).unwrap_or(NOTHING));
+        }
+
+        for (&at, wanted) in private_at.iter().take(private).zip(&mut self.wanted) {
+            let page = page_at(pages, at);
+            *wanted = (scene.owners.get(page.key()).unwrap_or(NOTHING), page.u2);
+        }
+        let (wanted, cells) = (self.wanted.split_at(private).0, self.cells.split_at_mut(private).0);
+        scene.spaces.get_all(wanted, cells);
+        for ((&at, &(process, _)), &cell) in private_at.iter().zip(wanted).zip(&*cells) {
+            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            *verdict = Verdict {
+                category: Category::of_layer(cell.corrected),
+                wpa: Category::of_layer(cell.wpa),
+                owner: scene.owner_by_key(page.key(), process),
+                cell,
+            };
+        }
+
+        for &at in named_at.iter().take(named) {
+            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            if let Some(rule) = scene.file_rule(page) {
+                let is_data = page.page_use() == PageUse::File;
+                verdict.category = if is_data { rule.data } else { verdict.category };
+                verdict.wpa = if is_data { rule.data_wpa } else { rule.meta_wpa };
+            }
+        }
+        for &at in free_at.iter().take(free) {
+            let page = page_at(pages, at);
+            if page.key() != 0 {
+                self.verdicts[at as usize] = scene.judge(page);
+            }
+        }
+        for &at in odd_at.iter().take(odd) {
+            self.verdicts[at as usize] = scene.judge(page_at(pages, at));
+        }
+        self.verdicts.get(..pages.len()).unwrap_or(&self.verdicts)
+    }
+}
+
+/// The page at a place that was noted for it.
+#[inline(always)]
+fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
+    const NONE: PageIdentity = PageIdentity { flags: 0, pfn: 0, u2: 0 };
+    pages.get(at as usize).unwrap_or(&NONE)
+}
+
+fn way(scene: &Scene<'_>, page: &PageIdentity) -> Way {
+    let is_listed = Category::of_list(page.list()).is_some();
+    match page.page_use() {
+        PageUse::PageFileMapped
+        | PageUse::PagedPool
+        | PageUse::NonPagedPool
+        | PageUse::DriverLocked
+        | PageUse::KernelStack
+        | PageUse::Use14
+        | PageUse::Use15 => Way::Known,
+        PageUse::File if page.is_image() => Way::Known,
+        page_use @ (PageUse::Awe | PageUse::LargePage) if !scene.has_owner(page_use) => Way::Known,
+        PageUse::ProcessPrivate if matches!(page.list(), PageList::Zero | PageList::Free) => Way::Free,
+        // What is on these lists is another matter to WPA than to us.
+        _ if is_listed => Way::Odd,
+        PageUse::PageTable | PageUse::WsMetaData | PageUse::Awe | PageUse::LargePage => Way::Owned,
+        PageUse::ProcessPrivate => Way::Private,
+        PageUse::File | PageUse::MetaFile => Way::Named,
+        PageUse::SystemPte | PageUse::SessionPrivate => Way::Odd,
+    }
+}
