@@ -117,6 +117,11 @@ impl<'a> Records<'a> {
         self
     }
 
+    /// Makes a record that was given out last the next again.
+    pub fn put_back(&mut self, record: &RawRecord<'_>) {
+        self.at = record.position.offset as usize;
+    }
+
     /// The next record, if it begins with the same eight bytes as `first`: same kind, size, hook, version and extension
     /// words. The quick way through millions of page records; the record itself is read at the caller's leisure.
     #[inline(always)]

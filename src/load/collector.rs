@@ -13,9 +13,9 @@ use crate::event::page::{ExtraInfo, PageAccessEx, PageIdentity, PageKind};
 use crate::event::payload::MEMORY;
 use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
-use crate::event::virtual_memory::VirtualRange;
-use crate::event::{Event, Parsed, Payload, Phase};
+use crate::event::{Event, Phase};
 use crate::load::history::*;
+use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::{Listener, TakenRun};
 use crate::units::{PAGE_BYTES, Ticks};
 
@@ -33,32 +33,20 @@ impl<'r> Collector<'r> {
         Collector { rank, history: History::default(), run: None }
     }
 
-    /// A rundown record of a region or a view in a user's address space; `None` for one that is anything but plain.
-    fn take_rundown(&mut self, area: &Area<'_>, raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
-        let time = raw.time()?;
-        let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
-        let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
-        let phase = if matches!(hook.0, 0x0280 | 0x0427) { Phase::DcStart } else { Phase::DcEnd };
-        let (process_id, value) = match hook.0 {
-            0x0280 | 0x0281 => {
-                let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else {
-                    return None;
-                };
-                let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
-                (process_id, SpaceEvent::Region { phase, base, size, flags })
-            }
-            _ => {
-                let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
-                if view.process_id == 0 || is_kernel_address(view.base, pointer) {
-                    return None;
-                }
-                let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
-                (process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() })
-            }
-        };
-        let moment = self.moment(area, raw.position.offset, time);
-        self.history.spaces.entry(process_id).or_default().push(At { moment, value });
-        Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+    /// Rundown records of regions and views in users' address spaces.
+    fn take_rundowns(
+        &mut self,
+        area: &Area<'_>,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        behind: &mut Records<'_>,
+    ) -> Option<TakenRun> {
+        let rank = self.rank;
+        let spaces = &mut self.history.spaces;
+        let moment = |offset, time| moment(rank, area, offset, time);
+        RundownRun::take(area, first, hook, behind, moment, |process_id, run| {
+            spaces.entry(process_id).or_default().push_run(run);
+        })
     }
 
     fn begin_run(&mut self, run: PageRun) {
@@ -66,9 +54,13 @@ impl<'r> Collector<'r> {
     }
 
     fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
-        let rank = self.rank.get(area.index as usize).copied().unwrap_or(area.index);
-        Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
+        moment(self.rank, area, offset, time)
     }
+}
+
+fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+    let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
+    Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
 }
 
 /// Page accesses and releases come in tens of millions, and the history has no use for them: what reads them later
@@ -83,7 +75,7 @@ fn take_access(raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
     };
     let is_sound = raw.kernel_payload()?.len() == size && MEMORY.contains(&raw.kernel_version());
     let time = raw.time().filter(|_| is_sound)?;
-    Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+    Some(TakenRun { bytes: raw.bytes.len() as u64, ..TakenRun::new(time) })
 }
 
 impl Listener for Collector<'_> {
@@ -96,8 +88,7 @@ impl Listener for Collector<'_> {
     ) -> Option<TakenRun> {
         match hook.0 {
             0x0223 | 0x028a => {}
-            // Rundowns of address spaces come in hundreds of thousands.
-            0x0280 | 0x0281 | 0x0427 | 0x0428 => return self.take_rundown(area, first, hook),
+            _ if is_many(hook) => return self.take_rundowns(area, first, hook, behind),
             0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
             _ => return None,
         }
@@ -111,12 +102,9 @@ impl Listener for Collector<'_> {
         let mut pfn = PageIdentity::read(payload, pointer)?.pfn;
         let mut time = first.time()?;
         let mut offset = first.position.offset;
-        let mut taken = TakenRun { records: 0, bytes: 0, times: (time, time, time, time), sorted: true };
+        let mut taken = TakenRun::new(time);
         let mut run = self.run.take();
         loop {
-            taken.records += 1;
-            taken.sorted &= taken.times.1 <= time;
-            taken.times = (taken.times.0, time, taken.times.2.min(time), taken.times.3.max(time));
             match &mut run {
                 Some(run) if run.continues(pfn, time) => run.push(time),
                 _ => {
@@ -130,10 +118,9 @@ impl Listener for Collector<'_> {
                 let page = PageIdentity::read(next.bytes.get(payload_at..)?, pointer)?;
                 Some((page.pfn, next.time()?, next.position.offset))
             });
-            match next {
-                Some(read) => (pfn, time, offset) = read,
-                None => break,
-            }
+            let Some(read) = next else { break };
+            (pfn, time, offset) = read;
+            taken.add(time);
         }
         self.run = run;
         taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
@@ -282,12 +269,9 @@ fn hear_heap(history: &mut History, record: &Record<'_>, moment: Moment, heap: H
     let (process_id, value) = match heap {
         HeapRange::Rundown(rundown) => {
             let events = history.spaces.entry(rundown.process_id).or_default();
-            events.extend(
-                rundown.ranges().map(|(base, size)| At {
-                    moment,
-                    value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size },
-                }),
-            );
+            for (base, size) in rundown.ranges() {
+                events.push(At { moment, value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size } });
+            }
             return;
         }
         HeapRange::Create { heap, first_range_bytes, .. } => {

@@ -14,6 +14,7 @@ use crate::event::process::ProcessPhase;
 use crate::load::collector::Collector;
 use crate::load::page_run::cut_and_sort;
 use crate::load::pool_rundown::PoolRundown;
+use crate::load::space_events::{RundownRun, SpaceEvents};
 use crate::load::survey::Survey;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
@@ -203,7 +204,7 @@ pub struct History {
     /// Process events.
     pub processes: Vec<At<ProcessEvent>>,
     /// Address-space events by process id.
-    pub spaces: FastMap<u32, Vec<At<SpaceEvent>>>,
+    pub spaces: FastMap<u32, SpaceEvents>,
     /// What was mapped or allocated in a process without an id yet, by the thread that did it.
     pub newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views at kernel addresses (session images), whatever process they name.
@@ -248,8 +249,22 @@ impl History {
             all.append(part.history);
         }
         all.sort();
+        all.unroll_across_changes(etl);
         cut_and_sort(&mut all.runs, etl);
         all
+    }
+
+    /// Keeps all events of address spaces in memory, for those who follow them event by event.
+    pub fn unroll(&mut self, etl: &EtlFile) {
+        self.spaces.par_iter_mut().for_each(|(_, events)| events.unroll(etl, |_| true));
+    }
+
+    /// A run of rundown records in which keywords were turned on or off belongs to two rundowns.
+    fn unroll_across_changes(&mut self, etl: &EtlFile) {
+        let changes: Vec<Ticks> = self.survey.group_masks.iter().map(|masks| masks.time).collect();
+        let up_to = |time: Ticks| changes.partition_point(|&at| at <= time);
+        let is_cut = |run: &RundownRun| up_to(run.times.0) < up_to(run.times.1);
+        self.spaces.par_iter_mut().for_each(|(_, events)| events.unroll(etl, is_cut));
     }
 
     fn append(&mut self, mut part: History) {
@@ -282,7 +297,7 @@ impl History {
         self.adopt_newborn();
         self.pool.append(&mut self.pool_rundown.settle());
         by_moment(&mut self.processes);
-        self.spaces.par_iter_mut().for_each(|(_, events)| by_moment(events));
+        self.spaces.par_iter_mut().for_each(|(_, events)| events.sort());
         by_moment(&mut self.kernel_views);
         by_moment(&mut self.kernel_images);
         self.files.par_sort_unstable_by_key(|event| event.moment);

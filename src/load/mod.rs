@@ -5,4 +5,5 @@ pub mod history;
 pub mod kinds;
 mod page_run;
 mod pool_rundown;
+pub mod space_events;
 pub mod survey;

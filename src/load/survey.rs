@@ -120,6 +120,22 @@ pub struct TakenRun {
     pub sorted: bool,
 }
 
+impl TakenRun {
+    /// A run of one record; its bytes are added at the end.
+    #[inline(always)]
+    pub fn new(time: Ticks) -> TakenRun {
+        TakenRun { records: 1, bytes: 0, times: (time, time, time, time), sorted: true }
+    }
+
+    /// Counts the next record.
+    #[inline(always)]
+    pub fn add(&mut self, time: Ticks) {
+        self.records += 1;
+        self.sorted &= self.times.1 <= time;
+        self.times = (self.times.0, time, self.times.2.min(time), self.times.3.max(time));
+    }
+}
+
 /// Nobody listens.
 impl Listener for () {
     #[inline(always)]

@@ -202,6 +202,7 @@ fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<T
 mod tests {
     use super::*;
     use crate::load::history::Moment;
+    use crate::load::space_events::SpaceEvents;
 
     fn event(time: i64, phase: ProcessPhase, process_id: u32, key: u64) -> At<ProcessEvent> {
         let value = ProcessEvent {
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn an_address_space_without_process_events_has_no_name() {
         let mut history = History::default();
-        history.spaces.insert(8, Vec::new());
+        history.spaces.insert(8, SpaceEvents::default());
         let processes = Processes::new(&history);
         assert_eq!((processes.instances[0].label().as_str(), processes.named), ("Unknown (8)", 0));
     }

@@ -6,6 +6,7 @@
 
 use crate::event::Phase;
 use crate::load::history::{At, History, SpaceEvent};
+use crate::load::space_events::SpaceEvents;
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -117,9 +118,18 @@ impl Rundowns {
         all
     }
 
-    fn spans_in(&self, events: &[At<SpaceEvent>], starts: &[Ticks], ends: &[Ticks]) -> [Spans; 4] {
+    fn spans_in(&self, events: &SpaceEvents, starts: &[Ticks], ends: &[Ticks]) -> [Spans; 4] {
         let mut found: [Spans; 4] = Default::default();
-        for event in events {
+        // No keyword was turned on or off within a run, so all of it is in one episode.
+        for run in events.runs() {
+            let at_end = run.phase() == Phase::DcEnd;
+            let number = up_to(if at_end { ends } else { starts }, run.times.0);
+            let kind = if run.is_of_regions() { Kind::Region } else { Kind::View };
+            if let Some(spans) = found.get_mut(kind as usize) {
+                widen(spans, (at_end, number), run.times);
+            }
+        }
+        for event in events.kept() {
             let Some(phase) = self.rundown_phase(event) else { continue };
             let (at_end, time) = (phase == Phase::DcEnd, event.moment.time);
             let number = up_to(if at_end { ends } else { starts }, time);
@@ -187,7 +197,7 @@ mod tests {
             moment: Moment { time: Ticks(time), order: 0 },
             value: SpaceEvent::HeapRundown { heap: 1, base: 1, size: 1 },
         };
-        history.spaces.insert(4, rundown.iter().map(record).collect());
+        history.spaces.insert(4, SpaceEvents::new(rundown.iter().map(record).collect()));
         let rundowns = Rundowns::new(&history);
         rundowns.of(Kind::Heap).iter().map(|e| (e.first.0, e.last.0, e.at_end, e.is_first)).collect()
     }

@@ -14,6 +14,7 @@ use crate::analysis::reference::step::{Step, free_reason};
 use crate::analysis::reference::wpa_rules::WpaPages;
 use crate::event::Phase;
 use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::space_events::SpaceEvents;
 
 /// The process that lives now.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ pub struct Group<'h> {
 impl<'h> Group<'h> {
     /// The id as it is just before `moment`.
     pub fn new(scene: &Scene<'h>, process_id: u32, moment: Moment) -> Group<'h> {
-        let events: &[At<SpaceEvent>] = scene.history.spaces.get(&process_id).map_or(&[], Vec::as_slice);
+        let events: &[At<SpaceEvent>] = scene.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
         let lives = scene.directory.lives(process_id);
         Group {
             events,

@@ -118,6 +118,7 @@ impl ReferenceSet {
     /// [`Error::MissingEvents`] without page accesses, [`Error::Usage`] for a window or a timeline that cannot be.
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
         let mut history = History::new(etl);
+        history.unroll(etl);
         let survey = &history.survey;
         if [0x0275, 0x0276, 0x0282].iter().all(|&hook| survey.kernel_count(hook) == 0) {
             return Err(Error::MissingEvents(

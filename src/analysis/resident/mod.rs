@@ -129,7 +129,7 @@ impl ResidentModel {
     /// The surroundings of a snapshot, owner keys read as its version says unless another reading names clearly more.
     pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> Scene<'_> {
         let own = KeyReading::of_version(snapshot.version);
-        let mut scene = self.scene_with(snapshot, own);
+        let mut scene = self.scene_with(etl, snapshot, own);
         let best = self.best_reading(etl, snapshot, own);
         if best != own {
             scene.owners =
@@ -138,8 +138,8 @@ impl ResidentModel {
         scene
     }
 
-    fn scene_with(&self, snapshot: &Snapshot, reading: KeyReading) -> Scene<'_> {
-        Scene::new(&self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
+    fn scene_with(&self, etl: &EtlFile, snapshot: &Snapshot, reading: KeyReading) -> Scene<'_> {
+        Scene::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
     }
 
     /// Compares the readings on a part of the pages: up to 64 runs spread over the snapshot.

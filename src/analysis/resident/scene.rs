@@ -1,9 +1,11 @@
 //! The scene of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
 use crate::analysis::category::Category;
+use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::history::{History, Moment};
+use crate::load::space_events::Reader;
 use crate::model::address_index::{AddressIndex, Cell, Leaves};
 use crate::model::kernel::KernelSpace;
 use crate::model::names::{FileNames, Hives};
@@ -61,6 +63,7 @@ pub struct Scene<'h> {
 impl<'h> Scene<'h> {
     /// Builds the state at the snapshot's time: process by process, in parallel.
     pub fn new(
+        etl: &EtlFile,
         history: &'h History,
         processes: &'h Processes,
         rundowns: &Rundowns,
@@ -70,9 +73,10 @@ impl<'h> Scene<'h> {
     ) -> Scene<'h> {
         let moment = snapshot.first;
         let built: Vec<(Leaves, Vec<Contradiction>)> = (processes.instances.par_iter())
-            .map(|process| {
+            .map_init(Reader::default, |reader, process| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time));
                 let Some(events) = events else { return (Leaves::default(), Vec::new()) };
+                let events = events.read(etl, reader);
                 let state = space_at(events, process, moment, rundowns);
                 (Leaves::new(Segments::new(&state.space)), state.contradictions)
             })

@@ -13,6 +13,7 @@ use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::process::ProcessPhase;
 use crate::load::history::{At, KernelView, Moment, SpaceEvent, is_kernel_address};
+use crate::load::space_events::Reader;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::{lifetime, space_at};
@@ -176,6 +177,8 @@ impl<'m> Facts<'m> {
         let (model, moment) = (self.model, self.snapshot.first);
         let Some(process) = model.processes.instances.get(instance as usize) else { return };
         let Some(events) = model.history.spaces.get(&process.process_id) else { return };
+        let mut reader = Reader::default();
+        let events = events.read(self.etl, &mut reader);
         let space = space_at(events, process, moment, &model.rundowns).space;
         let own = lifetime(events, process);
         // A page belongs to a range by its first byte.

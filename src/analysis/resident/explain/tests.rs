@@ -2,6 +2,7 @@
 
 use super::rule;
 use crate::analysis::resident::scene::Scene;
+use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::PageIdentity;
@@ -10,6 +11,7 @@ use crate::event::virtual_memory::VirtualRange;
 use crate::load::history::{
     At, FileEvent, History, ImageEvent, KernelBlock, KernelView, Moment, ProcessEvent, SpaceEvent,
 };
+use crate::load::space_events::SpaceEvents;
 use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
@@ -17,6 +19,7 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
 use crate::units::{PointerSize, Ticks};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 fn at<T>(time: i64, value: T) -> At<T> {
     At { moment: Moment { time: Ticks(time), order: time as u64 }, value }
@@ -54,7 +57,7 @@ fn history() -> History {
         region(Phase::DcStart, 0x5_0000, 0x1000),
         region(Phase::Start, 0x6_0000, 0x1000),
     ];
-    history.spaces.insert(40, (1..).zip(events).map(|(time, event)| at(time, event)).collect());
+    history.spaces.insert(40, SpaceEvents::new((1..).zip(events).map(|(time, event)| at(time, event)).collect()));
     let names = [(0x100, "\\a.dll"), (0x200, "\\b.SYS"), (0x300, "\\c.pf"), (0x400, "\\x\\NTUSER.DAT")];
     history.files = (1..)
         .zip(names)
@@ -91,7 +94,9 @@ fn named_rules_give_what_the_judge_gives() {
         pointer: PointerSize::P8,
         runs: Vec::new(),
     };
-    let scene = Scene::new(&history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId);
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
+    let etl = EtlFile::open(Path::new(fixture)).unwrap(); // nothing is read from it
+    let scene = Scene::new(&etl, &history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId);
     let user = [
         0, 0x1_0000, 0x1_f000, 0x3_0000, 0x3_1000, 0x3_2000, 0x4_0000, 0x4_1000, 0x4_2000, 0x4_3000, 0x5_0000,
         0x6_0000, 0x7_0000,

@@ -1,0 +1,231 @@
+//! Events of one process id's address space, most of which stay in the file.
+//!
+//! Rundowns list hundreds of thousands of regions and views, process by process. Keeping each as a value would take
+//! more time and memory than reading it again when its process's turn comes: what lies in a row becomes one
+//! [`RundownRun`] that says where.
+
+use crate::etl::EtlFile;
+use crate::etl::area::{Area, Records};
+use crate::etl::file::Scratch;
+use crate::etl::record::{HookId, RawRecord};
+use crate::event::file::MapView;
+use crate::event::virtual_memory::VirtualRange;
+use crate::event::{Parsed, Payload, Phase};
+use crate::load::history::{At, Moment, SpaceEvent, is_kernel_address};
+use crate::load::survey::TakenRun;
+use crate::units::Ticks;
+
+/// Plain rundown records of one process id, one behind the other in one buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RundownRun {
+    /// When the first was logged.
+    pub first: Moment,
+    /// Earliest and latest stamp.
+    pub times: (Ticks, Ticks),
+    /// Which event they are.
+    pub hook: HookId,
+    buffer: u32,
+    /// Offset of the first record in the event area.
+    start: u32,
+    records: u32,
+}
+
+/// Hooks of the rundowns that come in hundreds of thousands.
+pub(crate) const fn is_many(hook: HookId) -> bool {
+    matches!(hook.0, 0x0280 | 0x0281 | 0x0427 | 0x0428)
+}
+
+/// A plain rundown record: its process id, and what it says. `None` for one that is not of its layout, whose process
+/// has no id yet, or which is about kernel addresses: those go the way of all other events.
+#[inline(always)]
+fn read(hook: HookId, raw: &RawRecord<'_>) -> Option<(u32, SpaceEvent)> {
+    let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+    let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
+    let phase = phase_of(hook);
+    if matches!(hook.0, 0x0280 | 0x0281) {
+        let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else { return None };
+        let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
+        return Some((process_id, SpaceEvent::Region { phase, base, size, flags }));
+    }
+    let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
+    if view.process_id == 0 || is_kernel_address(view.base, pointer) {
+        return None;
+    }
+    let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
+    Some((process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() }))
+}
+
+const fn phase_of(hook: HookId) -> Phase {
+    if matches!(hook.0, 0x0280 | 0x0427) { Phase::DcStart } else { Phase::DcEnd }
+}
+
+impl RundownRun {
+    /// True for regions, false for views.
+    pub const fn is_of_regions(&self) -> bool {
+        matches!(self.hook.0, 0x0280 | 0x0281)
+    }
+
+    /// Start or end rundown.
+    pub const fn phase(&self) -> Phase {
+        phase_of(self.hook)
+    }
+
+    /// Takes a record and all that follow it and are alike, whatever process they are about; `note` gets a run for each
+    /// process. `None`, and nothing taken, when the first is not plain.
+    pub fn take(
+        area: &Area<'_>,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        behind: &mut Records<'_>,
+        moment: impl Fn(u32, Ticks) -> Moment,
+        mut note: impl FnMut(u32, RundownRun),
+    ) -> Option<TakenRun> {
+        let begin = |raw: &RawRecord<'_>, time: Ticks| RundownRun {
+            first: moment(raw.position.offset, time),
+            times: (time, time),
+            hook,
+            buffer: area.index,
+            start: raw.position.offset,
+            records: 1,
+        };
+        let (mut process_id, time) = (read(hook, first)?.0, first.time()?);
+        let mut run = begin(first, time);
+        let mut taken = TakenRun::new(time);
+        while let Some(raw) = behind.next_alike(first) {
+            let Some(((id, _), time)) = read(hook, &raw).zip(raw.time()) else {
+                behind.put_back(&raw);
+                break;
+            };
+            taken.add(time);
+            if id == process_id {
+                run.records += 1;
+                run.times = (run.times.0.min(time), run.times.1.max(time));
+            } else {
+                note(std::mem::replace(&mut process_id, id), std::mem::replace(&mut run, begin(&raw, time)));
+            }
+        }
+        note(process_id, run);
+        taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
+        Some(taken)
+    }
+
+    /// Reads the records again.
+    fn read(&self, area: &Area<'_>, events: &mut Vec<At<SpaceEvent>>) {
+        let mut records = area.records().at_offset(self.start);
+        let Some(first) = records.next().filter(|raw| raw.hook() == Some(self.hook)) else { return };
+        let mut next = Some(first);
+        for _ in 0..self.records {
+            let Some(raw) = next else { return };
+            if let Some(((_, value), time)) = read(self.hook, &raw).zip(raw.time()) {
+                let behind_first = u64::from(raw.position.offset.saturating_sub(self.start));
+                events
+                    .push(At { moment: Moment { time, order: self.first.order.saturating_add(behind_first) }, value });
+            }
+            next = records.next_alike(&first);
+        }
+    }
+}
+
+/// The events of one process id.
+#[derive(Debug, Clone, Default)]
+pub struct SpaceEvents {
+    /// Those that are kept, in order.
+    kept: Vec<At<SpaceEvent>>,
+    /// Where the others lie, in order of their first records.
+    runs: Vec<RundownRun>,
+}
+
+impl SpaceEvents {
+    /// Of these events, which are in order.
+    pub fn new(kept: Vec<At<SpaceEvent>>) -> SpaceEvents {
+        SpaceEvents { kept, runs: Vec::new() }
+    }
+
+    /// Adds an event.
+    pub(crate) fn push(&mut self, event: At<SpaceEvent>) {
+        self.kept.push(event);
+    }
+
+    /// Adds a run.
+    pub(crate) fn push_run(&mut self, run: RundownRun) {
+        self.runs.push(run);
+    }
+
+    /// Adds another thread's events.
+    pub(crate) fn append(&mut self, other: &mut SpaceEvents) {
+        self.kept.append(&mut other.kept);
+        self.runs.append(&mut other.runs);
+    }
+
+    /// Puts all in order.
+    pub(crate) fn sort(&mut self) {
+        self.kept.sort_by_key(|event| event.moment);
+        self.runs.sort_unstable_by_key(|run| run.first);
+    }
+
+    /// The events that are kept, in order.
+    pub fn kept(&self) -> &[At<SpaceEvent>] {
+        &self.kept
+    }
+
+    /// The runs, in order.
+    pub(crate) fn runs(&self) -> &[RundownRun] {
+        &self.runs
+    }
+
+    /// Keeps the events of those runs that have to be told apart record by record.
+    pub(crate) fn unroll(&mut self, etl: &EtlFile, is_wanted: impl Fn(&RundownRun) -> bool) {
+        if self.runs.iter().any(&is_wanted) {
+            let mut reader = Reader::default();
+            for run in self.runs.extract_if(.., |run| is_wanted(run)) {
+                reader.read(etl, &run, &mut self.kept);
+            }
+            self.kept.sort_by_key(|event| event.moment);
+        }
+    }
+
+    /// All events in order; they are `reader`'s until it reads again.
+    pub fn read<'r>(&'r self, etl: &EtlFile, reader: &'r mut Reader) -> &'r [At<SpaceEvent>] {
+        if self.runs.is_empty() {
+            return &self.kept;
+        }
+        let mut events = std::mem::take(&mut reader.events);
+        events.clear();
+        // Rundowns come first and last, so this is nearly always the order of time already.
+        let early = self.kept.first().map_or(0, |kept| self.runs.partition_point(|run| run.first < kept.moment));
+        let (early, late) = self.runs.split_at(early);
+        early.iter().for_each(|run| reader.read(etl, run, &mut events));
+        events.extend_from_slice(&self.kept);
+        late.iter().for_each(|run| reader.read(etl, run, &mut events));
+        if !events.is_sorted_by_key(|event| event.moment) {
+            events.sort_by_key(|event| event.moment);
+        }
+        reader.events = events;
+        &reader.events
+    }
+}
+
+/// Room for the events of one process, and for a decompressed buffer, which holds those of several processes.
+#[derive(Debug, Default)]
+pub struct Reader {
+    events: Vec<At<SpaceEvent>>,
+    scratch: Scratch,
+    /// Index and length of the buffer in `scratch`.
+    buffer: Option<(u32, usize)>,
+}
+
+impl Reader {
+    fn read(&mut self, etl: &EtlFile, run: &RundownRun, events: &mut Vec<At<SpaceEvent>>) {
+        let Some(buffer) = etl.buffers.get(run.buffer as usize) else { return };
+        let whole = |bytes| Area { buffer: *buffer, index: run.buffer, bytes, fault: None };
+        if !buffer.is_compressed() {
+            return run.read(&whole(etl.plain_area_of(run.buffer)), events);
+        }
+        let length = match self.buffer {
+            Some((index, length)) if index == run.buffer => length,
+            _ => etl.area(run.buffer as usize, &mut self.scratch).bytes.len(),
+        };
+        self.buffer = Some((run.buffer, length));
+        run.read(&whole(self.scratch.get(..length).unwrap_or_default()), events);
+    }
+}
