@@ -182,24 +182,22 @@ impl Listener for Collector<'_> {
             }
             Event::Image { phase, image } if is_kernel_address(image.base, record.pointer) => {
                 if matches!(image.process_id, None | Some(0 | 4)) {
-                    let file_name = image.file_name.to_string().into();
+                    let file_name = image.file_name.text().into();
                     let value = ImageEvent { phase, base: image.base, size: image.size_bytes, file_name };
                     history.kernel_images.push(At { moment, value });
                 }
             }
             Event::FileName { kind, file } if !file.is_unknown() => {
-                let value = FileEvent { kind, key: file.key, name: file.name.to_string().into() };
+                let value = FileEvent { kind, key: file.key, name: file.name.text().into() };
                 history.files.push(At { moment, value });
             }
             Event::Hive(Hive::Rundown { file_name, .. }) => {
-                history
-                    .hives
-                    .push(At { moment, value: HiveFile { listed: true, file_name: file_name.to_string().into() } });
+                history.hives.push(At { moment, value: HiveFile { listed: true, file_name: file_name.text().into() } });
             }
             Event::Hive(Hive::Initialize { file_name, .. }) => {
                 history
                     .hives
-                    .push(At { moment, value: HiveFile { listed: false, file_name: file_name.to_string().into() } });
+                    .push(At { moment, value: HiveFile { listed: false, file_name: file_name.text().into() } });
             }
             Event::Session { phase, session } => {
                 let value = SessionEvent { phase, key: session.key, session_id: session.session_id };

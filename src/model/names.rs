@@ -15,8 +15,10 @@ pub struct FileNames<'h> {
 impl<'h> FileNames<'h> {
     /// The names at `moment`.
     pub fn new(history: &'h History, moment: Moment) -> FileNames<'h> {
-        let mut all = FileNames::default();
-        let mut index: FastMap<&'h str, u32> = FastMap::default();
+        let count = history.files.len();
+        let mut all =
+            FileNames { names: Vec::new(), by_key: FastMap::with_capacity_and_hasher(count, Default::default()) };
+        let mut index: FastMap<&'h str, u32> = FastMap::with_capacity_and_hasher(count, Default::default());
         let mut intern = |name: &'h str, names: &mut Vec<&'h str>| {
             *index.entry(name).or_insert_with(|| {
                 names.push(name);

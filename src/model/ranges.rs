@@ -1,25 +1,95 @@
 //! Address ranges that do not overlap, each with a value.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 /// Ranges `[base, end)` by their base.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RangeMap<T> {
-    ranges: BTreeMap<u64, (u64, T)>,
+    ranges: Ranges<T>,
 }
 
 impl<T> Default for RangeMap<T> {
     fn default() -> Self {
-        RangeMap { ranges: BTreeMap::new() }
+        RangeMap { ranges: Ranges::List(Vec::new()) }
+    }
+}
+
+/// Most address spaces come whole from a rundown and hardly change: a sorted list is built and read many times faster
+/// than a tree. The tree takes over where a change would move too much of a list.
+#[derive(Debug, Clone)]
+enum Ranges<T> {
+    List(Vec<(u64, u64, T)>),
+    Tree(BTreeMap<u64, (u64, T)>),
+}
+
+/// Longest list that is changed as a list.
+const LONGEST_LIST: usize = 1024;
+
+impl<T> Ranges<T> {
+    /// The last range whose base is at or below `address`.
+    fn last_up_to(&self, address: u64) -> Option<(u64, u64, &T)> {
+        match self {
+            Ranges::List(list) => {
+                let behind = list.partition_point(|range| range.0 <= address);
+                list.get(behind.checked_sub(1)?).map(|(base, end, value)| (*base, *end, value))
+            }
+            Ranges::Tree(tree) => tree.range(..=address).next_back().map(|(base, (end, value))| (*base, *end, value)),
+        }
+    }
+
+    /// The first range whose base is at or above `address`.
+    fn first_from(&self, address: u64) -> Option<(u64, u64, &T)> {
+        match self {
+            Ranges::List(list) => {
+                let at = list.partition_point(|range| range.0 < address);
+                list.get(at).map(|(base, end, value)| (*base, *end, value))
+            }
+            Ranges::Tree(tree) => tree.range(address..).next().map(|(base, (end, value))| (*base, *end, value)),
+        }
+    }
+
+    /// Adds a range, in the place of one with the same base.
+    fn put(&mut self, base: u64, end: u64, value: T) {
+        match self {
+            Ranges::List(list) if list.len() < LONGEST_LIST => {
+                let at = list.partition_point(|range| range.0 < base);
+                match list.get_mut(at).filter(|range| range.0 == base) {
+                    Some(range) => *range = (base, end, value),
+                    None => list.insert(at, (base, end, value)),
+                }
+            }
+            _ => drop(self.as_tree().insert(base, (end, value))),
+        }
+    }
+
+    /// Removes the range with this base.
+    fn take(&mut self, base: u64) -> Option<(u64, T)> {
+        match self {
+            Ranges::List(list) if list.len() <= LONGEST_LIST => {
+                let at = list.binary_search_by_key(&base, |range| range.0).ok()?;
+                let (_, end, value) = list.remove(at);
+                Some((end, value))
+            }
+            _ => self.as_tree().remove(&base),
+        }
+    }
+
+    fn as_tree(&mut self) -> &mut BTreeMap<u64, (u64, T)> {
+        if let Ranges::List(list) = self {
+            let ranges = std::mem::take(list).into_iter().map(|(base, end, value)| (base, (end, value)));
+            *self = Ranges::Tree(ranges.collect());
+        }
+        match self {
+            Ranges::Tree(tree) => tree,
+            Ranges::List(_) => unreachable!("it was made a tree above"),
+        }
     }
 }
 
 impl<T: Clone> RangeMap<T> {
     /// The range that holds `address`: base, end, value.
     pub fn get(&self, address: u64) -> Option<(u64, u64, &T)> {
-        let (&base, (end, value)) = self.ranges.range(..=address).next_back()?;
-        (address < *end).then_some((base, *end, value))
+        self.ranges.last_up_to(address).filter(|&(_, end, _)| address < end)
     }
 
     /// True when one range holds all of `[base, end)`.
@@ -32,11 +102,10 @@ impl<T: Clone> RangeMap<T> {
     pub fn insert(&mut self, base: u64, size: u64, value: T) {
         let end = base.saturating_add(size);
         if base < end {
-            let overlaps = self.ranges.range(..end).next_back().is_some_and(|(_, (until, _))| base < *until);
-            if overlaps {
+            if self.ranges.last_up_to(end - 1).is_some_and(|(_, until, _)| base < until) {
                 self.remove(base, end);
             }
-            self.ranges.insert(base, (end, value));
+            self.ranges.put(base, end, value);
         }
     }
 
@@ -49,29 +118,28 @@ impl<T: Clone> RangeMap<T> {
             && before < base
         {
             if end < until {
-                self.ranges.insert(end, (until, value.clone()));
+                self.ranges.put(end, until, value.clone());
             }
-            self.ranges.insert(before, (base, value));
+            self.ranges.put(before, base, value);
         }
-        while let Some((&inside, &(until, _))) = self.ranges.range((Bound::Included(base), Bound::Excluded(end))).next()
-        {
-            if let Some((_, value)) = self.ranges.remove(&inside)
+        while let Some((inside, until, _)) = self.ranges.first_from(base).filter(|range| range.0 < end) {
+            if let Some((_, value)) = self.ranges.take(inside)
                 && end < until
             {
-                self.ranges.insert(end, (until, value));
+                self.ranges.put(end, until, value);
             }
         }
     }
 
     /// Removes the whole ranges that touch `[base, end)` and whose value is not wanted any more.
     pub fn remove_if(&mut self, base: u64, end: u64, unwanted: impl Fn(&T) -> bool) {
-        let first = self.get(base).map_or(base, |(from, ..)| from);
-        if first >= end {
-            return;
+        let mut at = self.get(base).map_or(base, |(from, ..)| from);
+        while let Some((from, until, value)) = self.ranges.first_from(at).filter(|range| range.0 < end) {
+            if unwanted(value) {
+                self.ranges.take(from);
+            }
+            at = until;
         }
-        let touching = self.ranges.range((Bound::Included(first), Bound::Excluded(end)));
-        let gone: Vec<u64> = touching.filter(|(_, (_, value))| unwanted(value)).map(|(&from, _)| from).collect();
-        gone.iter().for_each(|from| drop(self.ranges.remove(from)));
     }
 
     /// The parts of `[base, end)` that no range holds, by address.
@@ -79,8 +147,8 @@ impl<T: Clone> RangeMap<T> {
         let mut at = self.get(base).map_or(base, |(_, until, _)| until);
         let mut gaps = Vec::new();
         while at < end {
-            let next = self.ranges.range(at..end).next();
-            let (from, until) = next.map_or((end, end), |(&from, (until, _))| (from, *until));
+            let next = self.ranges.first_from(at).filter(|range| range.0 < end);
+            let (from, until) = next.map_or((end, end), |(from, until, _)| (from, until));
             if at < from {
                 gaps.push((at, from));
             }
@@ -92,40 +160,48 @@ impl<T: Clone> RangeMap<T> {
     /// Removes the whole range that holds `address` and gives it.
     pub fn take(&mut self, address: u64) -> Option<(u64, u64, T)> {
         let base = self.get(address)?.0;
-        let (end, value) = self.ranges.remove(&base)?;
+        let (end, value) = self.ranges.take(base)?;
         Some((base, end, value))
     }
 
     /// All ranges by address: base, end, value.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64, &T)> {
-        self.ranges.iter().map(|(&base, (end, value))| (base, *end, value))
+        let (list, tree) = match &self.ranges {
+            Ranges::List(list) => (list.as_slice(), None),
+            Ranges::Tree(tree) => (Default::default(), Some(tree)),
+        };
+        let tree = tree.into_iter().flatten().map(|(&base, (end, value))| (base, *end, value));
+        list.iter().map(|(base, end, value)| (*base, *end, value)).chain(tree)
     }
 
     /// Number of ranges.
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        match &self.ranges {
+            Ranges::List(list) => list.len(),
+            Ranges::Tree(tree) => tree.len(),
+        }
     }
 
     /// True when there are no ranges.
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.len() == 0
     }
 
-    /// Ranges from a list in any order. Sorted lists without overlaps, the usual case, cost a bulk build.
+    /// Ranges from a list in any order: base, size, value. Sorted lists without overlaps, the usual case, are taken as
+    /// they are.
     pub fn from_list(mut list: Vec<(u64, u64, T)>) -> Self {
         list.retain(|&(base, size, _)| size > 0 && base < u64::MAX);
         if !list.is_sorted_by_key(|range| range.0) {
             list.sort_by_key(|range| range.0);
         }
         let overlap = list.windows(2).any(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0);
-        let mut map = RangeMap::default();
         if overlap {
+            let mut map = RangeMap::default();
             list.into_iter().for_each(|(base, size, value)| map.insert(base, size, value));
-        } else {
-            map.ranges =
-                list.into_iter().map(|(base, size, value)| (base, (base.saturating_add(size), value))).collect();
+            return map;
         }
-        map
+        list.iter_mut().for_each(|range| range.1 = range.0.saturating_add(range.1));
+        RangeMap { ranges: Ranges::List(list) }
     }
 }
 
@@ -163,11 +239,26 @@ mod tests {
         assert_eq!(map.len(), 2);
     }
 
+    #[test]
+    fn a_long_list_becomes_a_tree_when_it_changes() {
+        let count = 2 * LONGEST_LIST as u64;
+        let mut map = RangeMap::from_list((0..count).map(|n| (10 * n, 5, n)).collect());
+        assert!(matches!(map.ranges, Ranges::List(_)));
+        assert_eq!(map.take(33), Some((30, 35, 3)));
+        map.insert(32, 1, 77);
+        assert!(matches!(map.ranges, Ranges::Tree(_)));
+        assert_eq!(map.iter().skip(2).take(3).collect::<Vec<_>>(), [(20, 25, &2), (32, 33, &77), (40, 45, &4)]);
+        assert_eq!(map.len() as u64, count);
+    }
+
     proptest! {
         /// The slow, obvious oracle: one slot per address.
         #[test]
-        fn behaves_like_an_array(steps in prop::collection::vec((0u64..64, 0u64..20, 0u8..4), 0..60)) {
+        fn behaves_like_an_array(steps in prop::collection::vec((0u64..64, 0u64..20, 0u8..4), 0..60), tree: bool) {
             let mut map = RangeMap::default();
+            if tree {
+                map.ranges.as_tree();
+            }
             let mut oracle = [None; 100];
             for (n, (base, size, what)) in steps.into_iter().enumerate() {
                 match what {

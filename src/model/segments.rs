@@ -34,78 +34,84 @@ pub struct Segments {
     pub file_keys: Vec<u64>,
 }
 
-/// Ranges of one layer as (first page, page behind the last, value), rising and disjoint.
-type Pages<T> = Vec<(u64, u64, T)>;
+/// Walks the ranges of one layer, rising and disjoint, from bound to bound.
+struct Sweep<I, T> {
+    rest: I,
+    /// First page, page behind the last, value of the range that is next, or that the walk is in.
+    range: Option<(u64, u64, T)>,
+    inside: bool,
+}
 
-/// Pages whose first byte lies in `[base, end)`: a page belongs to a range by its address.
-fn pages<T>(base: u64, end: u64, value: T) -> (u64, u64, T) {
-    (base.div_ceil(PAGE_BYTES), end.div_ceil(PAGE_BYTES), value)
+impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
+    /// Of ranges of bytes. A page belongs to a range by its address.
+    fn new(ranges: impl IntoIterator<IntoIter = I>) -> Sweep<I, T> {
+        let mut sweep = Sweep { rest: ranges.into_iter(), range: None, inside: false };
+        sweep.step();
+        sweep
+    }
+
+    fn step(&mut self) {
+        let pages = |(base, end, value): (u64, u64, T)| (base.div_ceil(PAGE_BYTES), end.div_ceil(PAGE_BYTES), value);
+        (self.range, self.inside) = (self.rest.next().map(pages), false);
+    }
+
+    /// The page of the next bound.
+    #[inline(always)]
+    fn bound(&self) -> u64 {
+        self.range.as_ref().map_or(u64::MAX, |&(from, to, _)| if self.inside { to } else { from })
+    }
+
+    /// Passes all bounds up to `page`, and gives the value that it has.
+    #[inline(always)]
+    fn pass(&mut self, page: u64) -> Option<T> {
+        while self.bound() <= page {
+            if self.inside { self.step() } else { self.inside = true }
+        }
+        self.range.as_ref().filter(|_| self.inside).map(|range| range.2)
+    }
 }
 
 impl Segments {
     /// Flattens an address space.
     pub fn new(space: &AddressSpace) -> Segments {
-        let mut file_keys = Vec::with_capacity(space.views.len());
-        let view_pages: Pages<(Layer, u32)> = (space.views.iter())
-            .map(|(base, end, view)| {
-                file_keys.push(view.file_key);
-                pages(base, end, (Layer::of_view(view.kind), file_keys.len() as u32 - 1))
-            })
-            .collect();
-        let heaps: Pages<()> = space.heaps.iter().map(|(base, end, _)| pages(base, end, ())).collect();
-        let regions: Pages<()> = space.regions.iter().map(|(base, end, _)| pages(base, end, ())).collect();
-        let traced_heaps: Pages<()> = space.traced_heaps.iter().map(|(b, e, _)| pages(b, e, ())).collect();
-        let traced_regions: Pages<()> = space.traced_regions.iter().map(|(b, e, _)| pages(b, e, ())).collect();
-        let stacks = merged(space.stacks.values().map(|stack| space.stack_range(stack)));
-        let commits = merged(space.stacks.values().map(|stack| (stack.limit, stack.base)));
+        let file_keys = space.views.iter().map(|(.., view)| view.file_key).collect();
+        let views = (0u32..).zip(space.views.iter());
+        let mut views = Sweep::new(views.map(|(at, (base, end, view))| (base, end, (Layer::of_view(view.kind), at))));
+        let mut heaps = Sweep::new(space.heaps.iter().map(|(base, end, _)| (base, end, ())));
+        let mut regions = Sweep::new(space.regions.iter().map(|(base, end, _)| (base, end, ())));
+        let mut traced_heaps = Sweep::new(space.traced_heaps.iter().map(|(base, end, _)| (base, end, ())));
+        let mut traced_regions = Sweep::new(space.traced_regions.iter().map(|(base, end, _)| (base, end, ())));
+        let mut stacks = Sweep::new(merged(space.stacks.values().map(|stack| space.stack_range(stack))));
+        let mut commits = Sweep::new(merged(space.stacks.values().map(|stack| (stack.limit, stack.base))));
 
-        let mut bounds: Vec<u64> = Vec::new();
-        let mut add = |from: u64, to: u64| bounds.extend([from, to]);
-        view_pages.iter().for_each(|&(from, to, _)| add(from, to));
-        for list in [&heaps, &regions, &traced_heaps, &traced_regions, &stacks, &commits] {
-            list.iter().for_each(|&(from, to, ())| add(from, to));
-        }
-        bounds.sort(); // a few sorted runs: the stable sort merges them
-        bounds.dedup();
-
-        let mut segments = Segments { list: Vec::with_capacity(bounds.len()), file_keys };
-        let mut walk = (0, 0, 0, 0, 0, 0, 0);
-        for page in bounds {
-            let view = at(&view_pages, page, &mut walk.0);
-            let heap = at(&heaps, page, &mut walk.1).is_some();
-            let stack = at(&stacks, page, &mut walk.2).is_some();
-            let region = at(&regions, page, &mut walk.3).is_some();
-            let traced_heap = at(&traced_heaps, page, &mut walk.4).is_some();
-            let commit = at(&commits, page, &mut walk.5).is_some();
-            let traced_region = at(&traced_regions, page, &mut walk.6).is_some();
-            let first = |heap: bool, stack: bool, region: bool| match (heap, stack, view, region) {
-                (true, ..) => Layer::Heap,
-                (_, true, ..) => Layer::Stack,
+        let mut segments = Segments { list: Vec::new(), file_keys };
+        loop {
+            let bound = views.bound().min(heaps.bound()).min(regions.bound()).min(stacks.bound());
+            let page = bound.min(traced_heaps.bound()).min(traced_regions.bound()).min(commits.bound());
+            if page == u64::MAX {
+                return segments;
+            }
+            let view = views.pass(page);
+            let first = |heap: Option<()>, stack: Option<()>, region: Option<()>| match (heap, stack, view, region) {
+                (Some(()), ..) => Layer::Heap,
+                (_, Some(()), ..) => Layer::Stack,
                 (_, _, Some((layer, _)), _) => layer,
-                (_, _, _, true) => Layer::Region,
+                (_, _, _, Some(())) => Layer::Region,
                 _ => Layer::None,
             };
-            let layers = [first(heap, stack, region), first(traced_heap, commit, traced_region)];
+            let ours = first(heaps.pass(page), stacks.pass(page), regions.pass(page));
+            let layers = [ours, first(traced_heaps.pass(page), commits.pass(page), traced_regions.pass(page))];
             let view = view.map_or(Segment::NO_VIEW, |(_, view)| view);
             if segments.list.last().is_none_or(|last| (last.layers, last.view) != (layers, view)) {
                 segments.list.push(Segment { page, layers, view });
             }
         }
-        segments
     }
 }
 
-/// The value of the range that holds `page`; `at` is where the last search with a smaller page ended.
-fn at<T: Copy>(list: &Pages<T>, page: u64, at: &mut usize) -> Option<T> {
-    while list.get(*at).is_some_and(|&(_, to, _)| to <= page) {
-        *at += 1;
-    }
-    list.get(*at).filter(|&&(from, ..)| from <= page).map(|&(.., value)| value)
-}
-
-/// Ranges in any order, which may overlap, as disjoint page ranges.
-fn merged(ranges: impl Iterator<Item = (u64, u64)>) -> Pages<()> {
-    let mut list: Pages<()> = ranges.map(|(base, end)| pages(base, end, ())).filter(|r| r.0 < r.1).collect();
+/// Ranges in any order, which may overlap, as disjoint ones.
+fn merged(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64, ())> {
+    let mut list: Vec<_> = ranges.filter(|(base, end)| base < end).map(|(base, end)| (base, end, ())).collect();
     list.sort_unstable();
     list.dedup_by(|next, kept| {
         let touches = next.0 <= kept.1;

@@ -10,7 +10,7 @@ use crate::model::address_index::{AddressIndex, Cell, Leaves};
 use crate::model::kernel::KernelSpace;
 use crate::model::names::{FileNames, Hives};
 use crate::model::owner::{KeyReading, Owners};
-use crate::model::process::Processes;
+use crate::model::process::{Instance, Processes};
 use crate::model::rundown::Rundowns;
 use crate::model::segments::Segments;
 use crate::model::snapshot::Snapshot;
@@ -72,17 +72,23 @@ impl<'h> Scene<'h> {
         reading: KeyReading,
     ) -> Scene<'h> {
         let moment = snapshot.first;
-        let built: Vec<(Leaves, Vec<Contradiction>)> = (processes.instances.par_iter())
-            .map_init(Reader::default, |reader, process| {
-                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time));
-                let Some(events) = events else { return (Leaves::default(), Vec::new()) };
-                let events = events.read(etl, reader);
-                let state = space_at(events, process, moment, rundowns);
-                (Leaves::new(Segments::new(&state.space)), state.contradictions)
-            })
-            .collect();
+        let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
+            let space = |reader: &mut Reader, process: &Instance| {
+                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time))?;
+                let state = space_at(events.read(etl, reader), process, moment, rundowns);
+                Some((Leaves::new(Segments::new(&state.space)), state.contradictions))
+            };
+            let spaces = processes.instances.par_iter().map_init(Reader::default, space);
+            spaces.map(Option::unwrap_or_default).collect()
+        };
+        let names = || {
+            let files = FileNames::new(history, moment);
+            let rules: Vec<FileRule> = files.names.par_iter().map(|name| file_rule(name, hives)).collect();
+            (files, rules)
+        };
+        // Names are interned by one thread: that begins first, and the spaces fill the others.
+        let ((files, file_rules), built) = rayon::join(names, spaces);
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
-        let files = FileNames::new(history, moment);
         let kernel = KernelSpace::new(history, moment, snapshot.end(), snapshot.pointer);
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
         let sessions = kernel
@@ -100,7 +106,7 @@ impl<'h> Scene<'h> {
             owners: Owners::new(processes, moment.time, reading, snapshot.pointer),
             owned_large_pages: snapshot.version >= 4,
             spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
-            file_rules: files.names.par_iter().map(|name| file_rule(name, hives)).collect(),
+            file_rules,
             files,
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
