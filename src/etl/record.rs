@@ -140,6 +140,18 @@ impl<'a> RawRecord<'a> {
         self.header.is_kernel().then(|| HookId(le16(self.bytes, 6)))
     }
 
+    /// Where the raw time of a kernel event lies in it.
+    #[inline(always)]
+    pub const fn kernel_time_at(&self) -> usize {
+        if matches!(self.header, HeaderType::Perfinfo32 | HeaderType::Perfinfo64) { 8 } else { 16 }
+    }
+
+    /// The raw time at a place that [`RawRecord::kernel_time_at`] gave for a record that is alike.
+    #[inline(always)]
+    pub fn time_at(&self, at: usize) -> Ticks {
+        Ticks(le64(self.bytes, at) as i64)
+    }
+
     /// The raw time; `None` for messages without one and for kinds of unknown layout.
     #[inline(always)]
     pub fn time(&self) -> Option<Ticks> {

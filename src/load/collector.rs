@@ -99,30 +99,41 @@ impl Listener for Collector<'_> {
         let payload = first.kernel_payload()?;
         let payload_at = first.bytes.len() - payload.len();
         // A payload of another length is decoded the slow way, which counts it as malformed.
-        let mut pfn = PageIdentity::read(payload, pointer)?.pfn;
-        let mut time = first.time()?;
-        let mut offset = first.position.offset;
+        let pfn = PageIdentity::read(payload, pointer)?.pfn;
+        let (time, time_at) = (first.time()?, first.kernel_time_at());
         let mut taken = TakenRun::new(time);
-        let mut run = self.run.take();
-        loop {
-            match &mut run {
-                Some(run) if run.continues(pfn, time) => run.push(time),
-                _ => {
-                    let moment = self.moment(area, offset, time);
-                    let next = PageRun::new(moment, area.index, offset, hook, version, pointer, pfn);
-                    self.history.runs.extend(run.replace(next));
-                }
+        let begin = |offset, time, pfn| {
+            let first = moment(self.rank, area, offset, time);
+            PageRun::new(first, area.index, offset, hook, version, pointer, pfn)
+        };
+        let mut run = match self.run.take() {
+            Some(mut run) if run.continues(pfn, time) => {
+                run.extend(1, time);
+                run
             }
-            // What is alike has a payload of the same length and a time at the same place.
-            let next = behind.next_alike(first).and_then(|next| {
-                let page = PageIdentity::read(next.bytes.get(payload_at..)?, pointer)?;
-                Some((page.pfn, next.time()?, next.position.offset))
-            });
-            let Some(read) = next else { break };
-            (pfn, time, offset) = read;
+            other => {
+                self.history.runs.extend(other);
+                begin(first.position.offset, time, pfn)
+            }
+        };
+        let (mut next_pfn, mut last, mut more) = (pfn.wrapping_add(1), time, 0);
+        // What is alike has a payload of the same length and a time at the same place.
+        while let Some(next) = behind.next_alike(first)
+            && let Some(page) = PageIdentity::read(next.bytes.get(payload_at..).unwrap_or_default(), pointer)
+        {
+            let time = next.time_at(time_at);
             taken.add(time);
+            if page.pfn == next_pfn && last <= time {
+                more += 1;
+            } else {
+                run.extend(more, last);
+                self.history.runs.push(std::mem::replace(&mut run, begin(next.position.offset, time, page.pfn)));
+                more = 0;
+            }
+            (next_pfn, last) = (page.pfn.wrapping_add(1), time);
         }
-        self.run = run;
+        run.extend(more, last);
+        self.run = Some(run);
         taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
         Some(taken)
     }
@@ -218,7 +229,7 @@ impl Listener for Collector<'_> {
                 let at = record.position.offset;
                 match &mut self.run {
                     Some(run) if run.is_like(hook, record.version, record.pointer) && run.continues(page.pfn, time) => {
-                        run.push(time);
+                        run.extend(1, time);
                     }
                     _ => {
                         let (version, pointer) = (record.version, record.pointer);

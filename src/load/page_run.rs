@@ -57,10 +57,10 @@ impl PageRun {
         self.first_pfn.wrapping_add(u64::from(self.pages)) == pfn && self.last_time <= time
     }
 
-    /// Adds the next page.
+    /// Adds the next pages; `time` is the stamp of the last.
     #[inline(always)]
-    pub fn push(&mut self, time: Ticks) {
-        self.pages += 1;
+    pub fn extend(&mut self, pages: u32, time: Ticks) {
+        self.pages += pages;
         self.last_time = time;
     }
 
@@ -83,7 +83,7 @@ impl PageRun {
                 Some(part)
                     if starts.get(starts.partition_point(|&at| at < part.last_time)).is_none_or(|&at| at > time) =>
                 {
-                    part.push(time);
+                    part.extend(1, time);
                 }
                 _ => {
                     let offset = u64::from(record.position.offset.saturating_sub(self.start));

@@ -4,9 +4,8 @@
 //!
 //! The search is what bounds the resident set's speed: pages come in physical order, so each one asks another process
 //! about another address, and every step of a plain search misses the cache. Hence static search trees, all of the same
-//! depth: 16 keys of 4 bytes a node, compared without branches. Several searches go down side by side, so that their
-//! cache misses overlap: the inner nodes of all processes fit into the second-level cache, and the leaf, where the
-//! answer lies beside the key, is the one miss.
+//! depth: 16 keys a node, one line of the cache, compared without branches. Several searches go down side by side, so
+//! that their cache misses overlap; the answer lies beside the key that leads to it.
 
 use crate::model::segments::{Segment, Segments};
 use crate::model::space::Layer;
@@ -50,22 +49,37 @@ const fn key(page: u64) -> i32 {
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Inner {
-    /// First keys of the second child and those behind it.
-    keys: [i32; NODE - 1],
-    /// Index of the first child.
-    child: u32,
+    /// First keys of the children; the first child also holds all that is below.
+    keys: [i32; NODE],
 }
 
-/// A leaf: up to 16 segments. The first one begins at `base`, so that there is one for every page that leads here.
+/// A leaf, one line of the cache: up to 16 segments. The first one begins at `base`, so that there is one for every page
+/// that leads here.
 #[derive(Debug, Clone)]
-#[repr(align(128))]
+#[repr(align(64))]
 struct Leaf {
     /// The leaf's first page, which begins a granule.
     base: u64,
-    /// First pages of the segments, counted from `base`.
-    keys: [i32; NODE],
-    /// Layer by our rules and by WPA's.
-    layers: [[Layer; 2]; NODE],
+    /// First pages of the segments, counted from `base`; `i16::MAX` where there is none.
+    keys: [i16; NODE],
+    /// Layers of the segments, packed.
+    layers: [Packed; NODE],
+}
+
+/// Layer by our rules and by WPA's in one byte.
+#[derive(Debug, Clone, Copy)]
+struct Packed(u8);
+
+impl Packed {
+    const fn new([corrected, wpa]: [Layer; 2]) -> Packed {
+        Packed((corrected as u8) << 3 | wpa as u8)
+    }
+
+    #[inline(always)]
+    fn unpack(self) -> [Layer; 2] {
+        let layer = |bits: u8| Layer::ALL.get(bits as usize & 7).copied().unwrap_or(Layer::None);
+        [layer(self.0 >> 3), layer(self.0)]
+    }
 }
 
 /// The leaves of one address space.
@@ -106,12 +120,16 @@ impl Leaves {
     }
 
     fn has_room(&self, granule: &[Segment]) -> bool {
-        let is_near = |base: u64| granule.last().is_none_or(|last| last.page - base < i32::MAX as u64);
+        let is_near = |base: u64| granule.last().is_none_or(|last| last.page - base < i16::MAX as u64);
         self.filled + granule.len() <= NODE && self.list.last().is_some_and(|leaf| is_near(leaf.base))
     }
 
     fn begin(&mut self, segment: &Segment) {
-        self.list.push(Leaf { base: segment.page, keys: [i32::MAX; NODE], layers: [[Layer::None; 2]; NODE] });
+        self.list.push(Leaf {
+            base: segment.page,
+            keys: [i16::MAX; NODE],
+            layers: [Packed::new([Layer::None; 2]); NODE],
+        });
         self.views.resize(self.list.len() * NODE, Segment::NO_VIEW);
         self.filled = 0;
         self.push(segment);
@@ -121,11 +139,11 @@ impl Leaves {
     fn push(&mut self, segment: &Segment) {
         let first_slot = (self.list.len() - 1) * NODE;
         let Some(leaf) = self.list.last_mut() else { return };
-        let key = (segment.page - leaf.base) as i32;
+        let key = (segment.page - leaf.base) as i16;
         let is_same = self.filled.checked_sub(1).and_then(|last| leaf.keys.get(last)).is_some_and(|&last| last == key);
         let at = self.filled - usize::from(is_same);
         if let (Some(to_key), Some(layers)) = (leaf.keys.get_mut(at), leaf.layers.get_mut(at)) {
-            (*to_key, *layers) = (key, segment.layers);
+            (*to_key, *layers) = (key, Packed::new(segment.layers));
         }
         if let Some(view) = self.views.get_mut(first_slot + at) {
             *view = segment.view;
@@ -136,7 +154,7 @@ impl Leaves {
     /// True when the keys of inner nodes are too small for some of the leaves.
     fn are_wide(&self) -> bool {
         self.list.last().is_some_and(|leaf| {
-            let last = leaf.keys.iter().rev().find(|&&key| key != i32::MAX).copied().unwrap_or(0);
+            let last = leaf.keys.iter().rev().find(|&&key| key != i16::MAX).copied().unwrap_or(0);
             key(leaf.base.saturating_add(last as u64)) == i32::MAX
         })
     }
@@ -148,6 +166,8 @@ pub struct AddressIndex {
     /// By space: its root, a node or, without inner levels, a leaf.
     roots: Vec<u32>,
     nodes: Vec<Inner>,
+    /// By node: index of its first child, less one.
+    children: Vec<u32>,
     /// The first one is that of spaces that are not there.
     leaves: Vec<Leaf>,
     /// Inner levels.
@@ -196,9 +216,11 @@ impl AddressIndex {
         for _ in 0..self.depth {
             let above = level.chunks(NODE).map(|children| {
                 let &(first_key, child) = children.first().unwrap_or(&(0, 0));
-                let mut keys = [i32::MAX; NODE - 1];
-                keys.iter_mut().zip(children.iter().skip(1)).for_each(|(slot, (key, _))| *slot = *key);
-                self.nodes.push(Inner { keys, child });
+                let mut keys = [i32::MAX; NODE];
+                keys.iter_mut().zip(children).for_each(|(slot, (key, _))| *slot = *key);
+                keys[0] = i32::MIN;
+                self.nodes.push(Inner { keys });
+                self.children.push(child.wrapping_sub(1));
                 (first_key, self.nodes.len() as u32 - 1)
             });
             level = above.collect();
@@ -218,9 +240,10 @@ impl AddressIndex {
                 for (place, &(_, address)) in places.iter_mut().zip(wanted) {
                     // Larger addresses are behind all that lies there, like the largest key that is no padding.
                     let wanted = key(address / PAGE_BYTES).min(i32::MAX - 1);
-                    *place = self.nodes.get(*place as usize).map_or(0, |node| {
+                    let node = self.nodes.get(*place as usize).zip(self.children.get(*place as usize));
+                    *place = node.map_or(0, |(node, before)| {
                         let not_above: i32 = node.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
-                        node.child + not_above as u32
+                        before.wrapping_add(not_above as u32)
                     });
                 }
             }
@@ -230,10 +253,11 @@ impl AddressIndex {
             for ((cell, &place), &(_, address)) in cells.iter_mut().zip(&places).zip(wanted) {
                 *cell = self.leaves.get(place as usize).map_or(Cell::EMPTY, |leaf| {
                     let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
-                    let wanted = page.min(i32::MAX as u64 - 1) as i32;
-                    let not_above: i32 = leaf.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
+                    let wanted = page.min(i16::MAX as u64 - 1) as i16;
+                    let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
                     let at = (not_above as u32).saturating_sub(1);
-                    let [corrected, wpa] = leaf.layers.get(at as usize).copied().unwrap_or([Layer::None; 2]);
+                    let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
+                    let [corrected, wpa] = layers.unpack();
                     Cell { corrected, wpa, slot: place * NODE as u32 + at }
                 });
             }

@@ -56,6 +56,8 @@ pub struct Owners {
     /// How keys are read.
     pub reading: KeyReading,
     by_key: FastMap<u64, u32>,
+    /// By key ÷ 4, where keys are small and multiples of 4 as process ids are; `u32::MAX` for none.
+    by_id: Vec<u32>,
     /// Instances from this index on are address spaces whose process no event names.
     named: u32,
 }
@@ -73,13 +75,25 @@ impl Owners {
             };
             by_key.extend(key.filter(|&key| key != 0).map(|key| (key, index as u32)));
         }
-        Owners { reading, by_key, named: processes.named as u32 }
+        let is_id = |key: &u64| key.is_multiple_of(4) && *key < Self::MOST_IDS;
+        let ids = by_key.keys().copied().filter(is_id).max().map_or(0, |most| most / 4 + 1);
+        let mut by_id = vec![u32::MAX; ids as usize];
+        for (key, &index) in by_key.iter().filter(|(key, _)| is_id(key)) {
+            by_id.get_mut((key / 4) as usize).into_iter().for_each(|slot| *slot = index);
+        }
+        Owners { reading, by_key, by_id, named: processes.named as u32 }
     }
+
+    /// Keys below this are looked up in a table instead of a map: ids are given out from below.
+    const MOST_IDS: u64 = 1 << 20;
 
     /// Index of the process instance that a key means: a named one, or one of which only the address space is known.
     #[inline(always)]
     pub fn get(&self, key: u64) -> Option<u32> {
-        self.by_key.get(&key).copied()
+        match self.by_id.get((key >> 2) as usize) {
+            Some(&index) if key & 3 == 0 => (index != u32::MAX).then_some(index),
+            _ => self.by_key.get(&key).copied(),
+        }
     }
 
     /// True when events name the process of this instance.

@@ -72,6 +72,12 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// All layers, by number.
+    pub const ALL: [Layer; 7] = {
+        use Layer::*;
+        [None, Heap, Stack, ImageView, FileView, PagefileView, Region]
+    };
+
     /// True for the layers of views that have a file behind them.
     #[inline(always)]
     pub const fn is_file_view(self) -> bool {

@@ -118,11 +118,10 @@ impl<'s> Judge<'s> {
 
         for &at in named_at.iter().take(named) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            if let Some(rule) = scene.file_rule(page) {
-                let is_data = page.page_use() == PageUse::File;
-                verdict.category = if is_data { rule.data } else { verdict.category };
-                verdict.wpa = if is_data { rule.data_wpa } else { rule.meta_wpa };
-            }
+            let rule = scene.file_rule(page);
+            let is_data = page.page_use() == PageUse::File;
+            verdict.category = if is_data { rule.data } else { verdict.category };
+            verdict.wpa = if is_data { rule.data_wpa } else { rule.meta_wpa };
         }
         for &at in free_at.iter().take(free) {
             let page = page_at(pages, at);

@@ -16,8 +16,8 @@ use crate::units::Nanos;
 /// What the fold counts for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
 pub struct BaseCounts {
-    /// Pages by list, then priority.
-    pub list_priority: [[u64; 8]; 8],
+    /// Pages by list, then priority; four tables, because a count waits until the one before it has been written.
+    lists: [[[u64; 8]; 8]; 4],
     /// Combined pages.
     pub combined: u64,
     /// Pages in the range of the PFN database.
@@ -33,9 +33,10 @@ impl BaseCounts {
     #[inline(never)]
     pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
         let [mut combined, mut pfn_database, mut keyed, mut unnamed] = [0; 4];
-        for (page, verdict) in pages.iter().zip(verdicts) {
+        for (number, (page, verdict)) in pages.iter().zip(verdicts).enumerate() {
             let (list, page_use) = (page.list(), page.page_use());
-            self.list_priority[list as usize & 7][usize::from(page.priority()) & 7] += 1; // both are three bits
+            // All are three bits or less.
+            self.lists[number & 3][list as usize & 7][usize::from(page.priority()) & 7] += 1;
             combined += u64::from(page.combined());
             pfn_database += u64::from(verdict.category == Category::PfnDatabase);
             let is_keyed = (page_use == PageUse::ProcessPrivate) & (list == PageList::Active) & (page.key() != 0);
@@ -50,9 +51,8 @@ impl BaseCounts {
 
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: &BaseCounts) {
-        for (all, part) in self.list_priority.iter_mut().flatten().zip(other.list_priority.iter().flatten()) {
-            *all += part;
-        }
+        let all = self.lists.as_flattened_mut().as_flattened_mut().iter_mut();
+        all.zip(other.lists.as_flattened().as_flattened()).for_each(|(all, part)| *all += part);
         self.combined += other.combined;
         self.pfn_database += other.pfn_database;
         self.keyed += other.keyed;
@@ -61,7 +61,12 @@ impl BaseCounts {
 
     /// Pages on a list.
     pub fn list(&self, list: PageList) -> u64 {
-        self.list_priority.get(list as usize).map_or(0, |by_priority| by_priority.iter().sum())
+        (0..8).map(|priority| self.list_priority(list, priority)).sum()
+    }
+
+    /// Pages on a list with a priority.
+    pub fn list_priority(&self, list: PageList, priority: usize) -> u64 {
+        self.lists.iter().filter_map(|table| table.get(list as usize)?.get(priority)).sum()
     }
 }
 
@@ -307,8 +312,9 @@ fn compare_lists(base: &BaseCounts, counters: &MemoryCounters, pages: u64) -> Ve
         .into_iter()
         .map(|(list, expected)| Compared::new(list.name().to_owned(), base.list(list), expected, pages))
         .collect();
-    let standby = base.list_priority.get(PageList::Standby as usize).copied().unwrap_or_default();
-    all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| {
+
+    all.extend((0..).zip(&counters.standby).map(|(priority, &expected)| {
+        let counted = base.list_priority(PageList::Standby, priority);
         Compared::new(format!("Standby priority {priority}"), counted, expected, pages)
     }));
     all

@@ -3,7 +3,7 @@
 //! This is the rule book. Millions of pages go the quicker way of [`batch`](super::batch), which must agree with it.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::scene::{FileRule, Scene};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::address_index::Cell;
@@ -67,15 +67,10 @@ impl Scene<'_> {
                 verdict.wpa = Category::of_layer(verdict.cell.wpa);
             }
             PageUse::File if !page.is_image() => {
-                if let Some(rule) = self.file_rule(page) {
-                    (verdict.category, verdict.wpa) = (rule.data, rule.data_wpa);
-                }
+                let rule = self.file_rule(page);
+                (verdict.category, verdict.wpa) = (rule.data, rule.data_wpa);
             }
-            PageUse::MetaFile => {
-                if let Some(rule) = self.file_rule(page) {
-                    verdict.wpa = rule.meta_wpa;
-                }
-            }
+            PageUse::MetaFile => verdict.wpa = self.file_rule(page).meta_wpa,
             PageUse::SystemPte => {
                 if self.is_pfn_database(page.u2) {
                     verdict.category = Category::PfnDatabase;
@@ -128,8 +123,8 @@ impl Scene<'_> {
 
     /// What the name of a file makes of its pages.
     #[inline(always)]
-    pub(super) fn file_rule(&self, page: &PageIdentity) -> Option<&super::scene::FileRule> {
-        self.file_rules.get(self.files.index(page.file_key())? as usize)
+    pub(super) fn file_rule(&self, page: &PageIdentity) -> FileRule {
+        self.special_files.get(&page.file_key()).copied().unwrap_or(FileRule::PLAIN)
     }
 
     /// True for uses whose key is an owner key.

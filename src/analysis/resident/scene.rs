@@ -16,6 +16,7 @@ use crate::model::segments::Segments;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::{Contradiction, space_at};
 use crate::units::{PAGE_BYTES, PointerSize};
+use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 
 /// What a file's name makes of its pages.
@@ -27,6 +28,12 @@ pub struct FileRule {
     pub data_wpa: Category,
     /// Category of a metafile page by WPA's rules.
     pub meta_wpa: Category,
+}
+
+impl FileRule {
+    /// Most files are this, and those without a name.
+    pub const PLAIN: FileRule =
+        FileRule { data: Category::MapFile, data_wpa: Category::MapFile, meta_wpa: Category::MetaFile };
 }
 
 /// A snapshot's surroundings.
@@ -46,8 +53,8 @@ pub struct Scene<'h> {
     pub spaces: AddressIndex,
     /// File names.
     pub files: FileNames<'h>,
-    /// By name index.
-    pub file_rules: Vec<FileRule>,
+    /// By file key, for the few files that are not [`FileRule::PLAIN`].
+    pub special_files: FastMap<u64, FileRule>,
     /// Drivers, session images, PFN database.
     pub kernel: KernelSpace<'h>,
     /// Paths of the kernel's images, by index; `images` holds them by page.
@@ -84,10 +91,12 @@ impl<'h> Scene<'h> {
         let names = || {
             let files = FileNames::new(history, moment);
             let rules: Vec<FileRule> = files.names.par_iter().map(|name| file_rule(name, hives)).collect();
-            (files, rules)
+            let rule_of = |name: u32| rules.get(name as usize).copied().filter(|rule| *rule != FileRule::PLAIN);
+            let special = files.keys().filter_map(|(key, name)| Some((key, rule_of(name)?))).collect();
+            (files, special)
         };
         // Names are interned by one thread: that begins first, and the spaces fill the others.
-        let ((files, file_rules), built) = rayon::join(names, spaces);
+        let ((files, special_files), built) = rayon::join(names, spaces);
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
         let kernel = KernelSpace::new(history, moment, snapshot.end(), snapshot.pointer);
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
@@ -106,7 +115,7 @@ impl<'h> Scene<'h> {
             owners: Owners::new(processes, moment.time, reading, snapshot.pointer),
             owned_large_pages: snapshot.version >= 4,
             spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
-            file_rules,
+            special_files,
             files,
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
