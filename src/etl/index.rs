@@ -7,6 +7,7 @@
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::units::FileOffset;
+use rayon::prelude::*;
 
 /// What sizes may be trusted.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +41,11 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
     let mut index = Index { buffers: vec![first], ..Index::default() };
     let mut at = first.size_bytes as usize;
     let mut compressed = mode.compressed;
+    if !compressed && at == limits.session_buffer_bytes as usize {
+        let regular = regular(file, at, limits);
+        at += regular.len() * limits.session_buffer_bytes as usize;
+        index.buffers.extend(regular);
+    }
     while let Some(rest) = file.get(at..).filter(|rest| !rest.is_empty()) {
         let offset = FileOffset(at as u64);
         if rest.len() < BUFFER_HEADER_BYTES as usize {
@@ -88,6 +94,19 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
         });
     }
     index
+}
+
+/// The buffers from `at` on, as long as each is whole, uncompressed and of the session's size: nearly always all of them.
+/// Each header lies on a page that was not touched before, so they are read in parallel.
+fn regular(file: &[u8], at: usize, limits: Limits) -> Vec<Buffer> {
+    let size = limits.session_buffer_bytes as usize;
+    let behind = file.get(at..).unwrap_or_default();
+    let read = |(number, bytes): (usize, &[u8])| {
+        let buffer = Buffer::read(bytes, FileOffset((at + number * size) as u64), limits).ok();
+        buffer.filter(|buffer| buffer.size_bytes as usize == size && !buffer.cut && !buffer.is_compressed())
+    };
+    let buffers: Vec<Option<Buffer>> = behind.par_chunks_exact(size).enumerate().map(read).collect();
+    buffers.into_iter().map_while(|buffer| buffer).collect()
 }
 
 /// Offset of the next sound buffer header behind `at`, at a multiple of the session's buffer size.

@@ -244,10 +244,10 @@ impl History {
     pub fn new(etl: &EtlFile) -> History {
         let (rank, _) = ranks(&etl.buffers);
         let (survey, parts) = Survey::with_listeners(etl, || Collector::new(&rank));
-        let mut all = History { survey, ..History::default() };
-        for part in parts {
-            all.append(part.history);
-        }
+        // The first part is taken as it is: most lists are long, and many are in one part only.
+        let mut parts = parts.into_iter().map(|part| part.history);
+        let mut all = History { survey, ..parts.next().unwrap_or_default() };
+        parts.for_each(|part| all.append(part));
         all.sort();
         all.unroll_across_changes(etl);
         cut_and_sort(&mut all.runs, etl);

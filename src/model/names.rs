@@ -98,6 +98,8 @@ pub fn normal_form(path: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub struct Hives {
     known: FastSet<String>,
+    /// Last parts of the known names.
+    known_ends: Vec<String>,
     are_listed: bool,
 }
 
@@ -105,8 +107,11 @@ impl Hives {
     /// The hives that the trace names.
     pub fn new(history: &History) -> Hives {
         let names = history.hives.iter().map(|hive| normal_form(&hive.value.file_name));
+        let known: FastSet<String> = names.filter(|name| !name.is_empty()).collect();
+        let ends: FastSet<&str> = known.iter().map(|name| last_part(name)).collect();
         Hives {
-            known: names.filter(|name| !name.is_empty()).collect(),
+            known_ends: ends.into_iter().map(str::to_owned).collect(),
+            known,
             are_listed: history.hives.iter().any(|hive| hive.value.listed && !hive.value.file_name.is_empty()),
         }
     }
@@ -118,16 +123,46 @@ impl Hives {
 
     /// True when the path is a registry hive.
     pub fn is_hive(&self, path: &str) -> bool {
+        // Asked of every file of the machine, so what cannot be one is told by its last part.
+        let end = last_part(path);
+        let is_end = |known: &str| known.eq_ignore_ascii_case(end);
+        let may_be = || {
+            !end.is_ascii()
+                || self.known_ends.iter().any(|known| is_end(known))
+                || (!self.are_listed && WELL_KNOWN_ENDS.iter().any(|known| is_end(known)))
+        };
+        if !may_be() {
+            return false;
+        }
         let path = normal_form(path);
         self.known.contains(&path) || (!self.are_listed && is_well_known(&path))
     }
 }
 
+fn last_part(path: &str) -> &str {
+    path.rsplit('\\').next().unwrap_or(path)
+}
+
+/// Last parts of the names of hives at well-known places: the first nine in `config`, one in each package.
+const WELL_KNOWN_ENDS: [&str; 13] = [
+    "sam",
+    "security",
+    "software",
+    "system",
+    "default",
+    "components",
+    "drivers",
+    "bbi",
+    "elam",
+    "settings.dat",
+    "ntuser.dat",
+    "usrclass.dat",
+    "bcd",
+];
+
 fn is_well_known(path: &str) -> bool {
     const CONFIG: &str = r"\windows\system32\config\";
-    const HIVES: [&str; 9] =
-        ["sam", "security", "software", "system", "default", "components", "drivers", "bbi", "elam"];
-    let in_config = path.strip_prefix(CONFIG).is_some_and(|name| HIVES.contains(&name));
+    let in_config = path.strip_prefix(CONFIG).is_some_and(|name| WELL_KNOWN_ENDS.iter().take(9).any(|n| *n == name));
     let in_package = path.contains(r"\packages\") && path.ends_with(r"\settings.dat");
     in_config
         || in_package

@@ -2,6 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
+use crate::analysis::resident::cube::Cube;
 use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::etl::EtlFile;
@@ -16,12 +17,10 @@ use crate::units::Nanos;
 /// What the fold counts for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
 pub struct BaseCounts {
-    /// Pages by list, then priority; four tables, because a count waits until the one before it has been written.
-    lists: [[[u64; 8]; 8]; 4],
+    /// By category, list and priority.
+    pub cube: Cube,
     /// Combined pages.
     pub combined: u64,
-    /// Pages in the range of the PFN database.
-    pub pfn_database: u64,
     /// Active private pages with an owner key.
     pub keyed: u64,
     /// Of them with a key that names no process.
@@ -32,41 +31,26 @@ impl BaseCounts {
     /// Counts pages by their verdicts.
     #[inline(never)]
     pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        let [mut combined, mut pfn_database, mut keyed, mut unnamed] = [0; 4];
-        for (number, (page, verdict)) in pages.iter().zip(verdicts).enumerate() {
-            let (list, page_use) = (page.list(), page.page_use());
-            // All are three bits or less.
-            self.lists[number & 3][list as usize & 7][usize::from(page.priority()) & 7] += 1;
+        let [mut combined, mut keyed, mut unnamed] = [0; 3];
+        for (page, verdict) in pages.iter().zip(verdicts) {
             combined += u64::from(page.combined());
-            pfn_database += u64::from(verdict.category == Category::PfnDatabase);
-            let is_keyed = (page_use == PageUse::ProcessPrivate) & (list == PageList::Active) & (page.key() != 0);
+            let is_active = (page.page_use() == PageUse::ProcessPrivate) & (page.list() == PageList::Active);
+            let is_keyed = is_active & (page.key() != 0);
             keyed += u64::from(is_keyed);
             unnamed += u64::from(is_keyed & (verdict.owner == Owner::Unknown));
         }
         self.combined += combined;
-        self.pfn_database += pfn_database;
         self.keyed += keyed;
         self.unnamed += unnamed;
+        self.cube.add_all(pages, verdicts);
     }
 
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: &BaseCounts) {
-        let all = self.lists.as_flattened_mut().as_flattened_mut().iter_mut();
-        all.zip(other.lists.as_flattened().as_flattened()).for_each(|(all, part)| *all += part);
+        self.cube.merge(&other.cube);
         self.combined += other.combined;
-        self.pfn_database += other.pfn_database;
         self.keyed += other.keyed;
         self.unnamed += other.unnamed;
-    }
-
-    /// Pages on a list.
-    pub fn list(&self, list: PageList) -> u64 {
-        (0..8).map(|priority| self.list_priority(list, priority)).sum()
-    }
-
-    /// Pages on a list with a priority.
-    pub fn list_priority(&self, list: PageList, priority: usize) -> u64 {
-        self.lists.iter().filter_map(|table| table.get(list as usize)?.get(priority)).sum()
     }
 }
 
@@ -167,6 +151,7 @@ impl Checks {
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
         let database = &scene.kernel.pfn_database;
+        let lists = base.cube.list_priority();
         Checks {
             pages: snapshot.pages,
             pfns: snapshot.pfns,
@@ -175,13 +160,13 @@ impl Checks {
             duplicates: snapshot.duplicates,
             ram_pages: history.ram_pages,
             lost_buffers,
-            bad_list: base.list(PageList::Bad),
+            bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.combined,
             combined_mmstats: mmstats,
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
-            pfn_database_counted: base.pfn_database,
-            lists: counters.map(|counters| compare_lists(base, &counters, snapshot.pages)).unwrap_or_default(),
+            pfn_database_counted: base.cube.category(Category::PfnDatabase),
+            lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
             meminfo_age: meminfo.map(|at| Nanos(span.0.0 - nanos(at.moment.time).0)),
             version: snapshot.version,
             contradictions: scene.contradictions.len() as u64,
@@ -301,20 +286,21 @@ fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -
     format!("{kind} {at} of {process} {side}")
 }
 
-fn compare_lists(base: &BaseCounts, counters: &MemoryCounters, pages: u64) -> Vec<Compared> {
+fn compare_lists(pages_by: &[[u64; 8]; 8], counters: &MemoryCounters, pages: u64) -> Vec<Compared> {
     let lists = [
         (PageList::Zero, counters.zero),
         (PageList::Free, counters.free),
         (PageList::Modified, counters.modified),
         (PageList::ModifiedNoWrite, counters.modified_no_write),
     ];
+    let by_priority = |list: PageList| pages_by.get(list as usize).copied().unwrap_or_default();
+    let count = |list| by_priority(list).iter().sum();
     let mut all: Vec<Compared> = lists
         .into_iter()
-        .map(|(list, expected)| Compared::new(list.name().to_owned(), base.list(list), expected, pages))
+        .map(|(list, expected)| Compared::new(list.name().to_owned(), count(list), expected, pages))
         .collect();
-
-    all.extend((0..).zip(&counters.standby).map(|(priority, &expected)| {
-        let counted = base.list_priority(PageList::Standby, priority);
+    let standby = by_priority(PageList::Standby);
+    all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| {
         Compared::new(format!("Standby priority {priority}"), counted, expected, pages)
     }));
     all

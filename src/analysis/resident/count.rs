@@ -6,7 +6,7 @@ use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
-use crate::event::page::{PageIdentity, PageList};
+use crate::event::page::PageIdentity;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
@@ -88,64 +88,6 @@ impl<'d> Counter<'d> {
             *all.entry(codes).or_default() += pages;
         }
         all
-    }
-}
-
-/// Pages by corrected category, WPA's category and list: what most questions are about, in a table that stays in the
-/// first-level cache. Groupings by these dimensions (and by class) are read from it.
-#[derive(Debug, Clone)]
-pub struct Cube(Vec<u64>);
-
-impl Default for Cube {
-    /// An empty cube.
-    fn default() -> Cube {
-        Cube(vec![0; Self::CATEGORIES * Self::CATEGORIES * Self::LISTS])
-    }
-}
-
-impl Cube {
-    const CATEGORIES: usize = Category::ALL.len();
-    const LISTS: usize = PageList::ALL.len();
-
-    /// True when groupings by these dimensions can be read from a cube.
-    pub fn holds(dimensions: &[Dimension]) -> bool {
-        use Dimension::{Category, CategoryWpa, Class, List};
-        dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | List))
-    }
-
-    /// Counts pages by their verdicts.
-    #[inline(never)]
-    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        let cells = self.0.as_mut_slice();
-        for (page, verdict) in pages.iter().zip(verdicts) {
-            let at = (verdict.category as usize * Self::CATEGORIES + verdict.wpa as usize) * Self::LISTS;
-            if let Some(cell) = cells.get_mut(at + page.list() as usize) {
-                *cell += 1;
-            }
-        }
-    }
-
-    /// Adds another thread's counts.
-    pub fn merge(&mut self, other: &Cube) {
-        self.0.iter_mut().zip(&other.0).for_each(|(all, part)| *all += part);
-    }
-
-    /// Groups with pages by dimensions that a cube holds.
-    pub fn groups(&self, dimensions: &[Dimension]) -> BTreeMap<Vec<Code>, u64> {
-        let mut groups = BTreeMap::new();
-        for (at, &pages) in self.0.iter().enumerate().filter(|(_, pages)| **pages > 0) {
-            let (list, rest) = (at % Self::LISTS, at / Self::LISTS);
-            let (wpa, category) = (rest % Self::CATEGORIES, rest / Self::CATEGORIES);
-            let code = |dimension: &Dimension| match dimension {
-                Dimension::Category => category,
-                Dimension::CategoryWpa => wpa,
-                Dimension::Class => Category::ALL.get(category).map_or(0, |category| category.class() as usize),
-                _ => list,
-            };
-            let codes = dimensions.iter().map(|dimension| Code::Number(code(dimension) as u64)).collect();
-            *groups.entry(codes).or_default() += pages;
-        }
-        groups
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod checks;
 pub mod count;
+pub mod cube;
 pub mod dimension;
 pub mod explain;
 pub mod judge;

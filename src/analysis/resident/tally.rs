@@ -2,7 +2,8 @@
 
 use crate::analysis::resident::batch::Judge;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::count::{ByOwner, Counter, Cube, Filter};
+use crate::analysis::resident::count::{ByOwner, Counter, Filter};
+use crate::analysis::resident::cube::Cube;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::query::{Classification, Query};
 use crate::analysis::resident::scene::Scene;
@@ -42,6 +43,7 @@ pub(super) struct Counted {
 /// What one thread counts.
 struct Tally<'q> {
     judge: Judge<'q>,
+    /// Of the pages that meet the conditions, where there are any: that of all pages is in `base`.
     cube: Option<Cube>,
     main: Option<Counter<'q>>,
     wpa: Option<Counter<'q>>,
@@ -68,9 +70,10 @@ impl Plan {
     /// Judges and counts all pages, in parallel.
     pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
         let by_cube = Cube::holds(&self.main);
+        let passes_all = query.conditions.is_empty();
         let tally = || Tally {
             judge: Judge::new(scene),
-            cube: by_cube.then(Cube::default),
+            cube: (by_cube && !passes_all).then(Cube::default),
             main: (!by_cube).then(|| Counter::new(&self.main, scene)),
             wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
             owners: (query.processes > 0).then(|| ByOwner::new(scene)),
@@ -80,7 +83,7 @@ impl Plan {
         let tallies = snapshot.fold(etl, tally, |tally, pages| {
             let verdicts = tally.judge.judge(pages);
             tally.base.add_all(pages, verdicts);
-            let (pages, verdicts) = match query.conditions.is_empty() {
+            let (pages, verdicts) = match passes_all {
                 true => (pages, verdicts),
                 false => tally.filter.select(scene, pages, verdicts),
             };
@@ -102,10 +105,10 @@ impl Plan {
                 .filter_map(|(all, part)| all.as_mut().zip(part))
                 .for_each(|(all, part)| all.merge(part));
         }
-        let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match (counter, &all.cube) {
-            (Some(counter), _) => counter.groups(scene),
-            (None, Some(cube)) => cube.groups(dimensions),
-            (None, None) => Groups::new(),
+        let cube = all.cube.as_ref().unwrap_or(&all.base.cube);
+        let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match counter {
+            Some(counter) => counter.groups(scene),
+            None => cube.groups(dimensions),
         };
         Counted {
             groups: groups(&all.main, &self.main),

@@ -1,0 +1,99 @@
+//! Pages by what most questions are about, in one table. Groupings by these dimensions are read from it, and the checks
+//! read their numbers there.
+
+use crate::analysis::category::Category;
+use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::judge::Verdict;
+use crate::event::page::{PageIdentity, PageList};
+use std::collections::BTreeMap;
+
+/// Pages by corrected category, WPA's category, list and priority. Of the many cells a few hundred are in use, so that
+/// they stay in the first-level cache.
+#[derive(Debug, Clone)]
+pub struct Cube(Vec<u64>);
+
+const CATEGORIES: usize = Category::ALL.len();
+const LISTS: usize = PageList::ALL.len();
+const PRIORITIES: usize = 8;
+
+impl Default for Cube {
+    /// An empty cube.
+    fn default() -> Cube {
+        Cube(vec![0; CATEGORIES * CATEGORIES * LISTS * PRIORITIES])
+    }
+}
+
+/// A cell that is not empty.
+struct Cell {
+    category: usize,
+    wpa: usize,
+    list: usize,
+    priority: usize,
+    pages: u64,
+}
+
+impl Cube {
+    /// True when groupings by these dimensions can be read from a cube.
+    pub fn holds(dimensions: &[Dimension]) -> bool {
+        use Dimension::{Category, CategoryWpa, Class, List, Priority};
+        dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | List | Priority))
+    }
+
+    /// Counts pages by their verdicts.
+    #[inline(never)]
+    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        let cells = self.0.as_mut_slice();
+        for (page, verdict) in pages.iter().zip(verdicts) {
+            let at = verdict.category as usize * CATEGORIES + verdict.wpa as usize;
+            let at = (at * LISTS + page.list() as usize) * PRIORITIES + usize::from(page.priority());
+            if let Some(cell) = cells.get_mut(at) {
+                *cell += 1;
+            }
+        }
+    }
+
+    /// Adds another thread's counts.
+    pub fn merge(&mut self, other: &Cube) {
+        self.0.iter_mut().zip(&other.0).for_each(|(all, part)| *all += part);
+    }
+
+    fn cells(&self) -> impl Iterator<Item = Cell> {
+        self.0.iter().enumerate().filter(|(_, pages)| **pages > 0).map(|(at, &pages)| {
+            let (priority, at) = (at % PRIORITIES, at / PRIORITIES);
+            let (list, at) = (at % LISTS, at / LISTS);
+            Cell { category: at / CATEGORIES, wpa: at % CATEGORIES, list, priority, pages }
+        })
+    }
+
+    /// Pages of a category by our rules.
+    pub fn category(&self, category: Category) -> u64 {
+        self.cells().filter(|cell| cell.category == category as usize).map(|cell| cell.pages).sum()
+    }
+
+    /// Pages by list, then priority.
+    pub fn list_priority(&self) -> [[u64; PRIORITIES]; LISTS] {
+        let mut all = [[0; PRIORITIES]; LISTS];
+        for cell in self.cells() {
+            let slot = all.get_mut(cell.list).and_then(|list| list.get_mut(cell.priority));
+            slot.into_iter().for_each(|pages| *pages += cell.pages);
+        }
+        all
+    }
+
+    /// Groups with pages by dimensions that a cube holds.
+    pub fn groups(&self, dimensions: &[Dimension]) -> BTreeMap<Vec<Code>, u64> {
+        let mut groups = BTreeMap::new();
+        for cell in self.cells() {
+            let code = |dimension: &Dimension| match dimension {
+                Dimension::Category => cell.category,
+                Dimension::CategoryWpa => cell.wpa,
+                Dimension::Class => Category::ALL.get(cell.category).map_or(0, |category| category.class() as usize),
+                Dimension::Priority => cell.priority,
+                _ => cell.list,
+            };
+            let codes = dimensions.iter().map(|dimension| Code::Number(code(dimension) as u64)).collect();
+            *groups.entry(codes).or_default() += cell.pages;
+        }
+        groups
+    }
+}
