@@ -17,6 +17,8 @@ use crate::model::snapshot::BATCH;
 enum Way {
     /// Nothing: use and list say it all.
     Known,
+    /// Nothing either; memory combining made the page, which the checks count.
+    Combined,
     /// Its process.
     Owned,
     /// Its process, and what its address belongs to there.
@@ -29,7 +31,11 @@ enum Way {
     Odd,
 }
 
-const WAYS: usize = 6;
+const WAYS: usize = 7;
+
+/// Bits of each way's count of pages in a batch.
+const COUNT_BITS: usize = 9;
+const _: () = assert!(BATCH < 1 << COUNT_BITS && BATCH <= 1 << u8::BITS && WAYS * COUNT_BITS <= u64::BITS as usize);
 
 /// The way of a page, and what is known of it at once.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +47,26 @@ struct Start {
 const NO_VERDICT: Verdict =
     Verdict { category: Category::Unused, wpa: Category::Unused, owner: Owner::None, cell: Cell::EMPTY };
 
+/// What the checks want to know of all pages, whatever is asked of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Pages that memory combining made.
+    pub combined: u64,
+    /// Active private pages with an owner key.
+    pub keyed: u64,
+    /// Of them with a key that names no process.
+    pub unnamed: u64,
+}
+
+impl Met {
+    /// Adds another thread's counts.
+    pub fn merge(&mut self, other: Met) {
+        self.combined += other.combined;
+        self.keyed += other.keyed;
+        self.unnamed += other.unnamed;
+    }
+}
+
 /// Judges batches of up to [`BATCH`] pages; one for each thread.
 #[derive(Debug)]
 pub struct Judge<'s> {
@@ -48,8 +74,11 @@ pub struct Judge<'s> {
     /// By use (4 bits), list (3 bits) and whether a file's page is one of an image.
     starts: Box<[Start; 256]>,
     verdicts: [Verdict; BATCH],
-    /// Places in the batch of the pages of each way.
+    /// Places in the batch of the pages of each way, and how many there are.
     places: [[u8; BATCH]; WAYS],
+    counts: [usize; WAYS],
+    /// What was met so far.
+    pub met: Met,
     wanted: [(u32, u64); BATCH],
     cells: [Cell; BATCH],
 }
@@ -73,28 +102,31 @@ impl<'s> Judge<'s> {
             starts: Box::new(std::array::from_fn(start)),
             verdicts: [NO_VERDICT; BATCH],
             places: [[0; BATCH]; WAYS],
+            counts: [0; WAYS],
+            met: Met::default(),
             wanted: [(0, 0); BATCH],
             cells: [Cell::EMPTY; BATCH],
         }
     }
 
-    /// Judges pages, at most [`BATCH`]; the verdicts are in the same order.
+    /// Judges pages, at most [`BATCH`]; [`Judge::verdicts`] are in the same order.
     #[inline(never)]
-    pub fn judge(&mut self, pages: &[PageIdentity]) -> &[Verdict] {
+    pub fn judge(&mut self, pages: &[PageIdentity]) {
         let scene = self.scene;
-        let mut counts = [0usize; WAYS];
+        // All counts in one register: in memory, each would have to wait until the one before it has been written.
+        let mut counts = 0u64;
         for ((place, page), verdict) in (0u8..=u8::MAX).zip(pages).zip(&mut self.verdicts) {
             let start = &self.starts[start_of(page) as usize]; // any u8 is in the table
             *verdict = start.verdict;
-            let way = start.way as usize;
-            if let (Some(count), Some(places)) = (counts.get_mut(way), self.places.get_mut(way)) {
-                // A u8 as well: no more pages than places.
-                places[*count & (BATCH - 1)] = place;
-                *count += 1;
-            }
+            let shift = start.way as usize * COUNT_BITS;
+            let count = (counts >> shift) as usize & (BATCH - 1);
+            counts += 1 << shift;
+            self.places[start.way as usize][count] = place;
         }
-        let [_, owned, private, named, free, odd] = counts;
-        let [_, owned_at, private_at, named_at, free_at, odd_at] = &self.places;
+        self.counts = std::array::from_fn(|way| (counts >> (way * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
+        let [_, combined, owned, private, named, free, odd] = self.counts;
+        let [_, _, owned_at, private_at, named_at, free_at, odd_at] = &self.places;
+        self.met.combined += combined as u64;
         for &at in owned_at.iter().take(owned) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
             verdict.owner = scene.owner_by_key(page.key(), scene.owners.get(page.key()).unwrap_or(NOTHING));
@@ -108,6 +140,9 @@ impl<'s> Judge<'s> {
         scene.spaces.get_all(wanted, cells);
         for ((&at, &(process, _)), &cell) in private_at.iter().zip(wanted).zip(&*cells) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            let is_keyed = (page.list() == PageList::Active) & (page.key() != 0);
+            self.met.keyed += u64::from(is_keyed);
+            self.met.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
             *verdict = Verdict {
                 category: Category::of_layer(cell.corrected),
                 wpa: Category::of_layer(cell.wpa),
@@ -132,7 +167,24 @@ impl<'s> Judge<'s> {
         for &at in odd_at.iter().take(odd) {
             self.verdicts[at as usize] = scene.judge(page_at(pages, at));
         }
-        self.verdicts.get(..pages.len()).unwrap_or(&self.verdicts)
+    }
+
+    /// The verdicts on the first pages of the last batch.
+    #[inline]
+    pub fn verdicts(&self, pages: usize) -> &[Verdict] {
+        self.verdicts.get(..pages).unwrap_or(&self.verdicts)
+    }
+
+    /// The verdicts of the last batch of `pages`, with their pages: those that can have an owner.
+    #[inline]
+    pub fn owned<'j>(
+        &'j self,
+        pages: &'j [PageIdentity],
+    ) -> impl Iterator<Item = (&'j PageIdentity, &'j Verdict)> + 'j {
+        let ways =
+            [Way::Private, Way::Owned, Way::Odd].map(|way| (&self.places[way as usize], self.counts[way as usize]));
+        let places = ways.into_iter().flat_map(|(places, count)| places.iter().take(count));
+        places.map(|&at| (page_at(pages, at), &self.verdicts[at as usize]))
     }
 }
 
@@ -146,6 +198,7 @@ fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
 fn way(scene: &Scene<'_>, page: &PageIdentity) -> Way {
     let is_listed = Category::of_list(page.list()).is_some();
     match page.page_use() {
+        PageUse::PageFileMapped if page.combined() => Way::Combined,
         PageUse::PageFileMapped
         | PageUse::PagedPool
         | PageUse::NonPagedPool
@@ -162,5 +215,47 @@ fn way(scene: &Scene<'_>, page: &PageIdentity) -> Way {
         PageUse::ProcessPrivate => Way::Private,
         PageUse::File | PageUse::MetaFile => Way::Named,
         PageUse::SystemPte | PageUse::SessionPrivate => Way::Odd,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::resident::testing::{pages, with_scene};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// The quick way against the rule book: every page of the machine, in any order, in batches of any size.
+        #[test]
+        fn agrees_with_the_rule_book(
+            pages in Just(pages()).prop_shuffle(),
+            size in 1..=BATCH,
+            version in prop::sample::select(vec![2u8, 4]),
+        ) {
+            with_scene(version, |scene, _| {
+                let mut judge = Judge::new(scene);
+                let mut met = Met::default();
+                for batch in pages.chunks(size) {
+                    judge.judge(batch);
+                    let (mut owned, mut owned_by_book) = (0, 0);
+                    for (page, verdict) in batch.iter().zip(judge.verdicts(batch.len())) {
+                        assert_eq!(*verdict, scene.judge(page), "{page:x?}");
+                        let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
+                        met.combined += u64::from(page.combined());
+                        met.keyed += u64::from(is_keyed);
+                        met.unnamed += u64::from(is_keyed && verdict.owner == Owner::Unknown);
+                        owned_by_book += u32::from(matches!(verdict.owner, Owner::Process(_) | Owner::Unknown));
+                    }
+                    for (page, verdict) in judge.owned(batch) {
+                        assert_eq!(*verdict, scene.judge(page), "{page:x?}");
+                        owned += u32::from(matches!(verdict.owner, Owner::Process(_) | Owner::Unknown));
+                    }
+                    assert_eq!(owned, owned_by_book);
+                }
+                assert_eq!(judge.met, met);
+            });
+        }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
+use crate::analysis::resident::batch::Met;
 use crate::analysis::resident::cube::Cube;
-use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::etl::EtlFile;
-use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::page::PageList;
 use crate::load::history::{History, MemoryCounters};
 use crate::model::owner::KeyReading;
 use crate::model::rundown::Kind;
@@ -14,44 +14,13 @@ use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
 use crate::units::Nanos;
 
-/// What the fold counts for the checks, whatever the query is.
+/// What is counted for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
 pub struct BaseCounts {
-    /// By category, list and priority.
+    /// All pages by category, list and priority.
     pub cube: Cube,
-    /// Combined pages.
-    pub combined: u64,
-    /// Active private pages with an owner key.
-    pub keyed: u64,
-    /// Of them with a key that names no process.
-    pub unnamed: u64,
-}
-
-impl BaseCounts {
-    /// Counts pages by their verdicts.
-    #[inline(never)]
-    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        let [mut combined, mut keyed, mut unnamed] = [0; 3];
-        for (page, verdict) in pages.iter().zip(verdicts) {
-            combined += u64::from(page.combined());
-            let is_active = (page.page_use() == PageUse::ProcessPrivate) & (page.list() == PageList::Active);
-            let is_keyed = is_active & (page.key() != 0);
-            keyed += u64::from(is_keyed);
-            unnamed += u64::from(is_keyed & (verdict.owner == Owner::Unknown));
-        }
-        self.combined += combined;
-        self.keyed += keyed;
-        self.unnamed += unnamed;
-        self.cube.add_all(pages, verdicts);
-    }
-
-    /// Adds another thread's counts.
-    pub fn merge(&mut self, other: &BaseCounts) {
-        self.cube.merge(&other.cube);
-        self.combined += other.combined;
-        self.keyed += other.keyed;
-        self.unnamed += other.unnamed;
-    }
+    /// What the judges met.
+    pub met: Met,
 }
 
 /// A count beside the kernel's own.
@@ -162,7 +131,7 @@ impl Checks {
             lost_buffers,
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
-            combined: base.combined,
+            combined: base.met.combined,
             combined_mmstats: mmstats,
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
             pfn_database_counted: base.cube.category(Category::PfnDatabase),
@@ -172,7 +141,7 @@ impl Checks {
             contradictions: scene.contradictions.len() as u64,
             contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
             reading: scene.owners.reading,
-            keyed: (base.keyed, base.unnamed),
+            keyed: (base.met.keyed, base.met.unnamed),
         }
     }
 

@@ -1,6 +1,5 @@
 //! Counting pages by dimensions: a flat table where the dimensions are small, a hash map where they are not.
 
-use crate::analysis::category::Category;
 use crate::analysis::pattern::Patterns;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{Owner, Verdict};
@@ -94,36 +93,26 @@ impl<'d> Counter<'d> {
 /// Pages by whose they are, for the list of the largest processes.
 #[derive(Debug, Clone)]
 pub struct ByOwner {
-    /// By process instance; behind them places for all that is nobody's.
+    /// By process instance.
     cells: Vec<u64>,
     unknown: FastMap<u64, u64>,
 }
 
 impl ByOwner {
-    /// Places for what is nobody's: a count that comes next waits until the one before it has been written.
-    const NOBODY: usize = 4;
-
     /// Nothing counted yet.
     pub fn new(scene: &Scene<'_>) -> ByOwner {
-        ByOwner { cells: vec![0; scene.processes.instances.len() + Self::NOBODY], unknown: FastMap::default() }
+        ByOwner { cells: vec![0; scene.processes.instances.len()], unknown: FastMap::default() }
     }
 
     /// Counts pages by their verdicts.
-    #[inline(never)]
-    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+    #[inline]
+    pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p Verdict)>) {
         let cells = self.cells.as_mut_slice();
-        let nobody = cells.len() - Self::NOBODY;
-        for (number, (page, verdict)) in pages.iter().zip(verdicts).enumerate() {
-            if verdict.owner == Owner::Unknown {
-                *self.unknown.entry(page.key()).or_default() += 1;
-            }
-            // No branch on what changes from page to page.
-            let at =
-                if let Owner::Process(index) = verdict.owner { index as usize } else { nobody + number % Self::NOBODY };
-            if let Some(cell) = cells.get_mut(at) {
-                *cell += 1;
-            }
-        }
+        pages.for_each(|(page, verdict)| match verdict.owner {
+            Owner::Process(index) => cells.get_mut(index as usize).into_iter().for_each(|cell| *cell += 1),
+            Owner::Unknown => *self.unknown.entry(page.key()).or_default() += 1,
+            Owner::None | Owner::Shared => {}
+        });
     }
 
     /// Adds another thread's counts.
@@ -134,7 +123,7 @@ impl ByOwner {
 
     /// Processes with pages, as codes of [`Dimension::Process`].
     pub fn groups(&self) -> impl Iterator<Item = (Code, u64)> {
-        let known = self.cells.iter().rev().skip(Self::NOBODY).rev().enumerate().filter(|(_, pages)| **pages > 0);
+        let known = self.cells.iter().enumerate().filter(|(_, pages)| **pages > 0);
         let known = known.map(|(index, &pages)| (Code::Number(index as u64), pages));
         known.chain(self.unknown.iter().map(|(&key, &pages)| (Code::Unknown(key), pages)))
     }

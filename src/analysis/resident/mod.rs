@@ -13,6 +13,8 @@ pub mod judge;
 pub mod query;
 pub mod scene;
 mod tally;
+#[cfg(test)]
+mod testing;
 
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};

@@ -43,13 +43,14 @@ pub(super) struct Counted {
 /// What one thread counts.
 struct Tally<'q> {
     judge: Judge<'q>,
-    /// Of the pages that meet the conditions, where there are any: that of all pages is in `base`.
-    cube: Option<Cube>,
+    /// All pages.
+    cube: Cube,
+    /// The pages that meet the conditions, where there are any.
+    selected: Option<Cube>,
     main: Option<Counter<'q>>,
     wpa: Option<Counter<'q>>,
     owners: Option<ByOwner>,
     filter: Filter<'q>,
-    base: BaseCounts,
 }
 
 impl Plan {
@@ -70,34 +71,40 @@ impl Plan {
     /// Judges and counts all pages, in parallel.
     pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
         let by_cube = Cube::holds(&self.main);
-        let passes_all = query.conditions.is_empty();
         let tally = || Tally {
             judge: Judge::new(scene),
-            cube: (by_cube && !passes_all).then(Cube::default),
+            cube: Cube::default(),
+            selected: (!query.conditions.is_empty()).then(Cube::default),
             main: (!by_cube).then(|| Counter::new(&self.main, scene)),
             wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
             owners: (query.processes > 0).then(|| ByOwner::new(scene)),
             filter: Filter::new(&query.conditions),
-            base: BaseCounts::default(),
         };
         let tallies = snapshot.fold(etl, tally, |tally, pages| {
-            let verdicts = tally.judge.judge(pages);
-            tally.base.add_all(pages, verdicts);
-            let (pages, verdicts) = match passes_all {
-                true => (pages, verdicts),
-                false => tally.filter.select(scene, pages, verdicts),
-            };
-            // One short loop for each: what they count stays in the processor's registers and first-level cache.
-            tally.cube.iter_mut().for_each(|cube| cube.add_all(pages, verdicts));
-            tally.owners.iter_mut().for_each(|owners| owners.add_all(pages, verdicts));
+            tally.judge.judge(pages);
+            let verdicts = tally.judge.verdicts(pages.len());
+            tally.cube.add_all(pages, verdicts);
+            let (mut pages, mut verdicts) = (pages, verdicts);
+            match &mut tally.selected {
+                None => {
+                    let judge = &tally.judge;
+                    tally.owners.iter_mut().for_each(|owners| owners.add_all(judge.owned(pages)));
+                }
+                Some(selected) => {
+                    (pages, verdicts) = tally.filter.select(scene, pages, verdicts);
+                    selected.add_all(pages, verdicts);
+                    tally.owners.iter_mut().for_each(|owners| owners.add_all(pages.iter().zip(verdicts)));
+                }
+            }
             for counter in [&mut tally.main, &mut tally.wpa].into_iter().flatten() {
                 counter.add_all(scene, pages, verdicts);
             }
         });
         let mut all = tally();
         for part in tallies {
-            all.base.merge(&part.base);
-            all.cube.as_mut().zip(part.cube).into_iter().for_each(|(all, part)| all.merge(&part));
+            all.cube.merge(&part.cube);
+            all.judge.met.merge(part.judge.met);
+            all.selected.as_mut().zip(part.selected).into_iter().for_each(|(all, part)| all.merge(&part));
             all.owners.as_mut().zip(part.owners).into_iter().for_each(|(all, part)| all.merge(part));
             let counters = [(&mut all.main, part.main), (&mut all.wpa, part.wpa)];
             counters
@@ -105,7 +112,7 @@ impl Plan {
                 .filter_map(|(all, part)| all.as_mut().zip(part))
                 .for_each(|(all, part)| all.merge(part));
         }
-        let cube = all.cube.as_ref().unwrap_or(&all.base.cube);
+        let cube = all.selected.as_ref().unwrap_or(&all.cube);
         let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match counter {
             Some(counter) => counter.groups(scene),
             None => cube.groups(dimensions),
@@ -114,7 +121,7 @@ impl Plan {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
-            base: all.base,
+            base: BaseCounts { met: all.judge.met, cube: all.cube },
         }
     }
 }
