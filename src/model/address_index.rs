@@ -75,10 +75,21 @@ impl Packed {
         Packed((corrected as u8) << 3 | wpa as u8)
     }
 
+    /// Both layers of each byte.
+    const LAYERS: [[Layer; 2]; 64] = {
+        let mut all = [[Layer::None; 2]; 64];
+        let mut at = 0;
+        while at < Layer::ALL.len() * Layer::ALL.len() {
+            let layers = [Layer::ALL[at / Layer::ALL.len()], Layer::ALL[at % Layer::ALL.len()]];
+            all[Packed::new(layers).0 as usize] = layers;
+            at += 1;
+        }
+        all
+    };
+
     #[inline(always)]
     fn unpack(self) -> [Layer; 2] {
-        let layer = |bits: u8| Layer::ALL.get(bits as usize & 7).copied().unwrap_or(Layer::None);
-        [layer(self.0 >> 3), layer(self.0)]
+        Self::LAYERS[self.0 as usize & 63]
     }
 }
 
