@@ -74,6 +74,42 @@ impl<'a> Area<'a> {
     }
 }
 
+/// Records of one kind and size, one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Alike<'a> {
+    bytes: &'a [u8],
+    size: usize,
+    stride: usize,
+    offset: usize,
+}
+
+impl<'a> Alike<'a> {
+    /// The bytes of each record from `at` on, for a part of it that they all have.
+    #[inline(always)]
+    pub fn parts(&self, at: usize) -> impl Iterator<Item = &'a [u8]> {
+        let (at, size) = (at.min(self.size), self.size);
+        self.bytes.chunks_exact(self.stride).map(move |record| record.get(at..size).unwrap_or_default())
+    }
+
+    /// Number of records.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.stride
+    }
+
+    /// True when there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Where a record lies in the area.
+    #[inline(always)]
+    pub fn offset_of(&self, number: usize) -> u32 {
+        (self.offset + number * self.stride) as u32
+    }
+}
+
 /// Iterator over the records of an area.
 #[derive(Debug, Clone)]
 pub struct Records<'a> {
@@ -133,6 +169,19 @@ impl<'a> Records<'a> {
         let position = Position { offset: self.at as u32, ..first.position };
         self.at += (bytes.len() + 7) & !7;
         Some(RawRecord { header: first.header, position, bytes })
+    }
+
+    /// The records that come next and begin with the same eight bytes as `first`, at most `most`: like
+    /// [`Records::next_alike`] many times, at the cost of a comparison each.
+    #[inline(always)]
+    pub fn alike(&mut self, first: &RawRecord<'_>, most: usize) -> Alike<'a> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let (size, stride) = (first.bytes.len(), first.bytes.len().next_multiple_of(8));
+        let head = first.bytes.first_chunk::<8>();
+        let count = rest.chunks_exact(stride).take(most).take_while(|record| record.first_chunk() == head).count();
+        let alike = Alike { bytes: rest.get(..count * stride).unwrap_or_default(), size, stride, offset: self.at };
+        self.at += count * stride;
+        alike
     }
 
     #[cold]

@@ -146,10 +146,10 @@ impl<'a> RawRecord<'a> {
         if matches!(self.header, HeaderType::Perfinfo32 | HeaderType::Perfinfo64) { 8 } else { 16 }
     }
 
-    /// The raw time at a place that [`RawRecord::kernel_time_at`] gave for a record that is alike.
+    /// The raw time in a record's bytes, at the place that [`RawRecord::kernel_time_at`] gave for one that is alike.
     #[inline(always)]
-    pub fn time_at(&self, at: usize) -> Ticks {
-        Ticks(le64(self.bytes, at) as i64)
+    pub fn time_in(bytes: &[u8], at: usize) -> Ticks {
+        Ticks(le64(bytes, at) as i64)
     }
 
     /// The raw time; `None` for messages without one and for kinds of unknown layout.

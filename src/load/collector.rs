@@ -58,6 +58,9 @@ impl<'r> Collector<'r> {
     }
 }
 
+/// Page records that are looked at together.
+const MOST_AT_ONCE: usize = 256;
+
 fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
     let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
     Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
@@ -116,23 +119,40 @@ impl Listener for Collector<'_> {
                 begin(first.position.offset, time, pfn)
             }
         };
-        let (mut next_pfn, mut last, mut more) = (pfn.wrapping_add(1), time, 0);
         // What is alike has a payload of the same length and a time at the same place.
-        while let Some(next) = behind.next_alike(first)
-            && let Some(page) = PageIdentity::read(next.bytes.get(payload_at..).unwrap_or_default(), pointer)
-        {
-            let time = next.time_at(time_at);
-            taken.add(time);
-            if page.pfn == next_pfn && last <= time {
-                more += 1;
-            } else {
-                run.extend(more, last);
-                self.history.runs.push(std::mem::replace(&mut run, begin(next.position.offset, time, page.pfn)));
-                more = 0;
+        let mut last = (pfn, time);
+        loop {
+            let alike = behind.alike(first, MOST_AT_ONCE);
+            if alike.is_empty() {
+                break;
             }
-            (next_pfn, last) = (page.pfn.wrapping_add(1), time);
+            let page = |record: &[u8]| {
+                Some((PageIdentity::read(record.get(payload_at..)?, pointer)?.pfn, RawRecord::time_in(record, time_at)))
+            };
+            let pages = || alike.parts(0).filter_map(page);
+            // Nearly always they go on where the run has come to.
+            let (mut goes_on, before) = (true, last);
+            for next in pages() {
+                goes_on &= (next.0 == last.0.wrapping_add(1)) & (last.1 <= next.1);
+                last = next;
+            }
+            if goes_on {
+                run.extend(alike.len() as u32, last.1);
+                taken.add_sorted(alike.len() as u32, last.1);
+                continue;
+            }
+            last = before;
+            for (number, (pfn, time)) in pages().enumerate() {
+                taken.add(time);
+                if run.continues(pfn, time) {
+                    run.extend(1, time);
+                } else {
+                    let next = begin(alike.offset_of(number), time, pfn);
+                    self.history.runs.push(std::mem::replace(&mut run, next));
+                }
+                last = (pfn, time);
+            }
         }
-        run.extend(more, last);
         self.run = Some(run);
         taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
         Some(taken)

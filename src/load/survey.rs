@@ -127,6 +127,13 @@ impl TakenRun {
         TakenRun { records: 1, bytes: 0, times: (time, time, time, time), sorted: true }
     }
 
+    /// Counts records that follow in the order of their stamps, up to `last`; the first is not before the one before it.
+    #[inline(always)]
+    pub fn add_sorted(&mut self, records: u32, last: Ticks) {
+        self.records += records;
+        self.times = (self.times.0, last, self.times.2, self.times.3.max(last));
+    }
+
     /// Counts the next record.
     #[inline(always)]
     pub fn add(&mut self, time: Ticks) {

@@ -149,12 +149,13 @@ pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdenti
         // Nearly all that follows is alike, so its payload lies at the same place.
         let Some(payload) = first.hook().and_then(|_| first.kernel_payload()) else { continue };
         let (payload_at, pointer) = (first.bytes.len() - payload.len(), first.header.pointer());
-        while left > 0
-            && let Some(next) = records.next_alike(&first)
-            && let Some(page) = PageIdentity::read(next.bytes.get(payload_at..).unwrap_or_default(), pointer)
-        {
-            left -= 1;
-            visit(page);
+        loop {
+            let alike = records.alike(&first, BATCH.min(left as usize));
+            if alike.is_empty() {
+                break;
+            }
+            left -= alike.len() as u32;
+            alike.parts(payload_at).filter_map(|payload| PageIdentity::read(payload, pointer)).for_each(&mut visit);
         }
     }
 }
