@@ -175,7 +175,8 @@ impl<'c> Filter<'c> {
         verdicts: &[Verdict],
     ) -> (&[PageIdentity], &[Verdict]) {
         let mut kept = std::mem::take(&mut self.kept);
-        (kept.0.clear(), kept.1.clear());
+        kept.0.clear();
+        kept.1.clear();
         for (page, verdict) in pages.iter().zip(verdicts) {
             if self.passes(scene, page, verdict) {
                 kept.0.push(*page);

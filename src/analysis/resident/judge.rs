@@ -78,11 +78,9 @@ impl Scene<'_> {
                     (verdict.category, verdict.wpa) = (Category::Driver, Category::Driver);
                 }
             }
-            PageUse::SessionPrivate => {
-                if self.session_image(page.u2).is_some() {
-                    let category = Category::SessionCopyOnWriteImage;
-                    (verdict.category, verdict.wpa) = (category, category);
-                }
+            PageUse::SessionPrivate if self.session_image(page.u2).is_some() => {
+                let category = Category::SessionCopyOnWriteImage;
+                (verdict.category, verdict.wpa) = (category, category);
             }
             _ => {}
         }
