@@ -5,8 +5,9 @@
 
 use crate::analysis::reference::apart::{ApartEvent, ApartPages};
 use crate::analysis::reference::bucket::{Bucket, Scene, Turn};
-use crate::analysis::reference::curve::Curve;
-use crate::analysis::reference::ledger::{Change, Ledger, Share};
+use crate::analysis::reference::curve::{Curve, Stretches, Sums};
+use crate::analysis::reference::ledger::{Ledger, Share};
+use crate::analysis::reference::ordered::OrderedSteps;
 use crate::analysis::reference::owner::{FIRST, LAST};
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
@@ -60,7 +61,9 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
 
     let mut buckets: Vec<Bucket<'h>> = (0..BUCKETS).map(|_| Bucket::default()).collect();
     let mut later: Vec<(Moment, PackedStep)> = Vec::new();
+    // Memory that is used again for the next slab, and for the next bucket.
     let pool: Mutex<Vec<Sheaf>> = Mutex::default();
+    let rooms: Mutex<Vec<Vec<(i64, u64)>>> = Mutex::default();
     let mut curve = Curve::new(window);
     let mut shared = SharedPages::default();
     let mut shared_rows = Ledger::default();
@@ -69,6 +72,9 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let (mut accesses, mut unattributed) = ([0; AccessReason::ALL.len()], 0);
 
     let slabs = slabs(&scene.history.survey.spans, begin.time, last.time);
+    let spans = || scene.history.survey.spans.iter().flatten();
+    let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
+    let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();
     let mut behind = FIRST; // everything up to here has been followed
     for (number, slab) in slabs.iter().enumerate() {
         let reused = || pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
@@ -80,6 +86,8 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
         });
         let until = if number + 1 == slabs.len() { last } else { Moment { time: slab.to, order: u64::MAX } };
 
+        let times = (slab.from.max(first_stamp), slab.to.min(last_stamp));
+        let stretches = Stretches::new(window, times.0, times.1);
         let mut due = turns.clone();
         let mut apart_events: Vec<ApartEvent> = Vec::new();
         for sheaf in &mut sheaves {
@@ -102,20 +110,25 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
             }
         }
 
-        buckets.par_iter_mut().enumerate().for_each_init(Vec::new, |steps: &mut Vec<PackedStep>, (index, bucket)| {
-            steps.clear();
-            sheaves.iter().filter_map(|sheaf| sheaf.buckets.get(index)).for_each(|part| steps.extend_from_slice(part));
-            steps.sort_by_key(|step| step.moment);
-            bucket.follow(scene, steps, &due, until);
+        buckets.par_iter_mut().enumerate().for_each(|(index, bucket)| {
+            let mut room = rooms.lock().ok().and_then(|mut rooms| rooms.pop()).unwrap_or_default();
+            let parts: Vec<&[PackedStep]> =
+                sheaves.iter().filter_map(|sheaf| sheaf.buckets.get(index)).map(Vec::as_slice).collect();
+            bucket.follow(scene, OrderedSteps::new(&parts, &mut room), &due, until);
+            bucket.ledger.sums = Sums::new(&stretches, &bucket.ledger.changes);
+            if let Ok(mut rooms) = rooms.lock() {
+                rooms.push(room);
+            }
         });
         sheaves.iter_mut().for_each(Sheaf::clear);
         if let Ok(mut pool) = pool.lock() {
             pool.append(&mut sheaves);
         }
 
-        let changes: Vec<Vec<Change>> =
-            buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.changes)).collect();
-        curve.add(&changes.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let chosen = curve.add(buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.sums)));
+        let changes =
+            buckets.par_iter_mut().flat_map_iter(|bucket| chosen.changes(&stretches, bucket.ledger.changes.drain(..)));
+        curve.look(&stretches, &chosen, changes.collect());
 
         let mut shares: Vec<Share> = Vec::new();
         buckets.iter_mut().for_each(|bucket| shares.append(&mut bucket.ledger.shares));

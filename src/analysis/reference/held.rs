@@ -4,11 +4,12 @@
 //! Pages without an address (kernel pages of some uses) are kept by their frame.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::address_set::AddressSet;
+use crate::analysis::reference::blocks::PageMap;
 use crate::analysis::reference::reason::AccessReason;
 use crate::event::page::PageUse;
 use crate::units::{PAGE_BYTES, Ticks};
 use foldhash::HashMap as FastMap;
+use std::collections::hash_map::Entry;
 
 const PFN_BITS: u32 = 40;
 const CATEGORY_SHIFT: u32 = 40;
@@ -18,7 +19,7 @@ const APART: u64 = 1 << 57;
 const BEFORE: u64 = 1 << 58;
 
 /// A page that is held. 24 bytes, for there can be many millions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
     /// When it was accessed.
     pub since: Ticks,
@@ -148,6 +149,7 @@ pub enum Entered {
     SecondMapping,
 }
 
+/// A frame of shareable pages.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     identity: u64,
@@ -159,77 +161,96 @@ struct Frame {
 /// The pages of one owner.
 #[derive(Debug, Default)]
 pub struct HeldPages {
-    pages: FastMap<Place, Held>,
-    addresses: AddressSet,
+    placed: PageMap<Held>,
+    unplaced: FastMap<Place, Held>,
     frames: FastMap<u64, Frame>,
 }
 
 impl HeldPages {
     /// What is held at a place.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, place: Place) -> Option<&Held> {
-        self.pages.get(&place)
+        if place.has_address() { self.placed.get(place.0) } else { self.unplaced.get(&place) }
     }
 
     /// True when nothing is held.
     pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+        self.placed.is_empty() && self.unplaced.is_empty()
     }
 
     /// Adds a page. Pages that must have left unnoticed go to `gone`: what was held at the place, or what the frame
     /// held before.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, place: Place, held: Held, mut gone: impl FnMut(Held)) -> Entered {
-        if let Some(old) = self.pages.get_mut(&place) {
+        if let Some(old) = self.insert(place, held) {
             if old.is_same(&held) {
-                let keep = old.bits & !((1 << PFN_BITS) - 1);
-                old.bits = keep | held.pfn();
+                old.bits = old.bits & !((1 << PFN_BITS) - 1) | held.pfn();
                 return Entered::Again;
             }
             self.leave(place).into_iter().for_each(&mut gone);
+            self.insert(place, held);
         }
-        let mut entered = Entered::New;
-        if held.is_shareable() && held.pfn() != 0 && !held.is_combined() {
-            match self.frames.get_mut(&held.pfn()) {
-                Some(frame) if frame.identity == held.identity => {
-                    frame.mappings = frame.mappings.saturating_add(1);
-                    entered = Entered::SecondMapping;
+        if !held.is_shareable() || held.pfn() == 0 || held.is_combined() {
+            return Entered::New;
+        }
+        let new = Frame { identity: held.identity, mappings: 1, first: Some(place) };
+        match self.frames.entry(held.pfn()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(new);
+                Entered::New
+            }
+            Entry::Occupied(mut frame) if frame.get().identity == held.identity => {
+                let mappings = &mut frame.get_mut().mappings;
+                *mappings = mappings.saturating_add(1);
+                Entered::SecondMapping
+            }
+            Entry::Occupied(mut frame) => {
+                let stale = frame.insert(new);
+                if let Some(held) = stale.first.and_then(|first| self.remove(first)) {
+                    gone(held);
                 }
-                stale => {
-                    if let Some(first) = stale.and_then(|frame| frame.first) {
-                        self.leave(first).into_iter().for_each(&mut gone);
-                    }
-                    let frame = Frame { identity: held.identity, mappings: 1, first: Some(place) };
-                    self.frames.insert(held.pfn(), frame);
-                }
+                Entered::New
             }
         }
-        self.pages.insert(place, held);
+    }
+
+    /// Puts a page at a place; gives what is held there instead when something is.
+    #[inline(always)]
+    fn insert(&mut self, place: Place, held: Held) -> Option<&mut Held> {
         if place.has_address() {
-            self.addresses.insert(place.0);
+            return self.placed.insert(place.0, held);
         }
-        entered
+        match self.unplaced.entry(place) {
+            Entry::Occupied(old) => Some(old.into_mut()),
+            Entry::Vacant(vacant) => {
+                vacant.insert(held);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, place: Place) -> Option<Held> {
+        if place.has_address() { self.placed.remove(place.0) } else { self.unplaced.remove(&place) }
     }
 
     /// Takes a page out; gives it when the owner does not hold it at another address still.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, place: Place) -> Option<Held> {
-        let held = self.pages.remove(&place)?;
-        if place.has_address() {
-            self.addresses.remove(place.0);
-        }
+        let held = self.remove(place)?;
         if held.is_shareable()
-            && let Some(frame) = self.frames.get_mut(&held.pfn())
-            && frame.identity == held.identity
+            && let Entry::Occupied(mut entry) = self.frames.entry(held.pfn())
+            && entry.get().identity == held.identity
         {
-            frame.mappings -= 1;
+            let frame = entry.get_mut();
+            frame.mappings = frame.mappings.saturating_sub(1);
             if frame.first == Some(place) {
                 frame.first = None;
             }
             if frame.mappings > 0 {
                 return None;
             }
-            self.frames.remove(&held.pfn());
+            entry.remove();
         }
         Some(held)
     }
@@ -242,15 +263,16 @@ impl HeldPages {
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
     pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = Place> + use<> {
-        self.addresses.members(low, high).into_iter().map(Place)
+        self.placed.members(low, high).into_iter().map(Place)
     }
 
     /// Every page once, in any order: of a page with several addresses the lowest, so that it is always the same.
     pub fn distinct(&self) -> Vec<(Place, Held)> {
         let mut several: FastMap<u64, (Place, Held)> = FastMap::default();
-        let mut all = Vec::with_capacity(self.pages.len());
-        for (&place, &held) in &self.pages {
-            let frame = self.frames.get(&held.pfn()).filter(|_| held.is_shareable());
+        let mut all = Vec::new();
+        let placed = self.placed.iter().map(|(address, &held)| (Place(address), held));
+        for (place, held) in placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held))) {
+            let frame = if held.is_shareable() { self.frames.get(&held.pfn()) } else { None };
             if frame.is_none_or(|frame| frame.identity != held.identity || frame.mappings == 1) {
                 all.push((place, held));
             } else {
@@ -301,7 +323,7 @@ mod tests {
         assert_eq!(set.distinct().len(), 1);
         assert_eq!(set.leave(Place::address(0x1000)), None);
         assert!(set.leave(Place::address(0x9000)).is_some());
-        assert!(set.is_empty() && set.frames.is_empty() && set.addresses.is_empty());
+        assert!(set.is_empty() && set.frames.is_empty());
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! and [`verify`] compares the end with the final page sequence.
 
 pub mod account;
-pub mod address_set;
 pub mod apart;
+pub mod blocks;
 pub mod bucket;
 pub mod curve;
 pub mod follow;
@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod live_space;
 pub mod memo;
 pub mod names;
+pub mod ordered;
 pub mod owner;
 pub mod packed;
 pub mod query;

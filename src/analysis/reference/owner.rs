@@ -41,6 +41,7 @@ impl OwnerId {
     pub const SYSTEM: OwnerId = OwnerId(0);
 
     /// Packs an owner. Keys have 48 bits.
+    #[inline(always)]
     pub const fn new(owner: Owner) -> OwnerId {
         OwnerId(match owner {
             Owner::System => 0,
@@ -52,6 +53,7 @@ impl OwnerId {
     }
 
     /// Unpacks it.
+    #[inline(always)]
     pub const fn owner(self) -> Owner {
         let number = self.0 & ((1 << Self::SHIFT) - 1);
         match self.0 >> Self::SHIFT {
@@ -204,6 +206,7 @@ impl<'h> Directory<'h> {
     }
 
     /// Process id of an instance.
+    #[inline]
     pub fn process_id(&self, instance: u32) -> u32 {
         self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
     }

@@ -14,7 +14,7 @@ use crate::analysis::reference::slabs::Slab;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::analysis::reference::window::Window;
 use crate::etl::area::Area;
-use crate::etl::record::RawRecord;
+use crate::etl::record::{HookId, RawRecord};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
@@ -82,43 +82,64 @@ impl Sheaf {
     pub fn read(&mut self, reading: &Reading<'_>, slab: &Slab, area: &Area<'_>, before_first: Ticks) {
         let rank = reading.rank.get(area.index as usize).copied().unwrap_or(area.index);
         let rank = u64::from(rank) << 32;
-        area.for_each_timed(before_first, |raw, time| {
+        let mut time = before_first;
+        for raw in area.records() {
+            let hook = match raw.kernel_time() {
+                Some(own) => {
+                    time = own;
+                    raw.hook()
+                }
+                None => {
+                    time = untimed(raw, time);
+                    None
+                }
+            };
             if time < slab.from || time > slab.to {
-                return;
+                continue;
             }
             let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
-            if reading.begin <= moment && moment < reading.end {
-                self.take(reading, slab, &raw, moment);
+            if moment < reading.begin || reading.end <= moment {
+                continue;
             }
-        });
+            match hook {
+                Some(HookId(hook @ (0x0275..=0x0277 | 0x027a | 0x0282 | 0x0283))) => {
+                    self.take(reading, slab, raw, hook, moment);
+                }
+                Some(HookId(0x0278 | 0x0279 | 0x024f | 0x0426 | 0x0e20..=0x0e23)) | None => {
+                    self.decode(reading, slab, raw, moment);
+                }
+                Some(_) => {}
+            }
+        }
     }
 
+    /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
+    /// through memory, and the loop takes twice as long.
     #[inline(always)]
-    fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
-        let Some(hook) = raw.hook() else { return self.decode(reading, slab, raw, moment) };
-        if !matches!(hook.0, 0x0275..=0x027a | 0x0282 | 0x0283 | 0x024f | 0x0426 | 0x0e20..=0x0e23) {
-            return;
-        }
+    fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: RawRecord<'_>, hook: u16, moment: Moment) {
         let pointer = raw.header.pointer();
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
         let Some(payload) = raw.kernel_payload() else { return };
         let mut maker = StepMaker { directory: reading.directory, memo: &mut self.memo };
-        let mut identity = |kind| PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at));
-        let (made, reason) = match hook.0 {
-            0x0275 => (identity(PageKind::InMemoryActive), Some(AccessReason::ActiveRundown)),
-            0x0276 => (identity(PageKind::Access), Some(AccessReason::PrivatePageAccess)),
-            0x0277 => (identity(PageKind::Release), None),
+        let (made, reason) = match hook {
+            0x0275..=0x0277 => {
+                let (kind, reason) = match hook {
+                    0x0275 => (PageKind::InMemoryActive, Some(AccessReason::ActiveRundown)),
+                    0x0276 => (PageKind::Access, Some(AccessReason::PrivatePageAccess)),
+                    _ => (PageKind::Release, None),
+                };
+                (PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at)), reason)
+            }
             0x0282 => {
                 let access = PageAccessEx::read(payload, pointer);
                 (access.map(|access| maker.access_ex(&access, at)), Some(AccessReason::SharablePageAccess))
             }
             0x0283 => (ExtraInfo::read(payload, pointer).map(|extra| maker.remove(extra, at)), None),
-            0x027a => {
+            _ => {
                 let combine = PageCombine::read(payload, pointer);
                 (combine.map(|combine| maker.combine(&combine, at)), Some(AccessReason::PageCombine))
             }
-            _ => return self.decode(reading, slab, raw, moment),
         };
         // A payload of another length was counted as a misfit when the trace was surveyed.
         if let Some(made) = made {
@@ -128,7 +149,8 @@ impl Sheaf {
 
     /// The way of all events, for classic headers and rare ids.
     #[cold]
-    fn decode(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
+    #[inline(never)]
+    fn decode(&mut self, reading: &Reading<'_>, slab: &Slab, raw: RawRecord<'_>, moment: Moment) {
         let Ok(record) = raw.read() else { return };
         let Decoded::Event { event, .. } = decode(&record) else { return };
         let (thread_id, process_id) = (record.thread_id, record.process_id);
@@ -226,4 +248,11 @@ impl Sheaf {
         self.sections.clear();
         (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
     }
+}
+
+/// Time of a record without a kernel header; that of the record before it when it has none.
+#[cold]
+#[inline(never)]
+fn untimed(raw: RawRecord<'_>, before: Ticks) -> Ticks {
+    raw.time().unwrap_or(before)
 }

@@ -1,0 +1,164 @@
+//! A map from page addresses to values, in blocks of 64 pages.
+//!
+//! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there, and
+//! the values of a block lie in the order of its bits: dense, however few there are. Freed ranges can be terabytes large
+//! and hold three pages, so blocks are also kept in order.
+
+use crate::units::PAGE_BYTES;
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
+
+/// Bits of an address below a block: 64 pages of 4 KiB.
+const BLOCK_SHIFT: u32 = 18;
+
+#[derive(Debug, Default)]
+struct Block<V> {
+    /// Pages that are there.
+    mask: u64,
+    /// Their values in the order of the bits.
+    values: Vec<V>,
+}
+
+impl<V> Block<V> {
+    /// Index of a page's value.
+    #[inline(always)]
+    fn rank(&self, bit: u64) -> usize {
+        (self.mask & (bit - 1)).count_ones() as usize
+    }
+}
+
+/// Values by page-aligned address.
+#[derive(Debug, Default)]
+pub struct PageMap<V> {
+    blocks: FastMap<u64, Block<V>>,
+    order: BTreeSet<u64>,
+}
+
+#[inline(always)]
+const fn split(address: u64) -> (u64, u64) {
+    (address >> BLOCK_SHIFT, 1 << (address >> 12 & 63))
+}
+
+impl<V: Copy + Default> PageMap<V> {
+    /// The value of a page.
+    #[inline(always)]
+    pub fn get(&self, address: u64) -> Option<&V> {
+        let (number, bit) = split(address);
+        let block = self.blocks.get(&number).filter(|block| block.mask & bit != 0)?;
+        block.values.get(block.rank(bit))
+    }
+
+    /// Sets the value of a page. Gives the old one's place instead when there is one.
+    #[inline(always)]
+    pub fn insert(&mut self, address: u64, value: V) -> Option<&mut V> {
+        let (number, bit) = split(address);
+        let block = self.blocks.entry(number).or_default();
+        let rank = block.rank(bit);
+        if block.mask & bit != 0 {
+            return block.values.get_mut(rank);
+        }
+        if block.mask == 0 {
+            self.order.insert(number);
+        }
+        block.mask |= bit;
+        block.values.insert(rank, value);
+        None
+    }
+
+    /// Takes a page out.
+    #[inline(always)]
+    pub fn remove(&mut self, address: u64) -> Option<V> {
+        let (number, bit) = split(address);
+        let block = self.blocks.get_mut(&number).filter(|block| block.mask & bit != 0)?;
+        let value = block.values.remove(block.rank(bit));
+        block.mask &= !bit;
+        if block.mask == 0 {
+            self.blocks.remove(&number);
+            self.order.remove(&number);
+        }
+        Some(value)
+    }
+
+    /// Pages in `[low, high)`, rising; a page counts when a byte of it is inside.
+    pub fn members(&self, low: u64, high: u64) -> Vec<u64> {
+        let (first, last) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES)); // page numbers, last exclusive
+        if low >= high || first >= last {
+            return Vec::new();
+        }
+        let mut members = Vec::new();
+        for &number in self.order.range(first >> 6..=(last - 1) >> 6) {
+            let mut mask = self.blocks.get(&number).map_or(0, |block| block.mask);
+            while mask != 0 {
+                let page = number << 6 | u64::from(mask.trailing_zeros());
+                mask &= mask - 1;
+                if (first..last).contains(&page) {
+                    members.push(page << 12);
+                }
+            }
+        }
+        members
+    }
+
+    /// All pages, in any order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
+        self.blocks.iter().flat_map(|(&number, block)| {
+            let mut mask = block.mask;
+            block.values.iter().map(move |value| {
+                let page = number << 6 | u64::from(mask.trailing_zeros());
+                mask &= mask.wrapping_sub(1);
+                (page << 12, value)
+            })
+        })
+    }
+
+    /// True without pages.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_last_page_of_all_is_reached() {
+        let mut map = PageMap::default();
+        assert_eq!((map.insert(u64::MAX, 1), map.insert(0, 2), map.insert(0xfff, 3)), (None, None, Some(&mut 2)));
+        assert_eq!(map.members(0, u64::MAX), [0, !0xfff]);
+        assert_eq!(map.members(0x1800, 0x1801).len() + map.members(9, 2).len(), 0);
+        assert_eq!([map.remove(0), map.remove(0), map.remove(u64::MAX)], [Some(2), None, Some(1)]);
+        assert!(map.is_empty() && map.blocks.is_empty());
+    }
+
+    proptest! {
+        /// Against one slot for each page.
+        #[test]
+        fn behaves_like_an_array(
+            steps in prop::collection::vec((0u64..300, 0u32..9), 0..300),
+            low in 0u64..300,
+            n in 0u64..200,
+        ) {
+            let (mut map, mut oracle) = (PageMap::default(), [None; 300]);
+            for (page, value) in steps {
+                let slot = &mut oracle[page as usize];
+                if value < 4 {
+                    prop_assert_eq!(map.remove(page << 12), slot.take());
+                } else {
+                    prop_assert_eq!(map.insert(page << 12, value).copied(), *slot);
+                    slot.get_or_insert(value);
+                }
+                prop_assert_eq!(map.get(page << 12).copied(), *slot);
+            }
+            let there = |&page: &u64| oracle[page as usize].is_some();
+            let want: Vec<u64> = (low..(low + n).min(300)).filter(there).map(|page| page << 12).collect();
+            prop_assert_eq!(map.members(low << 12, (low + n).min(300) << 12), want);
+            let mut all: Vec<(u64, u32)> = map.iter().map(|(address, &value)| (address >> 12, value)).collect();
+            all.sort_unstable();
+            let want: Vec<(u64, u32)> =
+                oracle.iter().enumerate().filter_map(|(page, value)| Some((page as u64, (*value)?))).collect();
+            prop_assert_eq!(all, want);
+        }
+    }
+}
