@@ -9,11 +9,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be opened, measured or mapped.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Unreadable {
         /// The file as the user named it.
         path: PathBuf,
-        /// What the system said.
+        /// What the system said; not repeated in the message, for those who print the chain of causes.
         source: std::io::Error,
     },
     /// The file is readable but no ETW log.

@@ -3,6 +3,7 @@
 mod cli;
 
 use clap::Parser;
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -10,7 +11,7 @@ fn main() -> ExitCode {
     let exit = cli::run::run(arguments).unwrap_or_else(|error| {
         let exit = cli::exit::of_error(&error);
         if exit != cli::exit::Exit::Fine {
-            anstream::eprintln!("pfnset: {error:#}");
+            let _ = writeln!(std::io::stderr(), "pfnset: {error:#}"); // nobody may be there to read it
         }
         exit
     });

@@ -4,6 +4,7 @@
 use crate::analysis::loss::Loss;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
+use crate::etl::order::{circular_start, is_circular_order};
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
@@ -30,9 +31,11 @@ impl Doubts {
         let mut other = etl.warnings.clone();
         let unsorted = survey.spans.iter().flatten().filter(|span| !span.sorted).count();
         if unsorted > 0 {
-            other.push(format!("{unsorted} buffers hold records out of time order; they were sorted"));
+            let buffers = counted(unsorted as u64, "buffer holds", "buffers hold");
+            other.push(format!("{buffers} records out of time order; they were sorted"));
         }
         other.extend(unusual_buffers(etl));
+        other.extend(circular_doubt(etl));
         let headers = survey.kernel_count(0);
         if headers > 1 {
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
@@ -70,28 +73,45 @@ impl Doubts {
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
             lines.push(format!(
-                "{} buffer(s) missing between {:.3} s and {:.3} s{processor}{hits}",
-                hole.missing,
+                "{} missing between {:.3} s and {:.3} s{processor}{hits}",
+                counted(hole.missing, "buffer", "buffers"),
                 hole.silent.0.seconds(),
                 hole.silent.1.seconds(),
             ));
         }
         lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
         if let Some(first) = &self.first_damage {
-            lines.push(format!("THE FILE IS DAMAGED in {} place(s), first: {first}", self.damaged));
+            let places = counted(self.damaged, "place", "places");
+            lines.push(format!("THE FILE IS DAMAGED in {places}, first: {first}"));
         }
         if self.misfit_records > 0 {
             let shown: Vec<_> = self.misfits.iter().take(3).map(|(text, count)| format!("{count} of {text}")).collect();
             let more = if self.misfits.len() > shown.len() { "; …" } else { "" };
-            lines.push(format!(
-                "{} record(s) do not fit their layout: {}{more}",
-                self.misfit_records,
-                shown.join("; ")
-            ));
+            let records = counted(self.misfit_records, "record does not fit its", "records do not fit their");
+            lines.push(format!("{records} layout: {}{more}", shown.join("; ")));
         }
         lines.extend(self.other.iter().cloned());
         lines
     }
+}
+
+/// `1 buffer`, `2 buffers`.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// A circular file is ordered by sequence numbers; where its header says that it begins must agree with them.
+fn circular_doubt(etl: &EtlFile) -> Option<String> {
+    let header = &etl.header;
+    let start = circular_start(header, etl.buffers.len())?;
+    let agrees = is_circular_order(&etl.buffers, header.start_buffers as usize, start);
+    (!agrees).then(|| {
+        format!(
+            "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the              sequence numbers say otherwise; they were followed",
+            header.buffers_written,
+            etl.buffers.len()
+        )
+    })
 }
 
 /// Buffers of types that no known file has are read like data buffers; they are named.

@@ -88,10 +88,6 @@ impl TraceInfo {
     /// Collects the facts.
     pub fn new(etl: &EtlFile, survey: &Survey) -> TraceInfo {
         let header = &etl.header;
-        let masks = survey.group_masks.iter().fold([0; 8], |mut all, change| {
-            all.iter_mut().zip(&change.masks).for_each(|(all, mask)| *all |= mask);
-            all
-        });
         TraceInfo {
             size_bytes: etl.size_bytes(),
             buffers: etl.buffers.len() as u64,
@@ -99,8 +95,8 @@ impl TraceInfo {
             events: survey.total,
             events_without_time: survey.untimed,
             end_of_log: etl.end_of_log,
-            logger_name: header.logger_name.clone(),
-            log_file_name: header.log_file_name.clone(),
+            logger_name: etl.logger_name.clone(),
+            log_file_name: etl.log_file_name.clone(),
             buffer_size_bytes: header.buffer_size_bytes,
             buffers_written: header.buffers_written,
             mode: mode_names(header.mode),
@@ -116,7 +112,7 @@ impl TraceInfo {
             boot: header.boot_time,
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
             merged: header.mode & MODE_RELOG != 0,
-            keywords: keywords::names(&masks).into_iter().map(String::from).collect(),
+            keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
             providers: providers(survey),
             doubts: Doubts::new(etl, survey),
             damage: survey.damage.clone(),

@@ -116,11 +116,14 @@ impl Loss {
         let peak = self.peak.filter(|_| self.any())?;
         let size = 1u64 << 20; // the largest buffer that every recorder accepts
         let needed = (2 * peak.bytes_per_second).div_ceil(size).max(64);
+        let rate = match peak.bytes_per_second {
+            less @ 0..=999_999 => format!("{:.1} kB/s", less as f64 / 1e3),
+            more => format!("{:.1} MB/s", more as f64 / 1e6),
+        };
         Some(format!(
-            "the session wrote up to {:.1} MB/s ({} events/s, at {:.3} s), {} of its {} KiB buffers each second; record \
+            "the session wrote up to {rate} ({} events/s, at {:.3} s), {} of its {} KiB buffers each second; record \
              with larger and more buffers, enough for two seconds at that rate: xperf -BufferSize 1024 -MinBuffers {needed} \
              -MaxBuffers {}, or in a WPR profile <BufferSize Value=\"1024\"/> <Buffers Value=\"{needed}\"/>",
-            peak.bytes_per_second as f64 / 1e6,
             peak.events_per_second,
             peak.at.seconds(),
             peak.bytes_per_second.div_ceil(u64::from(buffer_size_bytes.max(1))),
@@ -130,10 +133,10 @@ impl Loss {
     }
 }
 
-/// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records (at least
-/// a millisecond). Work and memory follow the number of buffers, not the duration.
+/// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records, at least a
+/// tenth of a second, so that one large record in a buffer of its own does not look like a storm. Work and memory follow the number of buffers, not the duration.
 fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
-    let least = i128::from(etl.clock.frequency_hz / 1000).max(1);
+    let least = i128::from(etl.clock.frequency_hz / 10).max(1);
     let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
     // The header buffer was not written at any rate: its records come from the start of the session.
     for (buffer, span) in etl.buffers.iter().zip(&survey.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER) {

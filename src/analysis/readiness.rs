@@ -2,8 +2,7 @@
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
-use crate::etl::record::RecordId;
-use crate::event::payload::WIN32_HEAP_RANGES;
+use crate::event::keywords;
 use crate::load::survey::Survey;
 
 /// Can the analysis run?
@@ -33,8 +32,8 @@ impl Verdict {
 pub struct Need {
     /// Keyword in a WPR profile.
     pub keyword: &'static str,
-    /// Flag of xperf.
-    pub xperf: &'static str,
+    /// Flag of xperf; `None` where xperf has none.
+    pub xperf: Option<&'static str>,
     /// What the events are, for people.
     pub events: &'static str,
     /// Any of these kernel events will do.
@@ -43,6 +42,8 @@ pub struct Need {
     pub without: &'static str,
     /// True when the analysis cannot run without them.
     pub required: bool,
+    /// True when the keyword was on while recording, and yet none of its events are in the trace.
+    pub was_on: bool,
 }
 
 /// An analysis and what it needs.
@@ -68,7 +69,15 @@ const fn need(
     without: &'static str,
     required: bool,
 ) -> Need {
-    Need { keyword, xperf, events, hooks, without, required }
+    Need {
+        keyword,
+        xperf: if xperf.is_empty() { None } else { Some(xperf) },
+        events,
+        hooks,
+        without,
+        required,
+        was_on: false,
+    }
 }
 
 const PROCESSES: Need = need(
@@ -108,7 +117,7 @@ const VIRTUAL_ALLOC: Need = need(
 /// Heap ranges are a user-mode provider; its records may be hook ids or classic events.
 const HEAPS: Need = need(
     "Win32HeapRanges",
-    "Win32HeapRanges (user provider)",
+    "-on Win32HeapRanges in a user session",
     "heap ranges",
     &[0x0264, 0x0265, 0x0266],
     "Win32Heap",
@@ -119,7 +128,7 @@ const MEMORY_INFO: Need = need(
     "MEMINFO",
     "memory counters (MemInfo)",
     &[0x0270],
-    "the check of lists and bad pages against the kernel's own counters",
+    "check of lists and bad pages against the kernel's own counters",
     false,
 );
 
@@ -149,12 +158,12 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
                 "MEMORY",
                 "the final page sequence",
                 &[0x0223, 0x028a],
-                "the proof against the final state",
+                "proof against the final state",
                 false,
             ),
             need(
                 "WorkingSet",
-                "(WPR only)",
+                "",
                 "trims (RemoveFromWS)",
                 &[0x0283],
                 "trims: trimmed pages look as if still held",
@@ -208,11 +217,13 @@ pub fn readiness_of(survey: &Survey, name: &str) -> Option<Readiness> {
 /// One line on what is unknown for want of keywords; `None` when nothing is.
 pub fn not_recorded(missing: &[Need]) -> Option<String> {
     let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
-    (!costs.is_empty()).then(|| format!("not recorded, therefore unknown: {}", costs.join("; ")))
+    (!costs.is_empty()).then(|| format!("not in the trace, therefore unknown: {}", costs.join("; ")))
 }
 
 fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need]) -> Readiness {
-    let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).copied().collect();
+    let masks = survey.masks_ever_on();
+    let marked = |need: &Need| Need { was_on: keywords::has(&masks, need.keyword), ..*need };
+    let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).map(marked).collect();
     // The CPU view works with either samples or switches, so neither is required by itself.
     let no_cpu = name == "cpu"
         && missing.iter().filter(|n| n.keyword == "SampledProfile" || n.keyword == "CSwitch").count() == 2;
@@ -227,8 +238,24 @@ fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need
 }
 
 fn records(survey: &Survey, need: &Need) -> u64 {
-    let hooks: u64 = need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum();
-    let provider = |id| matches!(id, RecordId::Classic { class, .. } if class == WIN32_HEAP_RANGES);
-    let ranges = survey.kinds.iter().filter(|k| need.keyword == HEAPS.keyword && provider(k.id)).map(|k| k.count);
-    hooks + ranges.sum::<u64>()
+    need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum()
+}
+
+/// What the kernel describes in rundowns: name, events that change it, records of its rundowns.
+const DESCRIBED: [(&str, &[u16], &[u16]); 7] = [
+    ("processes", &[0x0301, 0x0302], &[0x0303, 0x0304]),
+    ("threads", &[0x0501, 0x0502], &[0x0503, 0x0504]),
+    ("images", &[0x030a, 0x1402], &[0x1403, 0x1404]),
+    ("views", &[0x0425, 0x0426], &[0x0427, 0x0428]),
+    ("VirtualAlloc regions", &[0x0262, 0x0263], &[0x0280, 0x0281]),
+    ("heap ranges", &[0x0265, 0x0266, 0x0267, 0x0268], &[0x0264]),
+    ("file names", &[0x0420, 0x0423], &[0x0424, 0x0400]),
+];
+
+/// One line on things whose changes were recorded, but not what was there before; `None` when there are none.
+pub fn not_described(survey: &Survey) -> Option<String> {
+    let any = |hooks: &[u16]| hooks.iter().any(|&hook| survey.kernel_count(hook) > 0);
+    let kinds: Vec<_> = DESCRIBED.iter().filter(|(_, c, r)| any(c) && !any(r)).map(|(name, ..)| *name).collect();
+    (!kinds.is_empty())
+        .then(|| format!("no rundown of {}: of these only what changed during the trace is known", kinds.join(", ")))
 }

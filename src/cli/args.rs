@@ -6,19 +6,21 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  pfnset resident trace.etl                     what RAM held, by category, WPA's count beside ours
+  pfnset info trace.etl                      can it be trusted, for what?
+  pfnset resident trace.etl                  what RAM held, and WPA's count
   pfnset resident trace.etl --group-by process,category --top 5
-  pfnset refset trace.etl                       which pages a scenario touched, and who holds them
-  pfnset pages trace.etl --format csv           one row for each page
-  pfnset info trace.etl                         what the trace holds, what was lost, what it is good for
-  pfnset events trace.etl                       every kind of event, most frequent first
-  pfnset events trace.etl --name 'Memory*'      only kernel memory events
-  pfnset events trace.etl --format json -o e.json
+  pfnset refset trace.etl                    which pages a scenario touched
+  pfnset pages trace.etl --format csv        one row for each page
+  pfnset events trace.etl                    every kind of event
+  pfnset events trace.etl --name 'Memory*' --format json -o events.json
 
 Exit codes:
-  0 fine   1 a check or diff found a difference   2 wrong usage
-  3 the input cannot be read or is no .etl (with --strict also: data was lost or damaged)
-  4 the events that the command needs are not in the trace";
+  0  fine
+  1  a check found a difference (refset --verify)
+  2  wrong usage, or the output cannot be written
+  3  the input cannot be read or is no .etl
+     with --strict also: data was lost or damaged
+  4  the events that the command needs are not in the trace";
 
 /// Offline analyzer of Windows memory traces (.etl): what every page of RAM holds, and for whom.
 #[derive(Debug, Parser)]
@@ -51,11 +53,11 @@ pub enum Command {
 /// Flags of every command that reads a trace and prints a report.
 #[derive(Debug, Args)]
 pub struct Common {
-    #[command(flatten)]
-    pub base: Base,
     /// Form of the output
     #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
     pub format: Format,
+    #[command(flatten)]
+    pub base: Base,
 }
 
 impl std::ops::Deref for Common {
@@ -136,14 +138,23 @@ pub struct Events {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Dimensions: list, use, category, category_wpa, class, process, pid, session, file, detail, priority, cold, pinned,
-non_tradeable. Presets: by-process, by-list-priority, private-working-set, files, drivers.
+Dimensions:
+  list, use, category, category_wpa, class, process, pid, session, file,
+  detail, priority, cold, pinned, non_tradeable
+
+Presets:
+  by-process           process, category
+  by-list-priority     list, priority, category
+  private-working-set  process, category of active private pages
+  files                file, category of pages of files
+  drivers              detail (the image) of pages of category Driver
+
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
 Examples:
   pfnset resident trace.etl
   pfnset resident trace.etl --group-by process,category --top 5
-  pfnset resident trace.etl --where 'process=chrome.exe*' --group-by list,category
+  pfnset resident trace.etl --where 'process=chrome.exe*' --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
   pfnset resident trace.etl --explain 0x1a2b3
   pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
@@ -184,13 +195,17 @@ pub struct Resident {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Dimensions and patterns as in pfnset resident. Flags of a page: cold, pinned, non_tradeable, image, mismatch (a data page
-of a file that is also mapped as an image), combined.
+Dimensions and patterns as in pfnset resident.
+
+Flags of a page:
+  cold, pinned, non_tradeable, combined
+  image     mapped as an executable image
+  mismatch  data page of a file that is also mapped as an image
 
 Examples:
   pfnset pages trace.etl | less -S
   pfnset pages trace.etl --format csv -o pages.csv
-  pfnset pages trace.etl --format jsonl --where 'process=chrome.exe*' --where category=Win32Heap
+  pfnset pages trace.etl --format jsonl --where category=Win32Heap
   pfnset pages trace.etl --format xperf | findstr InMemory")]
 pub struct Pages {
     #[command(flatten)]
@@ -214,7 +229,7 @@ pub enum RowFormat {
     Csv,
     /// One JSON object on each line, documented in docs/json.md
     Jsonl,
-    /// InMemory lines as in the text of xperf -a dumper
+    /// InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md
     Xperf,
 }
 

@@ -3,34 +3,92 @@
 use crate::cli::args::{Base, Color, Common, Format};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
+use pfnset::error::Error;
 use pfnset::report::{Report, Style};
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Width of tables where no terminal says otherwise, columns.
 const DEFAULT_WIDTH: u16 = 120;
 
 /// Prints a report in the form that the user asked for.
 pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
-    let mut out = open(common)?;
-    match common.format {
-        Format::Table => report.table(&mut out, &Style { width: width(common) })?,
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut out, &report.json())?;
-            writeln!(out)?;
-        }
-        Format::Csv => report.csv(&mut out)?,
+    let closed = Rc::new(Cell::new(false));
+    let mut out = BufWriter::new(Watched { out: open(common)?, closed: closed.clone() });
+    if let Err(error) = write(report, common, &mut out) {
+        // Writers of JSON and CSV hide what the system said.
+        return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
     }
-    out.flush()?;
     if common.format != Format::Table && !common.quiet {
-        report.warnings().iter().for_each(|warning| eprintln!("pfnset: warning: {warning}"));
+        warn(report.warnings());
     }
     Ok(())
 }
 
+/// Writes warnings to standard error.
+pub fn warn(warnings: &[String]) {
+    let mut notes = io::stderr();
+    for warning in warnings {
+        let _ = writeln!(notes, "pfnset: warning: {warning}"); // nobody may be there to read it
+    }
+}
+
+fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::Result<()> {
+    match common.format {
+        Format::Table => report.table(out, &Style { width: width(common) })?,
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &report.json())?;
+            writeln!(out)?;
+        }
+        Format::Csv => report.csv(out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Notes when the reader of the output has closed it.
+struct Watched<W> {
+    out: W,
+    closed: Rc<Cell<bool>>,
+}
+
+impl<W> Watched<W> {
+    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            self.closed.set(true);
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.out.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.flush();
+        self.note(result)
+    }
+}
+
+/// Refuses to write over the trace: it would be gone, and is mapped while it is read.
+pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
+    let Some(output) = &common.output else { return Ok(()) };
+    match (output.canonicalize(), common.trace.canonicalize()) {
+        (Ok(output), Ok(trace)) if output == trace => {
+            let text = format!("-o {} is the trace itself; name another file", common.trace.display());
+            Err(Error::Usage(text).into())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The output stream; color codes are taken out where they do not belong.
-pub fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
+fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
     let choice = match common.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::AlwaysAnsi,
@@ -40,9 +98,9 @@ pub fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
         Some(path) => {
             let file = create(path)?;
             let choice = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
-            Box::new(BufWriter::new(AutoStream::new(file, choice)))
+            Box::new(AutoStream::new(file, choice))
         }
-        None => Box::new(BufWriter::new(AutoStream::new(io::stdout(), choice))),
+        None => Box::new(AutoStream::new(io::stdout(), choice)),
     })
 }
 

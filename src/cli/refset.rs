@@ -10,19 +10,27 @@ use pfnset::analysis::reference::window::{Bound, duration};
 use pfnset::error::Error;
 use pfnset::report::refset::{RefsetReport, View};
 use pfnset::units::Nanos;
+use std::io::Write;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Dimensions: process, category, class, file, detail, access_reason, release_reason, impact.
-Rows count pages held at the window's end; with release_reason or impact all pages held in the window. Impact:
-Impacting (begins inside and ends behind; negative where it begins before and ends inside), Transient (both inside),
-Persistent (around it).
+Dimensions:
+  process, category, class, file, detail, access_reason, release_reason, impact
+
+Rows count pages held at the window's end; with release_reason or impact all pages held in the window.
+
+Impact of a page, by when it was held:
+  Impacting   from inside the window to behind it; negative where it was held
+              before the window and released inside
+  Transient   from and to inside the window
+  Persistent  before, in and behind the window
+
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
 Examples:
   pfnset refset trace.etl
   pfnset refset trace.etl --group-by process,category --top 5
-  pfnset refset trace.etl --where 'process=chrome.exe*' --group-by file --unit mib
+  pfnset refset trace.etl --where 'process=chrome.exe*' --group-by file
   pfnset refset trace.etl --from 'click*' --to 12.5 --group-by impact,process
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
   pfnset refset trace.etl --verify --max-residue 0.5")]
@@ -125,5 +133,9 @@ pub fn refset(args: &Refset) -> anyhow::Result<Exit> {
     let report = RefsetReport::new(&args.common.trace, &set, args.unit.unit(), view);
     let exit = run::finish(&report, &args.common, set.doubtful)?;
     let differs = args.verify && residue.is_some_and(|residue| residue > args.max_residue);
+    if let (true, false, Some(residue)) = (differs, args.common.base.quiet, residue) {
+        let limit = args.max_residue;
+        let _ = writeln!(std::io::stderr(), "pfnset: the residue of {residue:.2} % is above {limit} % (--max-residue)");
+    }
     Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
 }

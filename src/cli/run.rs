@@ -12,16 +12,19 @@ use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::pattern::Patterns;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::count::Condition;
+use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, Query};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
+use pfnset::report::explain::ExplainReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
 use pfnset::report::text;
+use std::io::Write;
 
 /// Runs the command.
 pub fn run(cli: Cli) -> anyhow::Result<Exit> {
@@ -32,7 +35,10 @@ pub fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Pages(args) => pages(&args),
         Command::Refset(args) => crate::cli::refset::refset(&args),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut std::io::stdout());
+            let mut script = Vec::new(); // the generator panics where it cannot write
+            clap_complete::generate(shell, &mut Cli::command(), "pfnset", &mut script);
+            let mut out = std::io::stdout();
+            out.write_all(&script).and_then(|()| out.flush())?;
             Ok(Exit::Fine)
         }
     }
@@ -59,6 +65,9 @@ fn events(args: &Events) -> anyhow::Result<Exit> {
 }
 
 fn resident(args: &Resident) -> anyhow::Result<Exit> {
+    if let Some(number) = args.explain {
+        return explain(args, number);
+    }
     let mut query = Query {
         top: args.top,
         sort: match args.sort {
@@ -98,6 +107,21 @@ fn resident(args: &Resident) -> anyhow::Result<Exit> {
     finish(&report, &args.common, set.doubtful)
 }
 
+fn explain(args: &Resident, number: u64) -> anyhow::Result<Exit> {
+    let target = match args.process {
+        Some(process_id) => Target::Address { process_id, address: number },
+        None => Target::Pfn(number),
+    };
+    let etl = open(&args.common)?;
+    let explanation = progress::with_bar(
+        args.common.quiet,
+        2 * etl.size_bytes(),
+        || etl.bytes_read(),
+        || Explanation::new(&etl, target, args.snapshot),
+    )?;
+    finish(&ExplainReport::new(&args.common.trace, &explanation), &args.common, explanation.doubtful)
+}
+
 fn pages(args: &Pages) -> anyhow::Result<Exit> {
     let mut query = PageQuery { snapshot: args.snapshot, ..PageQuery::default() };
     query.conditions = args.conditions.iter().map(|text| Condition::parse(text)).collect::<Result<_, _>>()?;
@@ -114,7 +138,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
     if form == PageForm::Table {
         out.text(|text| text::warnings(text, &listing.warnings, output::width(&args.base)))?;
     } else if !args.base.quiet {
-        listing.warnings.iter().for_each(|warning| eprintln!("pfnset: warning: {warning}"));
+        output::warn(&listing.warnings);
     }
     out.write(&PageText::heading(form, &etl, &args.base.trace))?;
     for &index in &listing.snapshots {
@@ -131,6 +155,7 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
 
 /// Opens the trace and sets the number of threads.
 pub fn open(common: &Base) -> anyhow::Result<EtlFile> {
+    output::spare_the_trace(common)?;
     if let Some(threads) = common.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;

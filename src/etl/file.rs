@@ -1,12 +1,13 @@
 //! An open trace: checked, indexed, and ready to be read by buffers in parallel.
 
+use crate::bytes::Cursor;
 use crate::error::{Damage, DamageLog, Error};
 use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
 use crate::etl::index::{Limits, Mode, index};
-use crate::etl::logfile::{LogFileHeader, MODE_COMPRESSED, MODE_PREALLOCATE};
+use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::map::Mapping;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::units::{FileOffset, Ticks};
@@ -32,6 +33,10 @@ pub struct EtlFile {
     map: Mapping,
     /// The log-file header.
     pub header: LogFileHeader,
+    /// Session name; empty when the header is cut inside the names.
+    pub logger_name: String,
+    /// Name under which the file was written, and likewise.
+    pub log_file_name: String,
     /// The session's clock.
     pub clock: Clock,
     /// All buffers in file order.
@@ -82,8 +87,10 @@ impl EtlFile {
         {
             return Err(no_header());
         }
-        let header = LogFileHeader::decode(record.payload, record.pointer)
-            .map_err(|e| format!("its log-file header is incomplete: {e}"))?;
+        let mut cursor = Cursor::new(record.payload, record.pointer);
+        let header = LogFileHeader::read(&mut cursor).map_err(|e| format!("its log-file header is incomplete: {e}"))?;
+        // All numbers are there, so names that are cut are no reason to refuse the file.
+        let names = LogFileNames::read(&mut cursor).ok();
         let (clock, warnings) = header.clock(record.time.unwrap_or_default());
 
         let mut damage = DamageLog::default();
@@ -97,6 +104,8 @@ impl EtlFile {
         damage.append(indexed.damage);
         Ok(EtlFile {
             header,
+            logger_name: names.map(|names| names.logger.to_string()).unwrap_or_default(),
+            log_file_name: names.map(|names| names.log_file.to_string()).unwrap_or_default(),
             clock,
             buffers: indexed.buffers,
             damage,

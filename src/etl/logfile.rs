@@ -3,12 +3,12 @@
 //! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record chooses the layout: SYSTEM32 has 4-byte
 //! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
 
-use crate::bytes::{Cursor, FieldError};
+use crate::bytes::{Cursor, FieldError, Wide};
 use crate::etl::clock::{Clock, ClockKind};
-use crate::units::{FileTime, PointerSize, Ticks};
+use crate::units::{FileTime, Ticks};
 
-/// Fields of the log-file header, owned.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The numbers of the log-file header: 0x110 (32-bit) or 0x118 (64-bit) bytes, before the names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogFileHeader {
     /// Session buffer size, bytes (uncompressed).
     pub buffer_size_bytes: u32,
@@ -50,20 +50,33 @@ pub struct LogFileHeader {
     pub clock_type: u32,
     /// Buffers lost by the session so far.
     pub buffers_lost: u32,
-    /// Session name.
-    pub logger_name: String,
-    /// Name under which the file was written.
-    pub log_file_name: String,
+}
+
+/// The names behind the numbers of the log-file header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogFileNames<'a> {
+    /// Session name; may be empty.
+    pub logger: Wide<'a>,
+    /// Name under which the file was written; `[multiple files]` after a merge.
+    pub log_file: Wide<'a>,
+}
+
+impl<'a> LogFileNames<'a> {
+    /// Reads the names; the cursor stands behind the numbers.
+    ///
+    /// # Errors
+    /// The name that has no NUL.
+    pub fn read(c: &mut Cursor<'a>) -> Result<LogFileNames<'a>, FieldError> {
+        Ok(LogFileNames { logger: c.wide("logger name")?, log_file: c.wide("log file name")? })
+    }
 }
 
 impl LogFileHeader {
-    /// Decodes the payload of a hook-0x0000 record.
+    /// Reads the numbers from the start of the payload of a hook-0x0000 record.
     ///
     /// # Errors
-    /// The field that does not fit. A header whose strings are cut has empty names and is no error: all numbers are
-    /// there.
-    pub fn decode(payload: &[u8], pointer: PointerSize) -> Result<LogFileHeader, FieldError> {
-        let mut c = Cursor::new(payload, pointer);
+    /// The field that does not fit.
+    pub fn read(c: &mut Cursor<'_>) -> Result<LogFileHeader, FieldError> {
         let buffer_size_bytes = c.u32("BufferSize")?;
         let os_version = (c.u8("MajorVersion")?, c.u8("MinorVersion")?);
         let format_version = (c.u8("SubVersion")?, c.u8("SubMinorVersion")?);
@@ -88,8 +101,6 @@ impl LogFileHeader {
         let start_time = FileTime(c.u64("StartTime")?);
         let clock_type = c.u32("ReservedFlags")?;
         let buffers_lost = c.u32("BuffersLost")?;
-        let logger_name = c.wide("logger name").map(|w| w.to_string()).unwrap_or_default();
-        let log_file_name = c.wide("log file name").map(|w| w.to_string()).unwrap_or_default();
         Ok(LogFileHeader {
             buffer_size_bytes,
             os_version,
@@ -111,8 +122,6 @@ impl LogFileHeader {
             start_time,
             clock_type,
             buffers_lost,
-            logger_name,
-            log_file_name,
         })
     }
 
@@ -205,6 +214,7 @@ pub fn mode_names(mode: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::PointerSize;
 
     fn payload(pointer: PointerSize) -> Vec<u8> {
         // Offsets as in docs/formats.md; tail = where the 64-bit layout is 8 bytes longer.
@@ -224,12 +234,16 @@ mod tests {
     #[test]
     fn both_layouts_end_in_the_same_facts() {
         for pointer in [PointerSize::P4, PointerSize::P8] {
-            let header = LogFileHeader::decode(&payload(pointer), pointer).unwrap();
+            let bytes = payload(pointer);
+            let mut c = Cursor::new(&bytes, pointer);
+            let header = LogFileHeader::read(&mut c).unwrap();
+            let names = LogFileNames::read(&mut c).unwrap();
             assert_eq!(header.buffer_size_bytes, 65536);
             assert_eq!((header.os_build, header.buffers_lost), (19045, 7));
             assert_eq!(header.end_time, None);
             assert_eq!(header.start_time, FileTime(133_000_000_000_000_000));
-            assert_eq!((header.logger_name.as_str(), header.log_file_name.as_str()), ("NT", "C:\\x"));
+            assert_eq!((names.logger.to_string(), names.log_file.to_string()), ("NT".into(), "C:\\x".into()));
+            assert_eq!(c.remaining(), 0);
             let (clock, warnings) = header.clock(Ticks(5));
             assert_eq!((clock.kind, clock.frequency_hz, warnings), (ClockKind::Qpc, 10_000_000, vec![]));
         }
@@ -237,7 +251,8 @@ mod tests {
 
     #[test]
     fn a_cut_header_names_the_field() {
-        let error = LogFileHeader::decode(&payload(PointerSize::P8)[..0x100], PointerSize::P8).unwrap_err();
+        let error =
+            LogFileHeader::read(&mut Cursor::new(&payload(PointerSize::P8)[..0x100], PointerSize::P8)).unwrap_err();
         assert!(error.to_string().contains("PerfFreq"), "{error}");
     }
 
@@ -248,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_clock_without_frequency_warns() {
-        let mut header = LogFileHeader::decode(&payload(PointerSize::P8), PointerSize::P8).unwrap();
+        let mut header = LogFileHeader::read(&mut Cursor::new(&payload(PointerSize::P8), PointerSize::P8)).unwrap();
         header.perf_frequency_hz = 0;
         assert_eq!(header.clock(Ticks(0)).1.len(), 1);
         header.clock_type = 0;

@@ -17,7 +17,11 @@ impl Mapping {
     /// files (directories, pipes, devices): they cannot be mapped.
     pub fn open(path: &Path) -> io::Result<Mapping> {
         // Asked before opening: opening a pipe waits until somebody writes to it.
-        if !std::fs::metadata(path)?.is_file() {
+        let metadata = std::fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Err(io::Error::other("it is a directory; name the .etl file in it"));
+        }
+        if !metadata.is_file() {
             return Err(io::Error::other("not a regular file; write the trace to a file first"));
         }
         let file = File::open(path)?;

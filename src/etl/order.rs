@@ -8,6 +8,7 @@
 use crate::etl::area::Area;
 use crate::etl::buffer::Buffer;
 use crate::etl::file::{EtlFile, Scratch};
+use crate::etl::logfile::{LogFileHeader, MODE_CIRCULAR};
 use crate::etl::record::{Position, RawRecord};
 use crate::units::Ticks;
 use std::cmp::Reverse;
@@ -103,6 +104,25 @@ pub fn ranks(buffers: &[Buffer]) -> (Vec<u32>, bool) {
         }
     }
     (rank, !ascending)
+}
+
+/// Index of the oldest data buffer of a circular file that wrapped, by the log-file header alone; `None` for any other.
+///
+/// With N buffers in the file, the first S of which are never overwritten, and W ever written, it is
+/// S + (W − S) mod (N − S). No wrapped file is public, so nothing depends on this: see [`is_circular_order`].
+pub fn circular_start(header: &LogFileHeader, buffers: usize) -> Option<usize> {
+    let (kept, written) = (usize::try_from(header.start_buffers).ok()?, usize::try_from(header.buffers_written).ok()?);
+    let overwritten = buffers.checked_sub(kept).filter(|ring| *ring > 0)?;
+    let wrapped = header.mode & MODE_CIRCULAR != 0 && written > buffers;
+    wrapped.then(|| kept + (written - kept) % overwritten)
+}
+
+/// True when the sequence numbers of each processor ascend from the buffer at `start` to the end of the file and on
+/// behind the first `kept` ones, as they do when `start` is where the writer's next buffer would have gone.
+pub fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool {
+    let mut latest = HashMap::new();
+    let ring = buffers.iter().skip(start).chain(buffers.iter().take(start).skip(kept));
+    ring.fold(true, |ascending, b| ascending & latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence))
 }
 
 fn span(area: &Area<'_>, before_first: Ticks) -> Option<Span> {

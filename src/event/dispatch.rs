@@ -7,7 +7,7 @@ use super::disk::{LogicalDisk, PhysicalDisk};
 use super::fault::{FaultKind, HardFault, PageFault};
 use super::file::{FileName, FileNameKind, MapView, SameFile};
 use super::header::{
-    DebugId, GroupMasks, LastDroppedTimes, LogFileHeader, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
+    DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
 use super::heap::HeapRange;
 use super::image::{Image, read_address};
@@ -41,7 +41,7 @@ use crate::etl::record::{HookId, Record, RecordId};
 #[non_exhaustive]
 pub enum Event<'a> {
     /// `0x0000`: the file's header record.
-    LogFileHeader(LogFileHeader<'a>),
+    LogFile(LogFile<'a>),
     /// `0x0005`, `0x0020`: what the session records.
     GroupMasks { phase: MasksPhase, masks: GroupMasks },
     /// `0x0008`: the start rundown is complete.
@@ -256,7 +256,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let counters = |phase| to(ProcessCounters::read(p), |counters| E::ProcessCounters { phase, counters });
 
     Some(match p.hook.0 {
-        0x0000 => to(LogFileHeader::read(p), E::LogFileHeader),
+        0x0000 => to(LogFile::read(p), E::LogFile),
         0x0005 => masks(MasksPhase::AfterChange),
         0x0020 => masks(MasksPhase::BeforeChange),
         0x0008 => empty(p, E::RundownComplete),

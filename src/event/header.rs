@@ -6,122 +6,26 @@
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Narrow, Wide};
-use crate::units::{FileTime, PointerSize};
+use crate::etl::logfile::{LogFileHeader, LogFileNames};
 use uuid::Uuid;
 
-/// Which clock stamped the records of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ClockType {
-    /// 1: performance counter.
-    PerformanceCounter,
-    /// 2: system time, in 100 ns.
-    SystemTime,
-    /// 3: processor cycles.
-    CpuCycles,
-    /// Any other number.
-    Unknown(u32),
-}
-
-/// `0x0000`, the first record of a file (`EventTrace_Header`): 280/272 bytes and two strings.
+/// `0x0000`, the first record of a file (`EventTrace_Header`). `etl` has its layout, because it reads it before all else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LogFileHeader<'a> {
-    /// Size of the buffers of the file it was logged to; a compressed merged file has others.
-    pub buffer_bytes: u32,
-    /// Windows major and minor version, then two sub-versions.
-    pub windows_version: [u8; 4],
-    /// Windows build number.
-    pub build: u32,
-    /// Number of processors.
-    pub processors: u32,
-    /// End of the session; `None` while not finalized.
-    pub end_time: Option<FileTime>,
-    /// Timer resolution, in 100 ns.
-    pub timer_resolution: u32,
-    /// Maximum file size, in MB.
-    pub maximum_file_megabytes: u32,
-    /// Log file mode.
-    pub mode: u32,
-    /// Buffers written.
-    pub buffers_written: u32,
-    /// Pointer size of the system that logged, 4 or 8; `None` for any other number.
-    pub pointer: Option<PointerSize>,
-    /// Events lost.
-    pub events_lost: u32,
-    /// Processor frequency, in MHz.
-    pub cpu_mhz: u32,
-    /// Time zone: UTC = local time + this many minutes.
-    pub bias_minutes: i32,
-    /// Boot. Not the origin of time stamps: it was off by up to 15 s.
-    pub boot_time: FileTime,
-    /// Clock frequency, in ticks per second.
-    pub frequency: u64,
-    /// The instant of this record's own time stamp.
-    pub start_time: FileTime,
-    /// Which clock.
-    pub clock: ClockType,
-    /// Buffers lost.
-    pub buffers_lost: u32,
-    /// Name of the session; may be empty.
-    pub session_name: Wide<'a>,
-    /// Name of the file; `[multiple files]` after a merge.
-    pub log_file_name: Wide<'a>,
+pub struct LogFile<'a> {
+    /// The numbers.
+    pub header: LogFileHeader,
+    /// The names.
+    pub names: LogFileNames<'a>,
 }
 
-impl<'a> LogFileHeader<'a> {
+impl<'a> LogFile<'a> {
     /// Decodes the record.
     ///
     /// # Errors
     /// A fault when a field passes the end or a string has no NUL.
-    pub fn read(payload: &Payload<'a>) -> Read<LogFileHeader<'a>> {
+    pub fn read(payload: &Payload<'a>) -> Read<LogFile<'a>> {
         let mut c = payload.cursor();
-        let buffer_bytes = c.u32("buffer size")?;
-        let windows_version = [c.u8("major")?, c.u8("minor")?, c.u8("sub-version")?, c.u8("sub-minor version")?];
-        let build = c.u32("build number")?;
-        let processors = c.u32("number of processors")?;
-        let end_time = Some(FileTime(c.u64("end time")?)).filter(|time| time.0 != 0);
-        let timer_resolution = c.u32("timer resolution")?;
-        let maximum_file_megabytes = c.u32("maximum file size")?;
-        let mode = c.u32("log file mode")?;
-        let buffers_written = c.u32("buffers written")?;
-        c.skip(4, "start buffers")?;
-        let pointer = match c.u32("pointer size")? {
-            4 => Some(PointerSize::P4),
-            8 => Some(PointerSize::P8),
-            _ => None,
-        };
-        let events_lost = c.u32("events lost")?;
-        let cpu_mhz = c.u32("CPU speed")?;
-        c.skip(2 * payload.pointer.bytes(), "name pointers")?;
-        let bias_minutes = c.i32("time zone bias")?;
-        c.skip(168, "time zone names and dates")?;
-        c.skip(4, "padding")?;
-        let value = LogFileHeader {
-            buffer_bytes,
-            windows_version,
-            build,
-            processors,
-            end_time,
-            timer_resolution,
-            maximum_file_megabytes,
-            mode,
-            buffers_written,
-            pointer,
-            events_lost,
-            cpu_mhz,
-            bias_minutes,
-            boot_time: FileTime(c.u64("boot time")?),
-            frequency: c.u64("clock frequency")?,
-            start_time: FileTime(c.u64("start time")?),
-            clock: match c.u32("clock type")? {
-                1 => ClockType::PerformanceCounter,
-                2 => ClockType::SystemTime,
-                3 => ClockType::CpuCycles,
-                other => ClockType::Unknown(other),
-            },
-            buffers_lost: c.u32("buffers lost")?,
-            session_name: c.wide("session name")?,
-            log_file_name: c.wide("log file name")?,
-        };
+        let value = LogFile { header: LogFileHeader::read(&mut c)?, names: LogFileNames::read(&mut c)? };
         Ok(Parsed::new(value, payload.ends(&c, 2..=2)))
     }
 }
@@ -306,6 +210,7 @@ mod tests {
     use super::super::Event;
     use super::super::testing::*;
     use super::*;
+    use crate::units::{FileTime, PointerSize};
 
     fn log_file_header(p: PointerSize) -> Bytes {
         let at = p.pick([72, 248, 256, 264, 272, 276, 280], [64, 240, 248, 256, 264, 268, 272]);
@@ -320,33 +225,28 @@ mod tests {
     fn log_file_header_of_both_pointer_sizes() {
         for p in [P8, P4] {
             let bytes = log_file_header(p);
-            let Event::LogFileHeader(found) = event(0x0000, 2, p, &bytes) else { panic!() };
-            assert_eq!((found.buffer_bytes, found.windows_version, found.build), (0x1_0000, [10, 0, 1, 5], 26100));
-            assert_eq!((found.processors, found.end_time, found.timer_resolution), (20, Some(FileTime(2000)), 156_250));
-            assert_eq!((found.maximum_file_megabytes, found.mode, found.buffers_written), (100, 0x8000_0002, 49));
-            assert_eq!((found.pointer, found.events_lost, found.cpu_mhz, found.bias_minutes), (Some(p), 3, 4491, -60));
-            assert_eq!(
-                (found.boot_time, found.frequency, found.start_time),
-                (FileTime(500), 10_000_000, FileTime(1000))
-            );
-            assert_eq!((found.clock, found.buffers_lost), (ClockType::PerformanceCounter, 4));
-            assert_eq!(found.session_name.to_string(), "session");
-            assert_eq!(found.log_file_name.to_string(), "[multiple files]");
+            let Event::LogFile(LogFile { header, names }) = event(0x0000, 2, p, &bytes) else { panic!() };
+            assert_eq!((header.buffer_size_bytes, header.os_version), (0x1_0000, (10, 0)));
+            assert_eq!((header.format_version, header.os_build, header.processors), ((1, 5), 26100, 20));
+            assert_eq!((header.end_time, header.timer_resolution_100ns), (Some(FileTime(2000)), 156_250));
+            assert_eq!((header.maximum_file_size, header.mode), (100, 0x8000_0002));
+            assert_eq!((header.buffers_written, header.start_buffers), (49, 1));
+            assert_eq!((header.pointer_bytes as usize, header.events_lost), (p.bytes(), 3));
+            assert_eq!((header.cpu_mhz, header.time_zone_bias_minutes), (4491, -60));
+            assert_eq!((header.boot_time, header.perf_frequency_hz), (FileTime(500), 10_000_000));
+            assert_eq!((header.start_time, header.clock_type, header.buffers_lost), (FileTime(1000), 1, 4));
+            assert_eq!(names.logger.to_string(), "session");
+            assert_eq!(names.log_file.to_string(), "[multiple files]");
             check_strings(0x0000, 2, p, &bytes);
             check_unknown_version(0x0000, p, &bytes);
         }
     }
 
     #[test]
-    fn unfinished_files_and_unknown_clocks_are_not_guessed() {
+    fn unfinished_files_and_odd_numbers_are_not_guessed() {
         let bytes = log_file_header(P8).u64(16, 0).u32(272, 9).u32(44, 16);
-        let Event::LogFileHeader(found) = event(0x0000, 2, P8, &bytes) else { panic!() };
-        assert_eq!((found.end_time, found.clock, found.pointer), (None, ClockType::Unknown(9), None));
-        for (number, clock) in [(2, ClockType::SystemTime), (3, ClockType::CpuCycles)] {
-            let bytes = log_file_header(P8).u32(272, number);
-            let Event::LogFileHeader(found) = event(0x0000, 2, P8, &bytes) else { panic!() };
-            assert_eq!(found.clock, clock);
-        }
+        let Event::LogFile(LogFile { header, .. }) = event(0x0000, 2, P8, &bytes) else { panic!() };
+        assert_eq!((header.end_time, header.clock_type, header.pointer_bytes), (None, 9, 16));
     }
 
     #[test]

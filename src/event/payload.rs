@@ -66,14 +66,19 @@ pub(crate) fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
     }
 }
 
+/// The hook id of a kernel event, under whichever name it comes.
+pub(crate) fn hook_of(id: RecordId) -> Option<HookId> {
+    match id {
+        RecordId::Kernel(hook) => Some(hook),
+        RecordId::Classic { class, opcode } => hook_of_class(class, opcode),
+        _ => None,
+    }
+}
+
 impl<'a> Payload<'a> {
     /// The payload of a kernel event, under whichever name it comes; `None` for all other records.
     pub fn of(record: &Record<'a>) -> Option<Payload<'a>> {
-        let hook = match record.id {
-            RecordId::Kernel(hook) => hook,
-            RecordId::Classic { class, opcode } => hook_of_class(class, opcode)?,
-            _ => return None,
-        };
+        let hook = hook_of(record.id)?;
         Some(Payload { hook, version: record.version, pointer: record.pointer, bytes: record.payload })
     }
 

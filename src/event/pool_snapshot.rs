@@ -29,7 +29,8 @@ pub struct PoolSnapshot<'a> {
     pub kind: PoolSnapshotKind,
     /// The payload.
     pub bytes: &'a [u8],
-    pointer: PointerSize,
+    /// Pointer size of the record.
+    pub pointer: PointerSize,
 }
 
 /// How a snapshot could be laid out.

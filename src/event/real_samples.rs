@@ -3,7 +3,7 @@
 //! The sheets lie beside the traces, in the directory named by `PFNSET_TRACES` or in `../shared/traces/real`. Without
 //! them the test says so and passes.
 
-use super::header::LogFileHeader;
+use super::header::LogFile;
 use super::process::ProcessPhase;
 use super::testing::{P4, P8, exercise, with_id};
 use super::{Decoded, Event, decode};
@@ -108,16 +108,17 @@ fn quoted_starts_of_log_file_headers_agree_with_the_sheets() {
         payload.resize(payload.len().max(288), 0);
         let pointer = if first["header_type"] == 1 { P4 } else { P8 };
         let record = with_id(RecordId::Kernel(HookId(0)), 2, pointer, &payload);
-        let Decoded::Event { event: Event::LogFileHeader(header), .. } = decode(&record) else { panic!("{sheet}") };
-        let LogFileHeader { build, processors, events_lost, cpu_mhz, buffers_written, bias_minutes, .. } = header;
+        let Decoded::Event { event: Event::LogFile(LogFile { header, .. }), .. } = decode(&record) else {
+            panic!("{sheet}")
+        };
         let facts = &facts["log_file_header"];
-        assert_eq!(facts["operating_system_build_number"], build, "{sheet}");
-        assert_eq!(facts["number_of_processors"], processors);
-        assert_eq!(facts["events_lost"], events_lost);
-        assert_eq!(facts["cpu_speed_mhz"], cpu_mhz);
-        assert_eq!(facts["buffers_written"], buffers_written);
-        assert_eq!(facts["time_zone_bias_minutes"], bias_minutes);
-        assert_eq!(facts["pointer_size_bytes"], header.pointer.unwrap().bytes());
+        assert_eq!(facts["operating_system_build_number"], header.os_build, "{sheet}");
+        assert_eq!(facts["number_of_processors"], header.processors);
+        assert_eq!(facts["events_lost"], header.events_lost);
+        assert_eq!(facts["cpu_speed_mhz"], header.cpu_mhz);
+        assert_eq!(facts["buffers_written"], header.buffers_written);
+        assert_eq!(facts["time_zone_bias_minutes"], header.time_zone_bias_minutes);
+        assert_eq!(facts["pointer_size_bytes"], header.pointer_bytes);
         assert_eq!(facts["end_time_filetime"], header.end_time.map_or(0, |time| time.0));
     }
 }

@@ -11,6 +11,7 @@ use crate::etl::order::Span;
 use crate::etl::record::{HeaderType, HookId, RawRecord, Record, RecordId};
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
+use crate::event::payload::hook_of;
 use crate::event::system_config::DeviceFamily;
 use crate::event::{Decoded, Event, Malformed, Surplus, decode};
 use crate::load::kinds::{Key, KindCount, Kinds, Tallies, Tally};
@@ -214,15 +215,23 @@ impl Survey {
         survey
     }
 
-    /// Number of records of a kernel event, all versions.
+    /// Every bit of the group masks that was on at some time.
+    pub fn masks_ever_on(&self) -> [u32; 8] {
+        self.group_masks.iter().fold([0; 8], |mut all, change| {
+            all.iter_mut().zip(change.masks).for_each(|(all, mask)| *all |= mask);
+            all
+        })
+    }
+
+    /// Number of records of a kernel event, all versions, by hook id or under its class's GUID.
     pub fn kernel_count(&self, hook: u16) -> u64 {
-        let is = |k: &&KindCount| matches!(k.id, RecordId::Kernel(h) if h.0 == hook);
+        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
         self.kinds.iter().filter(is).map(|k| k.count).sum()
     }
 
     /// Earliest and latest time of a kernel event.
     pub fn kernel_span(&self, hook: u16) -> Option<(Ticks, Ticks)> {
-        let is = |k: &&KindCount| matches!(k.id, RecordId::Kernel(h) if h.0 == hook);
+        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
         let mut found = self.kinds.iter().filter(is).map(|k| (k.first, k.last));
         let first = found.next()?;
         Some(found.fold(first, |all, k| (all.0.min(k.0), all.1.max(k.1))))

@@ -261,3 +261,94 @@ fn merged(ranges: impl Iterator<Item = (u64, u64)>) -> Pages<()> {
     });
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Phase;
+    use crate::event::file::ViewKind;
+    use crate::event::virtual_memory::VirtualRange;
+    use crate::load::history::{Moment, SpaceEvent};
+    use proptest::prelude::*;
+
+    const KINDS: [ViewKind; 3] = [ViewKind::DataFile, ViewKind::Image, ViewKind::PagefileBacked];
+
+    fn event(what: u8, base: u64, size: u64, id: u32) -> SpaceEvent {
+        let flags = VirtualRange::RESERVE;
+        let (phase, kind) = (Phase::DcStart, KINDS[id as usize % 3]);
+        match what {
+            0 => SpaceEvent::Region { phase: Phase::Start, base, size, flags },
+            1 | 2 => SpaceEvent::Region { phase, base, size, flags },
+            3 | 4 => SpaceEvent::View { phase, base, size, file_key: u64::from(id), kind },
+            5 => SpaceEvent::HeapReserve { heap: base, base, size },
+            6 => SpaceEvent::HeapRundown { heap: base, base, size },
+            _ => SpaceEvent::Thread {
+                phase,
+                thread_id: id,
+                stack_base: base.saturating_add(size),
+                stack_limit: base.saturating_add(size / 2),
+            },
+        }
+    }
+
+    /// Asks for every page of the arena and for what lies around it.
+    fn agrees(space: &AddressSpace, arena: u64, pages: u64) -> Result<(), TestCaseError> {
+        let index = AddressIndex::new(space);
+        let far = [0, 1 << 31, 1 << 47, 1 << 59, u64::MAX].map(|address| address / PAGE_BYTES * PAGE_BYTES);
+        let near = (0..pages + 40).map(|page| arena.saturating_add(page * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES);
+        for address in near.chain(far) {
+            for within in [0, 0xfff] {
+                let cell = index.get(address.saturating_add(within));
+                // A page belongs to what holds its first byte.
+                prop_assert_eq!(cell.corrected, space.layer(address), "0x{:x}", address);
+                prop_assert_eq!(cell.wpa, space.layer_wpa(address), "0x{:x} by WPA's rules", address);
+                if cell.corrected.is_file_view() {
+                    let view = space.views.get(address).map(|(_, _, view)| view.file_key);
+                    prop_assert_eq!(index.file_key(cell), view, "file at 0x{:x}", address);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_empty_space_holds_nothing() {
+        let index = AddressIndex::new(&AddressSpace::default());
+        assert!([0, 4096, u64::MAX].iter().all(|&address| index.get(address) == Cell::EMPTY));
+        assert!(index.is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// The fast look-up against the four maps, at both ends of address spaces; ranges need not begin at a page.
+        #[test]
+        fn agrees_with_the_address_space(
+            steps in prop::collection::vec((0u8..8, 0u64..400, 1u64..30, 0u8..4, 0u32..6), 0..120),
+            arena in prop::sample::select(vec![0u64, 0x7ff0_0000, 0x7fff_ff00_0000, 0x7fff_ffff_f000, 1 << 59, u64::MAX - 0x20_0000]),
+        ) {
+            let mut space = AddressSpace::default();
+            for (what, page, size, odd, id) in steps {
+                let (base, size) = match odd {
+                    0 => (page * 512, size * 512),
+                    _ => (page * PAGE_BYTES, size * PAGE_BYTES),
+                };
+                space.apply(Moment::FIRST, &event(what, arena.saturating_add(base), size, id));
+            }
+            agrees(&space, arena, 430)?;
+        }
+
+        /// Many ranges: several levels of the search tree.
+        #[test]
+        fn agrees_with_large_address_spaces(seed in any::<u64>(), count in 200u64..900) {
+            let mut space = AddressSpace::default();
+            let mut dice = seed | 1;
+            for at in 0..count {
+                dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                let base = 0x1_0000_0000 + at * 3 * PAGE_BYTES + (dice >> 60) * PAGE_BYTES / 2;
+                space.apply(Moment::FIRST, &event((dice >> 32) as u8 % 7, base, (1 + (dice >> 62)) * PAGE_BYTES, at as u32));
+            }
+            agrees(&space, 0x1_0000_0000, 3 * count)?;
+        }
+    }
+}

@@ -14,3 +14,5 @@ pub mod snapshot;
 pub mod space;
 pub mod state;
 pub mod stream;
+mod takeover;
+mod undo;

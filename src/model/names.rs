@@ -1,7 +1,7 @@
 //! File names: which path a file key had at a given time. Keys are reused after a file is deleted.
 
 use crate::event::file::FileNameKind;
-use crate::load::history::{History, Moment};
+use crate::load::history::{FileEvent, History, Moment};
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 
 /// Names of all file keys at one time. Names are interned: equal names have equal indices.
@@ -25,48 +25,34 @@ impl<'h> FileNames<'h> {
         };
         let now = history.files.partition_point(|event| event.moment < moment);
         let (past, future) = history.files.split_at(now);
-        let deleted: FastSet<u64> =
-            past.iter().filter(|e| e.value.kind == FileNameKind::Delete).map(|e| e.value.key).collect();
-        // Keys that were deleted before but whose next event says that they have a name: their creation was lost.
-        let mut named_again: FastSet<u64> = FastSet::default();
+        // What the past says of a key: its name, or that it has none.
+        let mut before: FastMap<u64, Option<u32>> = FastMap::default();
+        for FileEvent { kind, key, name } in past.iter().map(|event| &event.value) {
+            let name = (*kind != FileNameKind::Delete).then(|| intern(name, &mut all.names));
+            before.insert(*key, name);
+        }
         // Backwards, so that the event nearest to `moment` comes last and wins.
-        for event in future.iter().rev() {
-            let next_names_it = matches!(event.value.kind, FileNameKind::Rundown | FileNameKind::Name);
-            if deleted.contains(&event.value.key) {
-                if next_names_it {
-                    named_again.insert(event.value.key);
-                } else {
-                    named_again.remove(&event.value.key);
-                }
-            }
-            match event.value.kind {
-                // A file created later: the key was free, or another file's whose end was lost.
-                FileNameKind::Create => {
-                    all.by_key.remove(&event.value.key);
-                }
-                FileNameKind::Name | FileNameKind::Delete | FileNameKind::Rundown => {
-                    let name = intern(&event.value.name, &mut all.names);
-                    all.by_key.insert(event.value.key, name);
-                }
+        let mut next: FastMap<u64, &FileEvent> = FastMap::default();
+        for event in future.iter().rev().map(|event| &event.value) {
+            if before.contains_key(&event.key) {
+                next.insert(event.key, event);
+            } else if event.kind == FileNameKind::Create {
+                all.by_key.remove(&event.key); // the key was free
+            } else {
+                let name = intern(&event.name, &mut all.names);
+                all.by_key.insert(event.key, name);
             }
         }
-        for event in past {
-            match event.value.kind {
-                FileNameKind::Delete => {
-                    all.by_key.remove(&event.value.key);
+        for (key, name) in before {
+            // Events of this key were lost when a list of all names comes next and says otherwise.
+            let name = match next.get(&key) {
+                Some(event) if event.kind == FileNameKind::Rundown => Some(intern(&event.name, &mut all.names)),
+                Some(event) if event.kind == FileNameKind::Name => {
+                    Some(name.unwrap_or_else(|| intern(&event.name, &mut all.names)))
                 }
-                _ => {
-                    let name = intern(&event.value.name, &mut all.names);
-                    all.by_key.insert(event.value.key, name);
-                    named_again.remove(&event.value.key);
-                }
-            }
-        }
-        for event in future.iter().rev().filter(|event| named_again.contains(&event.value.key)) {
-            if !all.by_key.contains_key(&event.value.key) && event.value.kind != FileNameKind::Create {
-                let name = intern(&event.value.name, &mut all.names);
-                all.by_key.insert(event.value.key, name);
-            }
+                _ => name,
+            };
+            all.by_key.extend(name.map(|name| (key, name)));
         }
         all
     }
@@ -105,29 +91,33 @@ pub fn normal_form(path: &str) -> String {
     }
 }
 
-/// The registry's files: by the trace's own hive rundown where it has one, else by their well-known places.
+/// The registry's files: by the trace's own hive rundown where it has one, else by their well-known places and what
+/// was opened as a hive during the trace.
 #[derive(Debug, Clone, Default)]
 pub struct Hives {
     known: FastSet<String>,
+    are_listed: bool,
 }
 
 impl Hives {
     /// The hives that the trace names.
     pub fn new(history: &History) -> Hives {
+        let names = history.hives.iter().map(|hive| normal_form(&hive.value.file_name));
         Hives {
-            known: history.hives.iter().map(|hive| normal_form(&hive.value)).filter(|name| !name.is_empty()).collect(),
+            known: names.filter(|name| !name.is_empty()).collect(),
+            are_listed: history.hives.iter().any(|hive| hive.value.listed && !hive.value.file_name.is_empty()),
         }
     }
 
-    /// True when the trace names its hives, so that no name has to be guessed.
+    /// True when the trace lists its hives, so that no name has to be guessed.
     pub fn are_known(&self) -> bool {
-        !self.known.is_empty()
+        self.are_listed
     }
 
     /// True when the path is a registry hive.
     pub fn is_hive(&self, path: &str) -> bool {
         let path = normal_form(path);
-        if self.are_known() { self.known.contains(&path) } else { is_well_known(&path) }
+        self.known.contains(&path) || (!self.are_listed && is_well_known(&path))
     }
 }
 

@@ -45,7 +45,7 @@ impl KeyReading {
     }
 }
 
-/// The low bits of a UniqueProcessKey that fit into an owner key.
+/// The low bits of a process's or session's unique key that fit into an owner key.
 pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
     process_key & pointer.pick(0xffff_ffff_ffff, 0xffff_ffff)
 }
@@ -56,6 +56,8 @@ pub struct Owners {
     /// How keys are read.
     pub reading: KeyReading,
     by_key: FastMap<u64, u32>,
+    /// Instances from this index on are address spaces whose process no event names.
+    named: u32,
 }
 
 impl Owners {
@@ -71,12 +73,18 @@ impl Owners {
             };
             by_key.extend(key.filter(|&key| key != 0).map(|key| (key, index as u32)));
         }
-        Owners { reading, by_key }
+        Owners { reading, by_key, named: processes.named as u32 }
     }
 
-    /// Index of the process instance that a key names.
+    /// Index of the process instance that a key means: a named one, or one of which only the address space is known.
     #[inline(always)]
     pub fn get(&self, key: u64) -> Option<u32> {
         self.by_key.get(&key).copied()
+    }
+
+    /// True when events name the process of this instance.
+    #[inline(always)]
+    pub const fn is_named(&self, instance: u32) -> bool {
+        instance < self.named
     }
 }

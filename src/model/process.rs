@@ -1,7 +1,7 @@
 //! Process instances: who was alive when. Ids are reused, so an instance is an id and a lifetime.
 
 use crate::event::process::ProcessPhase;
-use crate::load::history::{At, History, ProcessEvent};
+use crate::load::history::{At, History, Moment, ProcessEvent};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -22,8 +22,12 @@ pub struct Instance {
     pub start: Option<Ticks>,
     /// When it ended; `None`: it outlived the trace.
     pub end: Option<Ticks>,
-    /// From when on events of this id are this instance's: the end of the instance before it.
-    pub since: Ticks,
+    /// True when its start was logged, so that all it has was made before our eyes.
+    pub is_born: bool,
+    /// Events of this id are this instance's from here on, behind the end of the instance before it …
+    pub from: Moment,
+    /// … to before here.
+    pub until: Moment,
 }
 
 impl Instance {
@@ -32,8 +36,11 @@ impl Instance {
         self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time < end)
     }
 
-    /// `name.exe (pid)`.
+    /// `name.exe (pid)`, `Unknown (pid)` when no event told a name.
     pub fn label(&self) -> String {
+        if self.name.is_empty() {
+            return format!("Unknown ({})", self.process_id);
+        }
         format!("{} ({})", self.name, self.process_id)
     }
 }
@@ -41,8 +48,10 @@ impl Instance {
 /// All process instances of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct Processes {
-    /// In order of process id, then time.
+    /// In order of process id, then time; behind them those without a name.
     pub instances: Vec<Instance>,
+    /// How many have process events. Of the rest only the address spaces are known.
+    pub named: usize,
     by_id: FastMap<u32, Vec<usize>>,
     /// Starts without an end of the process before, rundowns of another process than the one known to be alive.
     pub contradictions: u64,
@@ -63,45 +72,76 @@ impl Processes {
             all.instances.extend(lives);
             all.by_id.insert(id, (first..all.instances.len()).collect());
         }
+        all.named = all.instances.len();
+        all.add_nameless(history);
         all
     }
 
+    /// Processes of which only the address space is known, because their own events were not recorded or were lost.
+    fn add_nameless(&mut self, history: &History) {
+        let mut ids: Vec<u32> = history.spaces.keys().copied().filter(|id| !self.by_id.contains_key(id)).collect();
+        ids.sort_unstable();
+        for process_id in ids {
+            self.by_id.insert(process_id, vec![self.instances.len()]);
+            self.instances.push(Instance {
+                process_id,
+                key: 0,
+                directory_table_base: None,
+                session_id: None,
+                name: "".into(),
+                start: None,
+                end: None,
+                is_born: false,
+                from: Moment::FIRST,
+                until: Moment::LAST,
+            });
+        }
+    }
+
     fn follow(&mut self, lives: &mut Vec<Instance>, event: &At<ProcessEvent>) {
-        let (time, e) = (event.moment.time, &event.value);
+        let (moment, e) = (event.moment, &event.value);
         let alive = lives.last().is_some_and(|life| life.end.is_none());
         let same = |life: &Instance| life.key == e.key || life.key == 0 || e.key == 0;
         match e.phase {
+            // The start rundown already knew it: it was being made while that was logged.
+            ProcessPhase::Start if alive && lives.last().is_some_and(|life| life.key == e.key && e.key != 0) => {
+                lives.last_mut().into_iter().for_each(|life| life.learn(e));
+            }
             ProcessPhase::Start => {
                 if alive && let Some(life) = lives.last_mut() {
                     self.contradictions += 1; // its end was lost
-                    life.end = Some(time);
+                    life.close(moment, moment);
                 }
-                lives.push(new_life(lives.last(), e, Some(time)));
+                lives.push(new_life(lives.last(), event, Some(moment.time)));
             }
             ProcessPhase::DcStart | ProcessPhase::DcEnd => match lives.last_mut() {
-                Some(life) if alive && same(life) => {
-                    if life.name.is_empty() {
-                        life.name = e.image_name.clone();
-                    }
-                    life.session_id = life.session_id.or(e.session_id);
-                }
+                Some(life) if alive && same(life) => life.learn(e),
                 Some(life) if alive => {
                     self.contradictions += 1; // end and start were lost
-                    life.end = Some(time);
-                    lives.push(new_life(lives.last(), e, Some(time)));
+                    life.close(moment, moment);
+                    lives.push(new_life(lives.last(), event, Some(moment.time)));
                 }
+                // Ended, but someone still holds its object: older Windows lists it among the living.
+                Some(life) if life.key == e.key && e.key != 0 => {}
                 // Alive without a start: since before the trace, or since the id was free again.
-                _ => lives.push(new_life(lives.last(), e, None)),
+                _ => lives.push(new_life(lives.last(), event, None)),
             },
             ProcessPhase::End | ProcessPhase::Defunct => {
                 if !alive {
                     if e.phase == ProcessPhase::Defunct || lives.last().is_some_and(same) {
                         return; // known to have ended
                     }
-                    lives.push(new_life(lives.last(), e, None));
+                    lives.push(new_life(lives.last(), event, None));
                 }
-                if let Some(life) = lives.last_mut().filter(|life| same(life)) {
-                    life.end = Some(time);
+                if e.phase == ProcessPhase::Defunct && !lives.last().is_some_and(same) {
+                    return;
+                }
+                if let Some(life) = lives.last_mut() {
+                    if !same(life) {
+                        self.contradictions += 1; // its end and the start of the one that ends now were lost
+                    }
+                    // What is logged at the very moment of the end is still its own.
+                    life.close(moment, Moment { order: moment.order.saturating_add(1), ..moment });
                 }
             }
         }
@@ -123,8 +163,26 @@ impl Processes {
     }
 }
 
-fn new_life(before: Option<&Instance>, event: &ProcessEvent, start: Option<Ticks>) -> Instance {
-    let since = before.and_then(|life| life.end).unwrap_or(Ticks(i64::MIN));
+impl Instance {
+    fn close(&mut self, moment: Moment, until: Moment) {
+        (self.end, self.until) = (Some(moment.time), until);
+    }
+
+    /// Takes over what an event says of it and none before did.
+    fn learn(&mut self, event: &ProcessEvent) {
+        if self.name.is_empty() {
+            self.name = event.image_name.clone();
+        }
+        if self.key == 0 {
+            self.key = event.key;
+        }
+        self.session_id = self.session_id.or(event.session_id);
+        self.directory_table_base = self.directory_table_base.or(event.directory_table_base);
+    }
+}
+
+fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Ticks>) -> Instance {
+    let event = &event.value;
     Instance {
         process_id: event.process_id,
         key: event.key,
@@ -134,7 +192,9 @@ fn new_life(before: Option<&Instance>, event: &ProcessEvent, start: Option<Ticks
         // An instance without a start of its own cannot have lived before the one before it ended.
         start: start.or(before.and_then(|life| life.end)),
         end: None,
-        since,
+        is_born: event.phase == ProcessPhase::Start,
+        from: before.map_or(Moment::FIRST, |life| life.until),
+        until: Moment::LAST,
     }
 }
 
@@ -180,10 +240,36 @@ mod tests {
     }
 
     #[test]
+    fn an_ended_process_that_is_still_listed_stays_dead() {
+        use ProcessPhase::*;
+        let history = || vec![event(0, DcStart, 4, 1), event(5, End, 4, 1), event(20, DcEnd, 4, 1)];
+        assert_eq!(names(history(), 4), ["p1 (4)"]);
+        assert_eq!(names(history(), 21), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_lost_end_does_not_join_two_lives() {
         use ProcessPhase::*;
         let history = || vec![event(0, DcStart, 4, 1), event(20, DcEnd, 4, 2)];
         assert_eq!(names(history(), 19), ["p1 (4)"]);
         assert_eq!(names(history(), 20), ["p2 (4)"]);
+        // Of the second life only the end was recorded: both are over.
+        assert_eq!(names(vec![event(0, DcStart, 4, 1), event(20, End, 4, 2)], 21), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_process_that_the_start_rundown_met_before_its_start_is_one() {
+        use ProcessPhase::*;
+        let history = vec![event(0, DcStart, 4, 1), event(1, Start, 4, 1), event(20, DcEnd, 4, 1)];
+        let processes = Processes::new(&History { processes: history, ..History::default() });
+        assert_eq!((processes.instances.len(), processes.contradictions), (1, 0));
+    }
+
+    #[test]
+    fn an_address_space_without_process_events_has_no_name() {
+        let mut history = History::default();
+        history.spaces.insert(8, Vec::new());
+        let processes = Processes::new(&history);
+        assert_eq!((processes.instances[0].label().as_str(), processes.named), ("Unknown (8)", 0));
     }
 }

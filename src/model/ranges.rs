@@ -63,16 +63,37 @@ impl<T: Clone> RangeMap<T> {
         }
     }
 
+    /// Removes the whole ranges that touch `[base, end)` and whose value is not wanted any more.
+    pub fn remove_if(&mut self, base: u64, end: u64, unwanted: impl Fn(&T) -> bool) {
+        let first = self.get(base).map_or(base, |(from, ..)| from);
+        if first >= end {
+            return;
+        }
+        let touching = self.ranges.range((Bound::Included(first), Bound::Excluded(end)));
+        let gone: Vec<u64> = touching.filter(|(_, (_, value))| unwanted(value)).map(|(&from, _)| from).collect();
+        gone.iter().for_each(|from| drop(self.ranges.remove(from)));
+    }
+
+    /// The parts of `[base, end)` that no range holds, by address.
+    pub fn gaps(&self, base: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut at = self.get(base).map_or(base, |(_, until, _)| until);
+        let mut gaps = Vec::new();
+        while at < end {
+            let next = self.ranges.range(at..end).next();
+            let (from, until) = next.map_or((end, end), |(&from, (until, _))| (from, *until));
+            if at < from {
+                gaps.push((at, from));
+            }
+            at = until;
+        }
+        gaps
+    }
+
     /// Removes the whole range that holds `address` and gives it.
     pub fn take(&mut self, address: u64) -> Option<(u64, u64, T)> {
         let base = self.get(address)?.0;
         let (end, value) = self.ranges.remove(&base)?;
         Some((base, end, value))
-    }
-
-    /// Removes all ranges whose value is not wanted.
-    pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
-        self.ranges.retain(|_, (_, value)| keep(value));
     }
 
     /// All ranges by address: base, end, value.
@@ -132,6 +153,16 @@ mod tests {
         assert_eq!(map.len(), 1);
     }
 
+    #[test]
+    fn whole_ranges_go_by_value() {
+        let mut map = RangeMap::default();
+        [(0, 'a'), (10, 'b'), (20, 'a'), (30, 'a')].into_iter().for_each(|(base, value)| map.insert(base, 8, value));
+        map.remove_if(5, 30, |&value| value == 'a');
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(10, 18, &'b'), (30, 38, &'a')]);
+        map.remove_if(9, 10, |_| true);
+        assert_eq!(map.len(), 2);
+    }
+
     proptest! {
         /// The slow, obvious oracle: one slot per address.
         #[test]
@@ -149,7 +180,11 @@ mod tests {
                         oracle[base as usize..(base + size) as usize].fill(Some(n));
                     }
                 }
+                let gaps = map.gaps(base, base + size);
                 for (address, want) in oracle.iter().enumerate() {
+                    let in_gap = gaps.iter().any(|gap| (gap.0..gap.1).contains(&(address as u64)));
+                    let wanted = want.is_none() && (base..base + size).contains(&(address as u64));
+                    prop_assert_eq!(in_gap, wanted);
                     prop_assert_eq!(map.get(address as u64).map(|(_, _, v)| *v), *want);
                 }
             }

@@ -1,7 +1,8 @@
-//! End rundowns: when the kernel described the state at stop, and for which kinds of thing.
+//! Rundowns: when the kernel described what is there, and for which kinds of thing.
 //!
-//! A trace can hold several (the keywords of a session can change; files are merged). A rundown belongs to the stretch
-//! between two records that turn keywords on, so those cut the time line into episodes.
+//! A trace can hold several of either sort (the keywords of a session can change; several sessions are merged into one
+//! file). What was logged between two changes of *off* and *on again* is one episode; that another session starts or
+//! stops in the middle of a rundown does not cut it in two.
 
 use crate::event::Phase;
 use crate::load::history::{At, History, SpaceEvent};
@@ -9,7 +10,7 @@ use crate::units::Ticks;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// What has an end rundown of its own.
+/// What has a rundown of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// VirtualAlloc regions.
@@ -37,85 +38,100 @@ impl Kind {
     }
 }
 
-/// First and last stamp of one end rundown.
+/// One rundown of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Episode {
+    /// When keywords were turned on or off, or the first record of any kind: a process that starts later need not be
+    /// listed.
+    pub begin: Ticks,
     /// First record.
     pub first: Ticks,
     /// Last record.
     pub last: Ticks,
+    /// True for an end rundown.
+    pub at_end: bool,
+    /// True when the trace holds no rundown of this kind before it.
+    pub is_first: bool,
+}
+
+/// First and last stamp by *end or start* and number of the episode.
+type Spans = BTreeMap<(bool, usize), (Ticks, Ticks)>;
+
+fn widen(spans: &mut Spans, number: (bool, usize), (first, last): (Ticks, Ticks)) {
+    let span = spans.entry(number).or_insert((first, last));
+    *span = (span.0.min(first), span.1.max(last));
 }
 
 /// Rundowns of a trace by kind.
 #[derive(Debug, Clone, Default)]
 pub struct Rundowns {
-    /// Stamps at which keywords were turned on.
-    cuts: Vec<Ticks>,
-    /// From here on a heap rundown record describes the end; heap rundowns do not say which end they are.
-    heap_end: Vec<Ticks>,
+    /// Stamps at which keywords were turned on, and at which they were turned off.
+    on: Vec<Ticks>,
+    off: Vec<Ticks>,
+    /// In order of time.
     episodes: [Vec<Episode>; 4],
-    /// Stamp of the first start-rundown record.
-    start: [Option<Ticks>; 4],
-}
-
-/// What is found of one kind.
-#[derive(Default)]
-struct Found {
-    episodes: BTreeMap<usize, Episode>,
-    start: Option<Ticks>,
-}
-
-impl Found {
-    fn add(&mut self, number: usize, episode: Episode) {
-        let all = self.episodes.entry(number).or_insert(episode);
-        (all.first, all.last) = (all.first.min(episode.first), all.last.max(episode.last));
-    }
 }
 
 impl Rundowns {
     /// Finds them.
     pub fn new(history: &History) -> Rundowns {
         let masks = &history.survey.group_masks;
-        let on = |m: &&crate::load::survey::GroupMasks| m.is_start && m.masks.iter().any(|&mask| mask != 0);
+        let turns_on = |m: &&crate::load::survey::GroupMasks| m.is_start && m.masks.iter().any(|&mask| mask != 0);
         let mut all = Rundowns {
-            cuts: masks.iter().filter(on).map(|m| m.time).collect(),
-            heap_end: masks.iter().filter(|m| !m.is_start).map(|m| m.time).collect(),
+            on: masks.iter().filter(turns_on).map(|m| m.time).collect(),
+            off: masks.iter().filter(|m| !m.is_start).map(|m| m.time).collect(),
             ..Rundowns::default()
         };
-        if all.heap_end.is_empty() {
+        if all.off.is_empty() {
+            // Windows 7 does not log what was on before a change: the end begins with the first end rundown.
             let ends = [0x0281, 0x0428, 0x0304].iter().filter_map(|&hook| history.survey.kernel_span(hook));
-            all.heap_end = ends.map(|(first, _)| first).min().into_iter().collect();
+            all.off = ends.map(|(first, _)| first).min().into_iter().collect();
         }
-        let found =
-            (history.spaces.par_iter()).map(|(_, events)| all.found_in(events)).reduce(Default::default, |mut a, b| {
+        let starts = turns(&all.on, &all.off);
+        let ends = turns(&all.off, &all.on);
+        let found = (history.spaces.par_iter()).map(|(_, events)| all.spans_in(events, &starts, &ends)).reduce(
+            Default::default,
+            |mut a, b| {
                 for (a, b) in a.iter_mut().zip(b) {
-                    b.episodes.into_iter().for_each(|(number, episode)| a.add(number, episode));
-                    a.start = a.start.into_iter().chain(b.start).min();
+                    b.into_iter().for_each(|(number, span)| widen(a, number, span));
                 }
                 a
-            });
-        all.start = std::array::from_fn(|kind| found[kind].start);
-        all.episodes = found.map(|kind| kind.episodes.into_values().collect());
+            },
+        );
+        let mut begins: BTreeMap<(bool, usize), Ticks> = BTreeMap::new();
+        for (&(at_end, number), &(first, _)) in found.iter().flatten() {
+            let turn = number.checked_sub(1).and_then(|i| if at_end { ends.get(i) } else { starts.get(i) });
+            let begin = begins.entry((at_end, number)).or_insert(first);
+            *begin = turn.copied().unwrap_or(first).min(*begin).min(first);
+        }
+        all.episodes = found.map(|kind| {
+            let episode = |((at_end, number), (first, last))| {
+                let begin = begins.get(&(at_end, number)).copied().unwrap_or(first);
+                Episode { begin, first, last, at_end, is_first: false }
+            };
+            let mut list: Vec<Episode> = kind.into_iter().map(episode).collect();
+            list.sort_by_key(|episode| (episode.first, episode.at_end));
+            list.first_mut().into_iter().for_each(|episode| episode.is_first = true);
+            list
+        });
         all
     }
 
-    fn found_in(&self, events: &[At<SpaceEvent>]) -> [Found; 4] {
-        let mut found: [Found; 4] = Default::default();
+    fn spans_in(&self, events: &[At<SpaceEvent>], starts: &[Ticks], ends: &[Ticks]) -> [Spans; 4] {
+        let mut found: [Spans; 4] = Default::default();
         for event in events {
-            let (of, time) = (&mut found[Kind::of(&event.value) as usize], event.moment.time);
-            match self.rundown_phase(event) {
-                Some(Phase::DcEnd) => {
-                    let number = self.cuts.partition_point(|&cut| cut <= time);
-                    of.add(number, Episode { first: time, last: time });
-                }
-                Some(_) => of.start = Some(of.start.map_or(time, |start| start.min(time))),
-                None => {}
+            let Some(phase) = self.rundown_phase(event) else { continue };
+            let (at_end, time) = (phase == Phase::DcEnd, event.moment.time);
+            let number = up_to(if at_end { ends } else { starts }, time);
+            if let Some(spans) = found.get_mut(Kind::of(&event.value) as usize) {
+                widen(spans, (at_end, number), (time, time));
             }
         }
         found
     }
 
-    /// DcStart or DcEnd for rundown records, `None` for actual events.
+    /// DcStart or DcEnd for rundown records, `None` for actual events. Heap rundowns do not say which end they
+    /// describe: it is the end where keywords were turned off last, not on.
     pub fn rundown_phase(&self, event: &At<SpaceEvent>) -> Option<Phase> {
         match event.value {
             SpaceEvent::Region { phase, .. } | SpaceEvent::View { phase, .. } | SpaceEvent::Thread { phase, .. } => {
@@ -123,27 +139,78 @@ impl Rundowns {
             }
             SpaceEvent::HeapRundown { .. } => {
                 let time = event.moment.time;
-                let stopped = self.heap_end.partition_point(|&end| end <= time);
-                let since = stopped.checked_sub(1).and_then(|i| self.heap_end.get(i));
-                let restarted = since.is_some_and(|&since| self.cuts.iter().any(|&cut| cut > since && cut <= time));
-                Some(if since.is_some() && !restarted { Phase::DcEnd } else { Phase::DcStart })
+                let latest = |list: &[Ticks]| list.get(up_to(list, time).checked_sub(1)?).copied();
+                Some(if latest(&self.off) > latest(&self.on) { Phase::DcEnd } else { Phase::DcStart })
             }
             _ => None,
         }
     }
 
-    /// The last end rundown of this kind that began at or before `time`.
+    /// The last rundown of this kind that began at or before `time`.
     pub fn last_before(&self, kind: Kind, time: Ticks) -> Option<Episode> {
-        self.episodes[kind as usize].iter().rev().copied().find(|episode| episode.first <= time)
+        self.of(kind).iter().rev().copied().find(|episode| episode.first <= time)
     }
 
     /// The first end rundown of this kind that began after `time`.
-    pub fn first_after(&self, kind: Kind, time: Ticks) -> Option<Episode> {
-        self.episodes[kind as usize].iter().copied().find(|episode| episode.first > time)
+    pub fn first_end_after(&self, kind: Kind, time: Ticks) -> Option<Episode> {
+        self.of(kind).iter().copied().find(|episode| episode.at_end && episode.first > time)
     }
 
-    /// True when a start rundown of this kind had begun by `time`.
-    pub fn has_start(&self, kind: Kind, time: Ticks) -> bool {
-        self.start[kind as usize].is_some_and(|start| start <= time)
+    fn of(&self, kind: Kind) -> &[Episode] {
+        self.episodes.get(kind as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// How many of the stamps, which rise, are at or before `time`.
+fn up_to(list: &[Ticks], time: Ticks) -> usize {
+    list.partition_point(|&at| at <= time)
+}
+
+/// The stamps of `list` that have one of `others` between them and their predecessor: there something begins anew.
+fn turns(list: &[Ticks], others: &[Ticks]) -> Vec<Ticks> {
+    let before = std::iter::once(0).chain(list.iter().map(|&at| up_to(others, at)));
+    list.iter().zip(before).filter(|&(&at, before)| up_to(others, at) > before).map(|(&at, _)| at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::history::Moment;
+    use crate::load::survey::GroupMasks;
+
+    /// A trace with keywords turned on (`true`) and off at these times, and heap rundown records at those.
+    fn heaps(masks: &[(i64, bool)], rundown: &[i64]) -> Vec<(i64, i64, bool, bool)> {
+        let mut history = History::default();
+        history.survey.group_masks =
+            masks.iter().map(|&(time, is_start)| GroupMasks { time: Ticks(time), is_start, masks: [1; 8] }).collect();
+        let record = |&time: &i64| At {
+            moment: Moment { time: Ticks(time), order: 0 },
+            value: SpaceEvent::HeapRundown { heap: 1, base: 1, size: 1 },
+        };
+        history.spaces.insert(4, rundown.iter().map(record).collect());
+        let rundowns = Rundowns::new(&history);
+        rundowns.of(Kind::Heap).iter().map(|e| (e.first.0, e.last.0, e.at_end, e.is_first)).collect()
+    }
+
+    #[test]
+    fn rundowns_at_start_and_end_are_told_apart() {
+        let masks = [(0, true), (90, false)];
+        assert_eq!(heaps(&masks, &[1, 2, 91, 95]), [(1, 2, false, true), (91, 95, true, false)]);
+        assert_eq!(heaps(&masks, &[91]), [(91, 91, true, true)]);
+        assert_eq!(heaps(&[], &[91]), [(91, 91, false, true)]);
+    }
+
+    #[test]
+    fn keywords_that_change_make_episodes() {
+        let masks = [(0, true), (50, false), (55, true), (90, false)];
+        let expected = [(1, 1, false, true), (51, 52, true, false), (56, 56, false, false), (91, 91, true, false)];
+        assert_eq!(heaps(&masks, &[1, 51, 52, 56, 91]), expected);
+    }
+
+    #[test]
+    fn another_session_does_not_cut_a_rundown() {
+        // Two sessions start and stop one in the other's rundown.
+        let masks = [(0, true), (3, true), (90, false), (93, false)];
+        assert_eq!(heaps(&masks, &[1, 5, 91, 95]), [(1, 5, false, true), (91, 95, true, false)]);
     }
 }

@@ -5,8 +5,9 @@
 
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
+use crate::etl::record::HookId;
 use crate::event::page::PageIdentity;
-use crate::load::history::{Moment, PageRun, is_page_sequence};
+use crate::load::history::{Moment, PageRun};
 use crate::units::{PointerSize, Ticks};
 
 /// Pages that are judged together.
@@ -38,9 +39,31 @@ pub struct Snapshot {
 }
 
 /// Cuts the runs of a trace, in order of time, into snapshots.
+///
+/// A trace can hold sequences of both page events. Where they were logged at the same time they say the same, and the
+/// newer event's sequence, which says more, is taken alone.
 pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
+    let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == NEWER) == newer);
+    let newer = sequences(of(true));
+    let mut all = sequences(of(false));
+    if !newer.is_empty() {
+        // Both are in order of time, so one look at the first that ends later is enough.
+        all.retain(|old| {
+            let next = newer.partition_point(|new| new.last_time < old.first.time);
+            newer.get(next).is_none_or(|new| new.first.time > old.last_time)
+        });
+    }
+    all.extend(newer);
+    all.sort_by_key(|snapshot| snapshot.first);
+    all
+}
+
+/// The page event of 24H2 and later.
+const NEWER: HookId = HookId(0x028a);
+
+fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
     let mut all: Vec<Snapshot> = Vec::new();
-    for &run in runs {
+    for run in runs {
         match all.last_mut() {
             Some(snapshot) if run.first_pfn >= snapshot.pfns.1 => {
                 if run.first_pfn == snapshot.pfns.1 {
@@ -121,9 +144,7 @@ pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdenti
         if left == 0 {
             return;
         }
-        if record.hook().is_some_and(is_page_sequence)
-            && let Some(page) = record.kernel_payload().and_then(|p| PageIdentity::read(p, record.header.pointer()))
-        {
+        if let Some(page) = run.page_of(&record) {
             left -= 1;
             visit(page);
         }
@@ -140,6 +161,7 @@ mod tests {
             last_time: Ticks(time),
             buffer: 0,
             start: 0,
+            hook: HookId(0x0223),
             version: 2,
             pointer: PointerSize::P8,
             pages,
@@ -152,6 +174,15 @@ mod tests {
         let all = snapshots(&[run(1, 1, 10), run(2, 15, 5), run(3, 1, 3), run(4, 4, 1)]);
         let facts: Vec<_> = all.iter().map(|s| (s.pages, s.pfns, s.missing_pfns, s.gaps)).collect();
         assert_eq!(facts, [(15, (1, 19), 4, 1), (4, (1, 4), 0, 0)]);
+    }
+
+    #[test]
+    fn sequences_of_both_page_events_at_one_time_are_one() {
+        let newer = |time, first_pfn| PageRun { hook: NEWER, ..run(time, first_pfn, 10) };
+        let times = |runs: &[PageRun]| snapshots(runs).iter().map(|s| (s.first.time.0, s.pages)).collect::<Vec<_>>();
+        assert_eq!(times(&[run(1, 1, 10), newer(2, 1), run(3, 11, 10), newer(4, 11)]), [(2, 20)]);
+        // One after the other they are two.
+        assert_eq!(times(&[run(1, 1, 10), run(2, 11, 10), newer(3, 1), newer(4, 11)]), [(1, 20), (3, 20)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::event::file::ViewKind;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::history::{Moment, SpaceEvent};
 use crate::model::ranges::RangeMap;
+use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
 /// Where the knowledge of a range comes from.
@@ -71,10 +72,10 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// True for the layers of views.
+    /// True for the layers of views that have a file behind them.
     #[inline(always)]
-    pub const fn is_view(self) -> bool {
-        matches!(self, Layer::ImageView | Layer::FileView | Layer::PagefileView)
+    pub const fn is_file_view(self) -> bool {
+        matches!(self, Layer::ImageView | Layer::FileView)
     }
 
     /// The layer of a view.
@@ -94,7 +95,7 @@ pub struct AddressSpace {
     pub regions: RangeMap<Source>,
     /// Views.
     pub views: RangeMap<View>,
-    /// Heap ranges.
+    /// Heap ranges; [`AddressSpace::set_heaps`] changes them all.
     pub heaps: RangeMap<HeapSpan>,
     /// User stacks by thread id.
     pub stacks: BTreeMap<u32, Stack>,
@@ -102,6 +103,12 @@ pub struct AddressSpace {
     pub traced_regions: RangeMap<()>,
     /// Heap ranges created during the trace, less releases: WPA's heaps. Value: heap handle.
     pub traced_heaps: RangeMap<u64>,
+    /// Where heaps made ranges during the trace, also those that are gone: not all of that memory has an event of its own.
+    pub(super) heap_memory: RangeMap<()>,
+    /// Where ranges of each heap may lie; made when the first heap is destroyed.
+    heap_places: Option<FastMap<u64, Vec<(u64, u64)>>>,
+    /// End of the first range that a heap's creation announced and no reserve has told yet, by heap.
+    announced: FastMap<u64, u64>,
 }
 
 impl AddressSpace {
@@ -113,17 +120,11 @@ impl AddressSpace {
                 let view = View { kind, file_key, source: Source { phase, moment } };
                 self.view(phase, base, size, view);
             }
-            SpaceEvent::HeapCreate { heap, size } => self.heap_range(heap, heap, size, Phase::Start, moment),
-            SpaceEvent::HeapReserve { heap, base, size } => self.heap_range(heap, base, size, Phase::Start, moment),
+            SpaceEvent::HeapCreate { heap, size } => self.announce_heap(heap, size, moment),
+            SpaceEvent::HeapReserve { heap, base, size } => self.reserve_heap(heap, base, size, moment),
             SpaceEvent::HeapRundown { heap, base, size } => self.heap_range(heap, base, size, Phase::DcStart, moment),
-            SpaceEvent::HeapRelease { base, size, .. } => {
-                self.heaps.remove(base, base.saturating_add(size));
-                self.traced_heaps.remove(base, base.saturating_add(size));
-            }
-            SpaceEvent::HeapDestroy { heap } => {
-                self.heaps.retain(|span| span.heap != heap);
-                self.traced_heaps.retain(|&of| of != heap);
-            }
+            SpaceEvent::HeapRelease { base, size, .. } => self.remove_heap_range(base, base.saturating_add(size)),
+            SpaceEvent::HeapDestroy { heap } => self.remove_heap(heap),
             SpaceEvent::Thread { phase: Phase::End, thread_id, .. } => {
                 self.stacks.remove(&thread_id);
             }
@@ -150,56 +151,127 @@ impl AddressSpace {
                 if reserve {
                     // New memory at an address proves that what was there is gone, also when its end was lost.
                     self.views.remove(base, end);
-                    self.heaps.remove(base, end);
-                    self.traced_heaps.remove(base, end);
+                    self.remove_heap_range(base, end);
                 }
                 self.traced_regions.insert(base, size, ());
             }
             Phase::DcStart | Phase::DcEnd => self.regions.insert(base, size, Source { phase, moment }),
-            Phase::End if flags & VirtualRange::DECOMMIT != 0 => {} // the reservation stays
+            Phase::End if flags & VirtualRange::RELEASE == 0 && flags & VirtualRange::DECOMMIT != 0 => {} // still reserved
             Phase::End => {
                 // The size of a release is 0 for "the whole reservation at base".
-                let whole = if size == 0 { self.regions.take(base).or_else(|| None) } else { None };
-                match whole {
-                    Some((from, to, _)) => self.traced_regions.remove(from, to),
-                    None if size == 0 => {
-                        self.traced_regions.take(base);
-                    }
-                    None => {
-                        self.regions.remove(base, end);
-                        self.traced_regions.remove(base, end);
-                    }
-                }
+                let whole = |regions: &mut RangeMap<Source>| regions.take(base).map(|(from, to, _)| (from, to));
+                let traced = |regions: &RangeMap<()>| regions.get(base).map(|(from, to, ())| (from, to));
+                let (from, to) = match size {
+                    0 => whole(&mut self.regions).or_else(|| traced(&self.traced_regions)).unwrap_or((base, base)),
+                    _ => (base, end),
+                };
+                self.regions.remove(from, to);
+                self.traced_regions.remove(from, to);
+                self.remove_heap_range(from, to);
             }
         }
     }
 
     fn view(&mut self, phase: Phase, base: u64, size: u64, view: View) {
         let end = base.saturating_add(size);
-        if phase == Phase::End {
-            if self.views.get(base).is_some_and(|(start, ..)| start == base) {
-                self.views.take(base);
-            } else {
-                self.views.remove(base, end);
+        match phase {
+            // A view goes as a whole, whatever the record says of its size.
+            Phase::End => match self.views.get(base).filter(|&(start, ..)| start == base || size == 0) {
+                Some((start, end, _)) => {
+                    self.views.take(base);
+                    self.remove_heap_range(start, end);
+                }
+                None => self.views.remove(base, end),
+            },
+            Phase::Start => {
+                self.regions.remove(base, end);
+                self.traced_regions.remove(base, end);
+                self.remove_heap_range(base, end);
+                self.views.insert(base, size, view);
             }
-            return;
+            Phase::DcStart | Phase::DcEnd => self.views.insert(base, size, view),
         }
-        if phase == Phase::Start {
-            self.regions.remove(base, end);
-            self.traced_regions.remove(base, end);
-            self.heaps.remove(base, end);
-            self.traced_heaps.remove(base, end);
+    }
+}
+
+/// Heaps.
+impl AddressSpace {
+    /// Puts these heap ranges in the place of all.
+    pub fn set_heaps(&mut self, heaps: RangeMap<HeapSpan>) {
+        self.heaps = heaps;
+        self.heap_places = None;
+    }
+
+    /// Removes a heap with all its ranges.
+    pub fn remove_heap(&mut self, heap: u64) {
+        let places = self.heap_places.get_or_insert_with(|| {
+            let mut places: FastMap<u64, Vec<(u64, u64)>> = FastMap::default();
+            let known = self.heaps.iter().map(|(base, end, span)| (span.heap, base, end));
+            let traced = self.traced_heaps.iter().map(|(base, end, &heap)| (heap, base, end));
+            known.chain(traced).for_each(|(heap, base, end)| places.entry(heap).or_default().push((base, end)));
+            places
+        });
+        let own = RangeMap::from_list(
+            places
+                .remove(&heap)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(base, end)| (base, end.saturating_sub(base), ()))
+                .collect(),
+        );
+        for (base, end, ()) in own.iter() {
+            self.heaps.remove_if(base, end, |span| span.heap == heap);
+            self.traced_heaps.remove_if(base, end, |&of| of == heap);
         }
-        self.views.insert(base, size, view);
+        self.announced.remove(&heap);
+    }
+
+    fn remove_heap_range(&mut self, base: u64, end: u64) {
+        self.heaps.remove(base, end);
+        self.traced_heaps.remove(base, end);
+    }
+
+    /// A heap was created. Its first range lies at its handle unless a reserve says otherwise; what other heaps have
+    /// stays theirs.
+    fn announce_heap(&mut self, heap: u64, size: u64, moment: Moment) {
+        let end = heap.saturating_add(size);
+        self.announced.insert(heap, end);
+        for (base, end) in self.heaps.gaps(heap, end) {
+            self.heap_range(heap, base, end - base, Phase::Start, moment);
+        }
+    }
+
+    fn reserve_heap(&mut self, heap: u64, base: u64, size: u64, moment: Moment) {
+        // The first range, at last: as large as it is, not as it was announced.
+        if let Some(&end) = self.announced.get(&heap)
+            && (base..base.saturating_add(size)).contains(&heap)
+        {
+            self.announced.remove(&heap);
+            self.heaps.remove_if(heap, end, |span| span.heap == heap);
+            self.traced_heaps.remove_if(heap, end, |&of| of == heap);
+        }
+        self.heap_range(heap, base, size, Phase::Start, moment);
     }
 
     fn heap_range(&mut self, heap: u64, base: u64, size: u64, phase: Phase, moment: Moment) {
-        self.heaps.insert(base, size, HeapSpan { heap, source: Source { phase, moment } });
+        self.add_heap_range(base, size, HeapSpan { heap, source: Source { phase, moment } });
         if phase == Phase::Start {
             self.traced_heaps.insert(base, size, heap);
+            self.heap_memory.insert(base, size, ());
         }
     }
 
+    /// Adds a range of a heap that is not made before our eyes.
+    pub fn add_heap_range(&mut self, base: u64, size: u64, span: HeapSpan) {
+        self.heaps.insert(base, size, span);
+        if let Some(places) = &mut self.heap_places {
+            places.entry(span.heap).or_default().push((base, base.saturating_add(size)));
+        }
+    }
+}
+
+/// Look-ups.
+impl AddressSpace {
     /// The stack's reservation: the region that holds its highest byte, up to its base; the initial commit where no
     /// region is known.
     pub fn stack_range(&self, stack: &Stack) -> (u64, u64) {

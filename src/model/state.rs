@@ -1,17 +1,21 @@
 //! The address space of a process instance at a given time: start rundown, then events, then the end rundown.
 //!
 //! Where an end rundown lies before the wanted time it is the truth of its moment: what the events add up to is
-//! replaced by it, and where the two differ a contradiction is counted (events were lost). Where the trace has no start
-//! rundown, the state at an earlier time is the end rundown with the events between undone in reverse.
+//! replaced by it, and where the two differ a contradiction is counted (events were lost). The same goes for a start
+//! rundown that is not the first of its kind: nothing is known of the time for which its keyword was off. Where no
+//! rundown lies before the wanted time, the state is that of the end rundown, or what the events tell of the things
+//! they end, with the events between undone in reverse.
 
 use crate::event::Phase;
 use crate::load::history::{At, Moment, SpaceEvent};
 use crate::model::process::Instance;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, Kind, Rundowns};
-use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
-use crate::units::Ticks;
-use std::collections::BTreeMap;
+use crate::model::space::{AddressSpace, Source, View};
+pub use crate::model::takeover::Contradiction;
+use crate::model::takeover::OfProcess;
+use crate::model::undo::undo;
+use std::ops::Range;
 
 /// An address space and what was odd on the way to it.
 #[derive(Debug, Clone, Default)]
@@ -22,82 +26,62 @@ pub struct SpaceAt {
     pub contradictions: Vec<Contradiction>,
 }
 
-/// A range (or a thread, by its id) that only the events or only the end rundown know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contradiction {
-    /// Of what kind.
-    pub kind: Kind,
-    /// First address, or thread id.
-    pub base: u64,
-    /// True when the events know it and the end rundown does not.
-    pub only_events: bool,
-}
-
 /// The address space of `instance` just before `moment`, from the events of its process id in order.
 pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, rundowns: &Rundowns) -> SpaceAt {
-    let from = events.partition_point(|e| e.moment.time <= instance.since && instance.since != Ticks(i64::MIN));
-    let until = instance.end.map_or(events.len(), |end| events.partition_point(|e| e.moment.time <= end));
-    let own = events.get(from..until).unwrap_or_default();
-    let now = own.partition_point(|e| e.moment < moment);
-    let (past, future) = own.split_at(now);
+    let own = lifetime(events, instance);
+    let (past, future) = own.split_at(own.partition_point(|event| event.moment < moment));
 
     let mut state = SpaceAt::default();
-    let before_trace = instance.start.is_none();
-    if before_trace {
-        for kind in Kind::ALL {
-            if !rundowns.has_start(kind, moment.time)
-                && rundowns.last_before(kind, moment.time).is_none()
-                && let Some(episode) = rundowns.first_after(kind, moment.time)
-            {
-                undo_back_from(episode, kind, past, future, rundowns, &mut state.space);
-            }
+    let latest = Kind::ALL.map(|kind| rundowns.last_before(kind, moment.time));
+    for (kind, latest) in Kind::ALL.into_iter().zip(latest) {
+        if !instance.is_born && latest.is_none() {
+            let end = rundowns.first_end_after(kind, moment.time);
+            undo_back_from(end, kind, past, future, rundowns, &mut state.space);
         }
     }
-    let existed = |episode: &Episode| instance.start.is_none_or(|start| start < episode.first);
-    let episodes = Kind::ALL.map(|kind| rundowns.last_before(kind, moment.time).filter(existed));
-    let mut finals = Kind::ALL.map(|kind| Final::new(kind, past, episodes[kind as usize]));
-    for (index, event) in past.iter().enumerate() {
-        if is_of(event, &episodes, rundowns)
-            && let Some(end) = &mut finals[Kind::of(&event.value) as usize]
-        {
-            end.from = end.from.min(index);
-            end.records.push(event);
-        }
-    }
-    let mut due: Vec<&Final<'_>> = finals.iter().flatten().collect();
-    due.sort_by_key(|end| end.from);
+    // The first start rundown adds to what events told while it was logged; all others are the truth.
+    let counts = |episode: &Episode| {
+        (episode.at_end || !episode.is_first) && instance.start.is_none_or(|start| start < episode.begin)
+    };
+    let rundowns_due = OfProcess::all(latest.map(|episode| episode.filter(counts)), past, rundowns);
+    let mut due: Vec<&OfProcess<'_>> = rundowns_due.iter().flatten().collect();
+    due.sort_by_key(|rundown| rundown.from);
     let mut pending = Pending::default();
     let mut next = 0;
-    for end in due {
-        replay(past.get(next..end.from).unwrap_or_default(), &episodes, rundowns, &mut pending, &mut state.space);
-        next = next.max(end.from);
-        state.contradictions.extend(end.replace(&mut state.space, rundowns.has_start(end.kind, moment.time)));
+    for rundown in due {
+        let until = rundown.from;
+        replay(past, next..until, &rundowns_due, rundowns, &mut pending, &mut state.space);
+        next = next.max(until);
+        state.contradictions.extend(rundown.replace(&mut state.space));
     }
-    replay(past.get(next..).unwrap_or_default(), &episodes, rundowns, &mut pending, &mut state.space);
+    replay(past, next..past.len(), &rundowns_due, rundowns, &mut pending, &mut state.space);
     state
 }
 
-/// True for records of the end rundown that is taken over for their kind.
-fn is_of(event: &At<SpaceEvent>, episodes: &[Option<Episode>; 4], rundowns: &Rundowns) -> bool {
-    let episode = episodes[Kind::of(&event.value) as usize];
-    episode.is_some_and(|episode| (episode.first..=episode.last).contains(&event.moment.time))
-        && rundowns.rundown_phase(event) == Some(Phase::DcEnd)
+/// The events of a process id that are one instance's.
+pub fn lifetime<'e>(events: &'e [At<SpaceEvent>], instance: &Instance) -> &'e [At<SpaceEvent>] {
+    let up_to = |moment: Moment| events.partition_point(|event| event.moment < moment);
+    events.get(up_to(instance.from)..up_to(instance.until)).unwrap_or_default()
 }
 
-/// Applies events; records of end rundowns that are taken over are left to [`Final`].
+/// Applies events; rundown records only where no rundown of their kind takes over.
 fn replay(
     events: &[At<SpaceEvent>],
-    episodes: &[Option<Episode>; 4],
+    range: Range<usize>,
+    due: &[Option<OfProcess<'_>>; 4],
     rundowns: &Rundowns,
     pending: &mut Pending,
     space: &mut AddressSpace,
 ) {
-    for event in events {
-        if is_of(event, episodes, rundowns) || pending.take(event) {
-            continue;
+    for (index, event) in range.clone().zip(events.get(range).unwrap_or_default()) {
+        let taken_over = due.get(Kind::of(&event.value) as usize).and_then(Option::as_ref);
+        if taken_over.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
+            continue; // part of the state that was taken over
         }
-        pending.settle(space);
-        space.apply(event.moment, &event.value);
+        if !pending.take(event) {
+            pending.settle(space);
+            space.apply(event.moment, &event.value);
+        }
     }
     pending.settle(space);
 }
@@ -142,133 +126,43 @@ impl Pending {
     }
 }
 
-/// An end rundown of one kind, as far as it is about one process.
-struct Final<'e> {
-    kind: Kind,
-    /// Index of the process's first event at or after the beginning of the rundown.
-    from: usize,
-    records: Vec<&'e At<SpaceEvent>>,
-}
-
-impl<'e> Final<'e> {
-    /// One without records yet. Events while the rundown was being logged come on top of it, so it is taken over at its
-    /// first record for this process, or at its end where this process has none.
-    fn new(kind: Kind, past: &[At<SpaceEvent>], episode: Option<Episode>) -> Option<Final<'e>> {
-        let last = episode?.last;
-        Some(Final { kind, from: past.partition_point(|event| event.moment.time <= last), records: Vec::new() })
-    }
-
-    /// Puts the rundown's state in the place of what the events added up to; gives the differences.
-    fn replace(&self, space: &mut AddressSpace, started: bool) -> Vec<Contradiction> {
-        let source = |event: &At<SpaceEvent>| Source { phase: Phase::DcEnd, moment: event.moment };
-        match self.kind {
-            Kind::Region => {
-                let list = self.records.iter().filter_map(|event| match event.value {
-                    SpaceEvent::Region { base, size, .. } => Some((base, size, source(event))),
-                    _ => None,
-                });
-                take_over(self.kind, &mut space.regions, list.collect(), started)
-            }
-            Kind::View => {
-                let list = self.records.iter().filter_map(|event| match event.value {
-                    SpaceEvent::View { base, size, file_key, kind, .. } => {
-                        Some((base, size, View { kind, file_key, source: source(event) }))
-                    }
-                    _ => None,
-                });
-                take_over(self.kind, &mut space.views, list.collect(), started)
-            }
-            Kind::Heap => {
-                let list = self.records.iter().filter_map(|event| match event.value {
-                    SpaceEvent::HeapRundown { heap, base, size } => {
-                        Some((base, size, HeapSpan { heap, source: source(event) }))
-                    }
-                    _ => None,
-                });
-                take_over(self.kind, &mut space.heaps, list.collect(), started)
-            }
-            Kind::Thread => {
-                let list = self.records.iter().filter_map(|event| match event.value {
-                    SpaceEvent::Thread { thread_id, stack_base, stack_limit, .. } => {
-                        Some((thread_id, Stack { base: stack_base, limit: stack_limit, source: source(event) }))
-                    }
-                    _ => None,
-                });
-                let end: BTreeMap<u32, Stack> = list.collect();
-                let only = |of: &BTreeMap<u32, Stack>, there: &BTreeMap<u32, Stack>, only_events| -> Vec<_> {
-                    let missing = of.keys().filter(|id| !there.contains_key(id));
-                    missing.map(|&id| Contradiction { kind: Kind::Thread, base: id.into(), only_events }).collect()
-                };
-                let mut differences = only(&space.stacks, &end, true);
-                if started {
-                    differences.extend(only(&end, &space.stacks, false));
-                }
-                space.stacks = end;
-                differences
-            }
-        }
-    }
-}
-
-/// Replaces a map; gives the ranges that only one side has. What only the rundown has is a difference only where a
-/// start rundown was logged: without one the events cannot know it.
-fn take_over<T: Clone>(
-    kind: Kind,
-    map: &mut RangeMap<T>,
-    list: Vec<(u64, u64, T)>,
-    started: bool,
-) -> Vec<Contradiction> {
-    let end = RangeMap::from_list(list);
-    let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
-        let mut there = there.iter().peekable();
-        let missing = of.iter().filter(|&(base, ..)| {
-            while there.next_if(|&(_, end, _)| end <= base).is_some() {}
-            there.peek().is_none_or(|&(first, ..)| first > base)
-        });
-        missing.map(|(base, ..)| Contradiction { kind, base, only_events }).collect()
-    };
-    let mut differences = only(map, &end, true);
-    if started {
-        differences.extend(only(&end, map, false));
-    }
-    *map = end;
-    differences
-}
-
-/// State at the split of `past` and `future` by undoing events back from a later end rundown.
+/// State at the split of `past` and `future` by undoing events back from a later end rundown, or, where there is none,
+/// from the end of what is known of the process.
 fn undo_back_from(
-    episode: Episode,
+    end: Option<Episode>,
     kind: Kind,
     past: &[At<SpaceEvent>],
     future: &[At<SpaceEvent>],
     rundowns: &Rundowns,
     space: &mut AddressSpace,
 ) {
-    let until = future.partition_point(|event| event.moment.time <= episode.last);
-    let future = future.get(..until).unwrap_or_default();
-    let mut episodes = [None; 4];
-    episodes[kind as usize] = Some(episode);
-    let records: Vec<_> =
-        future.iter().filter(|e| Kind::of(&e.value) == kind && is_of(e, &episodes, rundowns)).collect();
-    let first = records.first().map_or(Moment { time: episode.last, order: u64::MAX }, |first| first.moment);
-    let from = future.partition_point(|event| event.moment < first);
-    let known = Final { kind, from, records };
     let mut scratch = AddressSpace::default();
-    known.replace(&mut scratch, false);
-    let is_kind = |event: &&At<SpaceEvent>| Kind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
-    for event in future.get(..known.from).unwrap_or_default().iter().rev().filter(is_kind) {
-        undo(event, &mut scratch);
-    }
-    // What the past events create comes again when they are applied.
-    for event in past.iter().rev().filter(is_kind) {
-        if is_start(&event.value) {
-            undo(event, &mut scratch);
+    let mut until = future.len();
+    if let Some(episode) = end {
+        let mut episodes = [None; 4];
+        episodes.iter_mut().skip(kind as usize).take(1).for_each(|slot| *slot = Some(episode));
+        for known in OfProcess::all(episodes, future, rundowns).iter().flatten() {
+            // What is listed was there when the last record was logged. A process that is not listed may have ended
+            // before its turn came.
+            if let Some(last) = known.last() {
+                until = future.partition_point(|event| event.moment <= last);
+                known.replace(&mut scratch);
+            }
         }
     }
+    let is_kind = |event: &&At<SpaceEvent>| Kind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
+    let future = future.get(..until).unwrap_or_default().iter().rev().filter(is_kind);
+    future.for_each(|event| undo(event, &mut scratch));
+    // What the past events create comes again when they are applied.
+    past.iter()
+        .rev()
+        .filter(is_kind)
+        .filter(|event| is_start(&event.value))
+        .for_each(|event| undo(event, &mut scratch));
     match kind {
         Kind::Region => space.regions = scratch.regions,
         Kind::View => space.views = scratch.views,
-        Kind::Heap => space.heaps = scratch.heaps,
+        Kind::Heap => space.set_heaps(scratch.heaps),
         Kind::Thread => space.stacks = scratch.stacks,
     }
 }
@@ -280,35 +174,5 @@ fn is_start(event: &SpaceEvent) -> bool {
         }
         SpaceEvent::HeapCreate { .. } | SpaceEvent::HeapReserve { .. } => true,
         _ => false,
-    }
-}
-
-/// Takes one event back. What a destroyed heap had is not known any more.
-fn undo(event: &At<SpaceEvent>, space: &mut AddressSpace) {
-    use crate::event::virtual_memory::VirtualRange;
-    let source = Source { phase: Phase::DcEnd, moment: event.moment };
-    match event.value {
-        SpaceEvent::Region { phase: Phase::Start, base, size, flags } if flags & VirtualRange::RESERVE != 0 => {
-            space.regions.remove(base, base.saturating_add(size));
-        }
-        SpaceEvent::Region { phase: Phase::End, base, size, flags } if flags & VirtualRange::DECOMMIT == 0 => {
-            space.regions.insert(base, size, source);
-        }
-        SpaceEvent::View { phase: Phase::Start, base, size, .. } => {
-            space.views.remove(base, base.saturating_add(size));
-        }
-        SpaceEvent::View { phase: Phase::End, base, size, file_key, kind } => {
-            space.views.insert(base, size, View { kind, file_key, source });
-        }
-        SpaceEvent::HeapCreate { heap, size } => space.heaps.remove(heap, heap.saturating_add(size)),
-        SpaceEvent::HeapReserve { base, size, .. } => space.heaps.remove(base, base.saturating_add(size)),
-        SpaceEvent::HeapRelease { heap, base, size } => space.heaps.insert(base, size, HeapSpan { heap, source }),
-        SpaceEvent::Thread { phase: Phase::Start, thread_id, .. } => {
-            space.stacks.remove(&thread_id);
-        }
-        SpaceEvent::Thread { phase: Phase::End, thread_id, stack_base, stack_limit } => {
-            space.stacks.insert(thread_id, Stack { base: stack_base, limit: stack_limit, source });
-        }
-        _ => {}
     }
 }

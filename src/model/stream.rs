@@ -10,9 +10,8 @@
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
 use crate::etl::file::Scratch;
-use crate::etl::record::RawRecord;
 use crate::event::page::PageIdentity;
-use crate::load::history::{PageRun, is_page_sequence};
+use crate::load::history::PageRun;
 use crate::model::snapshot::Snapshot;
 use crate::units::Ticks;
 use std::collections::BTreeMap;
@@ -258,14 +257,14 @@ impl Reader<'_> {
         let record_bytes = 16 + PageIdentity::size(run.pointer) as u32;
         let jump = run.start.saturating_add(skip.saturating_mul(record_bytes));
         let wanted = run.first_pfn.checked_add(u64::from(skip));
-        let landed = area.records().at_offset(jump).next().and_then(|record| page_of(&record)).map(|page| page.pfn);
+        let landed = area.records().at_offset(jump).next().and_then(|record| run.page_of(&record)).map(|page| page.pfn);
         let (start, mut skip) = if landed == wanted { (jump, 0) } else { (run.start, skip) };
         let mut left = pages;
         for record in area.records().at_offset(start) {
             if left == 0 {
                 return true;
             }
-            let Some(page) = page_of(&record) else { continue };
+            let Some(page) = run.page_of(&record) else { continue };
             if skip > 0 {
                 skip -= 1;
                 continue;
@@ -277,13 +276,6 @@ impl Reader<'_> {
         }
         true
     }
-}
-
-/// The page of a record of a page sequence.
-#[inline(always)]
-fn page_of(record: &RawRecord<'_>) -> Option<PageIdentity> {
-    record.hook().filter(|&hook| is_page_sequence(hook))?;
-    PageIdentity::read(record.kernel_payload()?, record.header.pointer())
 }
 
 #[cfg(test)]
@@ -298,6 +290,7 @@ mod tests {
             last_time: Ticks(0),
             buffer,
             start: 0,
+            hook: crate::etl::record::HookId(0x0223),
             version: 2,
             pointer: PointerSize::P8,
             pages,

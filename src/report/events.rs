@@ -218,8 +218,9 @@ impl Report for EventsReport<'_> {
                 row.xperf.unwrap_or(""),
                 &row.count.to_string(),
                 &row.bytes.to_string(),
-                &text::seconds(row.first),
-                &text::seconds(row.last),
+                // All digits, as in JSON: six would round what most clocks count.
+                &row.first.seconds().to_string(),
+                &row.last.seconds().to_string(),
                 &row.processors.to_string(),
             ])?;
         }

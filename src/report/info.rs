@@ -1,7 +1,7 @@
 //! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Readiness, Verdict};
+use crate::analysis::readiness::{Need, Readiness, Verdict};
 use crate::report::{Report, Style, text, to_json};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -46,10 +46,10 @@ impl<'a> InfoReport<'a> {
         };
         let start = text::utc(i.start).unwrap_or_else(|| format!("FILETIME {}", i.start.0));
         let merge = format!(
-            "clock {}, booted {}{}",
+            "files of clock {}, booted {}{}",
             i.clock.name(),
             text::utc(i.boot).unwrap_or_else(|| "?".into()),
-            if i.merged { "; is a merged file" } else { "" }
+            if i.merged { "; is itself a merged file" } else { "" }
         );
         vec![
             ("File", "path", self.trace.display().to_string()),
@@ -58,12 +58,12 @@ impl<'a> InfoReport<'a> {
             ("File", "events", events),
             ("Session", "logger", name(&i.logger_name)),
             ("Session", "log file", name(&i.log_file_name)),
-            ("Session", "mode", i.mode.join(", ")),
+            ("Session", "mode", if i.mode.is_empty() { "no flags".into() } else { i.mode.join(", ") }),
             ("Session", "clock", format!("{}, {} Hz", i.clock.name(), text::count(i.clock_frequency_hz))),
             ("Session", "start", start),
             ("Session", "end", end),
             ("Session", "events span", text::duration(i.duration)),
-            ("Session", "mergeable with", merge),
+            ("Session", "merges with", merge),
             ("Machine", "system", system),
             ("Machine", "processors", format!("{}, {}-bit", i.processors, i.pointer_bits)),
             (
@@ -129,7 +129,8 @@ impl Report for InfoReport<'_> {
             text::heading(out, "Providers")?;
             for provider in i.providers.iter().take(PROVIDERS_SHOWN) {
                 let name = provider.name.as_deref().unwrap_or("");
-                writeln!(out, "  {:>12}  {}  {name}", text::count(provider.events), provider.guid)?;
+                let line = format!("  {:>12}  {}  {name}", text::count(provider.events), provider.guid);
+                writeln!(out, "{}", text::printable(line.trim_end()))?;
             }
             if i.providers.len() > PROVIDERS_SHOWN {
                 let rest = i.providers.iter().skip(PROVIDERS_SHOWN);
@@ -218,7 +219,7 @@ impl Report for InfoReport<'_> {
                 "events": a.events,
                 "missing": a.missing.iter().map(|n| json!({
                     "keyword": n.keyword, "xperf": n.xperf, "events": n.events, "without": n.without,
-                    "required": n.required,
+                    "required": n.required, "was_on": n.was_on,
                 })).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
         }))
@@ -240,7 +241,7 @@ impl Report for InfoReport<'_> {
 fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::Result<()> {
     const LABEL: usize = 24;
     let mut shown = label;
-    for line in text::wrap(value, width.saturating_sub(LABEL + 4)) {
+    for line in text::wrap(&text::printable(value), width.saturating_sub(LABEL + 4)) {
         writeln!(out, "  {shown:<LABEL$}  {line}")?;
         shown = "";
     }
@@ -248,22 +249,44 @@ fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::
 }
 
 fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> io::Result<()> {
+    let events = match analysis.events {
+        1 => "1 event".to_owned(),
+        n => format!("{} events", text::count(n)),
+    };
     let verdict = match analysis.verdict {
-        Verdict::Ready => format!("yes, {} events", text::count(analysis.events)),
-        Verdict::Partial => format!("in part, {} events", text::count(analysis.events)),
+        Verdict::Ready => format!("yes, {events}"),
+        Verdict::Partial => format!("in part, {events}"),
         Verdict::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
-    for need in &analysis.missing {
-        let line = format!(
-            "add keyword {} (xperf {}) for {}; without: no {}",
-            need.keyword, need.xperf, need.events, need.without
-        );
+    let mut list = |line: &str| {
         let mut mark = "-";
-        for part in text::wrap(&line, width.saturating_sub(6)) {
+        for part in text::wrap(line, width.saturating_sub(6)) {
             writeln!(out, "    {mark} {part}")?;
             mark = " ";
         }
+        io::Result::Ok(())
+    };
+    // What else an analysis could use that cannot run at all is one line, lest it fill the screen.
+    let cannot_run = analysis.verdict == Verdict::Missing && analysis.missing.iter().any(|need| need.required);
+    let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;
+    for need in analysis.missing.iter().filter(|need| !brief(need)) {
+        let xperf = need.xperf.map_or_else(|| "not in xperf".to_owned(), |flag| format!("xperf {flag}"));
+        let keyword = format!("keyword {} ({xperf})", need.keyword);
+        let advice = match (need.was_on, need.required) {
+            (true, _) => format!("{keyword} was on, but none of its events are here"),
+            (false, true) => format!("needs {keyword}"),
+            (false, false) => format!("add {keyword}"),
+        };
+        let cost = if need.required { String::new() } else { format!("; without: no {}", need.without) };
+        let line = format!("{advice}: {}{cost}", need.events);
+        list(&line)?;
     }
-    Ok(())
+    let others: Vec<String> = (analysis.missing.iter().filter(brief))
+        .map(|need| match need.xperf {
+            Some(flag) if !flag.contains(' ') => format!("{} ({flag})", need.keyword),
+            _ => need.keyword.to_owned(),
+        })
+        .collect();
+    if others.is_empty() { Ok(()) } else { list(&format!("for a full answer add {}", others.join(", "))) }
 }

@@ -1,6 +1,7 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
 pub mod events;
+pub mod explain;
 pub mod info;
 pub mod pages;
 pub mod refset;

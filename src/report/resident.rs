@@ -147,6 +147,10 @@ impl ResidentReport<'_> {
             ),
         )?;
         writeln!(out)?;
+        if snapshot.selected == 0 && total > 0 {
+            let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
+            return writeln!(out, "No page meets the conditions of --where; {labels}");
+        }
         let titles: Vec<_> = self.set.dimensions.iter().map(|d| d.title()).collect();
         let first = titles.join(" / ");
         let mut columns = vec![
@@ -159,7 +163,8 @@ impl ResidentReport<'_> {
             columns.extend([("WPA", Align::Right), ("Difference", Align::Right)]);
         }
         columns.extend([("Active", Align::Right), ("Standby", Align::Right), ("Modified", Align::Right)]);
-        let mut table = TextTable::new(style, &columns);
+        let mut table =
+            TextTable::new(style, &columns).optional(&["Modified", "Standby", "Active", "Difference", "Share"]);
         let base = snapshot.selected.max(1);
         self.add_parts(&mut table, &snapshot.tree, 0, base);
         table.rule();

@@ -3,6 +3,7 @@
 use crate::units::{FileTime, Nanos, PAGE_BYTES};
 use anstyle::{AnsiColor, Style};
 use indicatif::{HumanBytes, HumanCount};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
@@ -105,6 +106,14 @@ pub fn utc(time: FileTime) -> Option<String> {
     OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?.format(FORM).ok()
 }
 
+/// Text from a trace without control characters, which could steer a terminal or break a line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    match text.contains(char::is_control) {
+        true => text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect(),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// A bold line.
 ///
 /// # Errors
@@ -120,7 +129,7 @@ pub fn heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
 pub fn warnings(out: &mut dyn Write, lines: &[String], width: u16) -> io::Result<()> {
     for line in lines {
         let mut mark = "! ";
-        for part in wrap(line, usize::from(width).saturating_sub(2)) {
+        for part in wrap(&printable(line), usize::from(width).saturating_sub(2)) {
             writeln!(out, "{WARNING}{mark}{part}{WARNING:#}")?;
             mark = "  ";
         }
@@ -159,6 +168,11 @@ mod tests {
     fn spans_read_well() {
         assert_eq!(duration(Nanos(1_234_000_000)), "1.234 s");
         assert_eq!(duration(Nanos(29_519_000_000_000)), "8 h 11 min 59 s");
+    }
+
+    #[test]
+    fn texts_of_a_trace_cannot_steer_a_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\nc\u{9b}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
     }
 
     #[test]

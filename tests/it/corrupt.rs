@@ -3,7 +3,9 @@
 //! Recorded traces take part where they are present. Optimized builds do what the numbers say; others, which are
 //! thirty times slower, a part of it.
 
-use crate::hostile::{Effort, Found, flipped, made_to_hurt, made_up_traces, noise, read_all, recorded_traces};
+use crate::hostile::{
+    Effort, Found, flipped, made_to_hurt, made_up_traces, noise, read_all, read_pages, recorded_traces,
+};
 use crate::opened::file_of;
 use crate::synth::{Rng, Session, Trace};
 use std::fs::OpenOptions;
@@ -24,7 +26,7 @@ fn traces() -> Vec<(String, Vec<u8>)> {
 
 /// Large files are walked once for each damage, and read in every way for one in ten.
 fn effort(bytes: &[u8], turn: u64) -> Effort {
-    if bytes.len() < 1 << 20 || turn % 10 == 0 { Effort::All } else { Effort::Survey }
+    if bytes.len() < 1 << 20 || turn.is_multiple_of(10) { Effort::All } else { Effort::Survey }
 }
 
 #[test]
@@ -69,7 +71,7 @@ fn with_2000_flipped_bytes() {
 #[test]
 fn with_few_flipped_bytes() {
     for (name, bytes) in traces() {
-        for seed in 0..scaled(if bytes.len() < 1 << 20 { 300 } else { 60 }) {
+        for seed in 0..scaled(if bytes.len() < 1 << 20 { 300 } else { 30 }) {
             let count = 1 + (seed as usize * 7) % 60;
             let found = read_all(file_of(&flipped(&bytes, count, 1_000 + seed)).path(), effort(&bytes, seed));
             assert!(found.opened || found == Found::default(), "{name}");
@@ -146,6 +148,23 @@ fn random_bytes_inside_sound_buffers() {
             }
             let found = read_all(file_of(&copy).path(), Effort::All);
             assert!(found.opened && found.damaged_places > 0, "{name}: {found:?}");
+        }
+    }
+}
+
+/// Memory recordings, whose pages are joined with everything else of the trace.
+#[test]
+fn resident_sets_of_damaged_traces() {
+    for name in ["resident-small.etl", "refset-small.etl"] {
+        let bytes = std::fs::read(crate::program::fixtures().join(name)).unwrap();
+        assert!(read_pages(file_of(&bytes).path()));
+        let mut rng = Rng::new(7);
+        for _ in 0..scaled(60) {
+            read_pages(file_of(&bytes[..rng.below(bytes.len() as u64) as usize]).path());
+        }
+        for seed in 0..scaled(150) {
+            let count = [3, 30, 300, 2_000][seed as usize % 4];
+            read_pages(file_of(&flipped(&bytes, count, seed)).path());
         }
     }
 }

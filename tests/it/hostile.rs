@@ -8,12 +8,18 @@ use crate::synth::payloads::header;
 use crate::synth::{Compression, Ptr::P8, Rec, Rng, Session, Trace};
 use pfnset::analysis::digest::Digest;
 use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::pages::{PageListing, PageQuery};
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::{Query, SnapshotChoice};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
 use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
+use pfnset::report::pages::{PageForm, PageText};
+use pfnset::report::resident::ResidentReport;
+use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
 use std::path::{Path, PathBuf};
 
@@ -75,6 +81,29 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
     Found { opened: true, records: survey.total, damaged_places: survey.damage.total }
 }
 
+/// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
+pub fn read_pages(path: &Path) -> bool {
+    let Ok(etl) = EtlFile::open(path) else { return false };
+    let query = Query { snapshot: SnapshotChoice::All, ..Query::default() };
+    let mut out = std::io::sink();
+    if let Ok(set) = ResidentSet::new(&etl, &query) {
+        let report = ResidentReport::new(path, &set, Unit::Auto, true);
+        report.table(&mut out, &Style { width: 80 }).unwrap();
+        report.csv(&mut out).unwrap();
+        drop(report.json());
+    }
+    let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
+    let Ok(listing) = PageListing::new(&etl, &query) else { return false };
+    for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
+        for &index in &listing.snapshots {
+            let (snapshot, scene) = listing.snapshot(index).expect("a snapshot that is listed");
+            let text = PageText::new(form, &etl, &scene, index);
+            listing.stream(snapshot, &scene, |out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
+        }
+    }
+    true
+}
+
 /// Recorded traces, where they are present: `PFNSET_TRACES`, or the folder that they have in this project.
 pub fn recorded_traces() -> Vec<PathBuf> {
     let folder = std::env::var_os("PFNSET_TRACES")
@@ -130,21 +159,31 @@ fn mixed_record(n: u64) -> Rec {
     }
 }
 
-/// Files made to make a reader take time or memory out of proportion.
+/// Compressed buffers of two small records each, which claim to hold `claim` bytes.
+fn claims(buffers: u64, claim: u32, overlap: bool) -> Vec<u8> {
+    let session = Session { buffer_size: claim, ..Session::windows10().compressed(Compression::Xpress) };
+    let t0 = session.t0;
+    let mut trace = Trace::new(session);
+    for n in 0..buffers {
+        // All buffers last from the start to the end, so that the merge has all of them open.
+        let last = if overlap { t0 + 1_000_000 } else { t0 + n };
+        let first = Rec::perf(P8, 1, 0, vec![0; 48]).at(t0 + n);
+        trace = trace.push(first).push(Rec::perf(P8, 1, 0, vec![0; 48]).at(last)).flush_all();
+    }
+    trace.edit_buffers(move |buffers| buffers.iter_mut().for_each(|b| b.offset_field = Some(claim))).finish()
+}
+
+/// A few kilobytes that claim to hold gigabytes: 100 compressed buffers of 64 MiB each.
+pub fn a_small_file_with_large_claims() -> Vec<u8> {
+    claims(100, 64 << 20, false)
+}
+
+/// Files made to make a reader take time or memory out of proportion; smaller ones where nothing is optimized.
 pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
+    let scaled = |count: u64| if cfg!(debug_assertions) { count / 10 } else { count };
     let packed = |size| Session { buffer_size: size, ..Session::windows10().compressed(Compression::Xpress) };
     let plain = Session { buffer_size: 0x1_0000, ..Session::windows10() };
     let t0 = plain.t0;
-    let claims = |buffers: u64, claim: u32, overlap: bool| {
-        let mut trace = Trace::new(packed(claim));
-        for n in 0..buffers {
-            // All buffers last from the start to the end, so that the merge has all of them open.
-            let last = if overlap { t0 + 1_000_000 } else { t0 + n };
-            let first = Rec::perf(P8, 1, 0, vec![0; 48]).at(t0 + n);
-            trace = trace.push(first).push(Rec::perf(P8, 1, 0, vec![0; 48]).at(last)).flush_all();
-        }
-        trace.edit_buffers(move |buffers| buffers.iter_mut().for_each(|b| b.offset_field = Some(claim))).finish()
-    };
     let every_kind_once = |n: u64| {
         let mut guid = [0; 16];
         guid[..8].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes());
@@ -161,23 +200,29 @@ pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
     let backwards = |n: u64| Rec::perf(P8, 1, 0, vec![]).at(t0 + 1_000_000 - n);
     let tiny = tiny_buffers(&Trace::new(plain.clone()).finish(), 20_000);
     vec![
-        ("thousands of compressed buffers that claim 16 MiB each", claims(2_000, 16 << 20, false)),
-        ("thousands of overlapping ones that claim 1 MiB each", claims(4_000, 1 << 20, true)),
+        ("thousands of compressed buffers that claim 16 MiB each", claims(scaled(2_000), 16 << 20, false)),
+        ("thousands of overlapping ones that claim 1 MiB each", claims(scaled(4_000), 1 << 20, true)),
         (
             "every record of another kind",
-            Trace::new(plain.clone()).push_all((0..200_000).map(every_kind_once)).finish(),
+            Trace::new(plain.clone()).push_all((0..scaled(200_000)).map(every_kind_once)).finish(),
         ),
         (
             "every record with another long name",
-            Trace::new(packed(1 << 20)).push_all((0..5_000).map(long_names)).finish(),
+            Trace::new(packed(1 << 20)).push_all((0..scaled(5_000)).map(long_names)).finish(),
         ),
         (
             "every record with a bad header",
-            Trace::new(plain.clone()).push_all((0..500_000).map(|_| bad_header())).finish(),
+            Trace::new(plain.clone()).push_all((0..scaled(500_000)).map(|_| bad_header())).finish(),
         ),
-        ("every record says what was dropped", Trace::new(packed(1 << 20)).push_all((0..5_000).map(dropped)).finish()),
-        ("every record changes the group masks", Trace::new(packed(1 << 20)).push_all((0..50_000).map(masks)).finish()),
-        ("times that run backwards", Trace::new(plain.clone()).push_all((0..300_000).map(backwards)).finish()),
+        (
+            "every record says what was dropped",
+            Trace::new(packed(1 << 20)).push_all((0..scaled(5_000)).map(dropped)).finish(),
+        ),
+        (
+            "every record changes the group masks",
+            Trace::new(packed(1 << 20)).push_all((0..scaled(50_000)).map(masks)).finish(),
+        ),
+        ("times that run backwards", Trace::new(plain.clone()).push_all((0..scaled(300_000)).map(backwards)).finish()),
         ("nothing but empty buffers", tiny),
     ]
 }

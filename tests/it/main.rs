@@ -4,9 +4,12 @@
 #[path = "../synth/mod.rs"]
 mod synth;
 
+mod cli;
 mod container;
 mod corrupt;
 mod hostile;
 mod opened;
+mod output;
+mod program;
 mod real;
 mod rooms;

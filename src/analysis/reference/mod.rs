@@ -189,7 +189,7 @@ impl ReferenceSet {
             .map(|need| format!("{} ({})", need.keyword, need.without))
             .collect();
         if !costs.is_empty() {
-            warnings.push(format!("not recorded, therefore unknown: {}", costs.join("; ")));
+            warnings.push(format!("not in the trace, therefore unknown: {}", costs.join("; ")));
         }
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
         let held_timeline = query.timeline.map(|_| Timeline::new(etl, &plan, &outcome.ledger.timeline));

@@ -1,12 +1,15 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
+use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::scene::Scene;
+use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::load::history::{History, MemoryCounters};
 use crate::model::owner::KeyReading;
 use crate::model::rundown::Kind;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
+use crate::units::Nanos;
 
 /// What the fold counts for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
@@ -63,15 +66,26 @@ pub struct Compared {
     pub counted: u64,
     /// By the kernel's counter.
     pub expected: u64,
+    /// By how many pages they may differ.
+    pub slack: u64,
 }
 
 impl Compared {
-    /// True when the two agree. The counters are logged just before the sequence, which itself takes a while: a list
-    /// may move by 2 % or 256 pages.
+    /// The counters are logged just before the sequence, which itself takes a while: a list may move by 2 %, or by a
+    /// thousandth of all pages.
+    fn new(what: String, counted: u64, expected: u64, pages: u64) -> Compared {
+        Compared { what, counted, expected, slack: (expected / 50).max(pages / 1024).max(16) }
+    }
+
+    /// True when the two agree.
     pub fn is_fine(&self) -> bool {
-        self.counted.abs_diff(self.expected) <= (self.expected / 50).max(256)
+        self.counted.abs_diff(self.expected) <= self.slack
     }
 }
+
+/// Longest time between MemInfo and the sequence for which lists are compared: at stop they are logged together, and a
+/// record of the periodic ones says nothing of a sequence seconds later.
+const FRESH: Nanos = Nanos(2_000_000_000);
 
 /// All checks of one snapshot.
 #[derive(Debug, Clone)]
@@ -88,7 +102,7 @@ pub struct Checks {
     pub duplicates: u64,
     /// RAM by the system configuration, pages.
     pub ram_pages: Option<u64>,
-    /// Pages of sequence-number holes that fall into the sequence: buffers that may have held pages.
+    /// Buffers that were lost while the sequence was logged, so that they may have held pages of it.
     pub lost_buffers: u64,
     /// Pages on the bad list.
     pub bad_list: u64,
@@ -108,6 +122,10 @@ pub struct Checks {
     pub contradictions: u64,
     /// The first few of them for people.
     pub contradiction_examples: Vec<String>,
+    /// How long before the sequence the MemInfo record was logged.
+    pub meminfo_age: Option<Nanos>,
+    /// Event version of the page records.
+    pub version: u8,
     /// How owner keys were read.
     pub reading: KeyReading,
     /// Active private pages with a key, and of them those whose key names no process.
@@ -121,14 +139,21 @@ impl Checks {
         scene: &Scene<'_>,
         snapshot: &Snapshot,
         history: &History,
-        lost_buffers: u64,
+        loss: &Loss,
+        etl: &EtlFile,
     ) -> Checks {
+        let nanos = |time| etl.clock.nanos(time);
+        let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
+        let meets = |hole: &&Hole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
+        let lost_buffers = loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
         let before = |at: &&crate::load::history::At<MemoryCounters>| at.moment < snapshot.first;
-        let counters = history.counters.iter().rev().find(before).map(|at| at.value);
+        let meminfo = history.counters.iter().rev().find(before);
+        let counters = meminfo.map(|at| at.value);
         // MMStats is logged when scanning ends or the session stops: the nearest one counts.
         let mmstats = (history.combined.iter())
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
+        let database = &scene.kernel.pfn_database;
         Checks {
             pages: snapshot.pages,
             pfns: snapshot.pfns,
@@ -141,9 +166,11 @@ impl Checks {
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.combined,
             combined_mmstats: mmstats,
-            pfn_database: scene.kernel.pfn_database.map(|block| (block.address, block.pages)),
+            pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
             pfn_database_counted: base.pfn_database,
-            lists: counters.map(|counters| compare_lists(base, &counters)).unwrap_or_default(),
+            lists: counters.map(|counters| compare_lists(base, &counters, snapshot.pages)).unwrap_or_default(),
+            meminfo_age: meminfo.map(|at| Nanos(span.0.0 - nanos(at.moment.time).0)),
+            version: snapshot.version,
             contradictions: scene.contradictions.len() as u64,
             contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
             reading: scene.owners.reading,
@@ -171,32 +198,78 @@ impl Checks {
         if let Some(ram) = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram) {
             lines.push(format!("the sequence has {} pages, the machine has {ram}", self.pages));
         }
-        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
-        for list in off.iter().take(3) {
-            lines.push(format!("{}: {} pages counted, MemInfo says {}", list.what, list.counted, list.expected));
+        self.list_failures(&mut lines);
+        // Combined pages can be out of RAM, so fewer are fine.
+        let combined = self.combined_mmstats.map(|blocks| self.compared("Combined pages", self.combined, blocks));
+        if let Some(combined) = combined.filter(|combined| combined.counted > combined.expected && !combined.is_fine())
+        {
+            lines.push(differs(&combined, "MMStats"));
         }
-        if off.len() > 3 {
-            lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
-        }
-        if let Some((_, pages)) = self.pfn_database.filter(|&(_, pages)| self.pfn_database_counted > pages) {
-            lines.push(format!("PFN database: {} pages counted, the kernel says {pages}", self.pfn_database_counted));
-        }
+        let database = self.pfn_database.map(|(_, pages)| (pages, self.pfn_database_counted));
+        let database = database.map(|(pages, counted)| self.compared("PFN database", counted, pages));
+        lines.extend(database.filter(|database| !database.is_fine()).map(|database| differs(&database, "the kernel")));
         if self.contradictions > 0 {
             lines.push(format!(
-                "events and end rundown disagree on {} range(s) or thread(s); the end rundown counts: {}",
+                "events and end rundown disagree on {} range(s) or thread(s); the end rundown wins: {}",
                 self.contradictions,
                 self.contradiction_examples.join(", ")
             ));
         }
-        let (keyed, unnamed) = self.keyed;
+        self.key_failures(&mut lines);
+        lines
+    }
+
+    fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
+        Compared::new(what.into(), counted, expected, self.pages)
+    }
+
+    fn list_failures(&self, lines: &mut Vec<String>) {
+        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
+        match self.meminfo_age.filter(|&age| age > FRESH) {
+            Some(age) if !off.is_empty() => lines.push(format!(
+                "the last MemInfo record is {:.1} s older than the page sequence: lists were not checked",
+                age.seconds()
+            )),
+            Some(_) => {}
+            None => {
+                lines.extend(off.iter().take(3).map(|list| differs(list, "MemInfo")));
+                if off.len() > 3 {
+                    lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
+                }
+            }
+        }
+    }
+
+    /// What is odd about the page records' version and keys.
+    fn key_failures(&self, lines: &mut Vec<String>) {
+        let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
+        if !matches!(self.version, 2 | 4) {
+            lines.push(format!(
+                "page records have version {}, known are 2 and 4; owner keys are read as {}",
+                self.version,
+                self.reading.name()
+            ));
+        }
+        if self.reading != own {
+            lines.push(format!(
+                "owner keys are read as {}: as {}, which their version {} calls for, they name almost no process",
+                self.reading.name(),
+                own.name(),
+                self.version
+            ));
+        }
         if unnamed > keyed / 100 {
             lines.push(format!(
                 "{unnamed} of {keyed} active private pages have an owner key that names no process (keys read as {})",
                 self.reading.name()
             ));
         }
-        lines
     }
+}
+
+fn differs(compared: &Compared, whose: &str) -> String {
+    let Compared { what, counted, expected, .. } = compared;
+    format!("{what}: {counted} pages counted, {whose} says {expected}")
 }
 
 fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
@@ -215,7 +288,7 @@ fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -
     format!("{kind} {at} of {process} {side}")
 }
 
-fn compare_lists(base: &BaseCounts, counters: &MemoryCounters) -> Vec<Compared> {
+fn compare_lists(base: &BaseCounts, counters: &MemoryCounters, pages: u64) -> Vec<Compared> {
     let lists = [
         (PageList::Zero, counters.zero),
         (PageList::Free, counters.free),
@@ -224,13 +297,11 @@ fn compare_lists(base: &BaseCounts, counters: &MemoryCounters) -> Vec<Compared> 
     ];
     let mut all: Vec<Compared> = lists
         .into_iter()
-        .map(|(list, expected)| Compared { what: list.name().to_owned(), counted: base.list(list), expected })
+        .map(|(list, expected)| Compared::new(list.name().to_owned(), base.list(list), expected, pages))
         .collect();
     let standby = base.list_priority.get(PageList::Standby as usize).copied().unwrap_or_default();
-    all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| Compared {
-        what: format!("Standby priority {priority}"),
-        counted,
-        expected,
+    all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| {
+        Compared::new(format!("Standby priority {priority}"), counted, expected, pages)
     }));
     all
 }

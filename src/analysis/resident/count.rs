@@ -91,14 +91,16 @@ impl<'d> Counter<'d> {
 #[derive(Debug, Clone)]
 pub struct Cube(Vec<u64>);
 
+impl Default for Cube {
+    /// An empty cube.
+    fn default() -> Cube {
+        Cube(vec![0; Self::CATEGORIES * Self::CATEGORIES * Self::LISTS])
+    }
+}
+
 impl Cube {
     const CATEGORIES: usize = Category::ALL.len();
     const LISTS: usize = PageList::ALL.len();
-
-    /// An empty cube.
-    pub fn new() -> Cube {
-        Cube(vec![0; Self::CATEGORIES * Self::CATEGORIES * Self::LISTS])
-    }
 
     /// True when groupings by these dimensions can be read from a cube.
     pub fn holds(dimensions: &[Dimension]) -> bool {

@@ -6,6 +6,7 @@ use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::pool::PoolTag;
 
 /// A dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -156,6 +157,9 @@ impl Dimension {
             (Dimension::Session, Owner::Process(index)) => {
                 process(index).and_then(|p| p.session_id).map_or(Code::None, |session| Code::Number(session.into()))
             }
+            (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => {
+                scene.session(page.key()).map_or(Code::Unknown(page.key()), |session| Code::Number(session.into()))
+            }
             (Dimension::Pid | Dimension::Session, _) => Code::None,
             (Dimension::File, _) => match page.page_use() {
                 PageUse::File | PageUse::MetaFile => file_code(scene, page.file_key()),
@@ -166,6 +170,7 @@ impl Dimension {
                 Detail::File(key) => file_code(scene, key),
                 Detail::Driver(index) => Code::Driver(index),
                 Detail::Combined => Code::Combined,
+                Detail::PoolTag(tag) => Code::PoolTag(tag),
             },
             _ => self.index(scene, page, verdict).map_or(Code::None, |index| self.code_at(scene, index)),
         }
@@ -177,10 +182,11 @@ impl Dimension {
         let number = match code {
             Code::None => return named(None),
             Code::Combined => return "CombinedPage".to_owned(),
+            Code::PoolTag(tag) => return tag.to_string(),
             Code::Driver(index) => return named(scene.image_names.get(index as usize).copied()),
             Code::Shared if self == Dimension::Pid => return "-1".to_owned(),
             Code::Shared => return "Unknown (-1)".to_owned(),
-            Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail) => {
+            Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
                 return format!("Unknown (0x{key:x})");
             }
             Code::Unknown(key) => return scene.owners.reading.unknown_label(key),
@@ -215,6 +221,8 @@ pub enum Code {
     Driver(u32),
     /// A combined page.
     Combined,
+    /// A tag of the kernel's pool.
+    PoolTag(PoolTag),
 }
 
 fn file_code(scene: &Scene<'_>, key: u64) -> Code {

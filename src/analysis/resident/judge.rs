@@ -3,6 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::pool::PoolTag;
 use crate::model::address_index::Cell;
 
 /// Whose a page is.
@@ -29,6 +30,8 @@ pub enum Detail {
     Driver(u32),
     /// A page that memory combining made.
     Combined,
+    /// The tag of a big pool allocation.
+    PoolTag(PoolTag),
 }
 
 /// The verdict.
@@ -116,7 +119,7 @@ impl Scene<'_> {
             PageUse::ProcessPrivate => {
                 verdict.category = Category::of_layer(joined.cell.corrected);
                 verdict.wpa = Category::of_layer(joined.cell.wpa);
-                if joined.cell.corrected.is_view() {
+                if joined.cell.corrected.is_file_view() {
                     let space = self.spaces.get(joined.process as usize);
                     let file_key = space.and_then(|space| space.file_key(joined.cell));
                     verdict.detail = file_key.map_or(Detail::None, Detail::File);
@@ -149,6 +152,9 @@ impl Scene<'_> {
                     verdict.detail = Detail::File(key);
                 }
             }
+            PageUse::PagedPool | PageUse::NonPagedPool => {
+                verdict.detail = self.pool_tag(page.u2).map_or(Detail::None, Detail::PoolTag);
+            }
             PageUse::PageFileMapped if page.combined() => verdict.detail = Detail::Combined,
             _ => {}
         }
@@ -178,8 +184,8 @@ impl Scene<'_> {
             _ if matches!(list, PageList::Zero | PageList::Free) => Owner::None,
             PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => Owner::Shared,
             _ if !self.has_owner(page_use) || page.key() == 0 => Owner::None,
-            _ if joined.process == Joined::NOTHING => Owner::Unknown(page.key()),
-            _ => Owner::Process(joined.process),
+            _ if self.owners.is_named(joined.process) => Owner::Process(joined.process),
+            _ => Owner::Unknown(page.key()),
         }
     }
 }

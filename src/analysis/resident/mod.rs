@@ -6,6 +6,7 @@
 pub mod checks;
 pub mod count;
 pub mod dimension;
+pub mod explain;
 pub mod judge;
 pub mod query;
 pub mod scene;
@@ -13,11 +14,11 @@ mod tally;
 
 use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node};
-use crate::analysis::readiness::{Need, not_recorded, readiness_of};
+use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
-use crate::load::history::History;
+use crate::load::history::{History, PageRun};
 use crate::model::names::Hives;
 use crate::model::owner::KeyReading;
 use crate::model::process::Processes;
@@ -95,6 +96,8 @@ pub struct ResidentModel {
     pub hives: Hives,
     /// Page sequences.
     pub snapshots: Vec<Snapshot>,
+    /// Page records that were left out, because the newer page event says the same and more.
+    pub repeated: u64,
 }
 
 impl ResidentModel {
@@ -104,7 +107,11 @@ impl ResidentModel {
     /// [`Error::MissingEvents`] when it holds no page sequence.
     pub fn new(etl: &EtlFile) -> Result<ResidentModel, Error> {
         let mut history = History::new(etl);
-        let snapshots = snapshots(&std::mem::take(&mut history.runs));
+        let runs = std::mem::take(&mut history.runs);
+        let snapshots = snapshots(&runs);
+        let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
+        let repeated = pages(&runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
+        drop(runs);
         if snapshots.is_empty() {
             return Err(Error::MissingEvents(
                 "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held. Record \
@@ -115,7 +122,7 @@ impl ResidentModel {
         }
         let (processes, rundowns) = rayon::join(|| Processes::new(&history), || Rundowns::new(&history));
         let hives = Hives::new(&history);
-        Ok(ResidentModel { processes, rundowns, hives, snapshots, history })
+        Ok(ResidentModel { processes, rundowns, hives, snapshots, repeated, history })
     }
 
     /// The surroundings of a snapshot, owner keys read as its version says unless another reading names clearly more.
@@ -142,7 +149,7 @@ impl ResidentModel {
         let step = snapshot.runs.len().div_ceil(64).max(1);
         let (mut keyed, mut named, mut scratch) = (0u64, [0u64; 3], Vec::new());
         for run in snapshot.runs.iter().step_by(step) {
-            let part = crate::load::history::PageRun { pages: run.pages.min(1024), ..*run };
+            let part = PageRun { pages: run.pages.min(1024), ..*run };
             let area = etl.area(run.buffer as usize, &mut scratch);
             crate::model::snapshot::pages_of(&area, &part, |page| {
                 if page.page_use() == crate::event::page::PageUse::ProcessPrivate
@@ -151,15 +158,15 @@ impl ResidentModel {
                 {
                     keyed += 1;
                     for (named, owners) in named.iter_mut().zip(&owners) {
-                        *named += u64::from(owners.get(page.key()).is_some());
+                        *named += u64::from(owners.get(page.key()).is_some_and(|process| owners.is_named(process)));
                     }
                 }
             });
         }
         let hits = |reading: KeyReading| named.get(reading as usize).copied().unwrap_or(0);
         let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
-        // "Fits almost none" is less than a tenth; a better reading must fit most.
-        if hits(own) * 10 < keyed && hits(best) * 2 > keyed { best } else { own }
+        // "Fits almost none" is less than a tenth of what the better one fits, and that is no chance hit.
+        if hits(own).saturating_mul(10) < hits(best) && hits(best).saturating_mul(10) >= keyed { best } else { own }
     }
 }
 
@@ -180,9 +187,17 @@ impl ResidentSet {
             .filter_map(|index| Some(snapshot_set(etl, &model, query, &doubts, index, model.snapshots.get(index)?)))
             .collect();
         for set in &sets {
-            warnings.extend(set.checks.failures());
+            let of = if sets.len() > 1 { format!("snapshot {}: ", set.index) } else { String::new() };
+            warnings.extend(set.checks.failures().into_iter().map(|line| format!("{of}{line}")));
+        }
+        if model.repeated > 0 {
+            warnings.push(format!(
+                "{} page records of 0x0223 repeat the sequence of 0x028a and are not counted again",
+                model.repeated
+            ));
         }
         warnings.extend(not_recorded(&missing));
+        warnings.extend(not_described(&model.history.survey));
         Ok(ResidentSet {
             warnings,
             missing,
@@ -246,13 +261,12 @@ fn snapshot_set(
                 .then(|| (vec![Dimension::Process.label(&scene, code)], Measure { pages, ..Measure::default() }))
         })
         .collect();
-    let lost_buffers = doubts.loss.holes.iter().filter(|hole| hole.hits.contains(&"page sequence")).count() as u64;
     SnapshotSet {
         index,
         time: etl.clock.nanos(snapshot.first.time),
         pages: snapshot.pages,
         selected: tree.measure.pages,
-        checks: Checks::new(&counted.base, &scene, snapshot, &model.history, lost_buffers),
+        checks: Checks::new(&counted.base, &scene, snapshot, &model.history, &doubts.loss, etl),
         rows,
         tree,
         processes: Node::tree(&owned, query.sort, Some(query.processes)),

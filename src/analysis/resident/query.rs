@@ -107,8 +107,11 @@ impl Default for Query {
     }
 }
 
+/// Name, dimensions, conditions, and what it shows.
+type Preset = (&'static str, &'static str, &'static [(Dimension, &'static str)], &'static str);
+
 /// What WPA users click, as dimensions and conditions.
-const PRESETS: [(&str, &str, &[(Dimension, &str)], &str); 5] = [
+const PRESETS: [Preset; 5] = [
     ("by-process", "process,category", &[], "each process with its categories"),
     ("by-list-priority", "list,priority,category", &[], "WPA: Snapshot Sublist Breakdown by Category"),
     (

@@ -2,6 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::event::file::ViewKind;
+use crate::event::pool::PoolTag;
 use crate::load::history::{History, Moment};
 use crate::model::address_index::{AddressIndex, Cell};
 use crate::model::kernel::KernelSpace;
@@ -50,7 +51,8 @@ pub struct Scene<'h> {
     pub image_names: Vec<&'h str>,
     images: Vec<(u64, u64, u32)>,
     session_images: Vec<(u64, u64, u64)>,
-    pfn_database: (u64, u64),
+    pool: Vec<(u64, u64, PoolTag)>,
+    pfn_database: Vec<(u64, u64, ())>,
     /// Ranges and threads on which events and end rundown disagree, with the process.
     pub contradictions: Vec<(u32, Contradiction)>,
 }
@@ -76,15 +78,16 @@ impl<'h> Scene<'h> {
             .collect();
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
         let files = FileNames::new(history, moment);
-        let kernel = KernelSpace::new(history, moment, snapshot.end());
+        let kernel = KernelSpace::new(history, moment, snapshot.end(), snapshot.pointer);
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
         let sessions = kernel
             .views
             .iter()
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
-        let database = kernel.pfn_database.map_or((0, 0), |block| {
-            (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)))
-        });
+        let database = kernel
+            .pfn_database
+            .iter()
+            .map(|block| (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)), ()));
         Scene {
             moment,
             pointer: snapshot.pointer,
@@ -97,8 +100,9 @@ impl<'h> Scene<'h> {
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
             image_names,
+            pool: kernel.pool.iter().map(|(base, end, tag)| (base, end, *tag)).collect(),
+            pfn_database: database.collect(),
             kernel,
-            pfn_database: database,
             contradictions,
         }
     }
@@ -121,10 +125,21 @@ impl<'h> Scene<'h> {
         holding(&self.session_images, address)
     }
 
+    /// Tag of the big pool allocation at an address.
+    #[inline]
+    pub fn pool_tag(&self, address: u64) -> Option<PoolTag> {
+        holding(&self.pool, address)
+    }
+
+    /// Id of the session that the owner key of a session's page means.
+    pub fn session(&self, key: u64) -> Option<u32> {
+        self.kernel.sessions.get(&key).copied()
+    }
+
     /// True when the address lies in the PFN database.
     #[inline]
     pub fn is_pfn_database(&self, address: u64) -> bool {
-        (self.pfn_database.0..self.pfn_database.1).contains(&address)
+        holding(&self.pfn_database, address).is_some()
     }
 }
 

@@ -71,7 +71,7 @@ impl Plan {
     pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
         let by_cube = Cube::holds(&self.main);
         let tally = || Tally {
-            cube: by_cube.then(Cube::new),
+            cube: by_cube.then(Cube::default),
             main: (!by_cube).then(|| Counter::new(&self.main, scene)),
             wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
             processes: (query.processes > 0).then(|| Counter::new(&PROCESS, scene)),

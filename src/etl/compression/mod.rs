@@ -116,24 +116,41 @@ pub enum CompressionFault {
     },
 }
 
+/// Room that a scratch gets at first: what 64 KiB buffers, the usual size, decode to.
+const LEAST_ROOM: usize = 64 << 10;
+
+/// Bytes of room at first for each compressed byte. Recorded buffers decode to 2 to 6 times their size.
+const USUAL_EXPANSION: usize = 8;
+
 /// Decompresses `input` into `output`, at most `limit` bytes.
 ///
-/// `output` is a scratch: its content is replaced and it ends up `written` bytes long. It is grown to `limit` bytes once
-/// and then never again for limits up to that, so the caller must have checked `limit` (against the session's buffer
-/// size). With the true length of the event area as limit, a whole buffer gives `written == limit` and no fault; a
-/// damaged one mostly gives a fault or less. XPRESS Huffman streams have no other end than that length.
+/// `output` is a scratch: its content is replaced and it ends up `written` bytes long. With the true length of the event
+/// area as limit, a whole buffer gives `written == limit` and no fault; a damaged one mostly gives a fault or less.
+/// XPRESS Huffman streams have no other end than that length.
+///
+/// A limit is a claim of the file, so room grows with what was really decoded: a small multiple of the input at first,
+/// then twice the room that was filled. A scratch that has grown keeps its room for the next buffer, so growing, which
+/// decodes again from the start, is rare.
 pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Outcome {
-    if output.capacity() < limit {
-        output.clear();
-        output.reserve_exact(limit);
+    let usual = input.len().saturating_mul(USUAL_EXPANSION).max(LEAST_ROOM);
+    let mut room = usual.max(output.capacity()).min(limit);
+    loop {
+        if output.capacity() < room {
+            *output = Vec::new(); // nothing of it is needed: never old and new room at once
+            output.reserve_exact(room);
+        }
+        // Bytes of the last buffer may stay: no decoder reads what it has not written in this call.
+        output.resize(room, 0);
+        let outcome = match format {
+            Format::Xpress => xpress::decompress(input, output),
+            Format::Lznt1 => lznt1::decompress(input, output),
+            Format::XpressHuffman => huffman::decompress(input, output),
+        };
+        // Less room than the limit shows in nothing but output that fills it.
+        if outcome.written < room || room == limit {
+            output.truncate(outcome.written);
+            return outcome;
+        }
+        room = room.saturating_mul(2).min(limit);
     }
-    // Bytes of the last buffer may stay: no decoder reads what it has not written in this call.
-    output.resize(limit, 0);
-    let outcome = match format {
-        Format::Xpress => xpress::decompress(input, output),
-        Format::Lznt1 => lznt1::decompress(input, output),
-        Format::XpressHuffman => huffman::decompress(input, output),
-    };
-    output.truncate(outcome.written);
-    outcome
 }

@@ -191,7 +191,7 @@ fn the_format_is_in_the_header_buffers_state() {
 }
 
 #[test]
-fn the_scratch_grows_to_the_limit_and_is_reused() {
+fn a_scratch_that_is_large_enough_is_reused() {
     let data = b"abc".repeat(1000);
     let stream = encode::xpress(&data);
     let mut scratch = Vec::new();
@@ -202,6 +202,36 @@ fn the_scratch_grows_to_the_limit_and_is_reused() {
         assert_eq!(decompress(Format::Xpress, &stream, &mut scratch, limit).written, limit);
         assert_eq!((scratch.as_ptr(), scratch.capacity()), (place, capacity));
         assert_eq!(scratch, data[..limit]);
+    }
+}
+
+/// The limit comes from the file: a scratch must not grow by what is claimed, only by what was decoded, and that must
+/// not show in the output.
+#[test]
+fn the_scratch_grows_with_the_output_and_not_with_the_limit() {
+    const CLAIMED: usize = 64 << 20;
+    for (format, decoder) in FORMATS {
+        for length in [3_000usize, 65_535, 65_536, 65_537, 131_072, 200_000, 1_000_000] {
+            let data = b"abc".repeat(length.div_ceil(3))[..length].to_vec();
+            let stream = encoded(format, &data, &[9; 512]);
+            for limit in [length, length + 1, CLAIMED] {
+                if format == Format::XpressHuffman && limit != length {
+                    continue; // such a stream ends only at its limit
+                }
+                let mut scratch = Vec::new();
+                let outcome = decompress(format, &stream, &mut scratch, limit);
+                assert_eq!(outcome, Outcome { written: length, fault: None }, "{format:?} {length} {limit}");
+                assert!(scratch == data, "{format:?} {length} {limit}");
+                let most = limit.min((2 * length).max(65_536).max(8 * stream.len()));
+                assert!(scratch.capacity() <= most, "{format:?} {length} {limit}: room for {}", scratch.capacity());
+            }
+            // One byte too few, and the last bytes of the stream missing.
+            let cut = &stream[..stream.len() - 3];
+            for (stream, limit) in [(&stream[..], length - 1), (cut, length), (cut, CLAIMED)] {
+                let (bytes, fault) = decoded(format, stream, limit);
+                assert!(decoder(stream, limit) == (bytes, fault.is_none()), "{format:?} {length} {limit}");
+            }
+        }
     }
 }
 

@@ -255,6 +255,7 @@ impl<'s> PageText<'s> {
             Detail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
             Detail::Combined if self.form == PageForm::Jsonl => out.extend_from_slice(b"\"CombinedPage\""),
             Detail::Combined => out.extend_from_slice(b"CombinedPage"),
+            Detail::PoolTag(tag) => self.form.text(out, &tag.to_string()),
         }
         true
     }

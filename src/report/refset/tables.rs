@@ -48,19 +48,19 @@ impl RefsetReport<'_> {
         line("at start", set.held_at_start, String::new());
         line("at the peak", set.peak.0, format!("at {:.6} s", set.peak.1.seconds()));
         line("at stop", set.held_at_stop, String::new());
-        line(
-            "accessed in all",
-            accessed,
-            format!("by {}", reasons(&set.accesses, |n| AccessReason::ALL.get(n).map(|r| r.name()))),
-        );
-        let released = set.releases.iter().sum();
-        line(
-            "released in all",
-            released,
-            format!("by {}", reasons(&set.releases, |n| ReleaseReason::ALL.get(n).map(|r| r.name()))),
-        );
+        line("accessed in all", accessed, String::new());
+        line("released in all", set.releases.iter().sum(), String::new());
         table.print(out)?;
         writeln!(out)?;
+        let accesses = reasons(&set.accesses, |n| AccessReason::ALL.get(n).map(|r| r.name()));
+        let releases = reasons(&set.releases, |n| ReleaseReason::ALL.get(n).map(|r| r.name()));
+        for (what, list) in [("Accessed by", accesses), ("Released by", releases)] {
+            let mut shown = what;
+            for part in text::wrap(&list, usize::from(style.width).saturating_sub(14)) {
+                writeln!(out, "{shown:<12}  {part}")?;
+                shown = "";
+            }
+        }
         writeln!(
             out,
             "Re-accesses   {} (WPA's rules: {})",

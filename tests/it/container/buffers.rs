@@ -4,7 +4,8 @@ use super::{both, serial};
 use crate::opened::{Read, open, open_sound};
 use crate::synth::{Compression, Rec, Session, Storage, Trace};
 use pfnset::analysis::info::TraceInfo;
-use pfnset::etl::order::Schedule;
+use pfnset::etl::logfile::LogFileHeader;
+use pfnset::etl::order::{Schedule, circular_start};
 use pfnset::load::survey::Survey;
 
 /// `count` numbered records, one for each tick, spread over `processors`.
@@ -140,14 +141,39 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
         let schedule = Schedule::new(&opened);
         let wrapped = written > N;
         assert_eq!(wrapped, total >= 220, "{total}");
+        let warnings = pfnset::analysis::doubt::Doubts::new(&opened, &Survey::new(&opened)).warnings();
+        assert!(warnings.is_empty(), "{total}: {warnings:?}");
+        assert_eq!(circular_start(&opened.header, N).is_some(), wrapped, "{total}");
         if wrapped {
             let oldest = start + (written - start) % (N - start);
+            assert_eq!(circular_start(&opened.header, N), Some(oldest));
             assert_eq!(schedule.rank(oldest as u32), 1, "{total}: right behind the header buffer");
             assert_eq!(schedule.reordered, oldest != start);
         }
         // What was overwritten is not lost.
         let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened));
         assert_eq!((loss.missing_buffers, loss.any()), (0, false), "{total}");
+    }
+}
+
+/// A header that names another beginning than the sequence numbers is reported, and they are followed.
+#[test]
+fn a_circular_file_whose_header_disagrees_is_reported() {
+    let session = |written| Session { buffer_size: 0x400, buffers_written: written, ..Session::windows10() };
+    let trace = |written| Trace::new(session(written)).push_all(numbered(300, 3)).circular(7);
+    let right = open_sound(trace(None));
+    let written = right.header.buffers_written;
+    for (stated, fits) in [(written, true), (written + 6, true), (written + 1, false), (written + 3, false)] {
+        let opened = open_sound(trace(Some(stated)));
+        assert_eq!(by_rank(&opened), by_rank(&right), "{stated}");
+        let warnings = pfnset::analysis::doubt::Doubts::new(&opened, &Survey::new(&opened)).warnings();
+        let told = warnings.iter().any(|w| w.contains("this circular file begins with buffer"));
+        assert_eq!(told, !fits, "{stated} of {written}: {warnings:?}");
+    }
+    // Neither a header without counters nor one with nonsense is a formula's business.
+    for (start_buffers, stated) in [(1, 0), (7, 50), (u32::MAX, 50), (50, u32::MAX)] {
+        let header = LogFileHeader { start_buffers, buffers_written: stated, ..right.header };
+        assert_eq!(circular_start(&header, 7), None, "{start_buffers} {stated}");
     }
 }
 

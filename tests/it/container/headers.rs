@@ -25,7 +25,8 @@ fn read_one(session: Session, rec: Rec) -> Read {
 #[test]
 fn kernel_headers_of_both_sizes_with_every_extension() {
     for (p, session) in both() {
-        let kinds: [(fn(Ptr) -> HeaderKind, [HeaderType; 2]); 3] = [
+        type Kind = (fn(Ptr) -> HeaderKind, [HeaderType; 2]);
+        let kinds: [Kind; 3] = [
             (HeaderKind::System, [HeaderType::System64, HeaderType::System32]),
             (HeaderKind::Compact, [HeaderType::Compact64, HeaderType::Compact32]),
             (HeaderKind::PerfInfo, [HeaderType::Perfinfo64, HeaderType::Perfinfo32]),

@@ -18,7 +18,7 @@ fn both() -> [(Ptr, Session); 2] {
 
 /// A kernel record whose payload is a number, `ticks` after the start of the trace.
 fn serial(number: u64, ticks: u64) -> Rec {
-    let header = if number % 2 == 0 { HeaderKind::PerfInfo(Ptr::P8) } else { HeaderKind::System(Ptr::P8) };
+    let header = if number.is_multiple_of(2) { HeaderKind::PerfInfo(Ptr::P8) } else { HeaderKind::System(Ptr::P8) };
     let payload = number.to_le_bytes().to_vec();
     Rec { hook: 0x4bcd, payload, ..Rec::new(header) }.at(Session::windows10().t0 + ticks)
 }

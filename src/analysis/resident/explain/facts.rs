@@ -1,0 +1,370 @@
+//! What a page was joined with: process, ranges, files, kernel images, each with the events that tell of it.
+
+use crate::analysis::category::Category;
+use crate::analysis::resident::ResidentModel;
+use crate::analysis::resident::explain::history::{self, Seen};
+use crate::analysis::resident::judge::Verdict;
+use crate::analysis::resident::scene::Scene;
+use crate::etl::EtlFile;
+use crate::etl::record::{HookId, RecordId};
+use crate::event::Phase;
+use crate::event::catalog;
+use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::event::process::ProcessPhase;
+use crate::load::history::{At, KernelView, Moment, SpaceEvent, is_kernel_address};
+use crate::model::snapshot::Snapshot;
+use crate::model::space::{AddressSpace, Layer};
+use crate::model::state::{lifetime, space_at};
+use crate::units::{Nanos, PAGE_BYTES, Ticks};
+
+/// An event that was joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRef {
+    /// Hook id.
+    pub hook: u16,
+    /// Name as `pfnset events` prints it.
+    pub name: &'static str,
+    /// When, since trace start.
+    pub time: Nanos,
+}
+
+/// Something that the page was joined with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Kind as in JSON.
+    pub kind: &'static str,
+    /// Kind for people.
+    pub title: &'static str,
+    /// What it is.
+    pub text: String,
+    /// First address and the one behind the last.
+    pub range: Option<(u64, u64)>,
+    /// The events that tell of it, by time.
+    pub events: Vec<EventRef>,
+    /// True when the corrected rules decided by it.
+    pub corrected: bool,
+    /// True when WPA's rules decided by it.
+    pub wpa: bool,
+}
+
+/// Most events of one fact.
+const MOST_EVENTS: usize = 6;
+
+/// Everything about one page or address.
+pub(super) struct Facts<'m> {
+    etl: &'m EtlFile,
+    model: &'m ResidentModel,
+    scene: &'m Scene<'m>,
+    snapshot: &'m Snapshot,
+    pub(super) facts: Vec<Fact>,
+    pub(super) history: Vec<Seen>,
+    pub(super) more_history: usize,
+}
+
+impl<'m> Facts<'m> {
+    fn new(etl: &'m EtlFile, model: &'m ResidentModel, scene: &'m Scene<'m>, snapshot: &'m Snapshot) -> Facts<'m> {
+        Facts { etl, model, scene, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
+    }
+
+    /// Of a page.
+    pub(super) fn of_page(
+        etl: &'m EtlFile,
+        model: &'m ResidentModel,
+        scene: &'m Scene<'m>,
+        snapshot: &'m Snapshot,
+        page: &PageIdentity,
+        verdict: &Verdict,
+    ) -> Facts<'m> {
+        let mut all = Facts::new(etl, model, scene, snapshot);
+        let page_use = page.page_use();
+        let owned = match page_use {
+            PageUse::ProcessPrivate | PageUse::PageTable | PageUse::WsMetaData => true,
+            PageUse::Awe | PageUse::LargePage => scene.owned_large_pages,
+            _ => false,
+        };
+        if owned && page.key() != 0 {
+            let instance = scene.owners.get(page.key());
+            match instance {
+                Some(instance) => all.process(instance),
+                None => {
+                    all.add("process", "Process", "none: the key names no process of that time".into(), None, vec![])
+                }
+            }
+            if let Some(instance) = instance.filter(|_| page_use == PageUse::ProcessPrivate && page.u2 != 0) {
+                all.user_address(instance, page.u2, verdict);
+            }
+        }
+        match page_use {
+            PageUse::File | PageUse::MetaFile => all.file(page.file_key()),
+            PageUse::SystemPte | PageUse::SessionPrivate => all.kernel_address(page.u2),
+            PageUse::PagedPool | PageUse::NonPagedPool if scene.pool_tag(page.u2).is_some() => {
+                all.kernel_address(page.u2);
+            }
+            _ => {}
+        }
+        // Where the list decides, no range does. WPA looks at one list only.
+        if Category::of_list(page.list()).is_some() {
+            all.facts.iter_mut().for_each(|fact| fact.corrected = false);
+        }
+        if page.list() == PageList::Transition {
+            all.facts.iter_mut().for_each(|fact| fact.wpa = false);
+        }
+        all
+    }
+
+    /// Of an address in a process.
+    pub(super) fn of_address(
+        etl: &'m EtlFile,
+        model: &'m ResidentModel,
+        scene: &'m Scene<'m>,
+        snapshot: &'m Snapshot,
+        instance: u32,
+        address: u64,
+        verdict: &Verdict,
+    ) -> Facts<'m> {
+        let mut all = Facts::new(etl, model, scene, snapshot);
+        all.process(instance);
+        if is_kernel_address(address, scene.pointer) {
+            all.kernel_address(address);
+        } else {
+            all.user_address(instance, address, verdict);
+        }
+        all
+    }
+
+    fn add(
+        &mut self,
+        kind: &'static str,
+        title: &'static str,
+        text: String,
+        range: Option<(u64, u64)>,
+        events: Vec<EventRef>,
+    ) {
+        self.facts.push(Fact { kind, title, text, range, events, corrected: false, wpa: false });
+    }
+
+    fn event(&self, hook: u16, moment: Moment) -> EventRef {
+        event(self.etl, hook, moment.time)
+    }
+
+    fn process(&mut self, instance: u32) {
+        let Some(process) = self.model.processes.instances.get(instance as usize) else { return };
+        let seconds = |ticks| format!("{:.6} s", self.etl.clock.nanos(ticks).seconds());
+        let from = process.start.map_or("before the trace".into(), seconds);
+        let to = process.end.map_or("its end".into(), seconds);
+        let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
+        let text = format!("{}, {session}, alive from {from} to {to}", process.label());
+        let events: Vec<EventRef> = (self.model.history.processes.iter())
+            .filter(|e| e.value.process_id == process.process_id && (e.value.key == process.key || e.value.key == 0))
+            .map(|e| {
+                let hook = match e.value.phase {
+                    ProcessPhase::Start => 0x0301,
+                    ProcessPhase::End => 0x0302,
+                    ProcessPhase::DcStart => 0x0303,
+                    ProcessPhase::DcEnd => 0x0304,
+                    ProcessPhase::Defunct => 0x0327,
+                };
+                self.event(hook, e.moment)
+            })
+            .take(MOST_EVENTS)
+            .collect();
+        self.add("process", "Process", text, None, events);
+    }
+
+    fn user_address(&mut self, instance: u32, address: u64, verdict: &Verdict) {
+        let (model, moment) = (self.model, self.snapshot.first);
+        let Some(process) = model.processes.instances.get(instance as usize) else { return };
+        let Some(events) = model.history.spaces.get(&process.process_id) else { return };
+        let space = space_at(events, process, moment, &model.rundowns).space;
+        let own = lifetime(events, process);
+        // A page belongs to a range by its first byte.
+        let at = address / PAGE_BYTES * PAGE_BYTES;
+        let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> u16| {
+            let told = own.iter().filter(|e| e.moment == wanted).find(|e| is(&e.value));
+            vec![event(self.etl, told.map_or(of_phase(phase), |e| history::hook(&e.value)), wanted.time)]
+        };
+        let decided = |layer: Layer| (verdict.cell.corrected == layer, verdict.cell.wpa == layer);
+        let mut found: Vec<Fact> = Vec::new();
+        let mut push = |kind, title, text, range, events, (corrected, wpa)| {
+            found.push(Fact { kind, title, text, range: Some(range), events, corrected, wpa });
+        };
+        if let Some((base, end, span)) = space.heaps.get(at) {
+            let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&at));
+            let events = source(span.source.moment, span.source.phase, &is, |_| 0x0264);
+            let text = format!("of heap 0x{:x}", span.heap);
+            push("heap_range", "Heap range", text, (base, end), events, (decided(Layer::Heap).0, false));
+        }
+        if let Some((base, end, &heap)) = space.traced_heaps.get(at) {
+            let made = |event: &&At<SpaceEvent>| history::makes_heap_range(&event.value, at) && event.moment < moment;
+            let events = own.iter().rfind(made).map(|e| self.event(history::hook(&e.value), e.moment));
+            let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
+            let wpa = decided(Layer::Heap).1;
+            push("traced_heap_range", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
+        }
+        for (thread_id, stack) in &space.stacks {
+            let range = space.stack_range(stack);
+            if !(range.0..range.1).contains(&at) && !(stack.limit..stack.base).contains(&at) {
+                continue;
+            }
+            let mut events = source(
+                stack.source.moment,
+                stack.source.phase,
+                &|event| matches!(event, SpaceEvent::Thread { thread_id: id, .. } if id == thread_id),
+                history::thread_hook,
+            );
+            if let Some((_, _, region)) = space.regions.get(stack.base.saturating_sub(1)) {
+                events.extend(region_events(&source, region.moment, region.phase, stack.base.saturating_sub(1)));
+            }
+            let part = if (stack.limit..stack.base).contains(&at) { "in" } else { "below" };
+            let text = format!(
+                "stack of thread {thread_id}; {part} the initial commit 0x{:x}–0x{:x}",
+                stack.limit, stack.base
+            );
+            push("stack", "Stack", text, range, events, decided(Layer::Stack));
+        }
+        let mut view_key = None;
+        if let Some((base, end, view)) = space.views.get(at) {
+            let is = |event: &SpaceEvent| matches!(event, SpaceEvent::View { base: b, .. } if *b == base);
+            let events = source(view.source.moment, view.source.phase, &is, history::view_hook);
+            let (text, has_file) = match view.kind {
+                ViewKind::DataFile => ("view of a data file", true),
+                ViewKind::Image => ("view of an image", true),
+                ViewKind::ImageOtherProtection => ("view of an image with another protection", true),
+                ViewKind::PagefileBacked => ("view of a pagefile-backed section", false),
+            };
+            view_key = has_file.then_some(view.file_key);
+            push("view", "View", text.into(), (base, end), events, decided(Layer::of_view(view.kind)));
+        }
+        if let Some((base, end, region)) = space.regions.get(at) {
+            let events = region_events(&source, region.moment, region.phase, at);
+            let corrected = decided(Layer::Region).0;
+            push("region", "Region", "VirtualAlloc".into(), (base, end), events, (corrected, false));
+        }
+        if let Some((base, end, ())) = space.traced_regions.get(at) {
+            let made = |event: &&At<SpaceEvent>| history::makes_region(&event.value, at) && event.moment < moment;
+            let events = own.iter().rfind(made).map(|e| self.event(history::hook(&e.value), e.moment));
+            let text = "allocated during the trace, so WPA knows it".into();
+            let wpa = decided(Layer::Region).1;
+            push("traced_region", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
+        }
+        if found.is_empty() {
+            let text = "in no heap range, stack, view or region of the process".into();
+            self.add("no_range", "Address", text, None, Vec::new());
+        }
+        self.facts.append(&mut found);
+        if let Some(key) = view_key {
+            self.file(key);
+        }
+        self.address_history(own, &space, at);
+    }
+
+    fn address_history(&mut self, own: &[At<SpaceEvent>], space: &AddressSpace, at: u64) {
+        (self.history, self.more_history) = history::at_address(self.etl, own, space, at, self.snapshot.first);
+    }
+
+    fn kernel_address(&mut self, address: u64) {
+        let kernel = &self.scene.kernel;
+        if let Some(block) = kernel.pfn_database.iter().rfind(|block| block.address <= address)
+            && self.scene.is_pfn_database(address)
+        {
+            let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
+            let events = told.map(|e| self.event(0x027b, e.moment)).take(MOST_EVENTS).collect();
+            let range = (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)));
+            let text = format!("PFN database, {} pages", block.pages);
+            self.facts
+                .push(Fact { corrected: true, ..fact("pfn_database", "Kernel block", text, Some(range), events) });
+        }
+        if let Some((base, end, path)) = kernel.images.get(address) {
+            let told = self.model.history.kernel_images.iter().filter(|e| e.value.base == base);
+            let events = told.map(|e| self.event(image_hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
+            let in_database = self.scene.is_pfn_database(address);
+            let image = fact("kernel_image", "Kernel image", (*path).to_owned(), Some((base, end)), events);
+            self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
+        }
+        if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
+            let told = self.model.history.kernel_views.iter().filter(|e| e.value.base == base);
+            let hook = |view: &KernelView| history::hook(&view.as_view());
+            let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
+            let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
+            let text = if image { "view of a session image" } else { "view at a kernel address" };
+            let view = fact("session_view", "Session view", text.into(), Some((base, end)), events);
+            self.facts.push(Fact { corrected: image, wpa: image, ..view });
+            self.file(key);
+        }
+        if let Some((base, end, tag)) = kernel.pool.get(address) {
+            let text = format!("big pool allocation, tag \"{tag}\"");
+            self.facts.push(fact("pool_allocation", "Pool", text, Some((base, end)), Vec::new()));
+        }
+        if self.facts.iter().all(|fact| fact.range.is_none()) {
+            let text = "in no kernel image, session view or PFN database that the trace knows".into();
+            self.add("no_range", "Address", text, None, Vec::new());
+        }
+    }
+
+    fn file(&mut self, key: u64) {
+        let text = match self.scene.files.name(key) {
+            Some(name) => format!("key 0x{key:x}: {name}"),
+            None => format!("key 0x{key:x}: no event names it"),
+        };
+        let all: Vec<_> = self.model.history.files.iter().filter(|event| event.value.key == key).collect();
+        let told = |kind| match kind {
+            FileNameKind::Name => 0x0400,
+            FileNameKind::Create => 0x0420,
+            FileNameKind::Delete => 0x0423,
+            FileNameKind::Rundown => 0x0424,
+        };
+        let events = all.iter().map(|e| self.event(told(e.value.kind), e.moment)).take(MOST_EVENTS).collect();
+        self.add("file", "File", text, None, events);
+        // A reused key had other names: show which name when.
+        let first = all.first().map(|event| &event.value.name);
+        if all.iter().any(|event| Some(&event.value.name) != first) {
+            let seen = all.iter().map(|e| Seen {
+                event: self.event(told(e.value.kind), e.moment),
+                range: None,
+                text: e.value.name.to_string(),
+                rundown: false,
+                after: e.moment >= self.snapshot.first,
+            });
+            let seen: Vec<Seen> = seen.take(history::MOST_SEEN).collect();
+            self.more_history += all.len() - seen.len();
+            self.history.extend(seen);
+        }
+    }
+}
+
+fn fact(
+    kind: &'static str,
+    title: &'static str,
+    text: String,
+    range: Option<(u64, u64)>,
+    events: Vec<EventRef>,
+) -> Fact {
+    Fact { kind, title, text, range, events, corrected: false, wpa: false }
+}
+
+/// The event of a region that holds `at`.
+fn region_events(
+    source: &impl Fn(Moment, Phase, &dyn Fn(&SpaceEvent) -> bool, fn(Phase) -> u16) -> Vec<EventRef>,
+    moment: Moment,
+    phase: Phase,
+    at: u64,
+) -> Vec<EventRef> {
+    let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if (base..base.saturating_add(size)).contains(&at));
+    source(moment, phase, &is, history::region_hook)
+}
+
+/// An event by its hook.
+pub(super) fn event(etl: &EtlFile, hook: u16, time: Ticks) -> EventRef {
+    let name = catalog::name(RecordId::Kernel(HookId(hook))).map_or("unknown event", |known| known.name);
+    EventRef { hook, name, time: etl.clock.nanos(time) }
+}
+
+const fn image_hook(phase: Phase) -> u16 {
+    match phase {
+        Phase::Start => 0x030a,
+        Phase::End => 0x1402,
+        Phase::DcStart => 0x1403,
+        Phase::DcEnd => 0x1404,
+    }
+}

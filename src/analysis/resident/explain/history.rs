@@ -1,0 +1,179 @@
+//! What happened at one address of a process: every event that touches it, whether it still counts or not.
+
+use crate::analysis::resident::explain::facts::{EventRef, event};
+use crate::etl::EtlFile;
+use crate::event::Phase;
+use crate::event::virtual_memory::VirtualRange;
+use crate::load::history::{At, Moment, SpaceEvent};
+use crate::model::space::AddressSpace;
+
+/// An event that touches an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The event.
+    pub event: EventRef,
+    /// First address and the one behind the last.
+    pub range: Option<(u64, u64)>,
+    /// More about it.
+    pub text: String,
+    /// True for a record of a rundown: a state, no change.
+    pub rundown: bool,
+    /// True when it was logged after the snapshot.
+    pub after: bool,
+}
+
+/// Most events before and after the snapshot together.
+pub(super) const MOST_SEEN: usize = 10;
+
+/// All events at an address, and how many more there are: the last before the snapshot and the first behind it.
+pub(super) fn at_address(
+    etl: &EtlFile,
+    own: &[At<SpaceEvent>],
+    space: &AddressSpace,
+    at: u64,
+    snapshot: Moment,
+) -> (Vec<Seen>, usize) {
+    let (mut bases, mut heaps) = (Vec::new(), Vec::new());
+    let mut all: Vec<Seen> = Vec::new();
+    for known in own {
+        let range = range_of(&known.value, space);
+        let inside = range.is_some_and(|(base, end)| (base..end).contains(&at));
+        let touches = inside
+            || match known.value {
+                SpaceEvent::Region { phase: Phase::End, base, size: 0, .. } => bases.contains(&base),
+                SpaceEvent::HeapDestroy { heap } => heaps.contains(&heap),
+                _ => false,
+            };
+        if !touches {
+            continue;
+        }
+        match known.value {
+            SpaceEvent::Region { base, .. } => bases.push(base),
+            SpaceEvent::HeapCreate { heap, .. }
+            | SpaceEvent::HeapReserve { heap, .. }
+            | SpaceEvent::HeapRundown { heap, .. } => heaps.push(heap),
+            _ => {}
+        }
+        let after = known.moment >= snapshot;
+        let event = event(etl, hook(&known.value), known.moment.time);
+        let rundown = is_rundown(&known.value);
+        all.push(Seen { event, range: range.filter(|_| inside), text: text(&known.value), rundown, after });
+    }
+    let total = all.len();
+    let behind = all.iter().filter(|seen| seen.after).count();
+    let kept_behind = behind.min(MOST_SEEN / 3);
+    all.truncate(total - behind + kept_behind);
+    all.drain(..all.len().saturating_sub(MOST_SEEN));
+    let left_out = total - all.len();
+    (all, left_out)
+}
+
+fn range_of(event: &SpaceEvent, space: &AddressSpace) -> Option<(u64, u64)> {
+    match *event {
+        SpaceEvent::Region { base, size, .. } | SpaceEvent::View { base, size, .. } => {
+            Some((base, base.saturating_add(size)))
+        }
+        SpaceEvent::Thread { thread_id, stack_base, stack_limit, .. } => {
+            let now = space.stacks.get(&thread_id).filter(|stack| stack.base == stack_base);
+            Some(now.map_or((stack_limit, stack_base), |stack| space.stack_range(stack)))
+        }
+        SpaceEvent::HeapRelease { base, size, .. } => Some((base, base.saturating_add(size))),
+        _ => heap_range(event),
+    }
+}
+
+/// The range that a heap event tells of.
+pub(super) fn heap_range(event: &SpaceEvent) -> Option<(u64, u64)> {
+    match *event {
+        SpaceEvent::HeapCreate { heap, size } => Some((heap, heap.saturating_add(size))),
+        SpaceEvent::HeapReserve { base, size, .. } | SpaceEvent::HeapRundown { base, size, .. } => {
+            Some((base, base.saturating_add(size)))
+        }
+        _ => None,
+    }
+}
+
+fn is_rundown(event: &SpaceEvent) -> bool {
+    match *event {
+        SpaceEvent::Region { phase, .. } | SpaceEvent::View { phase, .. } | SpaceEvent::Thread { phase, .. } => {
+            matches!(phase, Phase::DcStart | Phase::DcEnd)
+        }
+        SpaceEvent::HeapRundown { .. } => true,
+        _ => false,
+    }
+}
+
+/// True for an actual event that makes a heap range with the address.
+pub(super) fn makes_heap_range(event: &SpaceEvent, at: u64) -> bool {
+    matches!(event, SpaceEvent::HeapCreate { .. } | SpaceEvent::HeapReserve { .. })
+        && heap_range(event).is_some_and(|(base, end)| (base..end).contains(&at))
+}
+
+/// True for an actual allocation with the address.
+pub(super) fn makes_region(event: &SpaceEvent, at: u64) -> bool {
+    matches!(*event, SpaceEvent::Region { phase: Phase::Start, base, size, .. }
+        if (base..base.saturating_add(size)).contains(&at))
+}
+
+fn text(event: &SpaceEvent) -> String {
+    match *event {
+        SpaceEvent::Region { phase: Phase::Start | Phase::End, flags, .. } => {
+            let names = [
+                (VirtualRange::RESERVE, "reserve"),
+                (VirtualRange::COMMIT, "commit"),
+                (VirtualRange::DECOMMIT, "decommit"),
+                (VirtualRange::RELEASE, "release"),
+                (VirtualRange::RESET, "reset"),
+                (VirtualRange::RESET_UNDO, "undo reset"),
+            ];
+            let set = names.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name);
+            set.collect::<Vec<_>>().join(" + ")
+        }
+        SpaceEvent::Region { .. } => String::new(),
+        SpaceEvent::View { file_key, .. } => format!("key 0x{file_key:x}"),
+        SpaceEvent::HeapCreate { heap, .. }
+        | SpaceEvent::HeapReserve { heap, .. }
+        | SpaceEvent::HeapRelease { heap, .. }
+        | SpaceEvent::HeapDestroy { heap }
+        | SpaceEvent::HeapRundown { heap, .. } => format!("heap 0x{heap:x}"),
+        SpaceEvent::Thread { thread_id, .. } => format!("thread {thread_id}"),
+    }
+}
+
+/// The hook of an event.
+pub(super) fn hook(event: &SpaceEvent) -> u16 {
+    match *event {
+        SpaceEvent::Region { phase, .. } => region_hook(phase),
+        SpaceEvent::View { phase, .. } => view_hook(phase),
+        SpaceEvent::Thread { phase, .. } => thread_hook(phase),
+        SpaceEvent::HeapRundown { .. } => 0x0264,
+        SpaceEvent::HeapCreate { .. } => 0x0265,
+        SpaceEvent::HeapReserve { .. } => 0x0266,
+        SpaceEvent::HeapRelease { .. } => 0x0267,
+        SpaceEvent::HeapDestroy { .. } => 0x0268,
+    }
+}
+
+/// Hooks of VirtualAlloc events.
+pub(super) fn region_hook(phase: Phase) -> u16 {
+    by_phase(phase, [0x0262, 0x0263, 0x0280, 0x0281])
+}
+
+/// Hooks of views.
+pub(super) fn view_hook(phase: Phase) -> u16 {
+    by_phase(phase, [0x0425, 0x0426, 0x0427, 0x0428])
+}
+
+/// Hooks of threads.
+pub(super) fn thread_hook(phase: Phase) -> u16 {
+    by_phase(phase, [0x0501, 0x0502, 0x0503, 0x0504])
+}
+
+const fn by_phase(phase: Phase, [start, end, dc_start, dc_end]: [u16; 4]) -> u16 {
+    match phase {
+        Phase::Start => start,
+        Phase::End => end,
+        Phase::DcStart => dc_start,
+        Phase::DcEnd => dc_end,
+    }
+}

@@ -1,0 +1,339 @@
+//! Why a page is what it is: its record bit by bit, everything that it was joined with, and the rules that decided.
+//!
+//! The verdict is the one that the tables count ([`Scene::judge`]); what is added here is where it comes from, so the
+//! address space of the one process is built again with the events that made it.
+
+mod bits;
+mod facts;
+mod history;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use bits::Field;
+pub use facts::{EventRef, Fact};
+pub use history::Seen;
+pub use rule::{Decision, Rule};
+
+use crate::analysis::category::Category;
+use crate::analysis::doubt::Doubts;
+use crate::analysis::readiness::{not_recorded, readiness_of};
+use crate::analysis::resident::ResidentModel;
+use crate::analysis::resident::dimension::Dimension;
+use crate::analysis::resident::judge::{Detail, Owner, Verdict};
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::scene::Scene;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::etl::buffer::BUFFER_HEADER_BYTES;
+use crate::event::page::{PageIdentity, PageUse};
+use crate::load::history::is_kernel_address;
+use crate::model::owner::KeyReading;
+use crate::model::snapshot::Snapshot;
+use crate::units::{FileOffset, Nanos, PAGE_BYTES};
+use facts::Facts;
+use rule::Whose;
+
+/// What to explain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A page frame.
+    Pfn(u64),
+    /// An address of a process.
+    Address {
+        /// Process id.
+        process_id: u32,
+        /// Any address in the page.
+        address: u64,
+    },
+}
+
+/// Pages at one address that are explained; a trace made to hurt can have any number.
+const MOST_PAGES: usize = 8;
+
+/// The answer.
+#[derive(Debug)]
+pub struct Explanation {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// What was asked.
+    pub target: Target,
+    /// Snapshots of the trace.
+    pub snapshot_count: usize,
+    /// The snapshots asked for.
+    pub snapshots: Vec<InSnapshot>,
+}
+
+/// The answer for one snapshot.
+#[derive(Debug)]
+pub struct InSnapshot {
+    /// Number in the trace, from 0.
+    pub index: usize,
+    /// When, since trace start.
+    pub time: Nanos,
+    /// How owner keys are read.
+    pub reading: KeyReading,
+    /// The process of an address; `None` when a page frame was asked for.
+    pub process: Option<String>,
+    /// The pages: one for a page frame, any number for an address.
+    pub pages: Vec<ExplainedPage>,
+    /// Pages at the address that are not among `pages`.
+    pub more_pages: usize,
+    /// What the address belongs to, where no page of it is resident.
+    pub absent: Option<ExplainedAddress>,
+}
+
+/// A page with its reasons.
+#[derive(Debug)]
+pub struct ExplainedPage {
+    /// The record.
+    pub page: PageIdentity,
+    /// Where and when it was logged.
+    pub record: RecordPlace,
+    /// The record's fields.
+    pub fields: Vec<Field>,
+    /// Label of the process.
+    pub process: String,
+    /// Label of the detail.
+    pub detail: String,
+    /// What it was joined with.
+    pub facts: Vec<Fact>,
+    /// Events at its address in its process, before and after the snapshot.
+    pub history: Vec<Seen>,
+    /// Events left out of `history`.
+    pub more_history: usize,
+    /// By the corrected rules.
+    pub corrected: Decision,
+    /// By WPA's rules.
+    pub wpa: Decision,
+}
+
+/// An address without a page.
+#[derive(Debug)]
+pub struct ExplainedAddress {
+    /// What it belongs to.
+    pub facts: Vec<Fact>,
+    /// Events at the address.
+    pub history: Vec<Seen>,
+    /// Events left out of `history`.
+    pub more_history: usize,
+    /// What a private page there would be, by the corrected and by WPA's rules; `None` for kernel addresses.
+    pub would_be: Option<(Decision, Decision)>,
+}
+
+/// Where a record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// Event.
+    pub event: EventRef,
+    /// Event version.
+    pub version: u8,
+    /// Buffer in file order.
+    pub buffer: u32,
+    /// Offset in the buffer's event area, decompressed.
+    pub area_offset: u32,
+    /// Offset in the file; `None` in a compressed buffer.
+    pub file_offset: Option<FileOffset>,
+}
+
+impl Explanation {
+    /// Explains.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without a page sequence; [`Error::Usage`] for a snapshot, a page frame or a process
+    /// that the trace does not have.
+    pub fn new(etl: &EtlFile, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
+        let model = ResidentModel::new(etl)?;
+        let survey = &model.history.survey;
+        let doubts = Doubts::new(etl, survey);
+        let mut warnings = doubts.warnings();
+        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        warnings.extend(not_recorded(&missing));
+        let chosen = choice.indices(model.snapshots.len())?;
+        let in_snapshot = |index: usize| {
+            let snapshot = model.snapshots.get(index)?;
+            Some(explain_in(etl, &model, target, index, snapshot))
+        };
+        Ok(Explanation {
+            warnings,
+            doubtful: doubts.any(),
+            target,
+            snapshot_count: model.snapshots.len(),
+            snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn explain_in(
+    etl: &EtlFile,
+    model: &ResidentModel,
+    target: Target,
+    index: usize,
+    snapshot: &Snapshot,
+) -> Result<InSnapshot, Error> {
+    let scene = model.scene(etl, snapshot);
+    let explainer = Explainer { etl, model, snapshot, scene: &scene };
+    let mut answer = InSnapshot {
+        index,
+        time: etl.clock.nanos(snapshot.first.time),
+        reading: scene.owners.reading,
+        process: None,
+        pages: Vec::new(),
+        more_pages: 0,
+        absent: None,
+    };
+    match target {
+        Target::Pfn(pfn) => {
+            answer.pages = explainer.frame(pfn);
+            if answer.pages.is_empty() {
+                let (first, last) = snapshot.pfns;
+                return Err(Error::Usage(format!(
+                    "PFN 0x{pfn:x} is not in snapshot {index}: its {} pages have PFNs from 0x{first:x} to 0x{last:x}, \
+                     with {} missing in {} gap(s)",
+                    snapshot.pages, snapshot.missing_pfns, snapshot.gaps
+                )));
+            }
+        }
+        Target::Address { process_id, address } => {
+            let instance = explainer.instance(process_id, index)?;
+            let (frames, count) = explainer.frames_at(instance, address);
+            answer.pages = frames.iter().flat_map(|&pfn| explainer.frame(pfn)).collect();
+            answer.more_pages = count.saturating_sub(answer.pages.len());
+            answer.process = model.processes.instances.get(instance as usize).map(|process| process.label());
+            if frames.is_empty() {
+                answer.absent = Some(explainer.absent(instance, address));
+            }
+        }
+    }
+    Ok(answer)
+}
+
+struct Explainer<'m> {
+    etl: &'m EtlFile,
+    model: &'m ResidentModel,
+    snapshot: &'m Snapshot,
+    scene: &'m Scene<'m>,
+}
+
+impl Explainer<'_> {
+    /// The records of a page frame: one, unless the sequence repeats it.
+    fn frame(&self, pfn: u64) -> Vec<ExplainedPage> {
+        let mut pages = Vec::new();
+        let mut scratch = Vec::new();
+        for run in self.snapshot.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn)) {
+            let area = self.etl.area(run.buffer as usize, &mut scratch);
+            let records = area.records().at_offset(run.start);
+            let of_sequence = records.filter_map(|record| Some((run.page_of(&record)?, record)));
+            let found = of_sequence.take(run.pages as usize).find(|(page, _)| page.pfn == pfn);
+            let Some((page, record)) = found else { continue };
+            let buffer = &area.buffer;
+            let in_file = buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + u64::from(record.position.offset);
+            let place = RecordPlace {
+                event: facts::event(self.etl, run.hook.0, record.time().unwrap_or(run.first.time)),
+                version: record.kernel_version(),
+                buffer: run.buffer,
+                area_offset: record.position.offset,
+                file_offset: (!buffer.is_compressed()).then_some(FileOffset(in_file)),
+            };
+            pages.push(self.page(page, place));
+        }
+        pages
+    }
+
+    fn page(&self, page: PageIdentity, record: RecordPlace) -> ExplainedPage {
+        let verdict = self.scene.judge(&page);
+        let facts = Facts::of_page(self.etl, self.model, self.scene, self.snapshot, &page, &verdict);
+        let label = |dimension: Dimension| dimension.label(self.scene, dimension.code(self.scene, &page, &verdict));
+        ExplainedPage {
+            page,
+            record,
+            fields: bits::fields(&page, self.scene),
+            process: label(Dimension::Process),
+            detail: label(Dimension::Detail),
+            corrected: rule::corrected(self.scene, &self.model.hives, &page, &verdict),
+            wpa: rule::wpa(self.scene, &page, &verdict),
+            facts: facts.facts,
+            history: facts.history,
+            more_history: facts.more_history,
+        }
+    }
+
+    /// The instance of a process id that was alive at the snapshot.
+    fn instance(&self, process_id: u32, snapshot: usize) -> Result<u32, Error> {
+        let processes = &self.model.processes;
+        if let Some(index) = processes.alive(process_id, self.snapshot.first.time) {
+            return Ok(index as u32);
+        }
+        let seconds = |ticks| format!("{:.3} s", self.etl.clock.nanos(ticks).seconds());
+        let lives: Vec<String> = (processes.lives(process_id).iter().filter_map(|&i| processes.instances.get(i)))
+            .map(|life| {
+                let from = life.start.map_or("the start of the trace".into(), seconds);
+                let to = life.end.map_or("its end".into(), seconds);
+                format!("{} lived from {from} to {to}", life.label())
+            })
+            .collect();
+        let at = seconds(self.snapshot.first.time);
+        Err(Error::Usage(if lives.is_empty() {
+            format!(
+                "the trace knows no process {process_id}; pfnset resident --group-by process lists those with pages"
+            )
+        } else {
+            format!("process {process_id} was not alive at snapshot {snapshot} ({at}): {}", lives.join("; "))
+        }))
+    }
+
+    /// The first page frames at an address of a process, or at a kernel address, and how many there are.
+    fn frames_at(&self, instance: u32, address: u64) -> (Vec<u64>, usize) {
+        let wanted = address / PAGE_BYTES;
+        let kernel = is_kernel_address(address, self.scene.pointer);
+        let empty = || (Vec::new(), 0);
+        let is_there = |page: &PageIdentity| {
+            let addressed = !matches!(page.page_use(), PageUse::File | PageUse::MetaFile | PageUse::PageFileMapped);
+            addressed
+                && page.u2 != 0
+                && page.u2 / PAGE_BYTES == wanted
+                && (kernel || self.scene.owners.get(page.key()) == Some(instance))
+        };
+        let found = self.snapshot.fold(self.etl, empty, |(frames, count): &mut (Vec<u64>, usize), pages| {
+            for page in pages.iter().filter(|page| is_there(page)) {
+                *count += 1;
+                frames.push(page.pfn);
+                smallest(frames);
+            }
+        });
+        let count = found.iter().map(|(_, count)| count).sum();
+        let mut frames = found.into_iter().flat_map(|(frames, _)| frames).collect();
+        smallest(&mut frames);
+        (frames, count)
+    }
+
+    fn absent(&self, instance: u32, address: u64) -> ExplainedAddress {
+        let address = address / PAGE_BYTES * PAGE_BYTES;
+        let cell = self.scene.cell(instance, address);
+        let verdict = Verdict {
+            category: Category::of_layer(cell.corrected),
+            wpa: Category::of_layer(cell.wpa),
+            owner: Owner::Process(instance),
+            cell,
+            detail: Detail::None,
+        };
+        let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, &verdict);
+        let private = !is_kernel_address(address, self.scene.pointer);
+        ExplainedAddress {
+            would_be: private
+                .then(|| (rule::private(Whose::Known, cell.corrected), rule::private_wpa(Whose::Known, cell.wpa))),
+            facts: facts.facts,
+            history: facts.history,
+            more_history: facts.more_history,
+        }
+    }
+}
+
+/// Keeps the [`MOST_PAGES`] smallest, rising, each once.
+fn smallest(frames: &mut Vec<u64>) {
+    frames.sort_unstable();
+    frames.dedup();
+    frames.truncate(MOST_PAGES);
+}

@@ -1,0 +1,133 @@
+//! The rules that are named must give what the judge gives, for every list, use, key and kind of address.
+
+use super::rule;
+use crate::analysis::resident::scene::Scene;
+use crate::event::Phase;
+use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::page::PageIdentity;
+use crate::event::process::ProcessPhase;
+use crate::event::virtual_memory::VirtualRange;
+use crate::load::history::{
+    At, FileEvent, History, ImageEvent, KernelBlock, KernelView, Moment, ProcessEvent, SpaceEvent,
+};
+use crate::model::names::Hives;
+use crate::model::owner::KeyReading;
+use crate::model::process::Processes;
+use crate::model::rundown::Rundowns;
+use crate::model::snapshot::Snapshot;
+use crate::units::{PointerSize, Ticks};
+use std::collections::BTreeSet;
+
+fn at<T>(time: i64, value: T) -> At<T> {
+    At { moment: Moment { time: Ticks(time), order: time as u64 }, value }
+}
+
+/// A process with one range of each kind, known to both or to one of the rule sets; files and kernel ranges.
+fn history() -> History {
+    let mut history = History::default();
+    history.processes.push(at(
+        0,
+        ProcessEvent {
+            phase: ProcessPhase::DcStart,
+            key: 0xffff_8000_0000_1000,
+            process_id: 40,
+            session_id: Some(1),
+            directory_table_base: None,
+            image_name: "a.exe".into(),
+            thread_id: None,
+        },
+    ));
+    let region = |phase, base, size| SpaceEvent::Region { phase, base, size, flags: VirtualRange::RESERVE };
+    let view = |base, kind| SpaceEvent::View { phase: Phase::DcStart, base, size: 0x1000, file_key: 0x100, kind };
+    let thread =
+        SpaceEvent::Thread { phase: Phase::DcStart, thread_id: 44, stack_base: 0x2_0000, stack_limit: 0x1_f000 };
+    let events = [
+        region(Phase::DcStart, 0x1_0000, 0x1_0000),
+        thread,
+        SpaceEvent::HeapRundown { heap: 0x3_0000, base: 0x3_0000, size: 0x1000 },
+        region(Phase::Start, 0x3_1000, 0x2000),
+        SpaceEvent::HeapReserve { heap: 0x3_0000, base: 0x3_1000, size: 0x1000 },
+        view(0x4_0000, ViewKind::Image),
+        view(0x4_1000, ViewKind::ImageOtherProtection),
+        view(0x4_2000, ViewKind::DataFile),
+        view(0x4_3000, ViewKind::PagefileBacked),
+        region(Phase::DcStart, 0x5_0000, 0x1000),
+        region(Phase::Start, 0x6_0000, 0x1000),
+    ];
+    history.spaces.insert(40, (1..).zip(events).map(|(time, event)| at(time, event)).collect());
+    let names = [(0x100, "\\a.dll"), (0x200, "\\b.SYS"), (0x300, "\\c.pf"), (0x400, "\\x\\NTUSER.DAT")];
+    history.files = (1..)
+        .zip(names)
+        .map(|(time, (key, name))| at(time, FileEvent { kind: FileNameKind::Rundown, key, name: name.into() }))
+        .collect();
+    let kernel = 0xffff_8800_0000_0000;
+    let image = ImageEvent { phase: Phase::DcStart, base: kernel, size: 0x2000, file_name: "\\d.sys".into() };
+    history.kernel_images.push(at(1, image));
+    let session = |base, kind| {
+        let (process_id, phase) = (8, Phase::DcStart);
+        KernelView { process_id, phase, base, size: 0x1000, file_key: 0x100, kind }
+    };
+    history.kernel_views.push(at(1, session(kernel + 0x1_0000, ViewKind::Image)));
+    history.kernel_views.push(at(1, session(kernel + 0x1_1000, ViewKind::PagefileBacked)));
+    // The database covers the image's second page.
+    history.kernel_blocks.push(at(200, KernelBlock { usage_type: 0, address: kernel + 0x1000, pages: 4 }));
+    history
+}
+
+#[test]
+fn named_rules_give_what_the_judge_gives() {
+    let history = history();
+    let (processes, rundowns) = (Processes::new(&history), Rundowns::new(&history));
+    let hives = Hives::new(&history);
+    let snapshot = Snapshot {
+        first: Moment { time: Ticks(100), order: 100 },
+        last_time: Ticks(101),
+        pages: 1,
+        pfns: (1, 1),
+        duplicates: 0,
+        missing_pfns: 0,
+        gaps: 0,
+        version: 4,
+        pointer: PointerSize::P8,
+        runs: Vec::new(),
+    };
+    let scene = Scene::new(&history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId);
+    let user = [
+        0, 0x1_0000, 0x1_f000, 0x3_0000, 0x3_1000, 0x3_2000, 0x4_0000, 0x4_1000, 0x4_2000, 0x4_3000, 0x5_0000,
+        0x6_0000, 0x7_0000,
+    ];
+    let kernel = [0, 0x1000, 0x4000, 0x8000, 0x1_0000, 0x1_1000].map(|offset| 0xffff_8800_0000_0000 + offset);
+    let files = [0x100, 0x200, 0x300, 0x400, 0x500].into_iter().flat_map(|key| (0..4).map(move |bits| key | bits));
+    let u2s: Vec<u64> = user.into_iter().chain(kernel).chain(files).collect();
+    let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
+    for (list, page_use, key) in (0..8u64)
+        .flat_map(|list| (0..16u64).flat_map(move |page_use| [0, 40, 41].map(|key: u64| (list, page_use, key))))
+    {
+        for &u2 in &u2s {
+            let page = PageIdentity { flags: page_use | list << 4 | key << 9, pfn: 1, u2 };
+            let verdict = scene.judge(&page);
+            let corrected = rule::corrected(&scene, &hives, &page, &verdict);
+            let wpa = rule::wpa(&scene, &page, &verdict);
+            assert_eq!(corrected.category, verdict.category, "{page:x?} by {}", corrected.rule.id);
+            assert_eq!(wpa.category, verdict.wpa, "{page:x?} by {}", wpa.rule.id);
+            ours.insert(corrected.rule.id);
+            theirs.insert(wpa.rule.id);
+        }
+    }
+    // The history above has a case for every rule; a rule without a case would be untested.
+    let private = ["heap", "stack", "view.image", "view.file", "view.pagefile", "region", "none", "no_owner"];
+    for id in private.map(|name| format!("private.{name}")) {
+        assert!(ours.contains(id.as_str()), "{id}");
+    }
+    for id in ["heap", "stack", "region", "none"].map(|name| format!("wpa.{name}")) {
+        assert!(theirs.contains(id.as_str()), "{id}");
+    }
+    for id in ["private.unknown_owner", "file.sys", "file.pf", "file.hive_by_place", "file.data", "file.unnamed"] {
+        assert!(ours.contains(id), "{id}");
+    }
+    for id in ["system.pfn_database", "system.driver", "session.image", "list.transition", "list.unused", "list.bad"] {
+        assert!(ours.contains(id), "{id}");
+    }
+    assert!(theirs.contains("metafile.hive_name"));
+    assert_eq!(ours.iter().filter(|id| id.starts_with("use.")).count(), 16);
+}

@@ -1,0 +1,308 @@
+//! The listener that collects the history: from decoded events to the model's small values.
+//!
+//! Runs on each thread of the survey's walk. What comes in millions (page records) or hundreds of thousands (rundowns
+//! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
+
+use crate::bytes::Narrow;
+use crate::etl::area::{Area, Records};
+use crate::etl::record::{HookId, RawRecord, Record};
+use crate::event::file::MapView;
+use crate::event::heap::HeapRange;
+use crate::event::memory_counters::MmStats;
+use crate::event::page::{ExtraInfo, PageAccessEx, PageIdentity, PageKind};
+use crate::event::payload::MEMORY;
+use crate::event::pool::PoolAction;
+use crate::event::registry::Hive;
+use crate::event::virtual_memory::VirtualRange;
+use crate::event::{Event, Parsed, Payload, Phase};
+use crate::load::history::*;
+use crate::load::survey::{Listener, TakenRun};
+use crate::units::{PAGE_BYTES, Ticks};
+
+/// Collects on one thread.
+pub(crate) struct Collector<'r> {
+    rank: &'r [u32],
+    /// What was collected.
+    pub(crate) history: History,
+    run: Option<PageRun>,
+}
+
+impl<'r> Collector<'r> {
+    /// With the ranks of the buffers.
+    pub(crate) fn new(rank: &'r [u32]) -> Self {
+        Collector { rank, history: History::default(), run: None }
+    }
+
+    /// A rundown record of a region or a view in a user's address space; `None` for one that is anything but plain.
+    fn take_rundown(&mut self, area: &Area<'_>, raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
+        let time = raw.time()?;
+        let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+        let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
+        let phase = if matches!(hook.0, 0x0280 | 0x0427) { Phase::DcStart } else { Phase::DcEnd };
+        let (process_id, value) = match hook.0 {
+            0x0280 | 0x0281 => {
+                let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else {
+                    return None;
+                };
+                let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
+                (process_id, SpaceEvent::Region { phase, base, size, flags })
+            }
+            _ => {
+                let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
+                if view.process_id == 0 || is_kernel_address(view.base, pointer) {
+                    return None;
+                }
+                let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
+                (process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() })
+            }
+        };
+        let moment = self.moment(area, raw.position.offset, time);
+        self.history.spaces.entry(process_id).or_default().push(At { moment, value });
+        Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+    }
+
+    fn begin_run(&mut self, run: PageRun) {
+        self.history.runs.extend(self.run.replace(run));
+    }
+
+    fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+        let rank = self.rank.get(area.index as usize).copied().unwrap_or(area.index);
+        Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
+    }
+}
+
+/// Page accesses and releases come in tens of millions, and the history has no use for them: what reads them later
+/// reads those that are sound, all others are decoded the slow way here, which counts them.
+#[inline(always)]
+fn take_access(raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
+    let pointer = raw.header.pointer();
+    let size = match hook.0 {
+        0x0282 => PageAccessEx::size(pointer),
+        0x0283 => ExtraInfo::size(pointer),
+        _ => PageIdentity::size(pointer),
+    };
+    let is_sound = raw.kernel_payload()?.len() == size && MEMORY.contains(&raw.kernel_version());
+    let time = raw.time().filter(|_| is_sound)?;
+    Some(TakenRun { records: 1, bytes: raw.bytes.len() as u64, times: (time, time, time, time), sorted: true })
+}
+
+impl Listener for Collector<'_> {
+    fn take_run(
+        &mut self,
+        area: &Area<'_>,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        behind: &mut Records<'_>,
+    ) -> Option<TakenRun> {
+        match hook.0 {
+            0x0223 | 0x028a => {}
+            // Rundowns of address spaces come in hundreds of thousands.
+            0x0280 | 0x0281 | 0x0427 | 0x0428 => return self.take_rundown(area, first, hook),
+            0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
+            _ => return None,
+        }
+        let (header, version, pointer) = (first.header, first.kernel_version(), first.header.pointer());
+        if self.run.is_some_and(|run| !run.is_like(hook, version, pointer)) {
+            self.end_of_buffer();
+        }
+        // A payload of another length is decoded the slow way, which counts it as malformed.
+        let page = |raw: &RawRecord<'_>| PageIdentity::read(raw.kernel_payload()?, pointer);
+        let mut pfn = page(first)?.pfn;
+        let mut raw = *first;
+        let mut time = raw.time()?;
+        let mut taken = TakenRun { records: 0, bytes: 0, times: (time, time, time, time), sorted: true };
+        loop {
+            taken.records += 1;
+            taken.bytes += raw.bytes.len() as u64;
+            taken.sorted &= taken.times.1 <= time;
+            taken.times = (taken.times.0, time, taken.times.2.min(time), taken.times.3.max(time));
+            match &mut self.run {
+                Some(run) if run.continues(pfn, time) => run.push(time),
+                _ => {
+                    let first = self.moment(area, raw.position.offset, time);
+                    self.begin_run(PageRun::new(first, area.index, raw.position.offset, hook, version, pointer, pfn));
+                }
+            }
+            let next = behind
+                .next_if(|next| next.header == header && next.hook() == Some(hook) && next.kernel_version() == version);
+            let read = next.and_then(|next| Some((next, page(&next)?.pfn, next.time()?)));
+            match (next, read) {
+                (_, Some(read)) => (raw, pfn, time) = read,
+                (Some(odd), None) => {
+                    behind.put_back(&odd);
+                    return Some(taken);
+                }
+                (None, None) => return Some(taken),
+            }
+        }
+    }
+
+    fn end_of_buffer(&mut self) {
+        self.history.runs.extend(self.run.take());
+    }
+
+    fn hear(&mut self, area: &Area<'_>, record: &Record<'_>, event: &Event<'_>, time: Ticks) {
+        let moment = self.moment(area, record.position.offset, time);
+        let history = &mut self.history;
+        match *event {
+            Event::Process { phase, process } => history.processes.push(At {
+                moment,
+                value: ProcessEvent {
+                    phase,
+                    key: process.key,
+                    process_id: process.process_id,
+                    session_id: process.session_id,
+                    directory_table_base: process.directory_table_base,
+                    image_name: text(process.image_name),
+                    thread_id: record.thread_id,
+                },
+            }),
+            Event::VirtualRange { phase, range } => {
+                let value = SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
+                let event = At { moment, value };
+                if range.process_id == 0 && matches!(phase, Phase::Start | Phase::End) {
+                    history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
+                } else {
+                    history.spaces.entry(range.process_id).or_default().push(event);
+                }
+            }
+            Event::MapView { phase, view } => {
+                let MapView { base, size_bytes: size, file_key, process_id, .. } = view;
+                let kind = view.kind();
+                let event = At { moment, value: SpaceEvent::View { phase, base, size, file_key, kind } };
+                if is_kernel_address(base, record.pointer) {
+                    let value = KernelView { process_id, phase, base, size, file_key, kind };
+                    history.kernel_views.push(At { moment, value });
+                } else if process_id == 0 {
+                    history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
+                } else {
+                    history.spaces.entry(process_id).or_default().push(event);
+                }
+            }
+            Event::Heap(heap) => hear_heap(history, record, moment, heap),
+            // When the end of a thread is logged, its user stack may be gone.
+            Event::Thread { phase, thread } if thread.user_stack_base != 0 || phase == Phase::End => {
+                let value = SpaceEvent::Thread {
+                    phase,
+                    thread_id: thread.thread_id,
+                    stack_base: thread.user_stack_base,
+                    stack_limit: thread.user_stack_limit,
+                };
+                history.spaces.entry(thread.process_id).or_default().push(At { moment, value });
+            }
+            Event::Image { phase, image } if is_kernel_address(image.base, record.pointer) => {
+                if matches!(image.process_id, None | Some(0 | 4)) {
+                    let file_name = image.file_name.to_string().into();
+                    let value = ImageEvent { phase, base: image.base, size: image.size_bytes, file_name };
+                    history.kernel_images.push(At { moment, value });
+                }
+            }
+            Event::FileName { kind, file } if !file.is_unknown() => {
+                let value = FileEvent { kind, key: file.key, name: file.name.to_string().into() };
+                history.files.push(At { moment, value });
+            }
+            Event::Hive(Hive::Rundown { file_name, .. }) => {
+                history
+                    .hives
+                    .push(At { moment, value: HiveFile { listed: true, file_name: file_name.to_string().into() } });
+            }
+            Event::Hive(Hive::Initialize { file_name, .. }) => {
+                history
+                    .hives
+                    .push(At { moment, value: HiveFile { listed: false, file_name: file_name.to_string().into() } });
+            }
+            Event::Session { phase, session } => {
+                let value = SessionEvent { phase, key: session.key, session_id: session.session_id };
+                history.sessions.push(At { moment, value });
+            }
+            // Small allocations have a header before them, so only big ones begin at a page.
+            Event::Pool { action: action @ (PoolAction::Alloc | PoolAction::Free), piece }
+                if piece.address.is_multiple_of(PAGE_BYTES) =>
+            {
+                let phase = if action == PoolAction::Alloc { Phase::Start } else { Phase::End };
+                let value = PoolEvent { phase, base: piece.address, size: piece.size_bytes, tag: piece.tag };
+                history.pool.push(At { moment, value });
+            }
+            Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
+            // A page record under its class's GUID.
+            Event::Page { kind: kind @ (PageKind::InMemory | PageKind::InMemoryTradeable), page } => {
+                let hook = HookId(if kind == PageKind::InMemory { 0x0223 } else { 0x028a });
+                let at = record.position.offset;
+                match &mut self.run {
+                    Some(run) if run.is_like(hook, record.version, record.pointer) && run.continues(page.pfn, time) => {
+                        run.push(time);
+                    }
+                    _ => {
+                        let (version, pointer) = (record.version, record.pointer);
+                        self.begin_run(PageRun::new(moment, area.index, at, hook, version, pointer, page.pfn));
+                    }
+                }
+            }
+            Event::MemInfo(info) => history.counters.push(At {
+                moment,
+                value: MemoryCounters {
+                    zero: info.zero_pages(),
+                    free: info.free_pages(),
+                    modified: info.modified_pages(),
+                    modified_no_write: info.modified_no_write_pages(),
+                    bad: info.bad_pages(),
+                    standby: info.standby_pages(),
+                },
+            }),
+            Event::MmStats(MmStats::Aggregate { blocks_in_use, .. }) => {
+                let value = u64::try_from(blocks_in_use).unwrap_or(0);
+                history.combined.push(At { moment, value });
+            }
+            Event::KernelMemUsage(usage) => history.kernel_blocks.push(At {
+                moment,
+                value: KernelBlock {
+                    usage_type: usage.usage_type(),
+                    address: usage.virtual_address,
+                    pages: usage.pages,
+                },
+            }),
+            Event::Cpu(cpu) => {
+                history.ram_pages = history.ram_pages.max(Some(u64::from(cpu.memory_megabytes) * 256));
+                let highest = cpu.details.map(|details| details.highest_user_address);
+                history.highest_user_address = history.highest_user_address.max(highest);
+            }
+            Event::Merged(crate::event::merged::Merged::Volume { nt_prefix, dos_prefix }) => {
+                history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
+            }
+            Event::Mark(mark) => history.marks.push(At { moment, value: text(mark.text) }),
+            _ => {}
+        }
+    }
+}
+
+fn hear_heap(history: &mut History, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
+    let (process_id, value) = match heap {
+        HeapRange::Rundown(rundown) => {
+            let events = history.spaces.entry(rundown.process_id).or_default();
+            events.extend(
+                rundown.ranges().map(|(base, size)| At {
+                    moment,
+                    value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size },
+                }),
+            );
+            return;
+        }
+        HeapRange::Create { heap, first_range_bytes, .. } => {
+            (record.process_id, SpaceEvent::HeapCreate { heap, size: first_range_bytes })
+        }
+        HeapRange::Reserve(span) => {
+            (record.process_id, SpaceEvent::HeapReserve { heap: span.heap, base: span.address, size: span.size_bytes })
+        }
+        HeapRange::Release(span) => {
+            (record.process_id, SpaceEvent::HeapRelease { heap: span.heap, base: span.address, size: span.size_bytes })
+        }
+        HeapRange::Destroy { heap } => (record.process_id, SpaceEvent::HeapDestroy { heap }),
+    };
+    if let Some(process_id) = process_id {
+        history.spaces.entry(process_id).or_default().push(At { moment, value });
+    }
+}
+
+fn text(name: Narrow<'_>) -> Box<str> {
+    name.text().into()
+}

@@ -1,0 +1,69 @@
+//! Rundowns of big pool allocations, whose layout is not public: collected raw, read by a form that fits them all.
+//!
+//! Pool *pages* (the other rundown) hold many small allocations with tags of their own, so they say nothing about a
+//! page as a whole and are left out.
+
+use crate::event::Phase;
+use crate::event::pool_snapshot::{PoolForm, PoolSnapshot, PoolSnapshotKind};
+use crate::load::history::{At, Moment, PoolEvent};
+use crate::units::PointerSize;
+use std::collections::BTreeMap;
+
+/// Records of one id: session or not, start or end.
+#[derive(Debug, Default)]
+struct Records {
+    /// Forms that all records so far fit; `None` before the first.
+    forms: Option<Vec<PoolForm>>,
+    records: Vec<(Moment, PointerSize, Box<[u8]>)>,
+}
+
+/// Rundowns of big pool allocations.
+#[derive(Debug, Default)]
+pub(crate) struct PoolRundown {
+    by_id: BTreeMap<(PoolSnapshotKind, Phase), Records>,
+}
+
+impl PoolRundown {
+    /// Adds a record.
+    pub(crate) fn add(&mut self, moment: Moment, phase: Phase, snapshot: &PoolSnapshot<'_>) {
+        if !matches!(snapshot.kind, PoolSnapshotKind::Big | PoolSnapshotKind::SessionBig) {
+            return;
+        }
+        let of = self.by_id.entry((snapshot.kind, phase)).or_default();
+        let forms = of.forms.get_or_insert_with(|| snapshot.forms().to_vec());
+        forms.retain(|&form| snapshot.fits(form));
+        if forms.is_empty() {
+            of.records = Vec::new(); // one record that no form fits spoils them all
+        } else {
+            of.records.push((moment, snapshot.pointer, snapshot.bytes.into()));
+        }
+    }
+
+    /// Adds another thread's records.
+    pub(crate) fn append(&mut self, other: PoolRundown) {
+        for (id, mut part) in other.by_id {
+            let of = self.by_id.entry(id).or_default();
+            of.forms = match (of.forms.take(), part.forms) {
+                (Some(all), Some(part)) => Some(all.into_iter().filter(|form| part.contains(form)).collect()),
+                (all, part) => all.or(part),
+            };
+            of.records.append(&mut part.records);
+        }
+    }
+
+    /// The allocations of all ids for which a form fits all records.
+    pub(crate) fn settle(&mut self) -> Vec<At<PoolEvent>> {
+        let mut all = Vec::new();
+        for ((kind, phase), of) in std::mem::take(&mut self.by_id) {
+            let Some(&form) = of.forms.iter().flatten().next() else { continue };
+            for (moment, pointer, bytes) in &of.records {
+                let snapshot = PoolSnapshot { kind, bytes, pointer: *pointer };
+                all.extend(snapshot.entries(form).into_iter().flatten().map(|entry| {
+                    let value = PoolEvent { phase, base: entry.address, size: entry.size_bytes, tag: entry.tag };
+                    At { moment: *moment, value }
+                }));
+            }
+        }
+        all
+    }
+}

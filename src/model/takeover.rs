@@ -1,0 +1,197 @@
+//! A rundown's state in the place of what the events added up to, for one process.
+//!
+//! Which rundown counts is for `state` to decide; here its records are found, put in, and compared with what the events
+//! said. What changes while a rundown is being logged can be described before or after: such differences are none.
+
+use crate::event::Phase;
+use crate::load::history::{At, Moment, SpaceEvent};
+use crate::model::ranges::RangeMap;
+use crate::model::rundown::{Episode, Kind, Rundowns};
+use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
+use crate::units::Ticks;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A range (or a thread, by its id) that only the events or only the end rundown know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contradiction {
+    /// Of what kind.
+    pub kind: Kind,
+    /// First address, or thread id.
+    pub base: u64,
+    /// True when the events know it and the end rundown does not.
+    pub only_events: bool,
+}
+
+/// A rundown of one kind, as far as it is about one process.
+pub struct OfProcess<'e> {
+    kind: Kind,
+    episode: Episode,
+    /// Index of the process's first record in it; where it has none, of its first event behind the beginning. Events
+    /// from there on come on top of it.
+    pub from: usize,
+    records: Vec<&'e At<SpaceEvent>>,
+    /// What changed while it was being logged: differences there prove nothing.
+    meanwhile: Touched,
+}
+
+impl<'e> OfProcess<'e> {
+    /// The records of the given rundowns, one for each kind, among a process's events in order.
+    ///
+    /// Heap ranges are described by each process itself, and one that is suspended does not: that it has no records
+    /// tells nothing. All else is described by the kernel, and what it does not list is not there.
+    pub fn all(
+        episodes: [Option<Episode>; 4],
+        events: &'e [At<SpaceEvent>],
+        rundowns: &Rundowns,
+    ) -> [Option<OfProcess<'e>>; 4] {
+        let start = |time: Ticks| events.partition_point(|event| event.moment.time < time);
+        let mut found = [Kind::Region, Kind::View, Kind::Heap, Kind::Thread].map(|kind| {
+            let episode = episodes.get(kind as usize).copied().flatten()?;
+            let from = start(episode.first);
+            Some(OfProcess { kind, episode, from, records: Vec::new(), meanwhile: Touched::default() })
+        });
+        let first = episodes.iter().flatten().map(|episode| start(episode.first)).min().unwrap_or(events.len());
+        for (index, event) in (first..).zip(events.get(first..).unwrap_or_default()) {
+            let Some(Some(of)) = found.get_mut(Kind::of(&event.value) as usize) else { continue };
+            if !(of.episode.first..=of.episode.last).contains(&event.moment.time) {
+                continue;
+            }
+            match rundowns.rundown_phase(event) {
+                None => of.meanwhile.add(&event.value),
+                Some(phase) if (phase == Phase::DcEnd) == of.episode.at_end => {
+                    if of.records.is_empty() {
+                        of.from = index;
+                    }
+                    of.records.push(event);
+                }
+                Some(_) => {}
+            }
+        }
+        found.map(|of| of.filter(|of| of.kind != Kind::Heap || !of.records.is_empty()))
+    }
+
+    /// When its last record was logged; `None` where the rundown does not list the process.
+    pub fn last(&self) -> Option<Moment> {
+        self.records.last().map(|event| event.moment)
+    }
+
+    /// Puts the rundown's state in the place of what the events added up to; gives the differences.
+    pub fn replace(&self, space: &mut AddressSpace) -> Vec<Contradiction> {
+        let mut differences = match self.kind {
+            Kind::Region => {
+                let mut differences = take_over(self.kind, &mut space.regions, self.regions());
+                differences.retain(|d| d.only_events || space.heap_memory.get(d.base).is_none());
+                differences
+            }
+            Kind::View => take_over(self.kind, &mut space.views, self.views()),
+            Kind::Heap => {
+                let mut heaps = std::mem::take(&mut space.heaps);
+                let differences = take_over(self.kind, &mut heaps, self.heaps());
+                space.set_heaps(heaps);
+                differences
+            }
+            Kind::Thread => {
+                let end = self.stacks();
+                let only = |of: &BTreeMap<u32, Stack>, there: &BTreeMap<u32, Stack>, only_events| -> Vec<_> {
+                    let missing = of.keys().filter(|id| !there.contains_key(id));
+                    missing.map(|&id| Contradiction { kind: Kind::Thread, base: id.into(), only_events }).collect()
+                };
+                let mut differences = only(&space.stacks, &end, true);
+                differences.extend(only(&end, &space.stacks, false));
+                space.stacks = end;
+                differences
+            }
+        };
+        if !self.episode.at_end {
+            return Vec::new(); // its keyword was off before, so events cannot have known
+        }
+        // Without a rundown before it the events cannot know what was there before the trace.
+        differences.retain(|d| (d.only_events || !self.episode.is_first) && !self.meanwhile.holds(d));
+        differences
+    }
+
+    fn regions(&self) -> RangeMap<Source> {
+        RangeMap::from_list(self.list(|event, source| match *event {
+            SpaceEvent::Region { base, size, .. } => Some((base, size, source)),
+            _ => None,
+        }))
+    }
+
+    fn views(&self) -> RangeMap<View> {
+        RangeMap::from_list(self.list(|event, source| match *event {
+            SpaceEvent::View { base, size, file_key, kind, .. } => Some((base, size, View { kind, file_key, source })),
+            _ => None,
+        }))
+    }
+
+    fn heaps(&self) -> RangeMap<HeapSpan> {
+        RangeMap::from_list(self.list(|event, source| match *event {
+            SpaceEvent::HeapRundown { heap, base, size } => Some((base, size, HeapSpan { heap, source })),
+            _ => None,
+        }))
+    }
+
+    fn stacks(&self) -> BTreeMap<u32, Stack> {
+        let stacks = self.list(|event, source| match *event {
+            SpaceEvent::Thread { thread_id, stack_base, stack_limit, .. } => {
+                Some((thread_id, Stack { base: stack_base, limit: stack_limit, source }))
+            }
+            _ => None,
+        });
+        stacks.into_iter().collect()
+    }
+
+    fn list<T>(&self, read: impl Fn(&SpaceEvent, Source) -> Option<T>) -> Vec<T> {
+        let phase = if self.episode.at_end { Phase::DcEnd } else { Phase::DcStart };
+        self.records.iter().filter_map(|r| read(&r.value, Source { phase, moment: r.moment })).collect()
+    }
+}
+
+/// Replaces a map; gives the ranges that only one side has.
+fn take_over<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
+    let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
+        let mut there = there.iter().peekable();
+        let missing = of.iter().filter(|&(base, ..)| {
+            while there.next_if(|&(_, end, _)| end <= base).is_some() {}
+            there.peek().is_none_or(|&(first, ..)| first > base)
+        });
+        missing.map(|(base, ..)| Contradiction { kind, base, only_events }).collect()
+    };
+    let mut differences = only(map, &end, true);
+    differences.extend(only(&end, map, false));
+    *map = end;
+    differences
+}
+
+/// What actual events of one kind are about.
+#[derive(Default)]
+struct Touched {
+    ranges: RangeMap<()>,
+    threads: BTreeSet<u64>,
+    /// A heap was destroyed; of which ranges is not said.
+    all: bool,
+}
+
+impl Touched {
+    fn add(&mut self, event: &SpaceEvent) {
+        // A size of 0 is that of the whole region at the base.
+        let mut range = |base: u64, size: u64| self.ranges.insert(base, size.max(1), ());
+        match *event {
+            SpaceEvent::Thread { thread_id, .. } => drop(self.threads.insert(thread_id.into())),
+            SpaceEvent::HeapDestroy { .. } => self.all = true,
+            SpaceEvent::HeapCreate { heap, size } => range(heap, size),
+            SpaceEvent::Region { base, size, .. }
+            | SpaceEvent::View { base, size, .. }
+            | SpaceEvent::HeapReserve { base, size, .. }
+            | SpaceEvent::HeapRelease { base, size, .. }
+            | SpaceEvent::HeapRundown { base, size, .. } => range(base, size),
+        }
+    }
+
+    fn holds(&self, contradiction: &Contradiction) -> bool {
+        match contradiction.kind {
+            Kind::Thread => self.threads.contains(&contradiction.base),
+            _ => self.all || self.ranges.get(contradiction.base).is_some(),
+        }
+    }
+}
