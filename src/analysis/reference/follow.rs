@@ -71,7 +71,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let mut apart_at_stop = (0, 0);
     let (mut accesses, mut unattributed) = ([0; AccessReason::ALL.len()], 0);
 
-    let slabs = slabs(&scene.history.survey.spans, begin.time, last.time);
+    let slabs = slabs(&scene.history.survey.spans, begin.time, last.time, plan.slab_records);
     let spans = || scene.history.survey.spans.iter().flatten();
     let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
     let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();

@@ -9,6 +9,7 @@ use crate::analysis::reference::reason::AccessReason;
 use crate::event::page::PageUse;
 use crate::units::{PAGE_BYTES, Ticks};
 use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
 const PFN_BITS: u32 = 40;
@@ -92,6 +93,11 @@ impl Held {
         self.is_shareable() && self.category() == Category::PageFileMappedSection && self.identity & 1 != 0
     }
 
+    /// True when it is known by its frame: a shareable page that is not combined.
+    fn has_frame(&self) -> bool {
+        self.is_shareable() && self.pfn() != 0 && !self.is_combined()
+    }
+
     /// True when another access means the same page: private pages are known by their address alone.
     fn is_same(&self, other: &Held) -> bool {
         match (self.is_shareable(), other.is_shareable()) {
@@ -149,13 +155,12 @@ pub enum Entered {
     SecondMapping,
 }
 
-/// A frame of shareable pages.
+/// A shareable page that is held, under its frame.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    identity: u64,
-    mappings: u32,
-    /// Where it was mapped first; `None` when that mapping is gone.
-    first: Option<Place>,
+    /// As it was accessed first.
+    held: Held,
+    first: Place,
 }
 
 /// The pages of one owner.
@@ -164,6 +169,8 @@ pub struct HeldPages {
     placed: PageMap<Held>,
     unplaced: FastMap<Place, Held>,
     frames: FastMap<u64, Frame>,
+    /// Further addresses of the pages that have several, which is seldom, by frame.
+    others: FastMap<u64, BTreeSet<Place>>,
 }
 
 impl HeldPages {
@@ -190,28 +197,35 @@ impl HeldPages {
             self.leave(place).into_iter().for_each(&mut gone);
             self.insert(place, held);
         }
-        if !held.is_shareable() || held.pfn() == 0 || held.is_combined() {
+        if !held.has_frame() {
             return Entered::New;
         }
-        let new = Frame { identity: held.identity, mappings: 1, first: Some(place) };
+        let new = Frame { held, first: place };
         match self.frames.entry(held.pfn()) {
             Entry::Vacant(vacant) => {
                 vacant.insert(new);
                 Entered::New
             }
-            Entry::Occupied(mut frame) if frame.get().identity == held.identity => {
-                let mappings = &mut frame.get_mut().mappings;
-                *mappings = mappings.saturating_add(1);
+            Entry::Occupied(frame) if frame.get().held.identity == held.identity => {
+                self.others.entry(held.pfn()).or_default().insert(place);
                 Entered::SecondMapping
             }
             Entry::Occupied(mut frame) => {
                 let stale = frame.insert(new);
-                if let Some(held) = stale.first.and_then(|first| self.remove(first)) {
-                    gone(held);
-                }
+                gone(self.remove_all(stale));
                 Entered::New
             }
         }
+    }
+
+    /// Takes out all places of a page whose frame is no longer its own.
+    #[cold]
+    fn remove_all(&mut self, frame: Frame) -> Held {
+        self.remove(frame.first);
+        for place in self.others.remove(&frame.held.pfn()).into_iter().flatten() {
+            self.remove(place);
+        }
+        frame.held
     }
 
     /// Puts a page at a place; gives what is held there instead when something is.
@@ -238,27 +252,31 @@ impl HeldPages {
     #[inline(always)]
     pub fn leave(&mut self, place: Place) -> Option<Held> {
         let held = self.remove(place)?;
-        if held.is_shareable()
-            && let Entry::Occupied(mut entry) = self.frames.entry(held.pfn())
-            && entry.get().identity == held.identity
-        {
-            let frame = entry.get_mut();
-            frame.mappings = frame.mappings.saturating_sub(1);
-            if frame.first == Some(place) {
-                frame.first = None;
-            }
-            if frame.mappings > 0 {
-                return None;
-            }
-            entry.remove();
+        if !held.has_frame() {
+            return Some(held);
         }
-        Some(held)
+        let Entry::Occupied(mut entry) = self.frames.entry(held.pfn()) else { return None };
+        if self.others.is_empty() {
+            return Some(entry.remove().held);
+        }
+        let Entry::Occupied(mut others) = self.others.entry(held.pfn()) else { return Some(entry.remove().held) };
+        if entry.get().first == place {
+            entry.get_mut().first = others.get_mut().pop_first().unwrap_or(place);
+        } else {
+            others.get_mut().remove(&place);
+        }
+        if others.get().is_empty() {
+            others.remove();
+        }
+        None
     }
 
-    /// Takes out the shareable page with this frame, wherever it is.
+    /// Takes out the page with this frame, wherever it is.
     pub fn leave_frame(&mut self, pfn: u64) -> Option<Held> {
-        let place = self.frames.get(&pfn).and_then(|frame| frame.first).unwrap_or(Place::frame(pfn));
-        self.leave(place)
+        match self.frames.remove(&pfn) {
+            Some(frame) => Some(self.remove_all(frame)),
+            None => self.leave(Place::frame(pfn)),
+        }
     }
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
@@ -266,24 +284,12 @@ impl HeldPages {
         self.placed.members(low, high).into_iter().map(Place)
     }
 
-    /// Every page once, in any order: of a page with several addresses the lowest, so that it is always the same.
-    pub fn distinct(&self) -> Vec<(Place, Held)> {
-        let mut several: FastMap<u64, (Place, Held)> = FastMap::default();
-        let mut all = Vec::new();
+    /// Every page once, with one of its places, in any order.
+    pub fn distinct(&self) -> impl Iterator<Item = (Place, Held)> {
         let placed = self.placed.iter().map(|(address, &held)| (Place(address), held));
-        for (place, held) in placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held))) {
-            let frame = if held.is_shareable() { self.frames.get(&held.pfn()) } else { None };
-            if frame.is_none_or(|frame| frame.identity != held.identity || frame.mappings == 1) {
-                all.push((place, held));
-            } else {
-                let lowest = several.entry(held.pfn()).or_insert((place, held));
-                if place < lowest.0 {
-                    *lowest = (place, held);
-                }
-            }
-        }
-        all.extend(several.into_values());
-        all
+        let all = placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held)));
+        let framed = self.frames.values().map(|frame| (frame.first, frame.held));
+        all.filter(|(_, held)| !held.has_frame()).chain(framed)
     }
 
     /// Empties the set.
@@ -320,7 +326,7 @@ mod tests {
         assert_eq!(set.enter(Place::address(0x1000), file(7, 0x100), none), Entered::New);
         assert_eq!(set.enter(Place::address(0x9000), file(7, 0x100), none), Entered::SecondMapping);
         assert_eq!(set.enter(Place::address(0x9000), file(7, 0x100), none), Entered::Again);
-        assert_eq!(set.distinct().len(), 1);
+        assert_eq!(set.distinct().count(), 1);
         assert_eq!(set.leave(Place::address(0x1000)), None);
         assert!(set.leave(Place::address(0x9000)).is_some());
         assert!(set.is_empty() && set.frames.is_empty());
@@ -336,7 +342,7 @@ mod tests {
         set.enter(Place::address(0x2000), file(8, 0x100), |held| gone.push(held.pfn()));
         set.enter(Place::address(0x3000), file(8, 0x200), |held| gone.push(held.pfn()));
         assert_eq!(gone, [7, 8]);
-        assert_eq!(set.distinct().len(), 2);
+        assert_eq!(set.distinct().count(), 2);
     }
 
     #[test]

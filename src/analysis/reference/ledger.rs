@@ -26,6 +26,8 @@ pub struct Plan<'h> {
     pub keep: Keep,
     /// Stamps at which the timeline is read; empty without one.
     pub timeline: Vec<Ticks>,
+    /// Records that are followed at a time.
+    pub slab_records: u64,
     /// File names, where rows need them.
     pub names: NameTimes<'h>,
 }

@@ -161,6 +161,7 @@ impl ReferenceSet {
             impact: keep.impact,
             keep,
             timeline: timeline.unwrap_or_default(),
+            slab_records: query.slab_records,
             names: if files { NameTimes::new(&history) } else { NameTimes::default() },
         };
         let needs = WpaNeeds { removals: survey.kernel_count(0x0283) > 0, sections: survey.kernel_count(0x024f) > 0 };

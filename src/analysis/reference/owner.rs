@@ -141,15 +141,17 @@ impl<'h> Directory<'h> {
                 let (Some(process), Some(life)) = (processes.instances.get(index), lives.get_mut(index)) else {
                     continue;
                 };
-                if process.start == Some(time) {
+                // A process can start and end within one stamp.
+                let is_end = matches!(event.value.phase, ProcessPhase::End | ProcessPhase::Defunct);
+                if process.start == Some(time) && !is_end {
                     life.begin = moment;
                     if event.value.phase == ProcessPhase::Start {
                         starts.extend(event.value.thread_id.map(|thread| (thread, moment, index as u32)));
                     }
                 }
-                if process.end == Some(time) {
+                if process.end == Some(time) && !life.end_logged && (is_end || life.begin != moment) {
                     life.end = moment;
-                    life.end_logged |= matches!(event.value.phase, ProcessPhase::End | ProcessPhase::Defunct);
+                    life.end_logged = is_end;
                 }
             }
         }

@@ -50,7 +50,7 @@ pub struct Reading<'a> {
 pub struct Sheaf {
     /// Steps by bucket.
     pub buckets: Vec<Vec<PackedStep>>,
-    /// Steps of processes that start in a later slab, with the moment at which they were logged.
+    /// Steps of processes that start later, with the moment at which they were logged: it is their order.
     pub later: Vec<(Moment, PackedStep)>,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
@@ -103,10 +103,10 @@ impl Sheaf {
             }
             match hook {
                 Some(HookId(hook @ (0x0275..=0x0277 | 0x027a | 0x0282 | 0x0283))) => {
-                    self.take(reading, slab, raw, hook, moment);
+                    self.take(reading, raw, hook, moment);
                 }
                 Some(HookId(0x0278 | 0x0279 | 0x024f | 0x0426 | 0x0e20..=0x0e23)) | None => {
-                    self.decode(reading, slab, raw, moment);
+                    self.decode(reading, raw, moment);
                 }
                 Some(_) => {}
             }
@@ -116,7 +116,7 @@ impl Sheaf {
     /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
     /// through memory, and the loop takes twice as long.
     #[inline(always)]
-    fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: RawRecord<'_>, hook: u16, moment: Moment) {
+    fn take(&mut self, reading: &Reading<'_>, raw: RawRecord<'_>, hook: u16, moment: Moment) {
         let pointer = raw.header.pointer();
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
@@ -143,14 +143,14 @@ impl Sheaf {
         };
         // A payload of another length was counted as a misfit when the trace was surveyed.
         if let Some(made) = made {
-            self.keep(reading, slab, made, reason, at);
+            self.keep(reading, made, reason, at);
         }
     }
 
     /// The way of all events, for classic headers and rare ids.
     #[cold]
     #[inline(never)]
-    fn decode(&mut self, reading: &Reading<'_>, slab: &Slab, raw: RawRecord<'_>, moment: Moment) {
+    fn decode(&mut self, reading: &Reading<'_>, raw: RawRecord<'_>, moment: Moment) {
         let Ok(record) = raw.read() else { return };
         let Decoded::Event { event, .. } = decode(&record) else { return };
         let (thread_id, process_id) = (record.thread_id, record.process_id);
@@ -170,7 +170,7 @@ impl Sheaf {
             Event::PageCombine(combine) => (maker.combine(&combine, at), Some(AccessReason::PageCombine)),
             Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
                 let steps = [false, true].map(|session| maker.unmap(view.base, view.size_bytes, session, at));
-                steps.into_iter().for_each(|step| self.keep(reading, slab, Made::Step(step), None, at));
+                steps.into_iter().for_each(|step| self.keep(reading, Made::Step(step), None, at));
                 return;
             }
             Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
@@ -179,7 +179,7 @@ impl Sheaf {
             }
             ref other => return self.apart(other, moment),
         };
-        self.keep(reading, slab, made, reason, at);
+        self.keep(reading, made, reason, at);
     }
 
     /// What belongs to no owner.
@@ -201,14 +201,7 @@ impl Sheaf {
 
     /// Counts an access and puts its step where it belongs.
     #[inline(always)]
-    fn keep(
-        &mut self,
-        reading: &Reading<'_>,
-        slab: &Slab,
-        made: Made,
-        reason: Option<AccessReason>,
-        at: Circumstances,
-    ) {
+    fn keep(&mut self, reading: &Reading<'_>, made: Made, reason: Option<AccessReason>, at: Circumstances) {
         if let Some(reason) = reason
             && reading.window.holds(at.moment)
             && !matches!(made, Made::Nothing)
@@ -220,22 +213,25 @@ impl Sheaf {
         let group = group_of(step.owner, reading.directory);
         let together = step.moment == at.moment && group == u64::from(step.process_id);
         if together && step.rules & CORRECTED != 0 {
-            return self.put(slab, group, &step, at.moment);
+            return self.put(reading, group, &step, at.moment);
         }
         if step.rules & CORRECTED != 0 {
-            self.put(slab, group, &Step { rules: CORRECTED, ..step }, at.moment);
+            self.put(reading, group, &Step { rules: CORRECTED, ..step }, at.moment);
         }
         if step.rules & WPA != 0 {
             let wpa = Step { rules: WPA, moment: at.moment, ..step };
-            self.put(slab, u64::from(step.process_id), &wpa, at.moment);
+            self.put(reading, u64::from(step.process_id), &wpa, at.moment);
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, slab: &Slab, group: u64, step: &Step, logged: Moment) {
+    fn put(&mut self, reading: &Reading<'_>, group: u64, step: &Step, logged: Moment) {
         let packed = PackedStep::new(step);
-        if step.moment.time > slab.to {
-            self.later.push((logged, packed));
+        if step.moment != logged {
+            // Emptied working sets hold nothing of it.
+            if !reading.window.resets.iter().any(|&reset| logged <= reset && reset < step.moment) {
+                self.later.push((logged, packed));
+            }
         } else if let Some(bucket) = self.buckets.get_mut(bucket_of(group)) {
             bucket.push(packed);
         }

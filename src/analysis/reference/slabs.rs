@@ -15,20 +15,20 @@ pub struct Slab {
 }
 
 /// Records of one slab, about: some 60 bytes each while they are followed.
-const RECORDS: u64 = 1 << 20;
+pub const RECORDS: u64 = 1 << 20;
 
 /// How often buffers may be read because they reach into several slabs. Only a file made to hurt has more: its slabs
 /// become larger.
 const MOST_READS: usize = 3;
 
-/// Slabs that cover `[begin, end]`; in order, without a gap.
-pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks) -> Vec<Slab> {
+/// Slabs of about so many records that cover `[begin, end]`; in order, without a gap.
+pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {
     let mut buffers: Vec<(Span, u32)> = (spans.iter().zip(0..))
         .filter_map(|(span, index)| Some(((*span)?, index)))
         .filter(|(span, _)| span.last >= begin && span.first <= end)
         .collect();
     buffers.sort_unstable_by_key(|&(span, index)| (span.first, index));
-    let mut records = RECORDS;
+    let mut records = records.max(1);
     loop {
         let slabs = cut(&buffers, begin, end, records);
         let reads: usize = slabs.iter().map(|slab| slab.buffers.len()).sum();
@@ -71,10 +71,10 @@ mod tests {
     fn buffers_that_all_overlap_are_not_read_for_ever() {
         let span = Some(Span { first: Ticks(0), last: Ticks(1 << 40), records: 1 << 20, sorted: true });
         let spans: Vec<_> = (0..50i64).map(|n| span.map(|span| Span { first: Ticks(n), ..span })).collect();
-        let all = slabs(&spans, Ticks(0), Ticks(1 << 41));
+        let all = slabs(&spans, Ticks(0), Ticks(1 << 41), RECORDS);
         let reads: usize = all.iter().map(|slab| slab.buffers.len()).sum();
         assert!(reads <= MOST_READS * 50 && all.len() < 10, "{reads} reads in {} slabs", all.len());
-        assert_eq!(slabs(&[], Ticks(0), Ticks(9)).len(), 1);
+        assert_eq!(slabs(&[], Ticks(0), Ticks(9), RECORDS).len(), 1);
     }
 
     proptest! {
@@ -89,7 +89,7 @@ mod tests {
                 Some(Span { first: Ticks(first), last: Ticks(first + length), records, sorted: true })
             };
             let spans: Vec<_> = list.iter().map(span).collect();
-            let slabs = slabs(&spans, Ticks(begin), Ticks(begin + length));
+            let slabs = slabs(&spans, Ticks(begin), Ticks(begin + length), RECORDS);
             for (index, span) in spans.iter().flatten().enumerate() {
                 for stamp in span.first.0.max(begin)..=span.last.0.min(begin + length) {
                     let holding: Vec<_> = slabs.iter().filter(|s| (s.from.0..=s.to.0).contains(&stamp)).collect();

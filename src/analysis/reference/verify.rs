@@ -188,7 +188,8 @@ impl Verification {
 fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {
     let key = if held.is_combined() {
         Key::Combined(held.identity & !1)
-    } else if held.is_shareable() {
+    } else if held.is_shareable() || held.category() == Category::MetaFile {
+        // Metafile pages are no process's, but the final sequence cannot tell by what event they came.
         Key::Frame(held.pfn())
     } else if matches!(owner.owner(), Owner::Session(_)) {
         Key::Session(place)
