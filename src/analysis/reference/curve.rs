@@ -18,7 +18,7 @@ pub struct Change {
 }
 
 /// Stretches into which a slab's time is divided.
-const STRETCHES: usize = 1024;
+const STRETCHES: usize = 512;
 
 /// The stretches of one slab.
 #[derive(Debug, Clone, Copy)]

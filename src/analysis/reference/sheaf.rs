@@ -10,7 +10,6 @@ use crate::analysis::reference::memo::Memo;
 use crate::analysis::reference::owner::Directory;
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::slabs::Slab;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::analysis::reference::window::Window;
 use crate::etl::area::Area;
@@ -50,6 +49,8 @@ pub struct Reading<'a> {
 pub struct Sheaf {
     /// Steps by bucket.
     pub buckets: Vec<Vec<PackedStep>>,
+    /// Steps behind the slab's end, for later slabs.
+    ahead: Vec<Vec<PackedStep>>,
     /// Steps of processes that start later, with the moment at which they were logged: it is their order.
     pub later: Vec<(Moment, PackedStep)>,
     /// Pages accessed in the window, by reason.
@@ -67,6 +68,7 @@ impl Default for Sheaf {
     fn default() -> Self {
         Sheaf {
             buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            ahead: (0..BUCKETS).map(|_| Vec::new()).collect(),
             later: Vec::new(),
             accesses: [0; AccessReason::ALL.len()],
             unattributed: 0,
@@ -78,8 +80,8 @@ impl Default for Sheaf {
 }
 
 impl Sheaf {
-    /// Reads one buffer's records of the slab.
-    pub fn read(&mut self, reading: &Reading<'_>, slab: &Slab, area: &Area<'_>, before_first: Ticks) {
+    /// Reads one buffer. `until` is the slab's last stamp.
+    pub fn read(&mut self, reading: &Reading<'_>, until: Ticks, area: &Area<'_>, before_first: Ticks) {
         let rank = reading.rank.get(area.index as usize).copied().unwrap_or(area.index);
         let rank = u64::from(rank) << 32;
         let mut time = before_first;
@@ -94,19 +96,16 @@ impl Sheaf {
                     None
                 }
             };
-            if time < slab.from || time > slab.to {
-                continue;
-            }
             let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
             if moment < reading.begin || reading.end <= moment {
                 continue;
             }
             match hook {
                 Some(HookId(hook @ (0x0275..=0x0277 | 0x027a | 0x0282 | 0x0283))) => {
-                    self.take(reading, raw, hook, moment);
+                    self.take(reading, until, raw, hook, moment);
                 }
                 Some(HookId(0x0278 | 0x0279 | 0x024f | 0x0426 | 0x0e20..=0x0e23)) | None => {
-                    self.decode(reading, raw, moment);
+                    self.decode(reading, until, raw, moment);
                 }
                 Some(_) => {}
             }
@@ -116,7 +115,7 @@ impl Sheaf {
     /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
     /// through memory, and the loop takes twice as long.
     #[inline(always)]
-    fn take(&mut self, reading: &Reading<'_>, raw: RawRecord<'_>, hook: u16, moment: Moment) {
+    fn take(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, hook: u16, moment: Moment) {
         let pointer = raw.header.pointer();
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
@@ -143,14 +142,14 @@ impl Sheaf {
         };
         // A payload of another length was counted as a misfit when the trace was surveyed.
         if let Some(made) = made {
-            self.keep(reading, made, reason, at);
+            self.keep(reading, until, made, reason, at);
         }
     }
 
     /// The way of all events, for classic headers and rare ids.
     #[cold]
     #[inline(never)]
-    fn decode(&mut self, reading: &Reading<'_>, raw: RawRecord<'_>, moment: Moment) {
+    fn decode(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, moment: Moment) {
         let Ok(record) = raw.read() else { return };
         let Decoded::Event { event, .. } = decode(&record) else { return };
         let (thread_id, process_id) = (record.thread_id, record.process_id);
@@ -170,7 +169,7 @@ impl Sheaf {
             Event::PageCombine(combine) => (maker.combine(&combine, at), Some(AccessReason::PageCombine)),
             Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
                 let steps = [false, true].map(|session| maker.unmap(view.base, view.size_bytes, session, at));
-                steps.into_iter().for_each(|step| self.keep(reading, Made::Step(step), None, at));
+                steps.into_iter().for_each(|step| self.keep(reading, until, Made::Step(step), None, at));
                 return;
             }
             Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
@@ -179,7 +178,7 @@ impl Sheaf {
             }
             ref other => return self.apart(other, moment),
         };
-        self.keep(reading, made, reason, at);
+        self.keep(reading, until, made, reason, at);
     }
 
     /// What belongs to no owner.
@@ -201,7 +200,14 @@ impl Sheaf {
 
     /// Counts an access and puts its step where it belongs.
     #[inline(always)]
-    fn keep(&mut self, reading: &Reading<'_>, made: Made, reason: Option<AccessReason>, at: Circumstances) {
+    fn keep(
+        &mut self,
+        reading: &Reading<'_>,
+        until: Ticks,
+        made: Made,
+        reason: Option<AccessReason>,
+        at: Circumstances,
+    ) {
         if let Some(reason) = reason
             && reading.window.holds(at.moment)
             && !matches!(made, Made::Nothing)
@@ -213,35 +219,39 @@ impl Sheaf {
         let group = group_of(step.owner, reading.directory);
         let together = step.moment == at.moment && group == u64::from(step.process_id);
         if together && step.rules & CORRECTED != 0 {
-            return self.put(reading, group, &step, at.moment);
+            return self.put(reading, until, group, &step, at.moment);
         }
         if step.rules & CORRECTED != 0 {
-            self.put(reading, group, &Step { rules: CORRECTED, ..step }, at.moment);
+            self.put(reading, until, group, &Step { rules: CORRECTED, ..step }, at.moment);
         }
         if step.rules & WPA != 0 {
             let wpa = Step { rules: WPA, moment: at.moment, ..step };
-            self.put(reading, u64::from(step.process_id), &wpa, at.moment);
+            self.put(reading, until, u64::from(step.process_id), &wpa, at.moment);
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, reading: &Reading<'_>, group: u64, step: &Step, logged: Moment) {
+    fn put(&mut self, reading: &Reading<'_>, until: Ticks, group: u64, step: &Step, logged: Moment) {
         let packed = PackedStep::new(step);
         if step.moment != logged {
             // Emptied working sets hold nothing of it.
             if !reading.window.resets.iter().any(|&reset| logged <= reset && reset < step.moment) {
                 self.later.push((logged, packed));
             }
-        } else if let Some(bucket) = self.buckets.get_mut(bucket_of(group)) {
+            return;
+        }
+        let buckets = if step.moment.time > until { &mut self.ahead } else { &mut self.buckets };
+        if let Some(bucket) = buckets.get_mut(bucket_of(group)) {
             bucket.push(packed);
         }
     }
 
-    /// Ready for the next slab; memory is kept.
-    pub fn clear(&mut self) {
-        self.buckets.iter_mut().for_each(Vec::clear);
-        self.apart.clear();
-        self.sections.clear();
+    /// Ready for the next slab, which ends with `until`; memory is kept.
+    pub fn clear(&mut self, until: Ticks) {
+        for (bucket, ahead) in self.buckets.iter_mut().zip(&mut self.ahead) {
+            bucket.clear();
+            bucket.extend(ahead.extract_if(.., |step| step.moment.time <= until));
+        }
         (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
     }
 }
