@@ -1,8 +1,8 @@
 //! A map from page addresses to values, in blocks of 64 pages.
 //!
-//! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there, and
-//! the values of a block lie in the order of its bits: dense, however few there are. Freed ranges can be terabytes large
-//! and hold three pages, so blocks are also kept in order.
+//! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there. The
+//! values of a block of few pages lie dense in the order of the bits. Freed ranges can be terabytes large and hold three
+//! pages, so blocks are also kept in order.
 
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
@@ -11,19 +11,67 @@ use std::collections::BTreeSet;
 /// Bits of an address below a block: 64 pages of 4 KiB.
 const BLOCK_SHIFT: u32 = 18;
 
+/// Pages of a block.
+const PAGES: usize = 64;
+/// A block of more pages has a slot for each page, which moves nothing; one of few is dense again.
+const MANY: u32 = 16;
+const FEW: u32 = 6;
+
 #[derive(Debug)]
 struct Block<V> {
     /// Pages that are there.
     mask: u64,
-    /// Their values in the order of the bits.
+    /// Their values in the order of the bits, or 64 slots.
     values: Vec<V>,
 }
 
-impl<V> Block<V> {
+impl<V: Copy + Default> Block<V> {
     /// Index of a page's value.
     #[inline(always)]
-    fn rank(&self, bit: u64) -> usize {
-        (self.mask & (bit - 1)).count_ones() as usize
+    fn index(&self, bit: u64) -> usize {
+        match self.values.len() {
+            PAGES => bit.trailing_zeros() as usize,
+            _ => (self.mask & (bit - 1)).count_ones() as usize,
+        }
+    }
+
+    /// Sets the value of a page that is not there.
+    #[inline(always)]
+    fn insert(&mut self, bit: u64, value: V) {
+        if self.values.len() != PAGES && self.mask.count_ones() < MANY {
+            let index = self.index(bit);
+            self.mask |= bit;
+            return self.values.insert(index, value);
+        }
+        if self.values.len() != PAGES {
+            let slots = (0..PAGES).map(|slot| self.at(1 << slot).unwrap_or_default()).collect();
+            self.values = slots;
+        }
+        self.mask |= bit;
+        if let Some(slot) = self.values.get_mut(bit.trailing_zeros() as usize) {
+            *slot = value;
+        }
+    }
+
+    /// Takes out a page that is there.
+    #[inline(always)]
+    fn remove(&mut self, bit: u64) -> Option<V> {
+        let value = self.at(bit)?;
+        if self.values.len() != PAGES {
+            self.values.remove(self.index(bit));
+            self.mask &= !bit;
+        } else {
+            self.mask &= !bit;
+            if self.mask.count_ones() <= FEW {
+                self.values = (0..PAGES).filter_map(|slot| self.at(1 << slot)).collect();
+            }
+        }
+        Some(value)
+    }
+
+    #[inline(always)]
+    fn at(&self, bit: u64) -> Option<V> {
+        if self.mask & bit == 0 { None } else { self.values.get(self.index(bit)).copied() }
     }
 }
 
@@ -39,13 +87,13 @@ const fn split(address: u64) -> (u64, u64) {
     (address >> BLOCK_SHIFT, 1 << (address >> 12 & 63))
 }
 
-impl<V: Copy> PageMap<V> {
+impl<V: Copy + Default> PageMap<V> {
     /// The value of a page.
     #[inline(always)]
     pub fn get(&self, address: u64) -> Option<&V> {
         let (number, bit) = split(address);
         let block = self.blocks.get(&number).filter(|block| block.mask & bit != 0)?;
-        block.values.get(block.rank(bit))
+        block.values.get(block.index(bit))
     }
 
     /// Sets the value of a page. Gives the old one's place instead when there is one.
@@ -53,15 +101,14 @@ impl<V: Copy> PageMap<V> {
     pub fn insert(&mut self, address: u64, value: V) -> Option<&mut V> {
         let (number, bit) = split(address);
         let block = self.blocks.entry(number).or_insert_with(|| Block { mask: 0, values: Vec::new() });
-        let rank = block.rank(bit);
         if block.mask & bit != 0 {
-            return block.values.get_mut(rank);
+            let index = block.index(bit);
+            return block.values.get_mut(index);
         }
         if block.mask == 0 {
             self.order.insert(number);
         }
-        block.mask |= bit;
-        block.values.insert(rank, value);
+        block.insert(bit, value);
         None
     }
 
@@ -70,13 +117,12 @@ impl<V: Copy> PageMap<V> {
     pub fn remove(&mut self, address: u64) -> Option<V> {
         let (number, bit) = split(address);
         let block = self.blocks.get_mut(&number).filter(|block| block.mask & bit != 0)?;
-        let value = block.values.remove(block.rank(bit));
-        block.mask &= !bit;
+        let value = block.remove(bit);
         if block.mask == 0 {
             self.blocks.remove(&number);
             self.order.remove(&number);
         }
-        Some(value)
+        value
     }
 
     /// Pages in `[low, high)`, rising; a page counts when a byte of it is inside.
@@ -102,12 +148,8 @@ impl<V: Copy> PageMap<V> {
     /// All pages, in any order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.blocks.iter().flat_map(|(&number, block)| {
-            let mut mask = block.mask;
-            block.values.iter().map(move |value| {
-                let page = number << 6 | u64::from(mask.trailing_zeros());
-                mask &= mask.wrapping_sub(1);
-                (page << 12, value)
-            })
+            let bits = (0..PAGES as u64).filter(|bit| block.mask >> bit & 1 != 0);
+            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.values.get(block.index(1 << bit))?)))
         })
     }
 

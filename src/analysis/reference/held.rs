@@ -155,20 +155,13 @@ pub enum Entered {
     SecondMapping,
 }
 
-/// A shareable page that is held, under its frame.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    /// As it was accessed first.
-    held: Held,
-    first: Place,
-}
-
 /// The pages of one owner.
 #[derive(Debug, Default)]
 pub struct HeldPages {
     placed: PageMap<Held>,
     unplaced: FastMap<Place, Held>,
-    frames: FastMap<u64, Frame>,
+    /// Where the shareable page with a frame was mapped first. What is kept there is the page as it was accessed first.
+    frames: FastMap<u64, Place>,
     /// Further addresses of the pages that have several, which is seldom, by frame.
     others: FastMap<u64, BTreeSet<Place>>,
 }
@@ -200,32 +193,29 @@ impl HeldPages {
         if !held.has_frame() {
             return Entered::New;
         }
-        let new = Frame { held, first: place };
-        match self.frames.entry(held.pfn()) {
+        let first = match self.frames.entry(held.pfn()) {
             Entry::Vacant(vacant) => {
-                vacant.insert(new);
-                Entered::New
+                vacant.insert(place);
+                return Entered::New;
             }
-            Entry::Occupied(frame) if frame.get().held.identity == held.identity => {
-                self.others.entry(held.pfn()).or_default().insert(place);
-                Entered::SecondMapping
-            }
-            Entry::Occupied(mut frame) => {
-                let stale = frame.insert(new);
-                gone(self.remove_all(stale));
-                Entered::New
-            }
+            Entry::Occupied(first) => *first.get(),
+        };
+        if self.get(first).is_some_and(|page| page.identity == held.identity) {
+            self.others.entry(held.pfn()).or_default().insert(place);
+            return Entered::SecondMapping;
         }
+        self.frames.insert(held.pfn(), place);
+        self.remove_all(held.pfn(), first).into_iter().for_each(gone);
+        Entered::New
     }
 
     /// Takes out all places of a page whose frame is no longer its own.
     #[cold]
-    fn remove_all(&mut self, frame: Frame) -> Held {
-        self.remove(frame.first);
-        for place in self.others.remove(&frame.held.pfn()).into_iter().flatten() {
+    fn remove_all(&mut self, pfn: u64, first: Place) -> Option<Held> {
+        for place in self.others.remove(&pfn).into_iter().flatten() {
             self.remove(place);
         }
-        frame.held
+        self.remove(first)
     }
 
     /// Puts a page at a place; gives what is held there instead when something is.
@@ -255,18 +245,29 @@ impl HeldPages {
         if !held.has_frame() {
             return Some(held);
         }
-        let Entry::Occupied(mut entry) = self.frames.entry(held.pfn()) else { return None };
         if self.others.is_empty() {
-            return Some(entry.remove().held);
+            self.frames.remove(&held.pfn());
+            return Some(held);
         }
-        let Entry::Occupied(mut others) = self.others.entry(held.pfn()) else { return Some(entry.remove().held) };
-        if entry.get().first == place {
-            entry.get_mut().first = others.get_mut().pop_first().unwrap_or(place);
-        } else {
-            others.get_mut().remove(&place);
+        self.leave_one_of(place, held)
+    }
+
+    /// The same, where pages have several addresses.
+    #[cold]
+    fn leave_one_of(&mut self, place: Place, held: Held) -> Option<Held> {
+        let Entry::Occupied(mut entry) = self.others.entry(held.pfn()) else {
+            self.frames.remove(&held.pfn());
+            return Some(held);
+        };
+        let next = if entry.get_mut().remove(&place) { None } else { entry.get_mut().pop_first() };
+        if entry.get().is_empty() {
+            entry.remove();
         }
-        if others.get().is_empty() {
-            others.remove();
+        if let Some(next) = next {
+            self.frames.insert(held.pfn(), next);
+            if let Some(page) = self.insert(next, held) {
+                *page = held;
+            }
         }
         None
     }
@@ -274,7 +275,7 @@ impl HeldPages {
     /// Takes out the page with this frame, wherever it is.
     pub fn leave_frame(&mut self, pfn: u64) -> Option<Held> {
         match self.frames.remove(&pfn) {
-            Some(frame) => Some(self.remove_all(frame)),
+            Some(first) => self.remove_all(pfn, first),
             None => self.leave(Place::frame(pfn)),
         }
     }
@@ -288,8 +289,10 @@ impl HeldPages {
     pub fn distinct(&self) -> impl Iterator<Item = (Place, Held)> {
         let placed = self.placed.iter().map(|(address, &held)| (Place(address), held));
         let all = placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held)));
-        let framed = self.frames.values().map(|frame| (frame.first, frame.held));
-        all.filter(|(_, held)| !held.has_frame()).chain(framed)
+        all.filter(|(place, held)| {
+            let several = if self.others.is_empty() { None } else { self.others.get(&held.pfn()) };
+            !held.has_frame() || several.is_none_or(|others| !others.contains(place))
+        })
     }
 
     /// Empties the set.

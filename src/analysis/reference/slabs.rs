@@ -16,7 +16,7 @@ pub struct Slab {
 }
 
 /// Records of one slab, about: some 60 bytes each while they are followed.
-pub const RECORDS: u64 = 1 << 19;
+pub const RECORDS: u64 = 1 << 20;
 
 /// Slabs of about so many records that cover `[begin, end]`; in order, without a gap.
 pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {
@@ -27,15 +27,16 @@ pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> 
     buffers.sort_unstable_by_key(|&(span, index)| (span.first, index));
     let mut slabs = Vec::new();
     let mut slab = Slab { from: begin, to: end, buffers: Vec::new() };
-    let mut count = 0;
+    let (mut count, mut before) = (0, begin);
     for (span, index) in buffers {
-        if count >= records.max(1) && span.first > slab.from {
+        if count >= records.max(1) && span.first > before {
             let next = Slab { from: span.first, to: end, buffers: Vec::new() };
             slab.to = Ticks(span.first.0.saturating_sub(1));
             slabs.push(std::mem::replace(&mut slab, next));
             count = 0;
         }
         slab.buffers.push(index);
+        before = span.first.max(begin);
         count += u64::from(span.records);
     }
     slabs.push(slab);

@@ -20,12 +20,44 @@ pub struct WpaNeeds {
 }
 
 /// A block of 64 pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 struct Block {
     /// Private pages that are held.
     private: u64,
     /// Addresses at which a shareable page was accessed last.
     framed: u64,
+    /// Its frames, in the order of the bits.
+    frames: Vec<u64>,
+}
+
+impl Block {
+    #[inline(always)]
+    fn rank(&self, bit: u64) -> usize {
+        (self.framed & (bit - 1)).count_ones() as usize
+    }
+
+    /// A shareable page was accessed last at an address.
+    #[inline(always)]
+    fn set(&mut self, bit: u64, pfn: u64) {
+        let rank = self.rank(bit);
+        if self.framed & bit == 0 {
+            self.framed |= bit;
+            self.frames.insert(rank, pfn);
+        } else if let Some(frame) = self.frames.get_mut(rank) {
+            *frame = pfn;
+        }
+    }
+
+    /// No longer; gives the frame if there was one.
+    #[inline(always)]
+    fn clear(&mut self, bit: u64) -> Option<u64> {
+        if self.framed & bit == 0 {
+            return None;
+        }
+        let frame = self.frames.remove(self.rank(bit));
+        self.framed &= !bit;
+        Some(frame)
+    }
 }
 
 /// Bits of an address below a block.
@@ -43,8 +75,6 @@ pub struct WpaPages {
     /// Blocks in order.
     order: BTreeSet<u64>,
     shareable: FastSet<u64>,
-    /// Frames of the shareable pages that were accessed last at their addresses.
-    last: FastMap<u64, u64>,
     /// Prototype PTE and frame of pages of pagefile-backed sections.
     sections: BTreeSet<(u64, u64)>,
 }
@@ -56,19 +86,15 @@ impl WpaPages {
         match step.kind {
             Kind::Private => {
                 let (block, bit) = self.block(step.address);
-                let (held, framed) = (block.private & bit != 0, block.framed & bit != 0);
+                let held = block.private & bit != 0;
                 block.private |= bit;
-                block.framed &= !bit;
-                if framed {
-                    self.last.remove(&step.address);
-                }
+                block.clear(bit);
                 held
             }
             Kind::Shareable | Kind::CopyOnWrite => {
                 if needs.removals && step.address != 0 {
                     let (block, bit) = self.block(step.address);
-                    block.framed |= bit;
-                    self.last.insert(step.address, step.pfn);
+                    block.set(bit, step.pfn);
                 }
                 if needs.sections && step.page_use == PageUse::PageFileMapped {
                     self.sections.insert((step.identity & !1, step.pfn));
@@ -80,13 +106,11 @@ impl WpaPages {
                 false
             }
             Kind::Remove => {
-                let (block, bit) = self.block(step.address);
-                if block.framed & bit == 0 {
-                    block.private &= !bit;
-                } else {
-                    block.framed &= !bit;
-                    if let Some(pfn) = self.last.remove(&step.address) {
-                        self.shareable.remove(&pfn);
+                let (number, bit) = split(step.address);
+                if let Some(block) = self.blocks.get_mut(&number) {
+                    match block.clear(bit) {
+                        None => block.private &= !bit,
+                        Some(pfn) => drop(self.shareable.remove(&pfn)),
                     }
                 }
                 false
@@ -127,7 +151,7 @@ impl WpaPages {
             let from = first.saturating_sub(page).min(63);
             let to = behind.saturating_sub(page).min(64);
             block.private &= !((u64::MAX << from) & (u64::MAX >> (64 - to.max(1))));
-            if *block == Block::default() {
+            if block.private | block.framed == 0 {
                 empty.push(number);
             }
         }
