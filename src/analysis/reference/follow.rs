@@ -104,14 +104,13 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
         if let Some(sheaf) = sheaves.first_mut() {
             for (_, step) in later.drain(..ready) {
                 let bucket = bucket_of(group_of(step.owner(), scene.directory));
-                sheaf.buckets.iter_mut().skip(bucket).take(1).for_each(|bucket| bucket.push(step));
+                sheaf.buckets.push(bucket, step);
             }
         }
 
         buckets.par_iter_mut().enumerate().for_each(|(index, bucket)| {
             let mut room = rooms.lock().ok().and_then(|mut rooms| rooms.pop()).unwrap_or_default();
-            let parts: Vec<&[PackedStep]> =
-                sheaves.iter().filter_map(|sheaf| sheaf.buckets.get(index)).map(Vec::as_slice).collect();
+            let parts: Vec<&[PackedStep]> = sheaves.iter().flat_map(|sheaf| sheaf.buckets.chunks(index)).collect();
             bucket.follow(scene, OrderedSteps::new(&parts, &mut room), &due, until);
             bucket.ledger.sums = Sums::new(&stretches, &bucket.ledger.changes);
             if let Ok(mut rooms) = rooms.lock() {

@@ -19,6 +19,7 @@ pub mod names;
 pub mod ordered;
 pub mod owner;
 pub mod packed;
+pub mod piles;
 pub mod query;
 pub mod reading;
 pub mod reason;

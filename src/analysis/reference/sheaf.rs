@@ -9,6 +9,7 @@ use crate::analysis::reference::ledger::add;
 use crate::analysis::reference::memo::Memo;
 use crate::analysis::reference::owner::Directory;
 use crate::analysis::reference::packed::PackedStep;
+use crate::analysis::reference::piles::Piles;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::analysis::reference::window::Window;
@@ -48,9 +49,9 @@ pub struct Reading<'a> {
 #[derive(Debug)]
 pub struct Sheaf {
     /// Steps by bucket.
-    pub buckets: Vec<Vec<PackedStep>>,
+    pub buckets: Piles,
     /// Steps behind the slab's end, for later slabs.
-    ahead: Vec<Vec<PackedStep>>,
+    ahead: Piles,
     /// Steps of processes that start later, with the moment at which they were logged: it is their order.
     pub later: Vec<(Moment, PackedStep)>,
     /// Pages accessed in the window, by reason.
@@ -67,8 +68,8 @@ pub struct Sheaf {
 impl Default for Sheaf {
     fn default() -> Self {
         Sheaf {
-            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
-            ahead: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            buckets: Piles::new(BUCKETS),
+            ahead: Piles::new(BUCKETS),
             later: Vec::new(),
             accesses: [0; AccessReason::ALL.len()],
             unattributed: 0,
@@ -241,17 +242,18 @@ impl Sheaf {
             return;
         }
         let buckets = if step.moment.time > until { &mut self.ahead } else { &mut self.buckets };
-        if let Some(bucket) = buckets.get_mut(bucket_of(group)) {
-            bucket.push(packed);
-        }
+        buckets.push(bucket_of(group), packed);
     }
 
     /// Ready for the next slab, which ends with `until`; memory is kept.
     pub fn clear(&mut self, until: Ticks) {
-        for (bucket, ahead) in self.buckets.iter_mut().zip(&mut self.ahead) {
-            bucket.clear();
-            bucket.extend(ahead.extract_if(.., |step| step.moment.time <= until));
-        }
+        self.buckets.clear();
+        let mut behind = Vec::new();
+        self.ahead.drain(|bucket, step| match step.moment.time <= until {
+            true => self.buckets.push(bucket, step),
+            false => behind.push((bucket, step)),
+        });
+        behind.into_iter().for_each(|(bucket, step)| self.ahead.push(bucket, step));
         (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
     }
 }
