@@ -205,6 +205,7 @@ impl Category {
     }
 
     /// The category by use alone; what joins refine (names, addresses) begins as this.
+    #[inline]
     pub const fn of_use(page: &PageIdentity) -> Category {
         match page.page_use() {
             PageUse::ProcessPrivate => VirtualAllocPreTrace,

@@ -17,7 +17,15 @@ use std::io::Write;
 Dimensions:
   process, category, class, file, detail, access_reason, release_reason, impact
 
-Rows count pages held at the window's end; with release_reason or impact all pages held in the window.
+Rows count pages held at the window's end; with release_reason or impact all
+pages held in the window.
+
+Held is a page while it is in a working set: of a process, a session, or the
+system (its cache, paged pool, system views). At start those are held that were
+still active when the recorder had emptied all working sets. Counted apart, as
+they are in no working set: kernel pages that were active at the start, pool
+of whole pages, ranges of large, driver-locked and AWE pages. A re-access is an
+access of a page that is held already: with trims recorded there is none.
 
 Impact of a page, by when it was held:
   Impacting   from inside the window to behind it; negative where it was held

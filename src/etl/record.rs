@@ -173,6 +173,18 @@ impl<'a> RawRecord<'a> {
         self.bytes.get(self.header.header_bytes() + 8 * items..)
     }
 
+    /// The raw time of a kernel event; `None` for all other kinds. For loops over millions of them: the record stays in
+    /// registers, which [`RawRecord::time`] does not allow.
+    #[inline(always)]
+    pub fn kernel_time(&self) -> Option<Ticks> {
+        use HeaderType::*;
+        match self.header {
+            Perfinfo32 | Perfinfo64 => Some(Ticks(le64(self.bytes, 8) as i64)),
+            System32 | System64 | Compact32 | Compact64 => Some(Ticks(le64(self.bytes, 16) as i64)),
+            _ => None,
+        }
+    }
+
     /// Thread and process that logged a kernel event; `None` when the header has no such fields or says "none".
     #[inline(always)]
     pub fn kernel_ids(&self) -> (Option<u32>, Option<u32>) {

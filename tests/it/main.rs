@@ -12,4 +12,5 @@ mod opened;
 mod output;
 mod program;
 mod real;
+mod refset;
 mod rooms;

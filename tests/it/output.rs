@@ -13,7 +13,7 @@ const REFSET: &str = "refset-small.etl";
 #[test]
 fn help() {
     insta::assert_snapshot!("help", out(&["--help"]));
-    for command in ["info", "events", "resident", "pages", "completions"] {
+    for command in ["info", "events", "resident", "pages", "refset", "completions"] {
         insta::assert_snapshot!(format!("help_{command}"), out(&[command, "--help"]));
         let short = out(&[command, "-h"]);
         assert!(short.contains(&format!("Usage: pfnset {command}")));

@@ -34,8 +34,8 @@ impl Account {
     }
 
     /// Follows a step. `space` says what a private page's address belongs to, and the file key of its view.
-    #[inline]
-    pub fn follow(&mut self, desk: &mut Desk<'_, '_>, step: &Step, space: impl Fn(u64) -> (Category, u64)) {
+    #[inline(always)]
+    pub fn follow(&mut self, desk: &mut Desk<'_, '_>, step: &Step, space: impl FnOnce(u64) -> (Category, u64)) {
         let Step { moment, address, pfn, identity, reason, .. } = *step;
         let private = |category, view| Held::private(moment.time, pfn, category, reason, view);
         let own_data = || {
@@ -105,7 +105,7 @@ impl Account {
     }
 
     /// A page is accessed.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, desk: &mut Desk<'_, '_>, moment: Moment, place: Place, held: Held) {
         let Desk { plan, ledger } = desk;
         let inside = plan.window.holds(moment);
@@ -127,7 +127,7 @@ impl Account {
     }
 
     /// The page at a place is released; nothing happens when none is held there.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, desk: &mut Desk<'_, '_>, moment: Moment, place: Place, reason: ReleaseReason) {
         if let Some(held) = self.pages.leave(place) {
             desk.ledger.left(desk.plan, moment, self.owner, &held, reason);

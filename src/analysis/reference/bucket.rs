@@ -9,6 +9,7 @@ use crate::analysis::reference::account::{Account, Desk};
 use crate::analysis::reference::group::Group;
 use crate::analysis::reference::held::{Held, Place};
 use crate::analysis::reference::ledger::{Ledger, Plan};
+use crate::analysis::reference::ordered::OrderedSteps;
 use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::ReleaseReason;
@@ -50,7 +51,11 @@ pub enum Turn {
 #[derive(Debug, Default)]
 pub struct Bucket<'h> {
     /// Processes by id.
-    groups: FastMap<u32, Group<'h>>,
+    groups: Vec<Group<'h>>,
+    /// Index of an id's group.
+    by_id: FastMap<u32, usize>,
+    /// Index of the group that was asked for last: steps of one process come in rows.
+    latest: usize,
     /// The system, sessions, keys that name no process.
     others: FastMap<OwnerId, Account>,
     /// Prototype PTE, owner and place of pages of pagefile-backed sections.
@@ -61,10 +66,10 @@ pub struct Bucket<'h> {
 
 impl<'h> Bucket<'h> {
     /// Follows steps (in time order) up to `until`, with the turns of that time.
-    pub fn follow(&mut self, scene: &Scene<'h>, steps: &[PackedStep], turns: &[(Moment, Turn)], until: Moment) {
+    pub fn follow(&mut self, scene: &Scene<'h>, steps: OrderedSteps<'_>, turns: &[(Moment, Turn)], until: Moment) {
         let mut rest = steps;
         for &(moment, turn) in turns {
-            let (now, later) = rest.split_at(rest.partition_point(|step| step.moment <= moment));
+            let (now, later) = rest.split(moment);
             now.iter().for_each(|step| self.step(scene, step));
             rest = later;
             self.advance(scene, moment);
@@ -84,7 +89,13 @@ impl<'h> Bucket<'h> {
             return self.note_section(scene, step);
         };
         let step = &packed.unpack(id);
-        let group = self.groups.entry(id).or_insert_with(|| Group::new(scene, id, step.moment));
+        if self.groups.get(self.latest).is_none_or(|group| group.process_id != id) {
+            self.latest = *self.by_id.entry(id).or_insert_with(|| {
+                self.groups.push(Group::new(scene, id, step.moment));
+                self.groups.len() - 1
+            });
+        }
+        let Some(group) = self.groups.get_mut(self.latest) else { return };
         group.advance(scene, &mut self.ledger, step.moment);
         if step.rules & WPA != 0 {
             group.follow_wpa(scene, &mut self.ledger, step);
@@ -104,31 +115,31 @@ impl<'h> Bucket<'h> {
 
     /// Brings every process up to a moment: frees, unmapped views, ends.
     fn advance(&mut self, scene: &Scene<'h>, moment: Moment) {
-        for group in self.groups.values_mut() {
+        for group in self.groups.iter_mut() {
             group.advance(scene, &mut self.ledger, moment);
         }
     }
 
     /// All accounts.
     pub fn accounts(&self) -> impl Iterator<Item = &Account> {
-        self.groups.values().filter_map(Group::account).chain(self.others.values())
+        self.groups.iter().filter_map(Group::account).chain(self.others.values())
     }
 
     fn turn(&mut self, scene: &Scene<'h>, moment: Moment, turn: Turn) {
         let desk = &mut Desk { plan: scene.plan, ledger: &mut self.ledger };
         match turn {
             Turn::Reset => {
-                let processes = self.groups.values_mut().filter_map(Group::account_mut);
+                let processes = self.groups.iter_mut().filter_map(Group::account_mut);
                 processes.chain(self.others.values_mut()).for_each(|account| account.forget(desk, moment));
-                self.groups.values_mut().for_each(Group::reset_wpa);
+                self.groups.iter_mut().for_each(Group::reset_wpa);
                 self.sections.clear();
             }
             Turn::Stop => {
-                let processes = self.groups.values().filter_map(Group::account);
+                let processes = self.groups.iter().filter_map(Group::account);
                 processes.chain(self.others.values()).for_each(|account| account.stop(desk));
             }
             Turn::SectionDelete(low, high) => {
-                self.groups.values_mut().for_each(|group| group.delete_section_wpa(low, high));
+                self.groups.iter_mut().for_each(|group| group.delete_section_wpa(low, high));
                 let (first, behind) =
                     ((low, OwnerId::SYSTEM, Place::address(0)), (high, OwnerId::SYSTEM, Place::address(0)));
                 let gone: Vec<_> =
@@ -136,7 +147,9 @@ impl<'h> Bucket<'h> {
                 for (prototype, owner, place) in gone {
                     self.sections.remove(&(prototype, owner, place));
                     let account = match process_id(scene, owner) {
-                        Some(id) => self.groups.get_mut(&id).and_then(Group::account_mut).filter(|a| a.owner == owner),
+                        Some(id) => (self.by_id.get(&id).and_then(|&at| self.groups.get_mut(at)))
+                            .and_then(Group::account_mut)
+                            .filter(|account| account.owner == owner),
                         None => self.others.get_mut(&owner),
                     };
                     let is_it = |held: &Held| held.is_shareable() && held.identity & !1 == prototype;

@@ -1,12 +1,101 @@
 //! How many pages are held over time: the peak, and the values at the window's ends.
 //!
-//! Buckets of owners hand in their changes slab by slab, each bucket's own nearly in order. Sorting all of them for one
-//! maximum would cost more than following them did, so sums over short stretches of time rule out all stretches that
-//! cannot hold the maximum; only the others are put in order.
+//! Buckets of owners hand in their changes slab by slab. Sorting all of them for one maximum would cost more than
+//! following them did, so each bucket adds its changes up over short stretches of time; the sums rule out all stretches
+//! that cannot hold the maximum, and only the changes of the others are put in order.
 
-use crate::analysis::reference::ledger::Change;
 use crate::analysis::reference::window::Window;
+use crate::load::history::Moment;
 use crate::units::Ticks;
+
+/// The number of held pages changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub moment: Moment,
+    /// By how much.
+    pub pages: i64,
+}
+
+/// Stretches into which a slab's time is divided.
+const STRETCHES: usize = 512;
+
+/// The stretches of one slab.
+#[derive(Debug, Clone, Copy)]
+pub struct Stretches<'w> {
+    window: &'w Window,
+    first: Ticks,
+    width: i64,
+}
+
+impl<'w> Stretches<'w> {
+    /// Of the time from `first` to `last`.
+    pub fn new(window: &'w Window, first: Ticks, last: Ticks) -> Stretches<'w> {
+        let width = (last.0.saturating_sub(first.0) / STRETCHES as i64).saturating_add(1);
+        Stretches { window, first, width }
+    }
+
+    #[inline]
+    fn index(&self, moment: Moment) -> usize {
+        let stretch = moment.time.0.saturating_sub(self.first.0) / self.width;
+        usize::try_from(stretch).unwrap_or(0).min(STRETCHES)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stretch {
+    sum: i64,
+    rise: i64,
+}
+
+/// Changes added up.
+#[derive(Debug, Default)]
+pub struct Sums {
+    before: i64,
+    behind: i64,
+    /// Empty without changes in the window.
+    inside: Vec<Stretch>,
+}
+
+impl Sums {
+    /// Adds changes up.
+    pub fn new(stretches: &Stretches<'_>, changes: &[Change]) -> Sums {
+        let mut sums = Sums::default();
+        let window = stretches.window;
+        for change in changes {
+            if change.moment <= window.from {
+                sums.before += change.pages;
+            } else if change.moment > window.to {
+                sums.behind += change.pages;
+            } else {
+                if sums.inside.is_empty() {
+                    sums.inside = vec![Stretch::default(); STRETCHES + 1];
+                }
+                if let Some(stretch) = sums.inside.get_mut(stretches.index(change.moment)) {
+                    stretch.sum += change.pages;
+                    stretch.rise += change.pages.max(0);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// The stretches that can hold the maximum: the value at their begin.
+#[derive(Debug)]
+pub struct Chosen(Vec<Option<i64>>);
+
+impl Chosen {
+    /// Those changes that lie in one of them.
+    pub fn changes<'c>(
+        &'c self,
+        stretches: &'c Stretches<'_>,
+        changes: impl Iterator<Item = Change> + 'c,
+    ) -> impl Iterator<Item = Change> + 'c {
+        let is_chosen = move |moment| self.0.get(stretches.index(moment)).is_some_and(Option::is_some);
+        changes.filter(move |change| stretches.window.holds(change.moment) && is_chosen(change.moment))
+    }
+}
 
 /// The curve so far.
 #[derive(Debug)]
@@ -22,88 +111,70 @@ pub struct Curve<'w> {
     entered: bool,
 }
 
-/// Stretches into which a slab's time is divided.
-const STRETCHES: usize = 4096;
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Stretch {
-    sum: i64,
-    rise: i64,
-}
-
 impl<'w> Curve<'w> {
     /// Nothing is held yet.
     pub fn new(window: &'w Window) -> Curve<'w> {
         Curve { window, now: 0, at_from: 0, at_to: 0, peak: (0, window.from.time), entered: false }
     }
 
-    /// Takes the changes of one slab; those of the next slab come all behind these.
-    pub fn add(&mut self, lists: &[&[Change]]) {
-        let all = || lists.iter().flat_map(|list| list.iter());
-        let inside = || all().filter(|change| self.window.holds(change.moment));
-        let mut bounds: Option<(Ticks, Ticks)> = None;
-        let (mut before, mut behind) = (0, 0);
-        for change in all() {
-            if change.moment <= self.window.from {
-                before += change.pages;
-            } else if change.moment > self.window.to {
-                behind += change.pages;
-            } else {
-                let (low, high) = bounds.get_or_insert((change.moment.time, change.moment.time));
-                (*low, *high) = ((*low).min(change.moment.time), (*high).max(change.moment.time));
+    /// Takes the sums of one slab; those of the next slab come all behind these. Gives the stretches that must be looked
+    /// at, for [`Curve::look`].
+    pub fn add(&mut self, parts: impl Iterator<Item = Sums>) -> Chosen {
+        let mut all = Sums::default();
+        for part in parts {
+            all.before += part.before;
+            all.behind += part.behind;
+            if all.inside.is_empty() {
+                all.inside = part.inside;
+                continue;
+            }
+            for (all, part) in all.inside.iter_mut().zip(&part.inside) {
+                all.sum += part.sum;
+                all.rise += part.rise;
             }
         }
-        self.now += before;
+        self.now += all.before;
         if !self.entered {
-            self.at_from = self.now;
-            self.at_to = self.now;
+            (self.at_from, self.at_to) = (self.now, self.now);
             self.peak = (self.now, self.window.from.time);
-            self.entered = bounds.is_some() || behind != 0;
+            self.entered = !all.inside.is_empty() || all.behind != 0;
         }
-        if let Some((low, high)) = bounds {
-            let width = (high.0.saturating_sub(low.0) / STRETCHES as i64).saturating_add(1);
-            let index = |time: Ticks| (time.0.saturating_sub(low.0) / width) as usize;
-            let mut stretches = vec![Stretch::default(); STRETCHES + 1];
-            for change in inside() {
-                if let Some(stretch) = stretches.get_mut(index(change.moment.time)) {
-                    stretch.sum += change.pages;
-                    stretch.rise += change.pages.max(0);
-                }
-            }
-            // What is reached for certain, and what cannot be exceeded.
-            let mut value = self.now;
-            let reached = stretches.iter().map(|stretch| {
-                value += stretch.sum;
-                value
-            });
-            let certain = reached.max().unwrap_or(self.now);
-            let mut value = self.now;
-            let mut chosen = vec![None; stretches.len()];
-            for (stretch, slot) in stretches.iter().zip(&mut chosen) {
-                if stretch.rise > 0 && value + stretch.rise >= certain && value + stretch.rise > self.peak.0 {
-                    *slot = Some((value, Vec::new()));
-                }
-                value += stretch.sum;
-            }
-            for change in inside() {
-                if let Some(Some((_, changes))) = chosen.get_mut(index(change.moment.time)) {
-                    changes.push(*change);
-                }
-            }
-            for (mut value, mut changes) in chosen.into_iter().flatten() {
-                changes.sort_unstable_by_key(|change| change.moment);
-                // Changes of one moment count together: a copy on write takes one page's place with another.
-                for together in changes.chunk_by(|a, b| a.moment == b.moment) {
-                    value += together.iter().map(|change| change.pages).sum::<i64>();
-                    if let Some(first) = together.first().filter(|_| value > self.peak.0) {
-                        self.peak = (value, first.moment.time);
-                    }
-                }
-            }
-            self.now = value;
+        // What is reached for certain.
+        let mut value = self.now;
+        let reached = all.inside.iter().map(|stretch| {
+            value += stretch.sum;
+            value
+        });
+        let certain = reached.max().unwrap_or(self.now);
+        // And what cannot be exceeded.
+        let mut value = self.now;
+        let chosen = all.inside.iter().map(|stretch| {
+            let (begin, highest) = (value, value + stretch.rise);
+            value += stretch.sum;
+            (stretch.rise > 0 && highest >= certain && highest > self.peak.0).then_some(begin)
+        });
+        let chosen = Chosen(chosen.collect());
+        if !all.inside.is_empty() {
             self.at_to = value;
         }
-        self.now += behind;
+        self.now = value + all.behind;
+        chosen
+    }
+
+    /// Looks for the maximum in the changes of the chosen stretches.
+    pub fn look(&mut self, stretches: &Stretches<'_>, chosen: &Chosen, mut changes: Vec<Change>) {
+        changes.sort_unstable_by_key(|change| change.moment);
+        for stretch in changes.chunk_by(|a, b| stretches.index(a.moment) == stretches.index(b.moment)) {
+            let index = stretch.first().map_or(0, |change| stretches.index(change.moment));
+            let Some(mut value) = chosen.0.get(index).copied().flatten() else { continue };
+            // Changes of one moment count together: a copy on write takes one page's place with another.
+            for together in stretch.chunk_by(|a, b| a.moment == b.moment) {
+                value += together.iter().map(|change| change.pages).sum::<i64>();
+                if let Some(first) = together.first().filter(|_| value > self.peak.0) {
+                    self.peak = (value, first.moment.time);
+                }
+            }
+        }
     }
 }
 
@@ -111,7 +182,6 @@ impl<'w> Curve<'w> {
 mod tests {
     use super::*;
     use crate::analysis::reference::window::Origin;
-    use crate::load::history::Moment;
     use proptest::prelude::*;
 
     fn at(time: i64) -> Moment {
@@ -131,13 +201,15 @@ mod tests {
                 from: at(from), to: at(from + length), from_mark: None, to_mark: None, origin: Origin::User, resets: vec![],
             };
             let mut curve = Curve::new(&window);
-            for slab in [0..cut, cut..i64::MAX] {
+            for slab in [0..cut, cut..30_000] {
                 let mut lists = vec![Vec::new(); 5];
                 for &(time, pages, bucket) in list.iter().filter(|change| slab.contains(&change.0)) {
                     lists[bucket].push(Change { moment: at(time), pages });
                 }
-                lists.iter_mut().for_each(|list| list.sort_by_key(|change| change.moment));
-                curve.add(&lists.iter().map(Vec::as_slice).collect::<Vec<_>>());
+                let stretches = Stretches::new(&window, Ticks(slab.start), Ticks(slab.end));
+                let chosen = curve.add(lists.iter().map(|list| Sums::new(&stretches, list)));
+                let changes = lists.into_iter().flat_map(|list| chosen.changes(&stretches, list.into_iter()));
+                curve.look(&stretches, &chosen, changes.collect());
             }
             let held = |time: i64| list.iter().filter(|change| change.0 <= time).map(|change| change.1).sum::<i64>();
             let mut peak = (held(from), Ticks(from));

@@ -5,9 +5,10 @@
 
 use crate::analysis::reference::apart::{ApartEvent, ApartPages};
 use crate::analysis::reference::bucket::{Bucket, Scene, Turn};
-use crate::analysis::reference::curve::Curve;
-use crate::analysis::reference::ledger::{Change, Ledger, Share};
-use crate::analysis::reference::owner::{FIRST, LAST};
+use crate::analysis::reference::curve::{Curve, Stretches, Sums};
+use crate::analysis::reference::ledger::{Ledger, Share};
+use crate::analysis::reference::ordered::OrderedSteps;
+use crate::analysis::reference::owner::FIRST;
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::shared::{SharedPages, up_to};
@@ -59,8 +60,12 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     turns.retain(|turn| begin <= turn.0);
 
     let mut buckets: Vec<Bucket<'h>> = (0..BUCKETS).map(|_| Bucket::default()).collect();
+    // What has been read and happens in a later slab.
     let mut later: Vec<(Moment, PackedStep)> = Vec::new();
+    let mut apart_events: Vec<ApartEvent> = Vec::new();
+    // Memory that is used again for the next slab, and for the next bucket.
     let pool: Mutex<Vec<Sheaf>> = Mutex::default();
+    let rooms: Mutex<Vec<Vec<(i64, u64)>>> = Mutex::default();
     let mut curve = Curve::new(window);
     let mut shared = SharedPages::default();
     let mut shared_rows = Ledger::default();
@@ -68,80 +73,88 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let mut apart_at_stop = (0, 0);
     let (mut accesses, mut unattributed) = ([0; AccessReason::ALL.len()], 0);
 
-    let slabs = slabs(&scene.history.survey.spans, begin.time, last.time);
-    let mut behind = FIRST; // everything up to here has been followed
+    let slabs = slabs(&scene.history.survey.spans, begin.time, last.time, plan.slab_records);
+    let spans = || scene.history.survey.spans.iter().flatten();
+    let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
+    let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();
     for (number, slab) in slabs.iter().enumerate() {
         let reused = || pool.lock().ok().and_then(|mut pool| pool.pop()).unwrap_or_default();
         // One processor's buffers lie behind each other in time: so the steps of a bucket are a few sorted runs.
         let mut by_processor = slab.buffers.clone();
         by_processor.sort_by_key(|&index| etl.buffers.get(index as usize).map_or(0, |buffer| buffer.processor));
         let mut sheaves = etl.fold_some(&by_processor, reused, |sheaf, _, area| {
-            sheaf.read(&reading, slab, area, etl.before_first());
+            sheaf.read(&reading, slab.to, area, etl.before_first());
         });
         let until = if number + 1 == slabs.len() { last } else { Moment { time: slab.to, order: u64::MAX } };
 
-        let mut due = turns.clone();
-        let mut apart_events: Vec<ApartEvent> = Vec::new();
+        let times = (slab.from.max(first_stamp), slab.to.min(last_stamp));
+        let stretches = Stretches::new(window, times.0, times.1);
         for sheaf in &mut sheaves {
             later.append(&mut sheaf.later);
             apart_events.append(&mut sheaf.apart);
-            due.extend(sheaf.sections.iter().map(|&(at, low, high)| (at, Turn::SectionDelete(low, high))));
+            turns.extend(sheaf.sections.drain(..).map(|(at, low, high)| (at, Turn::SectionDelete(low, high))));
             accesses.iter_mut().zip(sheaf.accesses).for_each(|(all, part)| *all += part);
             unattributed += sheaf.unattributed;
         }
-        due.retain(|turn| behind < turn.0 && turn.0 <= until);
-        due.sort_unstable();
-        behind = until;
+        turns.sort_unstable();
+        let due: Vec<_> = turns.extract_if(.., |turn| turn.0 <= until).collect();
         // Pages of a process that was not there yet, in the order in which they were accessed.
         later.sort_by_key(|(logged, step)| (step.moment, *logged));
         let ready = later.partition_point(|(_, step)| step.moment <= until);
         if let Some(sheaf) = sheaves.first_mut() {
             for (_, step) in later.drain(..ready) {
                 let bucket = bucket_of(group_of(step.owner(), scene.directory));
-                sheaf.buckets.iter_mut().skip(bucket).take(1).for_each(|bucket| bucket.push(step));
+                sheaf.buckets.push(bucket, step);
             }
         }
 
-        buckets.par_iter_mut().enumerate().for_each_init(Vec::new, |steps: &mut Vec<PackedStep>, (index, bucket)| {
-            steps.clear();
-            sheaves.iter().filter_map(|sheaf| sheaf.buckets.get(index)).for_each(|part| steps.extend_from_slice(part));
-            steps.sort_by_key(|step| step.moment);
-            bucket.follow(scene, steps, &due, until);
+        buckets.par_iter_mut().enumerate().for_each(|(index, bucket)| {
+            let mut room = rooms.lock().ok().and_then(|mut rooms| rooms.pop()).unwrap_or_default();
+            let parts: Vec<&[PackedStep]> = sheaves.iter().flat_map(|sheaf| sheaf.buckets.chunks(index)).collect();
+            bucket.follow(scene, OrderedSteps::new(&parts, &mut room), &due, until);
+            bucket.ledger.sums = Sums::new(&stretches, &bucket.ledger.changes);
+            if let Ok(mut rooms) = rooms.lock() {
+                rooms.push(room);
+            }
         });
-        sheaves.iter_mut().for_each(Sheaf::clear);
+        let next = slabs.get(number + 1).map_or(slab.to, |next| next.to);
+        sheaves.iter_mut().for_each(|sheaf| sheaf.clear(next));
         if let Ok(mut pool) = pool.lock() {
             pool.append(&mut sheaves);
         }
 
-        let changes: Vec<Vec<Change>> =
-            buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.changes)).collect();
-        curve.add(&changes.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let chosen = curve.add(buckets.iter_mut().map(|bucket| std::mem::take(&mut bucket.ledger.sums)));
+        let changes =
+            buckets.par_iter_mut().flat_map_iter(|bucket| chosen.changes(&stretches, bucket.ledger.changes.drain(..)));
+        curve.look(&stretches, &chosen, changes.collect());
 
         let mut shares: Vec<Share> = Vec::new();
         buckets.iter_mut().for_each(|bucket| shares.append(&mut bucket.ledger.shares));
         shares.sort_by_key(|share| share.moment);
         apart_events.sort_by_key(|event| event.moment);
         let (mut share_rest, mut apart_rest) = (shares.as_slice(), apart_events.as_slice());
-        for &(moment, turn) in due.iter().chain([&(LAST, Turn::Stop)]) {
+        let (mut followed, end_of_slab) = (0, (until, None));
+        for (moment, turn) in due.iter().map(|&(moment, turn)| (moment, Some(turn))).chain([end_of_slab]) {
             let (now, rest) = up_to(share_rest, moment);
             shared.follow(plan, now, &mut shared_rows.rows);
             share_rest = rest;
             let (now, rest) = apart_rest.split_at(apart_rest.partition_point(|event| event.moment <= moment));
             now.iter().for_each(|event| apart.follow(window, event));
             apart_rest = rest;
+            followed += now.len();
             match turn {
-                _ if moment == LAST => {}
-                Turn::Reset => {
+                None | Some(Turn::SectionDelete(..)) => {}
+                Some(Turn::Reset) => {
                     shared.reset();
                     apart.reset();
                 }
-                Turn::Stop => {
+                Some(Turn::Stop) => {
                     shared.stop(plan, &mut shared_rows.rows);
                     apart_at_stop = (apart.pool_pages, apart.range_pages);
                 }
-                Turn::SectionDelete(..) => {}
             }
         }
+        apart_events.drain(..followed);
     }
 
     let mut ledger = shared_rows;

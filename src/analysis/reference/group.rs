@@ -26,6 +26,8 @@ struct Current {
 /// All processes of one id.
 #[derive(Debug, Default)]
 pub struct Group<'h> {
+    /// The id.
+    pub process_id: u32,
     events: &'h [At<SpaceEvent>],
     /// First event that has not been applied.
     next: usize,
@@ -42,6 +44,7 @@ impl<'h> Group<'h> {
         let events: &[At<SpaceEvent>] = scene.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
         let lives = scene.directory.lives(process_id);
         Group {
+            process_id,
             events,
             next: events.partition_point(|event| event.moment < moment),
             lives,
@@ -120,9 +123,8 @@ impl<'h> Group<'h> {
         if self.current.as_ref().is_none_or(|current| current.account.owner != step.owner) {
             self.begin(scene, ledger, step);
         }
-        let Some(current) = &mut self.current else { return };
-        let desk = &mut Desk { plan: scene.plan, ledger };
-        current.account.follow(desk, step, |address| current.space.category(address));
+        let Some(Current { account, space }) = &mut self.current else { return };
+        account.follow(&mut Desk { plan: scene.plan, ledger }, step, |address| space.category(address));
     }
 
     /// Another process has the id now. Its space is that behind the events which were applied.

@@ -4,11 +4,13 @@
 //! Pages without an address (kernel pages of some uses) are kept by their frame.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::address_set::AddressSet;
+use crate::analysis::reference::blocks::PageMap;
 use crate::analysis::reference::reason::AccessReason;
 use crate::event::page::PageUse;
 use crate::units::{PAGE_BYTES, Ticks};
 use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 const PFN_BITS: u32 = 40;
 const CATEGORY_SHIFT: u32 = 40;
@@ -18,7 +20,7 @@ const APART: u64 = 1 << 57;
 const BEFORE: u64 = 1 << 58;
 
 /// A page that is held. 24 bytes, for there can be many millions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
     /// When it was accessed.
     pub since: Ticks,
@@ -91,6 +93,11 @@ impl Held {
         self.is_shareable() && self.category() == Category::PageFileMappedSection && self.identity & 1 != 0
     }
 
+    /// True when it is known by its frame: a shareable page that is not combined.
+    fn has_frame(&self) -> bool {
+        self.is_shareable() && self.pfn() != 0 && !self.is_combined()
+    }
+
     /// True when another access means the same page: private pages are known by their address alone.
     fn is_same(&self, other: &Held) -> bool {
         match (self.is_shareable(), other.is_shareable()) {
@@ -148,120 +155,144 @@ pub enum Entered {
     SecondMapping,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    identity: u64,
-    mappings: u32,
-    /// Where it was mapped first; `None` when that mapping is gone.
-    first: Option<Place>,
-}
-
 /// The pages of one owner.
 #[derive(Debug, Default)]
 pub struct HeldPages {
-    pages: FastMap<Place, Held>,
-    addresses: AddressSet,
-    frames: FastMap<u64, Frame>,
+    placed: PageMap<Held>,
+    unplaced: FastMap<Place, Held>,
+    /// Where the shareable page with a frame was mapped first. What is kept there is the page as it was accessed first.
+    frames: FastMap<u64, Place>,
+    /// Further addresses of the pages that have several, which is seldom, by frame.
+    others: FastMap<u64, BTreeSet<Place>>,
 }
 
 impl HeldPages {
     /// What is held at a place.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, place: Place) -> Option<&Held> {
-        self.pages.get(&place)
+        if place.has_address() { self.placed.get(place.0) } else { self.unplaced.get(&place) }
     }
 
     /// True when nothing is held.
     pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+        self.placed.is_empty() && self.unplaced.is_empty()
     }
 
     /// Adds a page. Pages that must have left unnoticed go to `gone`: what was held at the place, or what the frame
     /// held before.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, place: Place, held: Held, mut gone: impl FnMut(Held)) -> Entered {
-        if let Some(old) = self.pages.get_mut(&place) {
+        if let Some(old) = self.insert(place, held) {
             if old.is_same(&held) {
-                let keep = old.bits & !((1 << PFN_BITS) - 1);
-                old.bits = keep | held.pfn();
+                old.bits = old.bits & !((1 << PFN_BITS) - 1) | held.pfn();
                 return Entered::Again;
             }
             self.leave(place).into_iter().for_each(&mut gone);
+            self.insert(place, held);
         }
-        let mut entered = Entered::New;
-        if held.is_shareable() && held.pfn() != 0 && !held.is_combined() {
-            match self.frames.get_mut(&held.pfn()) {
-                Some(frame) if frame.identity == held.identity => {
-                    frame.mappings = frame.mappings.saturating_add(1);
-                    entered = Entered::SecondMapping;
-                }
-                stale => {
-                    if let Some(first) = stale.and_then(|frame| frame.first) {
-                        self.leave(first).into_iter().for_each(&mut gone);
-                    }
-                    let frame = Frame { identity: held.identity, mappings: 1, first: Some(place) };
-                    self.frames.insert(held.pfn(), frame);
-                }
+        if !held.has_frame() {
+            return Entered::New;
+        }
+        let first = match self.frames.entry(held.pfn()) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(place);
+                return Entered::New;
+            }
+            Entry::Occupied(first) => *first.get(),
+        };
+        if self.get(first).is_some_and(|page| page.identity == held.identity) {
+            self.others.entry(held.pfn()).or_default().insert(place);
+            return Entered::SecondMapping;
+        }
+        self.frames.insert(held.pfn(), place);
+        self.remove_all(held.pfn(), first).into_iter().for_each(gone);
+        Entered::New
+    }
+
+    /// Takes out all places of a page whose frame is no longer its own.
+    #[cold]
+    fn remove_all(&mut self, pfn: u64, first: Place) -> Option<Held> {
+        for place in self.others.remove(&pfn).into_iter().flatten() {
+            self.remove(place);
+        }
+        self.remove(first)
+    }
+
+    /// Puts a page at a place; gives what is held there instead when something is.
+    #[inline(always)]
+    fn insert(&mut self, place: Place, held: Held) -> Option<&mut Held> {
+        if place.has_address() {
+            return self.placed.insert(place.0, held);
+        }
+        match self.unplaced.entry(place) {
+            Entry::Occupied(old) => Some(old.into_mut()),
+            Entry::Vacant(vacant) => {
+                vacant.insert(held);
+                None
             }
         }
-        self.pages.insert(place, held);
-        if place.has_address() {
-            self.addresses.insert(place.0);
-        }
-        entered
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, place: Place) -> Option<Held> {
+        if place.has_address() { self.placed.remove(place.0) } else { self.unplaced.remove(&place) }
     }
 
     /// Takes a page out; gives it when the owner does not hold it at another address still.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, place: Place) -> Option<Held> {
-        let held = self.pages.remove(&place)?;
-        if place.has_address() {
-            self.addresses.remove(place.0);
+        let held = self.remove(place)?;
+        if !held.has_frame() {
+            return Some(held);
         }
-        if held.is_shareable()
-            && let Some(frame) = self.frames.get_mut(&held.pfn())
-            && frame.identity == held.identity
-        {
-            frame.mappings -= 1;
-            if frame.first == Some(place) {
-                frame.first = None;
-            }
-            if frame.mappings > 0 {
-                return None;
-            }
+        if self.others.is_empty() {
             self.frames.remove(&held.pfn());
+            return Some(held);
         }
-        Some(held)
+        self.leave_one_of(place, held)
     }
 
-    /// Takes out the shareable page with this frame, wherever it is.
+    /// The same, where pages have several addresses.
+    #[cold]
+    fn leave_one_of(&mut self, place: Place, held: Held) -> Option<Held> {
+        let Entry::Occupied(mut entry) = self.others.entry(held.pfn()) else {
+            self.frames.remove(&held.pfn());
+            return Some(held);
+        };
+        let next = if entry.get_mut().remove(&place) { None } else { entry.get_mut().pop_first() };
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        if let Some(next) = next {
+            self.frames.insert(held.pfn(), next);
+            if let Some(page) = self.insert(next, held) {
+                *page = held;
+            }
+        }
+        None
+    }
+
+    /// Takes out the page with this frame, wherever it is.
     pub fn leave_frame(&mut self, pfn: u64) -> Option<Held> {
-        let place = self.frames.get(&pfn).and_then(|frame| frame.first).unwrap_or(Place::frame(pfn));
-        self.leave(place)
+        match self.frames.remove(&pfn) {
+            Some(first) => self.remove_all(pfn, first),
+            None => self.leave(Place::frame(pfn)),
+        }
     }
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
     pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = Place> + use<> {
-        self.addresses.members(low, high).into_iter().map(Place)
+        self.placed.members(low, high).into_iter().map(Place)
     }
 
-    /// Every page once, in any order: of a page with several addresses the lowest, so that it is always the same.
-    pub fn distinct(&self) -> Vec<(Place, Held)> {
-        let mut several: FastMap<u64, (Place, Held)> = FastMap::default();
-        let mut all = Vec::with_capacity(self.pages.len());
-        for (&place, &held) in &self.pages {
-            let frame = self.frames.get(&held.pfn()).filter(|_| held.is_shareable());
-            if frame.is_none_or(|frame| frame.identity != held.identity || frame.mappings == 1) {
-                all.push((place, held));
-            } else {
-                let lowest = several.entry(held.pfn()).or_insert((place, held));
-                if place < lowest.0 {
-                    *lowest = (place, held);
-                }
-            }
-        }
-        all.extend(several.into_values());
-        all
+    /// Every page once, with one of its places, in any order.
+    pub fn distinct(&self) -> impl Iterator<Item = (Place, Held)> {
+        let placed = self.placed.iter().map(|(address, &held)| (Place(address), held));
+        let all = placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held)));
+        all.filter(|(place, held)| {
+            let several = if self.others.is_empty() { None } else { self.others.get(&held.pfn()) };
+            !held.has_frame() || several.is_none_or(|others| !others.contains(place))
+        })
     }
 
     /// Empties the set.
@@ -298,10 +329,10 @@ mod tests {
         assert_eq!(set.enter(Place::address(0x1000), file(7, 0x100), none), Entered::New);
         assert_eq!(set.enter(Place::address(0x9000), file(7, 0x100), none), Entered::SecondMapping);
         assert_eq!(set.enter(Place::address(0x9000), file(7, 0x100), none), Entered::Again);
-        assert_eq!(set.distinct().len(), 1);
+        assert_eq!(set.distinct().count(), 1);
         assert_eq!(set.leave(Place::address(0x1000)), None);
         assert!(set.leave(Place::address(0x9000)).is_some());
-        assert!(set.is_empty() && set.frames.is_empty() && set.addresses.is_empty());
+        assert!(set.is_empty() && set.frames.is_empty());
     }
 
     #[test]
@@ -314,7 +345,7 @@ mod tests {
         set.enter(Place::address(0x2000), file(8, 0x100), |held| gone.push(held.pfn()));
         set.enter(Place::address(0x3000), file(8, 0x200), |held| gone.push(held.pfn()));
         assert_eq!(gone, [7, 8]);
-        assert_eq!(set.distinct().len(), 2);
+        assert_eq!(set.distinct().count(), 2);
     }
 
     #[test]

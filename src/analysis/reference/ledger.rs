@@ -2,6 +2,7 @@
 //! order; what depends on the order among owners (the peak, the first holder of a shared page) leaves as changes.
 
 use crate::analysis::category::Category;
+use crate::analysis::reference::curve::{Change, Sums};
 use crate::analysis::reference::held::Held;
 use crate::analysis::reference::names::NameTimes;
 use crate::analysis::reference::owner::OwnerId;
@@ -25,6 +26,8 @@ pub struct Plan<'h> {
     pub keep: Keep,
     /// Stamps at which the timeline is read; empty without one.
     pub timeline: Vec<Ticks>,
+    /// Records that are followed at a time.
+    pub slab_records: u64,
     /// File names, where rows need them.
     pub names: NameTimes<'h>,
 }
@@ -127,15 +130,6 @@ impl Plan<'_> {
     }
 }
 
-/// The number of held pages changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
-    /// When.
-    pub moment: Moment,
-    /// By how much.
-    pub pages: i64,
-}
-
 /// A shareable page got or lost a holder.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
@@ -166,6 +160,8 @@ pub struct Ledger {
     pub apart: Apart,
     /// Changes of the number of held pages since they were taken last.
     pub changes: Vec<Change>,
+    /// The same, added up.
+    pub sums: Sums,
     /// Holders of shareable pages since they were taken last.
     pub shares: Vec<Share>,
     /// Rows.

@@ -7,6 +7,7 @@
 use crate::analysis::category::Category;
 use crate::event::Phase;
 use crate::load::history::{At, Moment, SpaceEvent};
+use crate::model::address_index::AddressIndex;
 use crate::model::process::Instance;
 use crate::model::rundown::Rundowns;
 use crate::model::space::{AddressSpace, Layer};
@@ -19,6 +20,10 @@ pub struct LiveSpace {
     space: AddressSpace,
     /// Base and thread of every stack.
     stacks: BTreeSet<(u64, u32)>,
+    /// The space flattened, once it has been asked often enough since it changed.
+    index: Option<AddressIndex>,
+    /// Questions since the last change.
+    asked: usize,
 }
 
 impl LiveSpace {
@@ -26,7 +31,7 @@ impl LiveSpace {
     pub fn at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, rundowns: &Rundowns) -> LiveSpace {
         let space = space_at(events, instance, moment, rundowns).space;
         let stacks = space.stacks.iter().map(|(&thread, stack)| (stack.base, thread)).collect();
-        LiveSpace { space, stacks }
+        LiveSpace { space, stacks, ..LiveSpace::default() }
     }
 
     /// Applies an event.
@@ -40,6 +45,7 @@ impl LiveSpace {
             }
         }
         self.space.apply(moment, event);
+        (self.index, self.asked) = (None, 0);
     }
 
     /// The whole reservation at an address that is freed with size 0; its bounds.
@@ -67,8 +73,21 @@ impl LiveSpace {
         }
     }
 
-    /// Category of a private page and the file key behind it.
-    pub fn category(&self, address: u64) -> (Category, u64) {
+    /// Category of a private page and the file key behind it (0 = none).
+    #[inline]
+    pub fn category(&mut self, address: u64) -> (Category, u64) {
+        if let Some(index) = &self.index {
+            let cell = index.get(address);
+            let is_view = matches!(cell.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
+            let file_key = if is_view { index.file_key(cell).unwrap_or(0) } else { 0 };
+            return (Category::of_layer(cell.corrected), file_key);
+        }
+        // Flattening costs about as much as a question for every fourth range.
+        let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();
+        self.asked += 1;
+        if self.asked > 16 + ranges / 4 {
+            self.index = Some(AddressIndex::new(&self.space));
+        }
         let (layer, file_key) = self.layer(address);
         (Category::of_layer(layer), file_key)
     }
@@ -122,7 +141,10 @@ mod tests {
                 let moment = Moment { time: crate::units::Ticks(n as i64), order: 0 };
                 live.apply(moment, &event(what, page, pages.min(8), thread));
                 for page in 0..80 {
-                    prop_assert_eq!(live.layer(page * PAGE).0, live.space.layer(page * PAGE), "page {}", page);
+                    let layer = live.layer(page * PAGE);
+                    prop_assert_eq!(layer.0, live.space.layer(page * PAGE), "page {}", page);
+                    // Whether it is asked for the first time or has been flattened.
+                    prop_assert_eq!(live.category(page * PAGE), (Category::of_layer(layer.0), layer.1), "page {}", page);
                 }
             }
         }

@@ -24,7 +24,7 @@ struct Table {
 
 impl Table {
     /// The life for a number, from the table or by asking. Lives that begin later are not kept.
-    #[inline]
+    #[inline(always)]
     fn get(&mut self, number: u64, moment: Moment, ask: impl FnOnce() -> Option<Life>) -> Option<Life> {
         let slot = self.slots.get_mut((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize)?;
         if slot.asked == number && slot.life.begin <= moment && moment < slot.life.end {
@@ -54,13 +54,13 @@ impl Default for Memo {
 
 impl Memo {
     /// As [`Directory::by_id`].
-    #[inline]
+    #[inline(always)]
     pub fn by_id(&mut self, directory: &Directory<'_>, process_id: u32, moment: Moment) -> Option<Life> {
         self.by_id.get(u64::from(process_id), moment, || directory.by_id(process_id, moment).copied())
     }
 
     /// As [`Directory::by_key`].
-    #[inline]
+    #[inline(always)]
     pub fn by_key(&mut self, directory: &Directory<'_>, key: u64, moment: Moment) -> Option<Life> {
         self.by_key.get(key, moment, || directory.by_key(key, moment).copied())
     }

@@ -5,8 +5,8 @@
 //! and [`verify`] compares the end with the final page sequence.
 
 pub mod account;
-pub mod address_set;
 pub mod apart;
+pub mod blocks;
 pub mod bucket;
 pub mod curve;
 pub mod follow;
@@ -16,8 +16,10 @@ pub mod ledger;
 pub mod live_space;
 pub mod memo;
 pub mod names;
+pub mod ordered;
 pub mod owner;
 pub mod packed;
+pub mod piles;
 pub mod query;
 pub mod reading;
 pub mod reason;
@@ -161,6 +163,7 @@ impl ReferenceSet {
             impact: keep.impact,
             keep,
             timeline: timeline.unwrap_or_default(),
+            slab_records: query.slab_records,
             names: if files { NameTimes::new(&history) } else { NameTimes::default() },
         };
         let needs = WpaNeeds { removals: survey.kernel_count(0x0283) > 0, sections: survey.kernel_count(0x024f) > 0 };

@@ -41,6 +41,7 @@ impl OwnerId {
     pub const SYSTEM: OwnerId = OwnerId(0);
 
     /// Packs an owner. Keys have 48 bits.
+    #[inline(always)]
     pub const fn new(owner: Owner) -> OwnerId {
         OwnerId(match owner {
             Owner::System => 0,
@@ -52,6 +53,7 @@ impl OwnerId {
     }
 
     /// Unpacks it.
+    #[inline(always)]
     pub const fn owner(self) -> Owner {
         let number = self.0 & ((1 << Self::SHIFT) - 1);
         match self.0 >> Self::SHIFT {
@@ -139,15 +141,17 @@ impl<'h> Directory<'h> {
                 let (Some(process), Some(life)) = (processes.instances.get(index), lives.get_mut(index)) else {
                     continue;
                 };
-                if process.start == Some(time) {
+                // A process can start and end within one stamp.
+                let is_end = matches!(event.value.phase, ProcessPhase::End | ProcessPhase::Defunct);
+                if process.start == Some(time) && !is_end {
                     life.begin = moment;
                     if event.value.phase == ProcessPhase::Start {
                         starts.extend(event.value.thread_id.map(|thread| (thread, moment, index as u32)));
                     }
                 }
-                if process.end == Some(time) {
+                if process.end == Some(time) && !life.end_logged && (is_end || life.begin != moment) {
                     life.end = moment;
-                    life.end_logged |= matches!(event.value.phase, ProcessPhase::End | ProcessPhase::Defunct);
+                    life.end_logged = is_end;
                 }
             }
         }
@@ -204,6 +208,7 @@ impl<'h> Directory<'h> {
     }
 
     /// Process id of an instance.
+    #[inline]
     pub fn process_id(&self, instance: u32) -> u32 {
         self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
     }

@@ -26,7 +26,7 @@ pub struct PackedStep {
 
 impl PackedStep {
     /// Packs a step that both rule sets follow under one process id, or one of them alone.
-    #[inline]
+    #[inline(always)]
     pub fn new(step: &Step) -> PackedStep {
         let below = step.kind as u64
             | u64::from(step.rules) << 4
@@ -44,13 +44,13 @@ impl PackedStep {
     }
 
     /// Whose working set it is about, or whose process id.
-    #[inline]
+    #[inline(always)]
     pub fn owner(&self) -> OwnerId {
         self.owner
     }
 
     /// The step. `process_id` is the id of the owner's process.
-    #[inline]
+    #[inline(always)]
     pub fn unpack(&self, process_id: u32) -> Step {
         let below = self.address & (PAGE_BYTES - 1);
         Step {

@@ -2,6 +2,7 @@
 
 use crate::analysis::pattern::Patterns;
 use crate::analysis::reference::ledger::Keep;
+use crate::analysis::reference::slabs;
 use crate::analysis::reference::window::Bound;
 use crate::error::Error;
 use crate::units::Nanos;
@@ -116,6 +117,8 @@ pub struct Query {
     pub short: usize,
     /// How many pages that disagree are kept as examples.
     pub examples: usize,
+    /// Records that are followed at a time, about: memory grows with it. No result depends on it.
+    pub slab_records: u64,
 }
 
 impl Default for Query {
@@ -130,6 +133,7 @@ impl Default for Query {
             timeline: None,
             short: 8,
             examples: 10,
+            slab_records: slabs::RECORDS,
         }
     }
 }

@@ -24,10 +24,12 @@ pub fn reading_of(etl: &EtlFile, processes: &Processes) -> (KeyReading, PointerS
             }
             let pointer = raw.header.pointer();
             let page = raw.kernel_payload().and_then(|payload| PageIdentity::read(payload, pointer));
-            let Some(page) = page.filter(|page| page.page_use() == PageUse::ProcessPrivate && page.key() != 0) else {
+            let Some(page) = page else { continue };
+            first.get_or_insert((raw.kernel_version(), pointer));
+            let Some(page) = Some(page).filter(|page| page.page_use() == PageUse::ProcessPrivate && page.key() != 0)
+            else {
                 continue;
             };
-            first.get_or_insert((raw.kernel_version(), pointer));
             keys.push(page.key());
         }
         if keys.len() as u64 >= KEYS {

@@ -9,12 +9,12 @@ use crate::analysis::reference::ledger::add;
 use crate::analysis::reference::memo::Memo;
 use crate::analysis::reference::owner::Directory;
 use crate::analysis::reference::packed::PackedStep;
+use crate::analysis::reference::piles::Piles;
 use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::slabs::Slab;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::analysis::reference::window::Window;
 use crate::etl::area::Area;
-use crate::etl::record::RawRecord;
+use crate::etl::record::{HookId, RawRecord};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
@@ -49,8 +49,10 @@ pub struct Reading<'a> {
 #[derive(Debug)]
 pub struct Sheaf {
     /// Steps by bucket.
-    pub buckets: Vec<Vec<PackedStep>>,
-    /// Steps of processes that start in a later slab, with the moment at which they were logged.
+    pub buckets: Piles,
+    /// Steps behind the slab's end, for later slabs.
+    ahead: Piles,
+    /// Steps of processes that start later, with the moment at which they were logged: it is their order.
     pub later: Vec<(Moment, PackedStep)>,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
@@ -66,7 +68,8 @@ pub struct Sheaf {
 impl Default for Sheaf {
     fn default() -> Self {
         Sheaf {
-            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            buckets: Piles::new(BUCKETS),
+            ahead: Piles::new(BUCKETS),
             later: Vec::new(),
             accesses: [0; AccessReason::ALL.len()],
             unattributed: 0,
@@ -78,57 +81,76 @@ impl Default for Sheaf {
 }
 
 impl Sheaf {
-    /// Reads one buffer's records of the slab.
-    pub fn read(&mut self, reading: &Reading<'_>, slab: &Slab, area: &Area<'_>, before_first: Ticks) {
+    /// Reads one buffer. `until` is the slab's last stamp.
+    pub fn read(&mut self, reading: &Reading<'_>, until: Ticks, area: &Area<'_>, before_first: Ticks) {
         let rank = reading.rank.get(area.index as usize).copied().unwrap_or(area.index);
         let rank = u64::from(rank) << 32;
-        area.for_each_timed(before_first, |raw, time| {
-            if time < slab.from || time > slab.to {
-                return;
-            }
+        let mut time = before_first;
+        for raw in area.records() {
+            let hook = match raw.kernel_time() {
+                Some(own) => {
+                    time = own;
+                    raw.hook()
+                }
+                None => {
+                    time = untimed(raw, time);
+                    None
+                }
+            };
             let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
-            if reading.begin <= moment && moment < reading.end {
-                self.take(reading, slab, &raw, moment);
+            if moment < reading.begin || reading.end <= moment {
+                continue;
             }
-        });
+            match hook {
+                Some(HookId(hook @ (0x0275..=0x0277 | 0x027a | 0x0282 | 0x0283))) => {
+                    self.take(reading, until, raw, hook, moment);
+                }
+                Some(HookId(0x0278 | 0x0279 | 0x024f | 0x0426 | 0x0e20..=0x0e23)) | None => {
+                    self.decode(reading, until, raw, moment);
+                }
+                Some(_) => {}
+            }
+        }
     }
 
+    /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
+    /// through memory, and the loop takes twice as long.
     #[inline(always)]
-    fn take(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
-        let Some(hook) = raw.hook() else { return self.decode(reading, slab, raw, moment) };
-        if !matches!(hook.0, 0x0275..=0x027a | 0x0282 | 0x0283 | 0x024f | 0x0426 | 0x0e20..=0x0e23) {
-            return;
-        }
+    fn take(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, hook: u16, moment: Moment) {
         let pointer = raw.header.pointer();
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
         let Some(payload) = raw.kernel_payload() else { return };
         let mut maker = StepMaker { directory: reading.directory, memo: &mut self.memo };
-        let mut identity = |kind| PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at));
-        let (made, reason) = match hook.0 {
-            0x0275 => (identity(PageKind::InMemoryActive), Some(AccessReason::ActiveRundown)),
-            0x0276 => (identity(PageKind::Access), Some(AccessReason::PrivatePageAccess)),
-            0x0277 => (identity(PageKind::Release), None),
+        let (made, reason) = match hook {
+            0x0275..=0x0277 => {
+                let (kind, reason) = match hook {
+                    0x0275 => (PageKind::InMemoryActive, Some(AccessReason::ActiveRundown)),
+                    0x0276 => (PageKind::Access, Some(AccessReason::PrivatePageAccess)),
+                    _ => (PageKind::Release, None),
+                };
+                (PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at)), reason)
+            }
             0x0282 => {
                 let access = PageAccessEx::read(payload, pointer);
                 (access.map(|access| maker.access_ex(&access, at)), Some(AccessReason::SharablePageAccess))
             }
             0x0283 => (ExtraInfo::read(payload, pointer).map(|extra| maker.remove(extra, at)), None),
-            0x027a => {
+            _ => {
                 let combine = PageCombine::read(payload, pointer);
                 (combine.map(|combine| maker.combine(&combine, at)), Some(AccessReason::PageCombine))
             }
-            _ => return self.decode(reading, slab, raw, moment),
         };
         // A payload of another length was counted as a misfit when the trace was surveyed.
         if let Some(made) = made {
-            self.keep(reading, slab, made, reason, at);
+            self.keep(reading, until, made, reason, at);
         }
     }
 
     /// The way of all events, for classic headers and rare ids.
     #[cold]
-    fn decode(&mut self, reading: &Reading<'_>, slab: &Slab, raw: &RawRecord<'_>, moment: Moment) {
+    #[inline(never)]
+    fn decode(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, moment: Moment) {
         let Ok(record) = raw.read() else { return };
         let Decoded::Event { event, .. } = decode(&record) else { return };
         let (thread_id, process_id) = (record.thread_id, record.process_id);
@@ -148,7 +170,7 @@ impl Sheaf {
             Event::PageCombine(combine) => (maker.combine(&combine, at), Some(AccessReason::PageCombine)),
             Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
                 let steps = [false, true].map(|session| maker.unmap(view.base, view.size_bytes, session, at));
-                steps.into_iter().for_each(|step| self.keep(reading, slab, Made::Step(step), None, at));
+                steps.into_iter().for_each(|step| self.keep(reading, until, Made::Step(step), None, at));
                 return;
             }
             Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
@@ -157,7 +179,7 @@ impl Sheaf {
             }
             ref other => return self.apart(other, moment),
         };
-        self.keep(reading, slab, made, reason, at);
+        self.keep(reading, until, made, reason, at);
     }
 
     /// What belongs to no owner.
@@ -182,7 +204,7 @@ impl Sheaf {
     fn keep(
         &mut self,
         reading: &Reading<'_>,
-        slab: &Slab,
+        until: Ticks,
         made: Made,
         reason: Option<AccessReason>,
         at: Circumstances,
@@ -198,32 +220,47 @@ impl Sheaf {
         let group = group_of(step.owner, reading.directory);
         let together = step.moment == at.moment && group == u64::from(step.process_id);
         if together && step.rules & CORRECTED != 0 {
-            return self.put(slab, group, &step, at.moment);
+            return self.put(reading, until, group, &step, at.moment);
         }
         if step.rules & CORRECTED != 0 {
-            self.put(slab, group, &Step { rules: CORRECTED, ..step }, at.moment);
+            self.put(reading, until, group, &Step { rules: CORRECTED, ..step }, at.moment);
         }
         if step.rules & WPA != 0 {
             let wpa = Step { rules: WPA, moment: at.moment, ..step };
-            self.put(slab, u64::from(step.process_id), &wpa, at.moment);
+            self.put(reading, until, u64::from(step.process_id), &wpa, at.moment);
         }
     }
 
     #[inline(always)]
-    fn put(&mut self, slab: &Slab, group: u64, step: &Step, logged: Moment) {
+    fn put(&mut self, reading: &Reading<'_>, until: Ticks, group: u64, step: &Step, logged: Moment) {
         let packed = PackedStep::new(step);
-        if step.moment.time > slab.to {
-            self.later.push((logged, packed));
-        } else if let Some(bucket) = self.buckets.get_mut(bucket_of(group)) {
-            bucket.push(packed);
+        if step.moment != logged {
+            // Emptied working sets hold nothing of it.
+            if !reading.window.resets.iter().any(|&reset| logged <= reset && reset < step.moment) {
+                self.later.push((logged, packed));
+            }
+            return;
         }
+        let buckets = if step.moment.time > until { &mut self.ahead } else { &mut self.buckets };
+        buckets.push(bucket_of(group), packed);
     }
 
-    /// Ready for the next slab; memory is kept.
-    pub fn clear(&mut self) {
-        self.buckets.iter_mut().for_each(Vec::clear);
-        self.apart.clear();
-        self.sections.clear();
+    /// Ready for the next slab, which ends with `until`; memory is kept.
+    pub fn clear(&mut self, until: Ticks) {
+        self.buckets.clear();
+        let mut behind = Vec::new();
+        self.ahead.drain(|bucket, step| match step.moment.time <= until {
+            true => self.buckets.push(bucket, step),
+            false => behind.push((bucket, step)),
+        });
+        behind.into_iter().for_each(|(bucket, step)| self.ahead.push(bucket, step));
         (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
     }
+}
+
+/// Time of a record without a kernel header; that of the record before it when it has none.
+#[cold]
+#[inline(never)]
+fn untimed(raw: RawRecord<'_>, before: Ticks) -> Ticks {
+    raw.time().unwrap_or(before)
 }

@@ -1,64 +1,45 @@
 //! Cutting a trace into slabs of time, so that millions of steps can be sorted and followed without holding them all.
+//! Each buffer is read once, in the slab of its first stamp.
 
 use crate::etl::order::Span;
 use crate::units::Ticks;
 
-/// A stretch of time and the buffers that have records in it.
+/// A stretch of time and the buffers that begin in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slab {
     /// First stamp.
     pub from: Ticks,
     /// Last stamp.
     pub to: Ticks,
-    /// Buffers by index, in order of their first stamp.
+    /// Buffers by index, in order of their first stamp. What they hold of later slabs has to be kept.
     pub buffers: Vec<u32>,
 }
 
 /// Records of one slab, about: some 60 bytes each while they are followed.
-const RECORDS: u64 = 1 << 20;
+pub const RECORDS: u64 = 1 << 20;
 
-/// How often buffers may be read because they reach into several slabs. Only a file made to hurt has more: its slabs
-/// become larger.
-const MOST_READS: usize = 3;
-
-/// Slabs that cover `[begin, end]`; in order, without a gap.
-pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks) -> Vec<Slab> {
+/// Slabs of about so many records that cover `[begin, end]`; in order, without a gap.
+pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {
     let mut buffers: Vec<(Span, u32)> = (spans.iter().zip(0..))
         .filter_map(|(span, index)| Some(((*span)?, index)))
         .filter(|(span, _)| span.last >= begin && span.first <= end)
         .collect();
     buffers.sort_unstable_by_key(|&(span, index)| (span.first, index));
-    let mut records = RECORDS;
-    loop {
-        let slabs = cut(&buffers, begin, end, records);
-        let reads: usize = slabs.iter().map(|slab| slab.buffers.len()).sum();
-        if slabs.len() <= 1 || reads <= MOST_READS * buffers.len() {
-            return slabs;
-        }
-        records = records.saturating_mul(2);
-    }
-}
-
-fn cut(buffers: &[(Span, u32)], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {
-    let mut slabs: Vec<Slab> = vec![Slab { from: begin, to: end, buffers: Vec::new() }];
-    let mut count = 0;
-    for (span, _) in buffers {
-        let from = span.first.max(begin);
-        if count >= records
-            && let Some(last) = slabs.last_mut().filter(|last| from > last.from)
-        {
-            last.to = Ticks(from.0 - 1);
-            slabs.push(Slab { from, to: end, buffers: Vec::new() });
+    let mut slabs = Vec::new();
+    let mut slab = Slab { from: begin, to: end, buffers: Vec::new() };
+    let (mut count, mut before) = (0, begin);
+    for (span, index) in buffers {
+        if count >= records.max(1) && span.first > before {
+            let next = Slab { from: span.first, to: end, buffers: Vec::new() };
+            slab.to = Ticks(span.first.0.saturating_sub(1));
+            slabs.push(std::mem::replace(&mut slab, next));
             count = 0;
         }
+        slab.buffers.push(index);
+        before = span.first.max(begin);
         count += u64::from(span.records);
     }
-    for (span, index) in buffers {
-        let first = slabs.partition_point(|slab| slab.to < span.first);
-        for slab in slabs.iter_mut().skip(first).take_while(|slab| slab.from <= span.last) {
-            slab.buffers.push(*index);
-        }
-    }
+    slabs.push(slab);
     slabs
 }
 
@@ -67,20 +48,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn buffers_that_all_overlap_are_not_read_for_ever() {
-        let span = Some(Span { first: Ticks(0), last: Ticks(1 << 40), records: 1 << 20, sorted: true });
-        let spans: Vec<_> = (0..50i64).map(|n| span.map(|span| Span { first: Ticks(n), ..span })).collect();
-        let all = slabs(&spans, Ticks(0), Ticks(1 << 41));
-        let reads: usize = all.iter().map(|slab| slab.buffers.len()).sum();
-        assert!(reads <= MOST_READS * 50 && all.len() < 10, "{reads} reads in {} slabs", all.len());
-        assert_eq!(slabs(&[], Ticks(0), Ticks(9)).len(), 1);
-    }
-
     proptest! {
-        /// Every stamp of a buffer inside the limits lies in exactly one slab, which lists the buffer.
+        /// The slabs lie behind each other, and each buffer inside the limits is in that of its first stamp.
         #[test]
-        fn slabs_cover_everything_once(
+        fn slabs_hold_every_buffer_once(
             list in prop::collection::vec((0i64..1000, 0i64..100, 1u32..1_000_000), 0..40),
             begin in 0i64..500,
             length in 0i64..1000,
@@ -89,13 +60,15 @@ mod tests {
                 Some(Span { first: Ticks(first), last: Ticks(first + length), records, sorted: true })
             };
             let spans: Vec<_> = list.iter().map(span).collect();
-            let slabs = slabs(&spans, Ticks(begin), Ticks(begin + length));
+            let end = begin + length;
+            let slabs = slabs(&spans, Ticks(begin), Ticks(end), RECORDS);
+            prop_assert_eq!((slabs[0].from.0, slabs[slabs.len() - 1].to.0), (begin, end));
+            prop_assert!(slabs.windows(2).all(|pair| pair[0].to.0 + 1 == pair[1].from.0));
             for (index, span) in spans.iter().flatten().enumerate() {
-                for stamp in span.first.0.max(begin)..=span.last.0.min(begin + length) {
-                    let holding: Vec<_> = slabs.iter().filter(|s| (s.from.0..=s.to.0).contains(&stamp)).collect();
-                    prop_assert_eq!(holding.len(), 1);
-                    prop_assert!(holding[0].buffers.contains(&(index as u32)));
-                }
+                let holding: Vec<_> = slabs.iter().filter(|slab| slab.buffers.contains(&(index as u32))).collect();
+                let inside = span.last.0 >= begin && span.first.0 <= end;
+                prop_assert_eq!(holding.len(), usize::from(inside));
+                prop_assert!(holding.iter().all(|s| (s.from.0..=s.to.0).contains(&span.first.0.max(begin))));
             }
         }
     }

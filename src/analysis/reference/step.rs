@@ -85,6 +85,7 @@ pub struct Step {
 
 /// The number that decides which bucket follows an owner: owners that are processes go by their id, so that most steps
 /// have one bucket for both rule sets.
+#[inline(always)]
 pub fn group_of(owner: OwnerId, directory: &Directory<'_>) -> u64 {
     match owner.owner() {
         Owner::Process(instance) => u64::from(directory.process_id(instance)),
@@ -131,6 +132,7 @@ pub struct StepMaker<'d, 'm> {
 
 impl StepMaker<'_, '_> {
     /// A step with what all have in common.
+    #[inline(always)]
     fn step(&self, at: Circumstances, kind: Kind, page: &PageIdentity, address: u64) -> Step {
         Step {
             moment: at.moment,
@@ -149,6 +151,7 @@ impl StepMaker<'_, '_> {
     }
 
     /// The owner by the header's process id.
+    #[inline(always)]
     fn by_id(&mut self, process_id: u32, moment: Moment) -> OwnerId {
         OwnerId::new(match self.memo.by_id(self.directory, process_id, moment) {
             Some(life) => Owner::Process(life.instance),
@@ -158,6 +161,7 @@ impl StepMaker<'_, '_> {
 
     /// The owner of a page that belongs to one process: by its key, or by the header where the kernel had no key. A
     /// page of a process that has not started yet is accessed when it starts.
+    #[inline(always)]
     fn owned(&mut self, step: &mut Step, page: &PageIdentity, at: Circumstances) {
         match (self.memo.by_key(self.directory, page.key(), at.moment), page.key(), at.process_id) {
             (Some(life), ..) => give_to(step, &life),
@@ -167,6 +171,7 @@ impl StepMaker<'_, '_> {
     }
 
     /// The process id by which WPA knows the owner of an identity.
+    #[inline(always)]
     fn wpa_process(&self, step: &mut Step) {
         step.process_id = match step.owner.owner() {
             Owner::Process(instance) => self.directory.process_id(instance),
@@ -176,13 +181,14 @@ impl StepMaker<'_, '_> {
     }
 
     /// The session of the process that logged an event.
+    #[inline(always)]
     fn session(&mut self, at: Circumstances) -> OwnerId {
         let life = at.process_id.and_then(|id| self.memo.by_id(self.directory, id, at.moment));
         OwnerId::new(Owner::Session(life.and_then(|life| self.directory.session(life.instance)).unwrap_or(u32::MAX)))
     }
 
     /// InMemoryActive, PageAccess, PageRelease.
-    #[inline]
+    #[inline(always)]
     pub fn page(&mut self, kind: PageKind, page: &PageIdentity, at: Circumstances) -> Made {
         let mut step = self.step(at, Kind::Private, page, page.u2);
         match kind {
@@ -214,7 +220,7 @@ impl StepMaker<'_, '_> {
     }
 
     /// PageAccessEx.
-    #[inline]
+    #[inline(always)]
     pub fn access_ex(&mut self, access: &PageAccessEx, at: Circumstances) -> Made {
         let PageAccessEx { page, extra } = access;
         if extra.copy_on_write() {
@@ -239,6 +245,7 @@ impl StepMaker<'_, '_> {
 
     /// A step in the working set of the process that logged it. Process id 0 is that of an address space whose process
     /// has not started yet: the thread's next start tells which.
+    #[inline(always)]
     fn of_process(&mut self, mut step: Step, at: Circumstances) -> Made {
         match (at.process_id, at.thread_id) {
             (Some(0), Some(thread)) => match self.directory.newborn(thread, at.moment) {
@@ -258,7 +265,7 @@ impl StepMaker<'_, '_> {
     }
 
     /// RemoveFromWS.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, extra: ExtraInfo, at: Circumstances) -> Made {
         let nothing = PageIdentity { flags: 0, pfn: 0, u2: 0 };
         let mut step = self.step(at, Kind::Remove, &nothing, extra.virtual_address());
@@ -299,6 +306,7 @@ impl StepMaker<'_, '_> {
     }
 }
 
+#[inline(always)]
 fn give_to(step: &mut Step, life: &Life) {
     step.owner = OwnerId::new(Owner::Process(life.instance));
     step.moment = step.moment.max(life.begin);

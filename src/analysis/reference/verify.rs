@@ -14,6 +14,7 @@ use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::load::history::is_kernel_address;
 use crate::model::snapshot::Snapshot;
 use crate::units::{Nanos, PAGE_BYTES};
+use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -47,6 +48,14 @@ pub struct Agreement {
     pub only_tracked: u64,
     /// Only in the final sequence.
     pub only_final: u64,
+}
+
+impl std::ops::AddAssign for Agreement {
+    fn add_assign(&mut self, other: Agreement) {
+        self.matched += other.matched;
+        self.only_tracked += other.only_tracked;
+        self.only_final += other.only_final;
+    }
 }
 
 /// A page on which the sides disagree.
@@ -127,7 +136,7 @@ impl Verification {
             by_process: BTreeMap::new(),
             examples: Vec::new(),
         };
-        let mut by_owner: BTreeMap<(bool, OwnerId), Agreement> = BTreeMap::new();
+        let mut groups: FastMap<(bool, OwnerId, PageUse), Agreement> = FastMap::default();
         let label = |(shareable, owner): (bool, OwnerId)| match shareable {
             true => "Unknown (-1)".to_owned(),
             false => owner.label(directory.processes, directory.reading),
@@ -158,8 +167,7 @@ impl Verification {
             *which(&mut agreement) = 1;
             let shareable = agreement.only_final == 1 && matches!(page.key, Key::Frame(_) | Key::Combined(_));
             *which(&mut result.all) += 1;
-            *which(result.by_use.entry(page.page_use).or_default()) += 1;
-            *which(by_owner.entry((shareable, page.owner)).or_default()) += 1;
+            *which(groups.entry((shareable, page.owner, page.page_use)).or_default()) += 1;
             if agreement.matched == 0 {
                 let only_tracked = agreement.only_tracked == 1;
                 // Each kind of disagreement may fill half of the room.
@@ -175,11 +183,9 @@ impl Verification {
                 }
             }
         }
-        for (owner, agreement) in by_owner {
-            let all = result.by_process.entry(label(owner)).or_default();
-            all.matched += agreement.matched;
-            all.only_tracked += agreement.only_tracked;
-            all.only_final += agreement.only_final;
+        for ((shareable, owner, page_use), agreement) in groups {
+            *result.by_use.entry(page_use).or_default() += agreement;
+            *result.by_process.entry(label((shareable, owner))).or_default() += agreement;
         }
         result
     }
@@ -188,7 +194,8 @@ impl Verification {
 fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {
     let key = if held.is_combined() {
         Key::Combined(held.identity & !1)
-    } else if held.is_shareable() {
+    } else if held.is_shareable() || held.category() == Category::MetaFile {
+        // Metafile pages are no process's, but the final sequence cannot tell by what event they came.
         Key::Frame(held.pfn())
     } else if matches!(owner.owner(), Owner::Session(_)) {
         Key::Session(place)

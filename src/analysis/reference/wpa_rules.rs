@@ -4,8 +4,9 @@
 //! write, newborn processes and the system's working sets are not told apart, and that is where WPA's re-accesses come
 //! from.
 
-use crate::analysis::reference::address_set::AddressSet;
 use crate::analysis::reference::step::{Kind, Step};
+use crate::event::page::PageUse;
+use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeSet;
 
@@ -18,19 +19,62 @@ pub struct WpaNeeds {
     pub sections: bool,
 }
 
-/// What was accessed last at an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
-    Private,
-    Frame(u64),
+/// A block of 64 pages.
+#[derive(Debug, Default)]
+struct Block {
+    /// Private pages that are held.
+    private: u64,
+    /// Addresses at which a shareable page was accessed last.
+    framed: u64,
+    /// Its frames, in the order of the bits.
+    frames: Vec<u64>,
+}
+
+impl Block {
+    #[inline(always)]
+    fn rank(&self, bit: u64) -> usize {
+        (self.framed & (bit - 1)).count_ones() as usize
+    }
+
+    /// A shareable page was accessed last at an address.
+    #[inline(always)]
+    fn set(&mut self, bit: u64, pfn: u64) {
+        let rank = self.rank(bit);
+        if self.framed & bit == 0 {
+            self.framed |= bit;
+            self.frames.insert(rank, pfn);
+        } else if let Some(frame) = self.frames.get_mut(rank) {
+            *frame = pfn;
+        }
+    }
+
+    /// No longer; gives the frame if there was one.
+    #[inline(always)]
+    fn clear(&mut self, bit: u64) -> Option<u64> {
+        if self.framed & bit == 0 {
+            return None;
+        }
+        let frame = self.frames.remove(self.rank(bit));
+        self.framed &= !bit;
+        Some(frame)
+    }
+}
+
+/// Bits of an address below a block.
+const BLOCK_SHIFT: u32 = 18;
+
+#[inline(always)]
+const fn split(address: u64) -> (u64, u64) {
+    (address >> BLOCK_SHIFT, 1 << (address >> 12 & 63))
 }
 
 /// What one process id holds under WPA's rules.
 #[derive(Debug, Default)]
 pub struct WpaPages {
-    private: AddressSet,
+    blocks: FastMap<u64, Block>,
+    /// Blocks in order.
+    order: BTreeSet<u64>,
     shareable: FastSet<u64>,
-    last: FastMap<u64, Last>,
     /// Prototype PTE and frame of pages of pagefile-backed sections.
     sections: BTreeSet<(u64, u64)>,
 }
@@ -41,41 +85,79 @@ impl WpaPages {
     pub fn follow(&mut self, step: &Step, needs: WpaNeeds) -> bool {
         match step.kind {
             Kind::Private => {
-                if needs.removals {
-                    self.last.insert(step.address, Last::Private);
-                }
-                !self.private.insert(step.address)
+                let (block, bit) = self.block(step.address);
+                let held = block.private & bit != 0;
+                block.private |= bit;
+                block.clear(bit);
+                held
             }
             Kind::Shareable | Kind::CopyOnWrite => {
                 if needs.removals && step.address != 0 {
-                    self.last.insert(step.address, Last::Frame(step.pfn));
+                    let (block, bit) = self.block(step.address);
+                    block.set(bit, step.pfn);
                 }
-                if needs.sections && step.page_use == crate::event::page::PageUse::PageFileMapped {
+                if needs.sections && step.page_use == PageUse::PageFileMapped {
                     self.sections.insert((step.identity & !1, step.pfn));
                 }
                 !self.shareable.insert(step.pfn)
             }
             Kind::Release | Kind::Combine => {
-                self.private.remove(step.address);
+                self.release_private(step.address);
                 false
             }
             Kind::Remove => {
-                match self.last.remove(&step.address) {
-                    Some(Last::Private) => self.private.remove(step.address),
-                    Some(Last::Frame(pfn)) => self.shareable.remove(&pfn),
-                    None => false,
-                };
+                let (number, bit) = split(step.address);
+                if let Some(block) = self.blocks.get_mut(&number) {
+                    match block.clear(bit) {
+                        None => block.private &= !bit,
+                        Some(pfn) => drop(self.shareable.remove(&pfn)),
+                    }
+                }
                 false
             }
             Kind::Apart | Kind::Unmap | Kind::FreePool => false,
         }
     }
 
-    /// Private pages at `[low, high)` are freed, or went with their thread's stack.
+    /// The block of an address, and its bit.
+    #[inline]
+    fn block(&mut self, address: u64) -> (&mut Block, u64) {
+        let (number, bit) = split(address);
+        let block = self.blocks.entry(number).or_insert_with(|| {
+            self.order.insert(number);
+            Block::default()
+        });
+        (block, bit)
+    }
+
+    fn release_private(&mut self, address: u64) {
+        let (number, bit) = split(address);
+        if let Some(block) = self.blocks.get_mut(&number) {
+            block.private &= !bit;
+        }
+    }
+
+    /// Private pages at `[low, high)` are freed, or went with their thread's stack. Blocks that are left empty go.
     pub fn free(&mut self, low: u64, high: u64) {
-        for address in self.private.members(low, high) {
-            self.private.remove(address);
-            self.last.remove(&address);
+        let (first, behind) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES));
+        if low >= high {
+            return;
+        }
+        let mut empty = Vec::new();
+        for &number in self.order.range(first >> 6..=(behind - 1) >> 6) {
+            let Some(block) = self.blocks.get_mut(&number) else { continue };
+            let page = number << 6;
+            // Bits of the pages in the range.
+            let from = first.saturating_sub(page).min(63);
+            let to = behind.saturating_sub(page).min(64);
+            block.private &= !((u64::MAX << from) & (u64::MAX >> (64 - to.max(1))));
+            if block.private | block.framed == 0 {
+                empty.push(number);
+            }
+        }
+        for number in empty {
+            self.blocks.remove(&number);
+            self.order.remove(&number);
         }
     }
 
@@ -85,6 +167,81 @@ impl WpaPages {
         for page in gone {
             self.sections.remove(&page);
             self.shareable.remove(&page.1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::category::Category;
+    use crate::analysis::reference::owner::OwnerId;
+    use crate::analysis::reference::reason::AccessReason;
+    use crate::analysis::reference::step::{CORRECTED, WPA};
+    use crate::load::history::Moment;
+    use crate::units::PointerSize;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn step(kind: Kind, page: u64, pfn: u64) -> Step {
+        Step {
+            moment: Moment::default(),
+            address: page << 12,
+            pfn,
+            identity: 0,
+            owner: OwnerId::SYSTEM,
+            process_id: 4,
+            kind,
+            category: Category::Image,
+            page_use: PageUse::File,
+            rules: CORRECTED | WPA,
+            reason: AccessReason::SharablePageAccess,
+            pointer: PointerSize::P8,
+        }
+    }
+
+    proptest! {
+        /// Against two sets and a map, as the rules say it.
+        #[test]
+        fn follows_the_rules(steps in prop::collection::vec((0u8..6, 0u64..150, 0u64..40), 0..400)) {
+            let needs = WpaNeeds { removals: true, sections: false };
+            let mut wpa = WpaPages::default();
+            let (mut private, mut shareable) = (BTreeSet::new(), BTreeSet::new());
+            let mut last: BTreeMap<u64, Option<u64>> = BTreeMap::new();
+            for (what, page, pfn) in steps {
+                let mut again = false;
+                let kind = match what {
+                    0 => {
+                        last.insert(page, None);
+                        again = !private.insert(page);
+                        Kind::Private
+                    }
+                    1 => {
+                        if page != 0 {
+                            last.insert(page, Some(pfn));
+                        }
+                        again = !shareable.insert(pfn);
+                        Kind::Shareable
+                    }
+                    2 => {
+                        private.remove(&page);
+                        Kind::Release
+                    }
+                    3 | 4 => {
+                        match last.remove(&page) {
+                            Some(Some(pfn)) => drop(shareable.remove(&pfn)),
+                            _ => drop(private.remove(&page)),
+                        }
+                        Kind::Remove
+                    }
+                    _ => {
+                        private.retain(|held| !(page..page + pfn).contains(held));
+                        wpa.free(page << 12, (page + pfn) << 12);
+                        continue;
+                    }
+                };
+                prop_assert_eq!(wpa.follow(&step(kind, page, pfn), needs), again);
+            }
         }
     }
 }

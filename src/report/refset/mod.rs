@@ -73,14 +73,15 @@ impl Report for RefsetReport<'_> {
                 let mut heading: Vec<&str> = self.set.dimensions.iter().map(|dimension| dimension.name()).collect();
                 heading.extend(["pages", "bytes"]);
                 if impact {
-                    heading.push("impact_pages");
+                    heading.extend(["impact_pages", "impact_bytes"]);
                 }
                 csv.write_record(heading)?;
                 for row in &self.set.rows {
                     let mut record = row.labels.clone();
                     record.extend([row.count.pages, bytes(row.count.pages)].map(|number| number.to_string()));
                     if impact {
-                        record.push(row.count.impact_pages.to_string());
+                        let pages = row.count.impact_pages;
+                        record.extend([pages, bytes(pages)].map(|number| number.to_string()));
                     }
                     csv.write_record(record)?;
                 }

@@ -45,7 +45,9 @@ impl RefsetReport<'_> {
         let mut line = |what: &str, pages: u64, note: String| {
             table.row([what.to_owned(), text::count(pages), self.unit.show(pages), note]);
         };
-        line("at start", set.held_at_start, String::new());
+        let emptied = set.window.resets.contains(&set.window.from);
+        let at_start = if emptied { "still active when the working sets had been emptied" } else { "" };
+        line("at start", set.held_at_start, at_start.to_owned());
         line("at the peak", set.peak.0, format!("at {:.6} s", set.peak.1.seconds()));
         line("at stop", set.held_at_stop, String::new());
         line("accessed in all", accessed, String::new());
@@ -73,7 +75,7 @@ impl RefsetReport<'_> {
         let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
         writeln!(
             out,
-            "Apart         {} kernel pages, {} of pool, {} of ranges",
+            "Apart         {} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
             text::count(kernel),
             text::count(pool),
             text::count(ranges)
@@ -200,7 +202,12 @@ impl RefsetReport<'_> {
                 example.process.clone(),
             ]);
         }
-        table.print(out)
+        table.print(out)?;
+        let more = (v.all.only_tracked + v.all.only_final).saturating_sub(v.examples.len() as u64);
+        if more > 0 {
+            writeln!(out, "+ {} more", text::count(more))?;
+        }
+        Ok(())
     }
 }
 

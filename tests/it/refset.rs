@@ -1,0 +1,136 @@
+//! `pfnset refset` as a user runs it: whole outputs, windows, the timeline, impact, exit codes.
+
+use crate::program::{out, run};
+use serde_json::Value;
+
+const TRACE: &str = "refset-small.etl";
+
+fn json(arguments: &[&str]) -> Value {
+    let all = [&["refset", TRACE, "-q", "--format", "json"], arguments].concat();
+    serde_json::from_str(&out(&all)).expect("JSON")
+}
+
+fn rows(arguments: &[&str]) -> Vec<Vec<String>> {
+    let text = out(&[&["refset", TRACE, "-q", "--format", "csv"], arguments].concat());
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    reader.records().map(|row| row.expect("CSV").iter().map(str::to_owned).collect()).collect()
+}
+
+fn pages(value: &Value, key: &str) -> i64 {
+    value[key].as_i64().unwrap_or_else(|| panic!("{key} in {value}"))
+}
+
+#[test]
+fn tables() {
+    insta::assert_snapshot!("refset", out(&["refset", TRACE, "-q"]));
+    insta::assert_snapshot!("refset_rows", out(&["refset", TRACE, "-q", "--group-by", "class,file", "--top", "3"]));
+    insta::assert_snapshot!("refset_impact", out(&["refset", TRACE, "-q", "--group-by", "impact,category"]));
+    insta::assert_snapshot!("refset_timeline", out(&["refset", TRACE, "-q", "--timeline", "10ms"]));
+    insta::assert_snapshot!("refset_json", out(&["refset", TRACE, "-q", "--format", "json"]));
+}
+
+#[test]
+fn a_window_of_marks_is_the_window_by_their_names() {
+    let whole = json(&[]);
+    let named = json(&["--from", "refsettracestart", "--to", "*Stop"]);
+    assert_eq!((&whole["window"]["origin"], &named["window"]["origin"]), (&"marks".into(), &"user".into()));
+    for key in ["accesses", "releases_by_reason", "reaccesses", "held_at_start", "held_at_stop", "peak_held", "rows"] {
+        assert_eq!(whole[key], named[key], "{key}");
+    }
+    assert_eq!(named["window"]["start_mark"], "RefSetTraceStart");
+}
+
+#[test]
+fn two_halves_make_a_whole() {
+    let (whole, first, second) = (json(&[]), json(&["--to", "0.04"]), json(&["--from", "40000.1us"]));
+    for key in ["accesses", "releases", "reaccesses", "reaccesses_wpa_rules"] {
+        assert_eq!(pages(&first, key) + pages(&second, key), pages(&whole, key), "{key}");
+    }
+    assert_eq!(first["held_at_stop"], second["held_at_start"]);
+    assert_eq!(second["held_at_stop"], whole["held_at_stop"]);
+    let peak = |set: &Value| pages(&set["peak_held"], "pages");
+    assert_eq!(peak(&first).max(peak(&second)), peak(&whole));
+    assert!(first["window"]["stop_mark"].is_null());
+}
+
+#[test]
+fn a_window_that_cannot_be_is_code_2() {
+    let ran = run(&["refset", TRACE, "--from", "no such mark"]);
+    assert!(ran.code == 2 && ran.err.contains("\"RefSetTraceStart\""), "{ran:?}");
+    let ran = run(&["refset", TRACE, "--from", "0.05", "--to", "0.04"]);
+    assert!(ran.code == 2 && ran.err.contains("before it begins"), "{ran:?}");
+    let ran = run(&["refset", TRACE, "--timeline", "0"]);
+    assert!(ran.code == 2 && ran.err.contains("longer than 0"), "{ran:?}");
+    let ran = run(&["refset", TRACE, "--timeline", "1ns"]);
+    assert!(ran.code == 2 && ran.out.is_empty(), "{ran:?}");
+}
+
+#[test]
+fn impact_adds_up() {
+    let window = ["--from", "0.03", "--to", "0.05"];
+    let whole = json(&window);
+    let set = json(&[&window[..], &["--group-by", "impact"]].concat());
+    let of = |name: &str| {
+        let row = set["rows"].as_array().unwrap().iter().find(|row| row["impact"] == name).cloned();
+        row.unwrap_or_else(|| panic!("{name} in {set}"))
+    };
+    let (impacting, persistent, transient) = (of("Impacting"), of("Persistent"), of("Transient"));
+    // What was gained, and what was there all the time.
+    let gained = pages(&whole, "held_at_stop") - pages(&whole, "held_at_start");
+    assert_eq!(pages(&impacting, "pages"), gained);
+    assert!(pages(&persistent, "pages") <= pages(&whole, "held_at_start").min(pages(&whole, "held_at_stop")));
+    assert!(pages(&transient, "pages") > 0);
+    assert!(pages(&persistent, "impact_pages") < pages(&persistent, "pages"), "shared pages count once");
+    assert_eq!(pages(&persistent, "impact_bytes"), pages(&persistent, "impact_pages") * 4096);
+    let csv = rows(&[&window[..], &["--group-by", "impact"]].concat());
+    assert_eq!(csv[0], ["impact", "pages", "bytes", "impact_pages", "impact_bytes"]);
+    for row in &csv[1..] {
+        let found = of(&row[0]);
+        let keys = ["pages", "bytes", "impact_pages", "impact_bytes"];
+        assert_eq!(row[1..], keys.map(|key| pages(&found, key).to_string()), "{row:?}");
+    }
+}
+
+#[test]
+fn the_timeline_adds_up() {
+    let whole = json(&["--timeline", "5ms"]);
+    let points = whole["timeline"]["points"].as_array().unwrap();
+    for point in points {
+        let parts = point["by_category"].as_object().unwrap().values().map(|pages| pages.as_i64().unwrap());
+        assert_eq!(parts.sum::<i64>(), pages(point, "pages"));
+    }
+    assert_eq!(pages(points.last().unwrap(), "pages"), pages(&whole, "held_at_stop"));
+    let csv = rows(&["--timeline", "5ms"]);
+    assert_eq!(csv.len(), points.len() + 1);
+    assert_eq!(csv[0][..2], ["time_s", "pages"]);
+    for (row, point) in csv[1..].iter().zip(points) {
+        assert_eq!(row[1], pages(point, "pages").to_string());
+    }
+}
+
+#[test]
+fn rows_in_csv_are_those_of_json() {
+    let arguments = ["--group-by", "process,category,access_reason", "--where", "category=Image;MapFile"];
+    let (csv, whole) = (rows(&arguments), json(&arguments));
+    let found = whole["rows"].as_array().unwrap();
+    assert_eq!(csv[0], ["process", "category", "access_reason", "pages", "bytes"]);
+    assert_eq!(csv.len(), found.len() + 1);
+    for (row, object) in csv[1..].iter().zip(found) {
+        assert!(["Image", "MapFile"].contains(&row[1].as_str()));
+        assert_eq!((object["process"].as_str(), object["category"].as_str()), (Some(&*row[0]), Some(&*row[1])));
+        assert_eq!(row[3], pages(object, "pages").to_string());
+    }
+}
+
+#[test]
+fn verify_is_code_1_when_too_much_disagrees() {
+    let strict = run(&["refset", TRACE, "-q", "--verify"]);
+    assert_eq!(strict.code, 1);
+    insta::assert_snapshot!("refset_verify", strict.out);
+    assert_eq!(run(&["refset", TRACE, "-q", "--verify", "--max-residue", "2.3"]).code, 1);
+    let lenient = run(&["refset", TRACE, "-q", "--verify", "--max-residue", "2.32"]);
+    assert_eq!((lenient.code, &lenient.out), (0, &strict.out));
+    let csv = run(&["refset", TRACE, "-q", "--verify", "--format", "csv"]);
+    assert_eq!((csv.code, csv.out.lines().next()), (1, Some("by,name,matched,only_tracked,only_final")));
+    assert_eq!(run(&["refset", "resident-small.etl", "--verify"]).code, 4);
+}
