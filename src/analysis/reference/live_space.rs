@@ -7,9 +7,10 @@
 use crate::analysis::category::Category;
 use crate::event::Phase;
 use crate::load::history::{At, Moment, SpaceEvent};
-use crate::model::address_index::AddressIndex;
+use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::process::Instance;
 use crate::model::rundown::Rundowns;
+use crate::model::segments::Segments;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::space_at;
 use std::collections::BTreeSet;
@@ -77,7 +78,7 @@ impl LiveSpace {
     #[inline]
     pub fn category(&mut self, address: u64) -> (Category, u64) {
         if let Some(index) = &self.index {
-            let cell = index.get(address);
+            let cell = index.get(0, address);
             let is_view = matches!(cell.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
             let file_key = if is_view { index.file_key(cell).unwrap_or(0) } else { 0 };
             return (Category::of_layer(cell.corrected), file_key);
@@ -86,7 +87,7 @@ impl LiveSpace {
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();
         self.asked += 1;
         if self.asked > 16 + ranges / 4 {
-            self.index = Some(AddressIndex::new(&self.space));
+            self.index = Some(AddressIndex::new(vec![Leaves::new(Segments::new(&self.space))]));
         }
         let (layer, file_key) = self.layer(address);
         (Category::of_layer(layer), file_key)
