@@ -181,12 +181,16 @@ impl<'e> PageListing<'e> {
 mod tests {
     use super::*;
     use crate::analysis::category::Category;
-    use crate::analysis::resident::judge::Owner;
+    use crate::analysis::resident::judge::OwnerCode;
     use crate::model::address_index::Cell;
 
     fn row(flags: u64, u2: u64) -> PageRow {
-        let verdict =
-            Verdict { category: Category::Unused, wpa: Category::Unused, owner: Owner::None, cell: Cell::EMPTY };
+        let verdict = Verdict {
+            category: Category::Unused,
+            wpa: Category::Unused,
+            owner: OwnerCode::process(0),
+            cell: Cell::EMPTY,
+        };
         PageRow { page: PageIdentity { flags, pfn: 1, u2 }, time: Ticks(0), verdict, detail: Detail::None }
     }
 

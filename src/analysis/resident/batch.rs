@@ -6,7 +6,7 @@
 //! its pages at once. A property test holds this to what the rule book says.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::judge::{NOTHING, Owner, Verdict};
+use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::address_index::Cell;
@@ -37,15 +37,8 @@ const WAYS: usize = 7;
 const COUNT_BITS: usize = 9;
 const _: () = assert!(BATCH < 1 << COUNT_BITS && BATCH <= 1 << u8::BITS && WAYS * COUNT_BITS <= u64::BITS as usize);
 
-/// The way of a page, and what is known of it at once.
-#[derive(Debug, Clone, Copy)]
-struct Start {
-    way: Way,
-    verdict: Verdict,
-}
-
 const NO_VERDICT: Verdict =
-    Verdict { category: Category::Unused, wpa: Category::Unused, owner: Owner::None, cell: Cell::EMPTY };
+    Verdict { category: Category::Unused, wpa: Category::Unused, owner: OwnerCode::NONE, cell: Cell::EMPTY };
 
 /// What the checks want to know of all pages, whatever is asked of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,8 +64,9 @@ impl Met {
 #[derive(Debug)]
 pub struct Judge<'s> {
     scene: &'s Scene<'s>,
-    /// By use (4 bits), list (3 bits) and whether a file's page is one of an image.
-    starts: Box<[Start; 256]>,
+    /// The way of a page, by [`start_of`], and what is known of it at once.
+    ways: Box<[Way; 256]>,
+    starts: Box<[Verdict; 256]>,
     verdicts: [Verdict; BATCH],
     /// Places in the batch of the pages of each way, and how many there are.
     places: [[u8; BATCH]; WAYS],
@@ -83,7 +77,8 @@ pub struct Judge<'s> {
     cells: [Cell; BATCH],
 }
 
-/// Use and list of a page as one number, with whether it would be one of an image.
+/// Use (4 bits) and list (3 bits) of a page as one number, with the bit that says *image* for files and *combined* for
+/// sections.
 #[inline(always)]
 const fn start_of(page: &PageIdentity) -> u8 {
     (page.flags & 0x7f) as u8 | ((page.u2 & 1) as u8) << 7
@@ -92,14 +87,16 @@ const fn start_of(page: &PageIdentity) -> u8 {
 impl<'s> Judge<'s> {
     /// For the pages of a scene.
     pub fn new(scene: &'s Scene<'s>) -> Judge<'s> {
-        let start = |number: usize| {
-            let page = PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
-            let way = way(scene, &page);
-            Start { way, verdict: if way == Way::Odd { NO_VERDICT } else { scene.judge(&page) } }
+        let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
+        let ways: [Way; 256] = std::array::from_fn(|number| way(scene, &page(number)));
+        let start = |number: usize| match ways.get(number) {
+            Some(Way::Odd) | None => NO_VERDICT,
+            Some(_) => scene.judge(&page(number)),
         };
         Judge {
             scene,
             starts: Box::new(std::array::from_fn(start)),
+            ways: Box::new(ways),
             verdicts: [NO_VERDICT; BATCH],
             places: [[0; BATCH]; WAYS],
             counts: [0; WAYS],
@@ -115,13 +112,13 @@ impl<'s> Judge<'s> {
         let scene = self.scene;
         // All counts in one register: in memory, each would have to wait until the one before it has been written.
         let mut counts = 0u64;
-        for ((place, page), verdict) in (0u8..=u8::MAX).zip(pages).zip(&mut self.verdicts) {
-            let start = &self.starts[start_of(page) as usize]; // any u8 is in the table
-            *verdict = start.verdict;
-            let shift = start.way as usize * COUNT_BITS;
-            let count = (counts >> shift) as usize & (BATCH - 1);
-            counts += 1 << shift;
-            self.places[start.way as usize][count] = place;
+        for (place, (page, verdict)) in pages.iter().zip(&mut self.verdicts).enumerate() {
+            let start = start_of(page) as usize; // any u8 is in the tables
+            *verdict = self.starts[start];
+            let way = self.ways[start] as usize;
+            let count = (counts >> (way * COUNT_BITS)) as usize & (BATCH - 1);
+            counts += 1 << (way * COUNT_BITS);
+            self.places[way][count] = place as u8;
         }
         self.counts = std::array::from_fn(|way| (counts >> (way * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
         let [_, combined, owned, private, named, free, odd] = self.counts;
@@ -221,6 +218,7 @@ fn way(scene: &Scene<'_>, page: &PageIdentity) -> Way {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::resident::judge::Owner;
     use crate::analysis::resident::testing::{pages, with_scene};
     use proptest::prelude::*;
 
@@ -245,12 +243,12 @@ mod tests {
                         let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
                         met.combined += u64::from(page.combined());
                         met.keyed += u64::from(is_keyed);
-                        met.unnamed += u64::from(is_keyed && verdict.owner == Owner::Unknown);
-                        owned_by_book += u32::from(matches!(verdict.owner, Owner::Process(_) | Owner::Unknown));
+                        met.unnamed += u64::from(is_keyed && verdict.owner() == Owner::Unknown);
+                        owned_by_book += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
                     }
                     for (page, verdict) in judge.owned(batch) {
                         assert_eq!(*verdict, scene.judge(page), "{page:x?}");
-                        owned += u32::from(matches!(verdict.owner, Owner::Process(_) | Owner::Unknown));
+                        owned += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
                     }
                     assert_eq!(owned, owned_by_book);
                 }

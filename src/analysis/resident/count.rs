@@ -108,7 +108,7 @@ impl ByOwner {
     #[inline]
     pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p Verdict)>) {
         let cells = self.cells.as_mut_slice();
-        pages.for_each(|(page, verdict)| match verdict.owner {
+        pages.for_each(|(page, verdict)| match verdict.owner() {
             Owner::Process(index) => cells.get_mut(index as usize).into_iter().for_each(|cell| *cell += 1),
             Owner::Unknown => *self.unknown.entry(page.key()).or_default() += 1,
             Owner::None | Owner::Shared => {}

@@ -125,7 +125,7 @@ impl Dimension {
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
-            Dimension::Process => match verdict.owner {
+            Dimension::Process => match verdict.owner() {
                 Owner::Process(index) => index as usize,
                 Owner::None => scene.processes.instances.len(),
                 Owner::Shared => scene.processes.instances.len() + 1,
@@ -148,7 +148,7 @@ impl Dimension {
     /// The page's code.
     pub fn code(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
         let process = |index: u32| scene.processes.instances.get(index as usize);
-        match (self, verdict.owner) {
+        match (self, verdict.owner()) {
             (Dimension::Process | Dimension::Pid, Owner::Unknown) => Code::Unknown(page.key()),
             (Dimension::Pid, Owner::Shared) => Code::Shared,
             (Dimension::Pid, Owner::Process(index)) => {

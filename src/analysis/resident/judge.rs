@@ -21,6 +21,21 @@ pub enum Owner {
     Unknown,
 }
 
+/// An [`Owner`] in four bytes: a verdict is written for each of millions of pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnerCode(u32);
+
+impl OwnerCode {
+    pub(super) const NONE: OwnerCode = OwnerCode(u32::MAX);
+    const SHARED: OwnerCode = OwnerCode(u32::MAX - 1);
+    pub(super) const UNKNOWN: OwnerCode = OwnerCode(u32::MAX - 2);
+
+    /// A process instance by index.
+    pub const fn process(index: u32) -> OwnerCode {
+        OwnerCode(index)
+    }
+}
+
 /// What a page's detail is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Detail {
@@ -43,10 +58,23 @@ pub struct Verdict {
     pub category: Category,
     /// WPA's category.
     pub wpa: Category,
-    /// Owner.
-    pub owner: Owner,
+    /// Owner; [`Verdict::owner`] spells it out.
+    pub owner: OwnerCode,
     /// What the address of a private page belongs to.
     pub cell: Cell,
+}
+
+impl Verdict {
+    /// Whose the page is.
+    #[inline(always)]
+    pub const fn owner(&self) -> Owner {
+        match self.owner {
+            OwnerCode::NONE => Owner::None,
+            OwnerCode::SHARED => Owner::Shared,
+            OwnerCode::UNKNOWN => Owner::Unknown,
+            OwnerCode(index) => Owner::Process(index),
+        }
+    }
 }
 
 /// In place of an instance or a name that is not known: an index behind all.
@@ -136,22 +164,22 @@ impl Scene<'_> {
     }
 
     #[inline(always)]
-    fn owner(&self, page: &PageIdentity, list: PageList, process: u32) -> Owner {
+    fn owner(&self, page: &PageIdentity, list: PageList, process: u32) -> OwnerCode {
         match page.page_use() {
-            _ if matches!(list, PageList::Zero | PageList::Free) => Owner::None,
-            PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => Owner::Shared,
-            page_use if !self.has_owner(page_use) => Owner::None,
+            _ if matches!(list, PageList::Zero | PageList::Free) => OwnerCode::NONE,
+            PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => OwnerCode::SHARED,
+            page_use if !self.has_owner(page_use) => OwnerCode::NONE,
             _ => self.owner_by_key(page.key(), process),
         }
     }
 
     /// The owner of a page of a use that has one.
     #[inline(always)]
-    pub(super) fn owner_by_key(&self, key: u64, process: u32) -> Owner {
+    pub(super) fn owner_by_key(&self, key: u64, process: u32) -> OwnerCode {
         match key {
-            0 => Owner::None,
-            _ if self.owners.is_named(process) => Owner::Process(process),
-            _ => Owner::Unknown,
+            0 => OwnerCode::NONE,
+            _ if self.owners.is_named(process) => OwnerCode::process(process),
+            _ => OwnerCode::UNKNOWN,
         }
     }
 }

@@ -198,7 +198,7 @@ impl<'s> PageText<'s> {
         pad(out, start, address);
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.extend_from_slice(b"  ");
-        let owned = matches!(row.verdict.owner, Owner::Process(_) | Owner::Unknown);
+        let owned = matches!(row.verdict.owner(), Owner::Process(_) | Owner::Unknown);
         if owned {
             self.process(out, row);
         }
@@ -229,7 +229,7 @@ impl<'s> PageText<'s> {
     #[inline]
     fn process(&self, out: &mut Vec<u8>, row: &PageRow) {
         let processes: &Texts = &self.labels.processes;
-        let number = match row.verdict.owner {
+        let number = match row.verdict.owner() {
             Owner::Process(index) => index as usize,
             Owner::None => processes.len().saturating_sub(2),
             Owner::Shared => processes.len().saturating_sub(1),

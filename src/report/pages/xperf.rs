@@ -48,7 +48,7 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     out.extend_from_slice(b"               InMemory, ");
     right(out, micros(&text.etl.clock, row.time), 10);
     out.extend_from_slice(b", ");
-    match row.verdict.owner {
+    match row.verdict.owner() {
         Owner::Unknown if text.scene.owners.reading == KeyReading::ProcessId => {
             process(out, "Unknown", itoa::Buffer::new().format(row.page.key()));
         }

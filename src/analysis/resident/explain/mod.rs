@@ -20,7 +20,7 @@ use crate::analysis::doubt::Doubts;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{Owner, Verdict};
+use crate::analysis::resident::judge::{OwnerCode, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
@@ -315,7 +315,7 @@ impl Explainer<'_> {
         let verdict = Verdict {
             category: Category::of_layer(cell.corrected),
             wpa: Category::of_layer(cell.wpa),
-            owner: Owner::Process(instance),
+            owner: OwnerCode::process(instance),
             cell,
         };
         let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, &verdict);
