@@ -1,6 +1,10 @@
 //! The memory map of a trace: the only `unsafe` code of the crate.
 
+#[cfg(target_os = "linux")]
+use memmap2::UncheckedAdvice;
 use memmap2::{Mmap, MmapOptions};
+#[cfg(target_os = "linux")]
+use rayon::prelude::*;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -40,8 +44,31 @@ impl Mapping {
         Ok(Mapping(Some(map)))
     }
 
+    /// Gives the pages of a large map back to the system with all threads. It would do so by itself, but with one, and
+    /// that takes longer than a thirtieth of all the work on a trace.
+    #[cfg(target_os = "linux")]
+    fn release(&self) {
+        const CHUNK: usize = 16 << 20; // a multiple of any page size
+        let Some(map) = &self.0 else { return };
+        (0..map.len().div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
+            let (at, length) = (chunk * CHUNK, CHUNK.min(map.len() - chunk * CHUNK));
+            // SAFETY: the map is of a file and read-only. "Don't need" drops the system's entries for its pages, and a
+            // later read would find the same bytes in the file again; there is none, the map is about to go.
+            #[allow(unsafe_code)]
+            let released = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, at, length) };
+            drop(released); // what was not released now is released when the map goes
+        });
+    }
+
     /// All bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.release();
     }
 }

@@ -191,12 +191,15 @@ impl SpaceEvents {
         }
         let mut events = std::mem::take(&mut reader.events);
         events.clear();
-        // Rundowns come first and last, so this is nearly always the order of time already.
-        let early = self.kept.first().map_or(0, |kept| self.runs.partition_point(|run| run.first < kept.moment));
-        let (early, late) = self.runs.split_at(early);
-        early.iter().for_each(|run| reader.read(etl, run, &mut events));
-        events.extend_from_slice(&self.kept);
-        late.iter().for_each(|run| reader.read(etl, run, &mut events));
+        // Hardly anything happens within a run, so this is nearly always the order of time already.
+        let mut kept = self.kept.as_slice();
+        for run in &self.runs {
+            let (before, behind) = kept.split_at(kept.partition_point(|event| event.moment < run.first));
+            events.extend_from_slice(before);
+            reader.read(etl, run, &mut events);
+            kept = behind;
+        }
+        events.extend_from_slice(kept);
         if !events.is_sorted_by_key(|event| event.moment) {
             events.sort_by_key(|event| event.moment);
         }

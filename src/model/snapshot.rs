@@ -117,47 +117,50 @@ impl Snapshot {
         let groups: Vec<&[&PageRun]> = order.chunk_by(|a, b| a.buffer == b.buffer).collect();
         let buffers: Vec<u32> = groups.iter().filter_map(|group| Some(group.first()?.buffer)).collect();
         etl.fold_some(&buffers, empty, |accumulator, at, area| {
-            let mut batch = [PageIdentity::default(); BATCH];
-            let mut filled = 0;
             for run in groups.get(at).copied().unwrap_or_default() {
-                pages_of(area, run, |page| {
-                    if let Some(slot) = batch.get_mut(filled) {
-                        *slot = page;
-                        filled += 1;
-                    }
-                    if filled == BATCH {
-                        visit(accumulator, &batch);
-                        filled = 0;
-                    }
-                });
+                batches_of(area, run, |pages| visit(accumulator, pages));
             }
-            visit(accumulator, batch.get(..filled).unwrap_or_default());
         })
     }
 }
 
-/// The pages of one run, whose buffer `area` is.
+/// The pages of one run, whose buffer `area` is, in batches of up to [`BATCH`].
 #[inline(always)]
-pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
+pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageIdentity])) {
+    let mut batch = [PageIdentity::default(); BATCH];
     let mut left = run.pages;
     let mut records = area.records().at_offset(run.start);
     while left > 0 {
         let Some(first) = records.next() else { return };
         let Some(page) = run.page_of(&first) else { continue };
         left -= 1;
-        visit(page);
+        batch[0] = page;
         // Nearly all that follows is alike, so its payload lies at the same place.
-        let Some(payload) = first.hook().and_then(|_| first.kernel_payload()) else { continue };
+        let payload = first.hook().and_then(|_| first.kernel_payload()).unwrap_or_default();
         let (payload_at, pointer) = (first.bytes.len() - payload.len(), first.header.pointer());
+        let mut filled = 1;
         loop {
-            let alike = records.alike(&first, BATCH.min(left as usize));
-            if alike.is_empty() {
+            let most = if payload.is_empty() { 0 } else { (BATCH - filled).min(left as usize) };
+            let alike = records.alike(&first, most);
+            left -= alike.len() as u32;
+            let slots = batch.iter_mut().skip(filled);
+            for (slot, payload) in slots.zip(alike.parts(payload_at)) {
+                *slot = PageIdentity::read(payload, pointer).unwrap_or_default(); // as long as the first one's
+            }
+            filled += alike.len();
+            if filled == 0 {
                 break;
             }
-            left -= alike.len() as u32;
-            alike.parts(payload_at).filter_map(|payload| PageIdentity::read(payload, pointer)).for_each(&mut visit);
+            visit(batch.get(..filled).unwrap_or_default());
+            filled = 0;
         }
     }
+}
+
+/// The pages of one run, one by one.
+#[inline(always)]
+pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
+    batches_of(area, run, |pages| pages.iter().copied().for_each(&mut visit));
 }
 
 #[cfg(test)]
