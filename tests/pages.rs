@@ -339,7 +339,7 @@ fn explanations_have_a_json_form() {
 fn what_cannot_be_explained_is_said() {
     let folder = folder(&machine::trace(1));
     let explain = |args: &[&str]| failure(folder.path(), &[&["resident", "t.etl", "--explain"], args].concat());
-    insta::assert_snapshot!(explain(&["0x1ff"]).1, @"pfnset: PFN 0x1ff is not in snapshot 0: its 24 pages have PFNs from 0x100 to 0x200, with 233 missing in 1 gap(s)");
+    insta::assert_snapshot!(explain(&["0x1ff"]).1, @"pfnset: PFN 0x1ff is not in snapshot 0: its 24 pages have PFNs from 0x100 to 0x200, with 233 missing in 1 gap");
     insta::assert_snapshot!(explain(&["0x1000", "--process", "41"]).1, @"pfnset: the trace knows no process 41; pfnset resident --group-by process lists those with pages");
     assert_eq!(explain(&["0x1ff"]).0, 2);
     assert_eq!(explain(&["0x1000", "--process", "41"]).0, 2);

@@ -96,7 +96,7 @@ impl Doubts {
 }
 
 /// `1 buffer`, `2 buffers`.
-fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -107,7 +107,7 @@ fn circular_doubt(etl: &EtlFile) -> Option<String> {
     let agrees = is_circular_order(&etl.buffers, header.start_buffers as usize, start);
     (!agrees).then(|| {
         format!(
-            "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the              sequence numbers say otherwise; they were followed",
+            "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the sequence numbers say otherwise; they were followed",
             header.buffers_written,
             etl.buffers.len()
         )

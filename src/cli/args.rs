@@ -146,7 +146,7 @@ Presets:
   by-process           process, category
   by-list-priority     list, priority, category
   private-working-set  process, category of active private pages
-  files                file, category of pages of files
+  files                file: pages of files
   drivers              detail (the image) of pages of category Driver
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.

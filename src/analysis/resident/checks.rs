@@ -1,6 +1,7 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
 use crate::analysis::category::Category;
+use crate::analysis::doubt::counted;
 use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::batch::Met;
 use crate::analysis::resident::cube::Cube;
@@ -155,12 +156,12 @@ impl Checks {
         let mut lines = Vec::new();
         if self.lost_buffers > 0 {
             lines.push(format!(
-                "{} lost buffer(s) fall into the page sequence: pages are missing from every table",
-                self.lost_buffers
+                "{} into the page sequence: pages are missing from every table",
+                counted(self.lost_buffers, "lost buffer falls", "lost buffers fall")
             ));
         }
         if self.duplicates > 0 {
-            lines.push(format!("{} PFN(s) occur twice in the page sequence", self.duplicates));
+            lines.push(format!("{} twice in the page sequence", counted(self.duplicates, "PFN occurs", "PFNs occur")));
         }
         if let Some(ram) = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram) {
             lines.push(format!("the sequence has {} pages, the machine has {ram}", self.pages));
@@ -177,8 +178,8 @@ impl Checks {
         lines.extend(database.filter(|database| !database.is_fine()).map(|database| differs(&database, "the kernel")));
         if self.contradictions > 0 {
             lines.push(format!(
-                "events and end rundown disagree on {} range(s) or thread(s); the end rundown wins: {}",
-                self.contradictions,
+                "events and end rundown disagree on {}; the end rundown wins: {}",
+                counted(self.contradictions, "range or thread", "ranges or threads"),
                 self.contradiction_examples.join(", ")
             ));
         }

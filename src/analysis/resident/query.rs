@@ -120,7 +120,7 @@ const PRESETS: [Preset; 5] = [
         &[(Dimension::List, "Active"), (Dimension::Process, "!n/a;!Unknown (-1)")],
         "active private pages by process and category",
     ),
-    ("files", "file,category", &[(Dimension::File, "!n/a")], "file pages by file"),
+    ("files", "file", &[(Dimension::File, "!n/a")], "file pages by file"),
     ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image"),
 ];
 

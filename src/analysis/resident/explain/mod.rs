@@ -17,6 +17,7 @@ pub use rule::{Decision, Rule};
 
 use crate::analysis::category::Category;
 use crate::analysis::doubt::Doubts;
+use crate::analysis::doubt::counted;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
@@ -191,8 +192,10 @@ fn explain_in(
                 let (first, last) = snapshot.pfns;
                 return Err(Error::Usage(format!(
                     "PFN 0x{pfn:x} is not in snapshot {index}: its {} pages have PFNs from 0x{first:x} to 0x{last:x}, \
-                     with {} missing in {} gap(s)",
-                    snapshot.pages, snapshot.missing_pfns, snapshot.gaps
+                     with {} missing in {}",
+                    snapshot.pages,
+                    snapshot.missing_pfns,
+                    counted(snapshot.gaps, "gap", "gaps")
                 )));
             }
         }
