@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) and `container` (a file).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) and `analyses` (a file too).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -26,6 +26,8 @@ const RECORD_BYTES: usize = 2048;
 const BUFFERS: usize = 6;
 const BUFFER_BYTES: usize = 4096;
 const AREA_BYTES: usize = 1024;
+/// Files up to this size are seeds as a whole where a few records of each kind would say nothing.
+const WHOLE_FILE_BYTES: usize = 256 << 10;
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let mut args = env::args_os().skip(1);
@@ -59,6 +61,9 @@ impl Seeds<'_> {
         let Ok(etl) = EtlFile::open(path) else {
             return Ok(self.write("container", &[&file[..file.len().min(BUFFER_BYTES)]])?); // a damaged fixture
         };
+        if file.len() <= WHOLE_FILE_BYTES {
+            self.write("analyses", &[&file])?;
+        }
         let mut scratch = Scratch::new();
         let (mut plain, mut compressed) = (Vec::new(), Vec::new());
         for index in 0..etl.buffers.len() {
@@ -85,6 +90,7 @@ impl Seeds<'_> {
                 field.copy_from_slice(&(BUFFER_BYTES as u32).to_le_bytes());
             }
             self.write("container", &[&shrunk])?;
+            self.write("analyses", &[&shrunk])?;
         }
         Ok(())
     }

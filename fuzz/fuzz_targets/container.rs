@@ -8,29 +8,15 @@ use pfnset::etl::extended::{event_name, items, provider_name};
 use pfnset::etl::order::Schedule;
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::units::Ticks;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-use std::{env, fs, process};
 
 #[path = "../events.rs"]
 mod events;
-
-static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
-    let memory = Path::new("/dev/shm"); // much faster than a disk
-    let folder = if memory.is_dir() { memory.to_owned() } else { env::temp_dir() };
-    folder.join(format!("pfnset-fuzz-{}.etl", process::id()))
-});
+#[path = "../scratch_file.rs"]
+mod scratch_file;
 
 fuzz_target!(|data: &[u8]| {
-    fs::write(&*FILE, data).expect("a scratch file can be written");
-    let opened = EtlFile::open(&FILE);
-    // On Unix the map outlives the name, and so nothing is left over after a crash.
-    let removed = cfg!(unix) && fs::remove_file(&*FILE).is_ok();
-    if let Ok(etl) = opened {
+    if let Some(etl) = scratch_file::open(data) {
         walk(&etl, data.len());
-    }
-    if !removed {
-        let _ = fs::remove_file(&*FILE);
     }
 });
 

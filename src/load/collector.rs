@@ -45,7 +45,7 @@ impl<'r> Collector<'r> {
         let spaces = &mut self.history.spaces;
         let moment = |offset, time| moment(rank, area, offset, time);
         RundownRun::take(area, first, hook, behind, moment, |process_id, run| {
-            spaces.entry(process_id).or_default().push_run(run);
+            spaces.entry(process_id).or_default().push_run(area, run);
         })
     }
 

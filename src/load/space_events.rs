@@ -6,7 +6,6 @@
 
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
-use crate::etl::file::Scratch;
 use crate::etl::record::{HookId, RawRecord};
 use crate::event::file::MapView;
 use crate::event::virtual_memory::VirtualRange;
@@ -109,7 +108,14 @@ impl RundownRun {
         Some(taken)
     }
 
-    /// Reads the records again.
+    /// Reads the records again, from the map.
+    fn read_again(&self, etl: &EtlFile, events: &mut Vec<At<SpaceEvent>>) {
+        if let Some(&buffer) = etl.buffers.get(self.buffer as usize) {
+            let area = Area { buffer, index: self.buffer, bytes: etl.plain_area_of(self.buffer), fault: None };
+            self.read(&area, events);
+        }
+    }
+
     fn read(&self, area: &Area<'_>, events: &mut Vec<At<SpaceEvent>>) {
         let mut records = area.records().at_offset(self.start);
         let Some(first) = records.next().filter(|raw| raw.hook() == Some(self.hook)) else { return };
@@ -146,9 +152,13 @@ impl SpaceEvents {
         self.kept.push(event);
     }
 
-    /// Adds a run.
-    pub(crate) fn push_run(&mut self, run: RundownRun) {
-        self.runs.push(run);
+    /// Adds a run, whose buffer `area` is. In compressed buffers it is read now: several processes share a buffer, and
+    /// each would have to decompress it.
+    pub(crate) fn push_run(&mut self, area: &Area<'_>, run: RundownRun) {
+        match area.buffer.is_compressed() {
+            true => run.read(area, &mut self.kept),
+            false => self.runs.push(run),
+        }
     }
 
     /// Adds another thread's events.
@@ -176,9 +186,8 @@ impl SpaceEvents {
     /// Keeps the events of those runs that have to be told apart record by record.
     pub(crate) fn unroll(&mut self, etl: &EtlFile, is_wanted: impl Fn(&RundownRun) -> bool) {
         if self.runs.iter().any(&is_wanted) {
-            let mut reader = Reader::default();
             for run in self.runs.extract_if(.., |run| is_wanted(run)) {
-                reader.read(etl, &run, &mut self.kept);
+                run.read_again(etl, &mut self.kept);
             }
             self.kept.sort_by_key(|event| event.moment);
         }
@@ -189,46 +198,26 @@ impl SpaceEvents {
         if self.runs.is_empty() {
             return &self.kept;
         }
-        let mut events = std::mem::take(&mut reader.events);
+        let events = &mut reader.events;
         events.clear();
         // Hardly anything happens within a run, so this is nearly always the order of time already.
         let mut kept = self.kept.as_slice();
         for run in &self.runs {
             let (before, behind) = kept.split_at(kept.partition_point(|event| event.moment < run.first));
             events.extend_from_slice(before);
-            reader.read(etl, run, &mut events);
+            run.read_again(etl, events);
             kept = behind;
         }
         events.extend_from_slice(kept);
         if !events.is_sorted_by_key(|event| event.moment) {
             events.sort_by_key(|event| event.moment);
         }
-        reader.events = events;
-        &reader.events
+        events
     }
 }
 
-/// Room for the events of one process, and for a decompressed buffer, which holds those of several processes.
+/// Room for the events of one process.
 #[derive(Debug, Default)]
 pub struct Reader {
     events: Vec<At<SpaceEvent>>,
-    scratch: Scratch,
-    /// Index and length of the buffer in `scratch`.
-    buffer: Option<(u32, usize)>,
-}
-
-impl Reader {
-    fn read(&mut self, etl: &EtlFile, run: &RundownRun, events: &mut Vec<At<SpaceEvent>>) {
-        let Some(buffer) = etl.buffers.get(run.buffer as usize) else { return };
-        let whole = |bytes| Area { buffer: *buffer, index: run.buffer, bytes, fault: None };
-        if !buffer.is_compressed() {
-            return run.read(&whole(etl.plain_area_of(run.buffer)), events);
-        }
-        let length = match self.buffer {
-            Some((index, length)) if index == run.buffer => length,
-            _ => etl.area(run.buffer as usize, &mut self.scratch).bytes.len(),
-        };
-        self.buffer = Some((run.buffer, length));
-        run.read(&whole(self.scratch.get(..length).unwrap_or_default()), events);
-    }
 }

@@ -1,0 +1,29 @@
+//! The analyses on any file: what they add up must agree, whatever the file says.
+//!
+//! Input: the bytes of the file, which go through a real one because that is what is mapped.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::analysis::{reference, resident};
+use pfnset::etl::EtlFile;
+
+#[path = "../scratch_file.rs"]
+mod scratch_file;
+
+fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
+
+fn analyse(etl: &EtlFile) {
+    for group_by in ["category", "process,use", "list,priority,category_wpa", "detail"] {
+        let mut query = resident::query::Query { snapshot: SnapshotChoice::All, ..Default::default() };
+        query.group_by(group_by).expect("dimensions");
+        let Ok(set) = ResidentSet::new(etl, &query) else { break };
+        for snapshot in &set.snapshots {
+            let rows: u64 = snapshot.rows.iter().map(|row| row.measure.pages).sum();
+            assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
+        }
+    }
+    let _ = ReferenceSet::new(etl, &reference::query::Query::default());
+}
