@@ -278,6 +278,27 @@ mod tests {
     }
 
     #[test]
+    fn alike_records_are_taken_together() {
+        let other = perfinfo(16);
+        let bytes = [perfinfo(20), vec![0; 4], perfinfo(20), vec![0; 4], perfinfo(20), vec![0; 4], other].concat();
+        let area = area(&bytes);
+        let mut records = area.records();
+        let first = records.next().unwrap();
+        let one = records.alike(&first, 1);
+        assert_eq!((one.len(), one.offset_of(0)), (1, 24));
+        let rest = records.alike(&first, 9);
+        assert_eq!((rest.len(), rest.offset_of(0), rest.is_empty()), (1, 48, false));
+        assert_eq!(rest.parts(0).map(<[u8]>::len).collect::<Vec<_>>(), [20]);
+        assert_eq!(rest.parts(99).map(<[u8]>::len).collect::<Vec<_>>(), [0]);
+        assert!(records.alike(&first, 9).is_empty());
+        assert!(records.next_alike(&first).is_none());
+        let last = records.next().unwrap();
+        assert_eq!((last.bytes.len(), last.position.offset), (16, 72));
+        records.put_back(&last);
+        assert_eq!(records.next().map(|record| record.position.offset), Some(72));
+    }
+
+    #[test]
     fn a_size_of_zero_does_not_loop() {
         assert_eq!(walk(&perfinfo(0)).0, Vec::<usize>::new());
     }

@@ -221,3 +221,29 @@ impl SpaceEvents {
 pub struct Reader {
     events: Vec<At<SpaceEvent>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::etl::EtlFile;
+    use crate::load::history::{History, SpaceEvent};
+    use crate::load::space_events::Reader;
+    use std::path::Path;
+
+    #[test]
+    fn what_stays_in_the_file_is_what_would_be_kept() {
+        let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
+        let etl = EtlFile::open(Path::new(fixture)).unwrap();
+        let (compact, mut whole) = (History::new(&etl), History::new(&etl));
+        whole.unroll(&etl);
+        let (mut reader, mut rundowns, mut kept) = (Reader::default(), 0, 0);
+        for (process_id, events) in &compact.spaces {
+            kept += events.kept().len();
+            let read = events.read(&etl, &mut reader);
+            assert!(read.is_sorted_by_key(|event| event.moment), "process {process_id}");
+            assert_eq!(read, whole.spaces[process_id].kept(), "process {process_id}");
+            let is_listed = |event: &SpaceEvent| matches!(event, SpaceEvent::Region { .. } | SpaceEvent::View { .. });
+            rundowns += read.iter().filter(|event| is_listed(&event.value)).count();
+        }
+        assert!(rundowns > 100 && kept < rundowns, "{rundowns} listed, {kept} kept");
+    }
+}

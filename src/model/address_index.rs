@@ -366,6 +366,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn small_spaces_lie_beside_large_and_wide_ones() {
+        let space = |count: u64, base: u64| {
+            let mut space = AddressSpace::default();
+            for at in 0..count {
+                space.apply(Moment::FIRST, &event(1, base + at * 0x2_0000, 0x1_0000, 0));
+            }
+            space
+        };
+        let spaces = [(1, 0x1_0000), (0, 0), (9000, 0x10_0000), (40, 1 << 56)].map(|(count, base)| space(count, base));
+        let index = AddressIndex::new(spaces.iter().map(|space| Leaves::new(Segments::new(space))).collect());
+        for (number, space) in (0..).zip(&spaces) {
+            let bases = [0, 0x1_0000, 0x10_0000, 0x3000_0000, 0x4660_0000, 1 << 56, (1 << 56) + 39 * 0x2_0000, 1 << 60];
+            for address in bases.into_iter().flat_map(|base: u64| [base, base + 0xffff, base + 0x1_0000]) {
+                let layer = index.get(number, address).corrected;
+                assert_eq!(layer, space.layer(address), "0x{address:x} of space {number}");
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
