@@ -13,6 +13,7 @@ pub mod follow;
 pub mod group;
 pub mod held;
 pub mod ledger;
+pub mod lists;
 pub mod live_space;
 pub mod memo;
 pub mod names;
