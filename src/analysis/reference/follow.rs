@@ -118,7 +118,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
             }
         });
         let next = slabs.get(number + 1).map_or(slab.to, |next| next.to);
-        sheaves.iter_mut().for_each(|sheaf| sheaf.clear(next));
+        sheaves.par_iter_mut().for_each(|sheaf| sheaf.clear(next));
         if let Ok(mut pool) = pool.lock() {
             pool.append(&mut sheaves);
         }
