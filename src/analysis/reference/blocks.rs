@@ -128,6 +128,22 @@ mod tests {
         assert!(map.is_empty() && map.blocks.is_empty());
     }
 
+    #[test]
+    fn what_is_left_of_many_pages_moves_together() {
+        let mut map = PageMap::default();
+        let pages = 1 << 14;
+        (0..pages).for_each(|page| assert!(map.insert(page << 12, page).is_none()));
+        let mut sparse = 0;
+        for page in (0..pages).filter(|page| page % 100 != 0) {
+            sparse += u32::from(map.lists.is_sparse());
+            assert_eq!(map.remove(page << 12), Some(page));
+        }
+        let mut rest: Vec<u64> = map.iter().map(|(address, &page)| address - (page << 12) + page).collect();
+        rest.sort_unstable();
+        assert_eq!(rest, (0..pages).step_by(100).collect::<Vec<_>>());
+        assert_eq!(sparse, 0);
+    }
+
     proptest! {
         /// Against one slot for each page.
         #[test]

@@ -74,3 +74,56 @@ impl<'s> OrderedSteps<'s> {
         (OrderedSteps { parts: self.parts, order: now }, OrderedSteps { parts: self.parts, order: later })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::category::Category;
+    use crate::analysis::reference::owner::OwnerId;
+    use crate::analysis::reference::reason::AccessReason;
+    use crate::analysis::reference::step::{CORRECTED, Kind, Step};
+    use crate::event::page::PageUse;
+    use crate::units::{PointerSize, Ticks};
+    use proptest::prelude::*;
+
+    fn step(moment: Moment) -> PackedStep {
+        PackedStep::new(&Step {
+            moment,
+            address: 0,
+            pfn: 0,
+            identity: 0,
+            owner: OwnerId::SYSTEM,
+            process_id: 4,
+            kind: Kind::Private,
+            category: Category::Image,
+            page_use: PageUse::File,
+            rules: CORRECTED,
+            reason: AccessReason::PrivatePageAccess,
+            pointer: PointerSize::P8,
+        })
+    }
+
+    proptest! {
+        /// Whether stamps are dense or farther apart than 32 bits can say.
+        #[test]
+        fn steps_come_in_order_of_their_moments(
+            stamps in prop::collection::vec((-9i64..10, any::<u64>()), 0..700),
+            scale in prop::sample::select(vec![1i64, 1 << 31, i64::MAX / 9]),
+            chunk in 1usize..=1 << CHUNK_BITS,
+            cut in -9i64..10,
+        ) {
+            let moments = stamps.iter().map(|&(time, order)| Moment { time: Ticks((time * scale).saturating_add((order % 3) as i64)), order });
+            let steps: Vec<PackedStep> = moments.map(step).collect();
+            let (parts, mut room): (Vec<&[PackedStep]>, _) = (steps.chunks(chunk).collect(), Vec::new());
+            let ordered = OrderedSteps::new(&parts, &mut room);
+            let of = |steps: &OrderedSteps<'_>| steps.iter().map(|step| step.moment).collect::<Vec<_>>();
+            let mut want: Vec<Moment> = steps.iter().map(|step| step.moment).collect();
+            want.sort();
+            prop_assert_eq!(of(&ordered), want.clone());
+            let at = Moment { time: Ticks(cut * scale), order: u64::MAX };
+            let behind = want.partition_point(|moment| *moment <= at);
+            let (now, later) = ordered.split(at);
+            prop_assert_eq!((of(&now), of(&later)), (want[..behind].to_vec(), want[behind..].to_vec()));
+        }
+    }
+}
