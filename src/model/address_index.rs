@@ -249,30 +249,42 @@ impl AddressIndex {
             }
             for _ in 0..self.depth {
                 for (place, &(_, address)) in places.iter_mut().zip(wanted) {
-                    // Larger addresses are behind all that lies there, like the largest key that is no padding.
-                    let wanted = key(address / PAGE_BYTES).min(i32::MAX - 1);
-                    let node = self.nodes.get(*place as usize).zip(self.children.get(*place as usize));
-                    *place = node.map_or(0, |(node, before)| {
-                        let not_above: i32 = node.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
-                        before.wrapping_add(not_above as u32)
-                    });
+                    *place = self.below(*place, address);
                 }
             }
             if !self.wide.is_empty() {
                 self.find_wide(wanted, &mut places);
             }
             for ((cell, &place), &(_, address)) in cells.iter_mut().zip(&places).zip(wanted) {
-                *cell = self.leaves.get(place as usize).map_or(Cell::EMPTY, |leaf| {
-                    let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
-                    let wanted = page.min(i16::MAX as u64 - 1) as i16;
-                    let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
-                    let at = (not_above as u32).saturating_sub(1);
-                    let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
-                    let [corrected, wpa] = layers.unpack();
-                    Cell { corrected, wpa, slot: place * NODE as u32 + at }
-                });
+                *cell = self.cell(place, address);
             }
         }
+    }
+
+    /// The child of a node that an address leads to.
+    #[inline(always)]
+    fn below(&self, place: u32, address: u64) -> u32 {
+        // Larger addresses are behind all that lies there, like the largest key that is no padding.
+        let wanted = key(address / PAGE_BYTES).min(i32::MAX - 1);
+        let node = self.nodes.get(place as usize).zip(self.children.get(place as usize));
+        node.map_or(0, |(node, before)| {
+            let not_above: i32 = node.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
+            before.wrapping_add(not_above as u32)
+        })
+    }
+
+    /// The answer in a leaf.
+    #[inline(always)]
+    fn cell(&self, place: u32, address: u64) -> Cell {
+        self.leaves.get(place as usize).map_or(Cell::EMPTY, |leaf| {
+            let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
+            let wanted = page.min(i16::MAX as u64 - 1) as i16;
+            let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
+            let at = (not_above as u32).saturating_sub(1);
+            let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
+            let [corrected, wpa] = layers.unpack();
+            Cell { corrected, wpa, slot: place * NODE as u32 + at }
+        })
     }
 
     /// Puts the leaves of wide spaces in the place of what the inner nodes lead to.
@@ -287,10 +299,14 @@ impl AddressIndex {
     }
 
     /// What the page at `address` belongs to.
+    #[inline]
     pub fn get(&self, space: u32, address: u64) -> Cell {
-        let mut cell = [Cell::EMPTY];
-        self.get_all(&[(space, address)], &mut cell);
-        cell[0]
+        let root = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
+        let mut place = [(0..self.depth).fold(root, |place, _| self.below(place, address))];
+        if !self.wide.is_empty() {
+            self.find_wide(&[(space, address)], &mut place);
+        }
+        self.cell(place[0], address)
     }
 
     /// File key of the view that a cell lies in.

@@ -1,9 +1,9 @@
 //! A map from page addresses to values, in blocks of 64 pages.
 //!
-//! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there. The
-//! values of a block of few pages lie dense in the order of the bits. Freed ranges can be terabytes large and hold three
-//! pages, so blocks are also kept in order.
+//! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there; the
+//! values are in [`Lists`]. Freed ranges can be terabytes large and hold three pages, so blocks are also kept in order.
 
+use crate::analysis::reference::lists::{Block, Lists};
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
@@ -11,75 +11,18 @@ use std::collections::BTreeSet;
 /// Bits of an address below a block: 64 pages of 4 KiB.
 const BLOCK_SHIFT: u32 = 18;
 
-/// Pages of a block.
-const PAGES: usize = 64;
-/// A block of more pages has a slot for each page, which moves nothing; one of few is dense again.
-const MANY: u32 = 16;
-const FEW: u32 = 6;
-
-#[derive(Debug)]
-struct Block<V> {
-    /// Pages that are there.
-    mask: u64,
-    /// Their values in the order of the bits, or 64 slots.
-    values: Vec<V>,
-}
-
-impl<V: Copy + Default> Block<V> {
-    /// Index of a page's value.
-    #[inline(always)]
-    fn index(&self, bit: u64) -> usize {
-        match self.values.len() {
-            PAGES => bit.trailing_zeros() as usize,
-            _ => (self.mask & (bit - 1)).count_ones() as usize,
-        }
-    }
-
-    /// Sets the value of a page that is not there.
-    #[inline(always)]
-    fn insert(&mut self, bit: u64, value: V) {
-        if self.values.len() != PAGES && self.mask.count_ones() < MANY {
-            let index = self.index(bit);
-            self.mask |= bit;
-            return self.values.insert(index, value);
-        }
-        if self.values.len() != PAGES {
-            let slots = (0..PAGES).map(|slot| self.at(1 << slot).unwrap_or_default()).collect();
-            self.values = slots;
-        }
-        self.mask |= bit;
-        if let Some(slot) = self.values.get_mut(bit.trailing_zeros() as usize) {
-            *slot = value;
-        }
-    }
-
-    /// Takes out a page that is there.
-    #[inline(always)]
-    fn remove(&mut self, bit: u64) -> Option<V> {
-        let value = self.at(bit)?;
-        if self.values.len() != PAGES {
-            self.values.remove(self.index(bit));
-            self.mask &= !bit;
-        } else {
-            self.mask &= !bit;
-            if self.mask.count_ones() <= FEW {
-                self.values = (0..PAGES).filter_map(|slot| self.at(1 << slot)).collect();
-            }
-        }
-        Some(value)
-    }
-
-    #[inline(always)]
-    fn at(&self, bit: u64) -> Option<V> {
-        if self.mask & bit == 0 { None } else { self.values.get(self.index(bit)).copied() }
-    }
-}
-
 /// Values by page-aligned address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PageMap<V> {
-    blocks: FastMap<u64, Block<V>>,
+    blocks: FastMap<u64, Block>,
+    lists: Lists<V>,
     order: BTreeSet<u64>,
+}
+
+impl<V> Default for PageMap<V> {
+    fn default() -> Self {
+        PageMap { blocks: FastMap::default(), lists: Lists::default(), order: BTreeSet::new() }
+    }
 }
 
 #[inline(always)]
@@ -92,23 +35,21 @@ impl<V: Copy + Default> PageMap<V> {
     #[inline(always)]
     pub fn get(&self, address: u64) -> Option<&V> {
         let (number, bit) = split(address);
-        let block = self.blocks.get(&number).filter(|block| block.mask & bit != 0)?;
-        block.values.get(block.index(bit))
+        self.blocks.get(&number)?.get(&self.lists, bit)
     }
 
     /// Sets the value of a page. Gives the old one's place instead when there is one.
     #[inline(always)]
     pub fn insert(&mut self, address: u64, value: V) -> Option<&mut V> {
         let (number, bit) = split(address);
-        let block = self.blocks.entry(number).or_insert_with(|| Block { mask: 0, values: Vec::new() });
-        if block.mask & bit != 0 {
-            let index = block.index(bit);
-            return block.values.get_mut(index);
+        let block = self.blocks.entry(number).or_default();
+        if block.mask() & bit != 0 {
+            return block.get_mut(&mut self.lists, bit);
         }
-        if block.mask == 0 {
+        if block.mask() == 0 {
             self.order.insert(number);
         }
-        block.insert(bit, value);
+        block.insert(&mut self.lists, bit, value);
         None
     }
 
@@ -116,13 +57,25 @@ impl<V: Copy + Default> PageMap<V> {
     #[inline(always)]
     pub fn remove(&mut self, address: u64) -> Option<V> {
         let (number, bit) = split(address);
-        let block = self.blocks.get_mut(&number).filter(|block| block.mask & bit != 0)?;
-        let value = block.remove(bit);
-        if block.mask == 0 {
+        let block = self.blocks.get_mut(&number)?;
+        let value = block.remove(&mut self.lists, bit)?;
+        if block.mask() == 0 {
             self.blocks.remove(&number);
             self.order.remove(&number);
         }
-        value
+        if self.lists.is_sparse() {
+            self.compact();
+        }
+        Some(value)
+    }
+
+    /// Gives back what pages used that are gone.
+    #[cold]
+    #[inline(never)]
+    fn compact(&mut self) {
+        let before = std::mem::take(&mut self.lists);
+        self.blocks.values_mut().for_each(|block| block.copy(&before, &mut self.lists));
+        self.blocks.shrink_to_fit();
     }
 
     /// Pages in `[low, high)`, rising; a page counts when a byte of it is inside.
@@ -133,7 +86,7 @@ impl<V: Copy + Default> PageMap<V> {
         }
         let mut members = Vec::new();
         for &number in self.order.range(first >> 6..=(last - 1) >> 6) {
-            let mut mask = self.blocks.get(&number).map_or(0, |block| block.mask);
+            let mut mask = self.blocks.get(&number).map_or(0, Block::mask);
             while mask != 0 {
                 let page = number << 6 | u64::from(mask.trailing_zeros());
                 mask &= mask - 1;
@@ -147,9 +100,9 @@ impl<V: Copy + Default> PageMap<V> {
 
     /// All pages, in any order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
-        self.blocks.iter().flat_map(|(&number, block)| {
-            let bits = (0..PAGES as u64).filter(|bit| block.mask >> bit & 1 != 0);
-            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.values.get(block.index(1 << bit))?)))
+        self.blocks.iter().flat_map(move |(&number, block)| {
+            let bits = (0..64).filter(|bit| block.mask() >> bit & 1 != 0);
+            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.get(&self.lists, 1 << bit)?)))
         })
     }
 
@@ -173,6 +126,22 @@ mod tests {
         assert_eq!(map.members(0x1800, 0x1801).len() + map.members(9, 2).len(), 0);
         assert_eq!([map.remove(0), map.remove(0), map.remove(u64::MAX)], [Some(2), None, Some(2)]);
         assert!(map.is_empty() && map.blocks.is_empty());
+    }
+
+    #[test]
+    fn what_is_left_of_many_pages_moves_together() {
+        let mut map = PageMap::default();
+        let pages = 1 << 14;
+        (0..pages).for_each(|page| assert!(map.insert(page << 12, page).is_none()));
+        let mut sparse = 0;
+        for page in (0..pages).filter(|page| page % 100 != 0) {
+            sparse += u32::from(map.lists.is_sparse());
+            assert_eq!(map.remove(page << 12), Some(page));
+        }
+        let mut rest: Vec<u64> = map.iter().map(|(address, &page)| address - (page << 12) + page).collect();
+        rest.sort_unstable();
+        assert_eq!(rest, (0..pages).step_by(100).collect::<Vec<_>>());
+        assert_eq!(sparse, 0);
     }
 
     proptest! {

@@ -65,7 +65,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let mut apart_events: Vec<ApartEvent> = Vec::new();
     // Memory that is used again for the next slab, and for the next bucket.
     let pool: Mutex<Vec<Sheaf>> = Mutex::default();
-    let rooms: Mutex<Vec<Vec<(i64, u64)>>> = Mutex::default();
+    let rooms: Mutex<Vec<Vec<u64>>> = Mutex::default();
     let mut curve = Curve::new(window);
     let mut shared = SharedPages::default();
     let mut shared_rows = Ledger::default();
@@ -118,7 +118,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
             }
         });
         let next = slabs.get(number + 1).map_or(slab.to, |next| next.to);
-        sheaves.iter_mut().for_each(|sheaf| sheaf.clear(next));
+        sheaves.par_iter_mut().for_each(|sheaf| sheaf.clear(next));
         if let Ok(mut pool) = pool.lock() {
             pool.append(&mut sheaves);
         }

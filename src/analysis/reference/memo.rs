@@ -4,7 +4,9 @@
 use crate::analysis::reference::owner::{Directory, FIRST, Life};
 use crate::load::history::Moment;
 
-const SLOTS: usize = 256;
+/// Several times the number of processes of a busy trace, so that few share a slot; those that are not used cost nothing.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 10;
 
 /// One answer: a life that was found, with what was asked.
 #[derive(Debug, Clone, Copy)]
@@ -19,14 +21,15 @@ const EMPTY: Slot =
 /// A table of the last answers.
 #[derive(Debug)]
 struct Table {
-    slots: Box<[Slot; SLOTS]>,
+    slots: Vec<Slot>,
 }
 
 impl Table {
     /// The life for a number, from the table or by asking. Lives that begin later are not kept.
     #[inline(always)]
     fn get(&mut self, number: u64, moment: Moment, ask: impl FnOnce() -> Option<Life>) -> Option<Life> {
-        let slot = self.slots.get_mut((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize)?;
+        let slot =
+            self.slots.get_mut((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_BITS)) as usize)?;
         if slot.asked == number && slot.life.begin <= moment && moment < slot.life.end {
             return Some(slot.life);
         }
@@ -47,7 +50,7 @@ pub struct Memo {
 
 impl Default for Memo {
     fn default() -> Self {
-        let table = || Table { slots: Box::new([EMPTY; SLOTS]) };
+        let table = || Table { slots: vec![EMPTY; SLOTS] };
         Memo { by_id: table(), by_key: table() }
     }
 }

@@ -13,6 +13,7 @@ pub mod follow;
 pub mod group;
 pub mod held;
 pub mod ledger;
+pub mod lists;
 pub mod live_space;
 pub mod memo;
 pub mod names;
@@ -43,7 +44,7 @@ use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::snapshots;
 use crate::units::{Nanos, Ticks};
-use bucket::{Bucket, Scene};
+use bucket::Scene;
 use ledger::{Apart, Plan, RowCount};
 use names::NameTimes;
 use owner::{Directory, FIRST, LAST};
@@ -171,8 +172,7 @@ impl ReferenceSet {
         let outcome = follow::follow(etl, &scene, last);
 
         let verification = sequence.map(|sequence| {
-            let accounts = outcome.buckets.iter().flat_map(Bucket::accounts);
-            Verification::new(etl, &directory, accounts, &outcome.apart, sequence, query.examples)
+            Verification::new(etl, &directory, outcome.buckets, &outcome.apart, sequence, query.examples)
         });
         let labels = Labels { directory: &directory, plan: &plan };
         let rows = labels.rows(&outcome.ledger.rows, &query.group_by, query);

@@ -3,8 +3,11 @@
 
 use crate::analysis::reference::packed::PackedStep;
 
+/// Bits of a position in a chunk.
+pub const CHUNK_BITS: u32 = 8;
+
 /// Steps of a chunk: 12 KiB.
-const CHUNK: usize = 256;
+const CHUNK: usize = 1 << CHUNK_BITS;
 
 /// The steps of one bucket, in the order in which they were put there.
 #[derive(Debug, Default)]

@@ -15,8 +15,9 @@ pub struct Slab {
     pub buffers: Vec<u32>,
 }
 
-/// Records of one slab, about: some 60 bytes each while they are followed.
-pub const RECORDS: u64 = 1 << 20;
+/// Records of one slab, about: some 100 bytes each while they are followed. With half as many, time goes into coming back
+/// to every account; with twice as many, into memory.
+pub const RECORDS: u64 = 1 << 19;
 
 /// Slabs of about so many records that cover `[begin, end]`; in order, without a gap.
 pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {

@@ -5,8 +5,8 @@
 //! explain pages of the final state and are not counted.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::account::Account;
 use crate::analysis::reference::apart::ApartPages;
+use crate::analysis::reference::bucket::Bucket;
 use crate::analysis::reference::held::{Held, Place};
 use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
 use crate::etl::EtlFile;
@@ -98,30 +98,35 @@ impl Verification {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
     }
 
-    /// Compares accounts with a page sequence.
-    pub fn new<'a>(
+    /// Compares the accounts of all buckets with a page sequence.
+    pub fn new(
         etl: &EtlFile,
         directory: &Directory<'_>,
-        accounts: impl Iterator<Item = &'a Account>,
+        buckets: Vec<Bucket<'_>>,
         apart: &ApartPages,
         snapshot: &Snapshot,
         examples: usize,
     ) -> Verification {
-        let (mut tracked, mut known_apart) = (Vec::new(), Vec::new());
-        for account in accounts {
-            for (place, held) in account.pages.distinct() {
-                if held.is_apart() {
-                    known_apart.push(place)
-                } else {
-                    tracked.push(tracked_page(account.owner, place, &held))
+        // Each bucket goes when its pages have been taken down: both together would be the most memory of the whole run.
+        let empty = || (Vec::new(), Vec::new());
+        let of_buckets = buckets.into_par_iter().fold(empty, |(mut tracked, mut known_apart), bucket| {
+            for account in bucket.accounts() {
+                for (place, held) in account.pages.distinct() {
+                    match held.is_apart() {
+                        true => known_apart.push(place),
+                        false => tracked.push(tracked_page(account.owner, place, &held)),
+                    }
                 }
             }
-        }
+            (tracked, known_apart)
+        });
+        let (mut tracked, known_apart) =
+            of_buckets.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)));
         let parts = snapshot.fold(etl, Vec::new, |pages, run| {
             let active = run.iter().filter(|page| page.list() == PageList::Active);
             pages.extend(active.map(|page| final_page(directory, snapshot, page)));
         });
-        let mut last: Vec<Page> = parts.concat();
+        let mut last: Vec<Page> = parts.into_iter().fold(Vec::new(), joined);
         rayon::join(|| tracked.par_sort_unstable(), || last.par_sort_unstable());
         tracked.dedup_by_key(|page| page.key);
         last.dedup_by_key(|page| page.key);
@@ -189,6 +194,15 @@ impl Verification {
         }
         result
     }
+}
+
+/// Both lists in one.
+fn joined<T>(mut all: Vec<T>, mut part: Vec<T>) -> Vec<T> {
+    if all.is_empty() {
+        return part;
+    }
+    all.append(&mut part);
+    all
 }
 
 fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {

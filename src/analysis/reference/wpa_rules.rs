@@ -4,6 +4,7 @@
 //! write, newborn processes and the system's working sets are not told apart, and that is where WPA's re-accesses come
 //! from.
 
+use crate::analysis::reference::lists::{self, Lists};
 use crate::analysis::reference::step::{Kind, Step};
 use crate::event::page::PageUse;
 use crate::units::PAGE_BYTES;
@@ -24,39 +25,18 @@ pub struct WpaNeeds {
 struct Block {
     /// Private pages that are held.
     private: u64,
-    /// Addresses at which a shareable page was accessed last.
-    framed: u64,
-    /// Its frames, in the order of the bits.
-    frames: Vec<u64>,
+    /// Addresses at which a shareable page was accessed last; the values are its frames.
+    framed: lists::Block,
 }
 
 impl Block {
-    #[inline(always)]
-    fn rank(&self, bit: u64) -> usize {
-        (self.framed & (bit - 1)).count_ones() as usize
-    }
-
     /// A shareable page was accessed last at an address.
     #[inline(always)]
-    fn set(&mut self, bit: u64, pfn: u64) {
-        let rank = self.rank(bit);
-        if self.framed & bit == 0 {
-            self.framed |= bit;
-            self.frames.insert(rank, pfn);
-        } else if let Some(frame) = self.frames.get_mut(rank) {
-            *frame = pfn;
+    fn set(&mut self, frames: &mut Lists<u64>, bit: u64, pfn: u64) {
+        match self.framed.get_mut(frames, bit) {
+            Some(frame) => *frame = pfn,
+            None => self.framed.insert(frames, bit, pfn),
         }
-    }
-
-    /// No longer; gives the frame if there was one.
-    #[inline(always)]
-    fn clear(&mut self, bit: u64) -> Option<u64> {
-        if self.framed & bit == 0 {
-            return None;
-        }
-        let frame = self.frames.remove(self.rank(bit));
-        self.framed &= !bit;
-        Some(frame)
     }
 }
 
@@ -72,6 +52,7 @@ const fn split(address: u64) -> (u64, u64) {
 #[derive(Debug, Default)]
 pub struct WpaPages {
     blocks: FastMap<u64, Block>,
+    frames: Lists<u64>,
     /// Blocks in order.
     order: BTreeSet<u64>,
     shareable: FastSet<u64>,
@@ -85,16 +66,16 @@ impl WpaPages {
     pub fn follow(&mut self, step: &Step, needs: WpaNeeds) -> bool {
         match step.kind {
             Kind::Private => {
-                let (block, bit) = self.block(step.address);
+                let (block, frames, bit) = self.block(step.address);
                 let held = block.private & bit != 0;
                 block.private |= bit;
-                block.clear(bit);
+                block.framed.remove(frames, bit);
                 held
             }
             Kind::Shareable | Kind::CopyOnWrite => {
                 if needs.removals && step.address != 0 {
-                    let (block, bit) = self.block(step.address);
-                    block.set(bit, step.pfn);
+                    let (block, frames, bit) = self.block(step.address);
+                    block.set(frames, bit, step.pfn);
                 }
                 if needs.sections && step.page_use == PageUse::PageFileMapped {
                     self.sections.insert((step.identity & !1, step.pfn));
@@ -108,7 +89,7 @@ impl WpaPages {
             Kind::Remove => {
                 let (number, bit) = split(step.address);
                 if let Some(block) = self.blocks.get_mut(&number) {
-                    match block.clear(bit) {
+                    match block.framed.remove(&mut self.frames, bit) {
                         None => block.private &= !bit,
                         Some(pfn) => drop(self.shareable.remove(&pfn)),
                     }
@@ -119,15 +100,15 @@ impl WpaPages {
         }
     }
 
-    /// The block of an address, and its bit.
+    /// The block of an address, the frames of all blocks, and its bit.
     #[inline]
-    fn block(&mut self, address: u64) -> (&mut Block, u64) {
+    fn block(&mut self, address: u64) -> (&mut Block, &mut Lists<u64>, u64) {
         let (number, bit) = split(address);
         let block = self.blocks.entry(number).or_insert_with(|| {
             self.order.insert(number);
             Block::default()
         });
-        (block, bit)
+        (block, &mut self.frames, bit)
     }
 
     fn release_private(&mut self, address: u64) {
@@ -151,7 +132,7 @@ impl WpaPages {
             let from = first.saturating_sub(page).min(63);
             let to = behind.saturating_sub(page).min(64);
             block.private &= !((u64::MAX << from) & (u64::MAX >> (64 - to.max(1))));
-            if block.private | block.framed == 0 {
+            if block.private | block.framed.mask() == 0 {
                 empty.push(number);
             }
         }

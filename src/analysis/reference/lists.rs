@@ -1,0 +1,156 @@
+//! Values for blocks of 64 pages, all in one vector.
+//!
+//! A vector for each block would ask the allocator at every turn, and buckets go from thread to thread: half of what is
+//! freed belongs to the other thread's arena, where both wait for each other. Here a block has a list in rooms of powers
+//! of two. The values of few pages lie dense in the order of their bits; a block of many has a slot for each page, which
+//! moves nothing.
+
+/// Classes of rooms: none, 2, 4, 8, 16, 32, and 64 slots.
+const CLASSES: usize = 7;
+const SLOTS: u8 = 6;
+
+/// Values of a class.
+const fn capacity(class: u8) -> u32 {
+    (1 << class) & !1
+}
+
+/// Which of 64 pages have a value, and where these lie.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Block {
+    /// Pages that are there.
+    mask: u64,
+    /// Index of the first value. 2^32 values would be 100 GB.
+    first: u32,
+    class: u8,
+}
+
+/// The values of many blocks.
+#[derive(Debug)]
+pub struct Lists<V> {
+    values: Vec<V>,
+    /// First indices of empty rooms, by class.
+    spare: [Vec<u32>; CLASSES],
+    /// Values of the rooms that are not empty.
+    used: usize,
+}
+
+impl<V> Default for Lists<V> {
+    fn default() -> Self {
+        Lists { values: Vec::new(), spare: Default::default(), used: 0 }
+    }
+}
+
+impl<V: Copy + Default> Lists<V> {
+    fn take(&mut self, class: u8) -> u32 {
+        self.used += capacity(class) as usize;
+        if let Some(first) = self.spare.get_mut(usize::from(class)).and_then(Vec::pop) {
+            return first;
+        }
+        let first = self.values.len();
+        self.values.resize(first + capacity(class) as usize, V::default());
+        first as u32
+    }
+
+    fn give_back(&mut self, block: &Block) {
+        self.used -= capacity(block.class) as usize;
+        if let Some(spare) = self.spare.get_mut(usize::from(block.class)).filter(|_| block.class > 0) {
+            spare.push(block.first);
+        }
+    }
+
+    /// True when most of the vector is empty, so that it is worth the while to go over to a new one.
+    #[inline(always)]
+    pub fn is_sparse(&self) -> bool {
+        self.values.len() > 4096 && self.used * 4 < self.values.len()
+    }
+}
+
+impl Block {
+    /// Pages that have a value.
+    #[inline(always)]
+    pub const fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    #[inline(always)]
+    const fn index(&self, bit: u64) -> usize {
+        let before = if self.class == SLOTS { u64::MAX } else { self.mask };
+        self.first as usize + (before & (bit - 1)).count_ones() as usize
+    }
+
+    /// The value of a page.
+    #[inline(always)]
+    pub fn get<'l, V>(&self, lists: &'l Lists<V>, bit: u64) -> Option<&'l V> {
+        if self.mask & bit == 0 { None } else { lists.values.get(self.index(bit)) }
+    }
+
+    /// The same, to change it.
+    #[inline(always)]
+    pub fn get_mut<'l, V>(&self, lists: &'l mut Lists<V>, bit: u64) -> Option<&'l mut V> {
+        if self.mask & bit == 0 { None } else { lists.values.get_mut(self.index(bit)) }
+    }
+
+    /// Sets the value of a page that is not there.
+    #[inline(always)]
+    pub fn insert<V: Copy + Default>(&mut self, lists: &mut Lists<V>, bit: u64, value: V) {
+        let count = self.mask.count_ones();
+        if count == capacity(self.class) {
+            self.turn(lists, self.class + 1);
+        }
+        let index = self.index(bit);
+        if self.class != SLOTS
+            && let Some(list) = lists.values.get_mut(index..=(self.first + count) as usize)
+        {
+            list.copy_within(..list.len() - 1, 1);
+        }
+        if let Some(slot) = lists.values.get_mut(index) {
+            *slot = value;
+        }
+        self.mask |= bit;
+    }
+
+    /// Takes a page out.
+    #[inline(always)]
+    pub fn remove<V: Copy + Default>(&mut self, lists: &mut Lists<V>, bit: u64) -> Option<V> {
+        let value = *self.get(lists, bit)?;
+        let count = self.mask.count_ones();
+        if self.class != SLOTS
+            && let Some(list) = lists.values.get_mut(self.index(bit)..(self.first + count) as usize)
+        {
+            list.copy_within(1.., 0);
+        }
+        self.mask &= !bit;
+        if count - 1 <= capacity(self.class) / 4 {
+            self.turn(lists, if self.mask == 0 { 0 } else { self.class - 1 });
+        }
+        Some(value)
+    }
+
+    /// Goes over to a room of another class.
+    #[cold]
+    #[inline(never)]
+    fn turn<V: Copy + Default>(&mut self, lists: &mut Lists<V>, class: u8) {
+        let next = Block { first: if class > 0 { lists.take(class) } else { 0 }, class, ..*self };
+        let mut rest = self.mask;
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            rest &= rest - 1;
+            if let Some(&value) = self.get(lists, bit)
+                && let Some(slot) = next.get_mut(lists, bit)
+            {
+                *slot = value;
+            }
+        }
+        lists.give_back(self);
+        *self = next;
+    }
+
+    /// Moves the values to another vector.
+    pub fn copy<V: Copy + Default>(&mut self, from: &Lists<V>, to: &mut Lists<V>) {
+        let first = to.values.len();
+        let list = self.first as usize..(self.first + capacity(self.class)) as usize;
+        to.values.extend_from_slice(from.values.get(list).unwrap_or_default());
+        to.used = to.values.len();
+        self.first = first as u32;
+    }
+}
