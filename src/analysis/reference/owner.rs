@@ -4,7 +4,7 @@
 //! Lives are told apart by moments, not by stamps: an access can have the same stamp as the start of its process.
 
 use crate::event::process::ProcessPhase;
-use crate::load::history::{History, Moment};
+use crate::load::history::{History, Moment, next_start};
 use crate::model::owner::{KeyReading, key_bits};
 use crate::model::process::Processes;
 use crate::units::{PointerSize, Ticks};
@@ -197,9 +197,7 @@ impl<'h> Directory<'h> {
 
     /// The process that a thread starts next: whose address space it touches now without an id.
     pub fn newborn(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
-        let next = self.starts.partition_point(|&(thread, at, _)| (thread, at) < (thread_id, moment));
-        let &(thread, start, instance) = self.starts.get(next)?;
-        (thread == thread_id).then_some((start, instance))
+        next_start(&self.starts, thread_id, moment)
     }
 
     /// Session of an instance.
