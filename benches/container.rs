@@ -7,6 +7,7 @@
 mod generated;
 
 use criterion::{Criterion, Throughput, criterion_group};
+use generated::sum_of_words;
 use generated::synth::ResidentSpec;
 use pfnset::etl::EtlFile;
 use pfnset::etl::area::Area;
@@ -22,18 +23,6 @@ const WALK_LIMIT: f64 = 4.0;
 
 /// Rounds of the final comparison; their medians are compared.
 const ROUNDS: usize = 25;
-
-/// Sum of the 8-byte words of all event areas: what reading the memory costs.
-fn sum(etl: &EtlFile) -> u64 {
-    let parts = etl.fold_buffers(
-        || 0u64,
-        |sum, area| {
-            let (words, _) = area.bytes.as_chunks::<8>();
-            *sum = words.iter().fold(*sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
-        },
-    );
-    parts.iter().fold(0, |all, part| all.wrapping_add(*part))
-}
 
 /// Number of records: all headers visited, nothing decoded.
 fn walk(etl: &EtlFile) -> u64 {
@@ -62,7 +51,7 @@ fn open() -> EtlFile {
     static POOL: std::sync::Once = std::sync::Once::new();
     POOL.call_once(|| rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("threads"));
     let etl = EtlFile::open(&generated::resident(&ResidentSpec::default())).expect("a sound trace");
-    black_box(sum(&etl)); // the file into the page cache, its pages into the map
+    black_box(sum_of_words(&etl)); // the file into the page cache, its pages into the map
     etl
 }
 
@@ -70,7 +59,7 @@ fn container(c: &mut Criterion) {
     let etl = open();
     let mut group = c.benchmark_group("container");
     group.throughput(Throughput::Bytes(etl.size_bytes())).sample_size(20);
-    group.bench_function("sum of words", |b| b.iter(|| sum(&etl)));
+    group.bench_function("sum of words", |b| b.iter(|| sum_of_words(&etl)));
     group.bench_function("walk of headers", |b| b.iter(|| walk(&etl)));
     group.bench_function("survey", |b| b.iter(|| Survey::new(&etl)));
     group.sample_size(10).bench_function("merged order", |b| b.iter(|| merged(&etl)));
@@ -96,7 +85,7 @@ fn medians<const N: usize>(runs: [&dyn Fn(); N]) -> [Duration; N] {
 fn compare() -> ExitCode {
     let etl = open();
     let records = walk(&etl);
-    let summed = || _ = black_box(sum(&etl));
+    let summed = || _ = black_box(sum_of_words(&etl));
     let walked = || _ = black_box(walk(&etl));
     let surveyed = || _ = black_box(Survey::new(&etl));
     let [sum, walk, survey] = medians([&summed, &walked, &surveyed]);

@@ -7,6 +7,7 @@
 
 mod generated;
 
+use generated::sum_of_words;
 use generated::synth::ResidentSpec;
 use pfnset::analysis::resident::query::Query;
 use pfnset::analysis::resident::{ResidentModel, ResidentSet};
@@ -21,18 +22,6 @@ const MOST_TIME: Duration = Duration::from_millis(80);
 const MOST_SUMS: f64 = 12.0;
 const MOST_ANONYMOUS_KIB: u64 = 64 * 1024;
 const ROUNDS: usize = 21;
-
-/// Sum of the 8-byte words of all event areas: what reading the memory costs.
-fn sum(etl: &EtlFile) -> u64 {
-    let parts = etl.fold_buffers(
-        || 0u64,
-        |sum, area| {
-            let (words, _) = area.bytes.as_chunks::<8>();
-            *sum = words.iter().fold(*sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
-        },
-    );
-    parts.iter().fold(0, |all, part| all.wrapping_add(*part))
-}
 
 fn command(trace: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
@@ -85,11 +74,11 @@ fn phases(trace: &Path, rounds: usize) {
 fn measure(pages: u64, rounds: usize) -> bool {
     let trace = generated::resident(&ResidentSpec { pages, ..ResidentSpec::default() });
     let etl = EtlFile::open(&trace).expect("a sound trace");
-    black_box(sum(&etl)); // the file into the page cache, its pages into the map
+    black_box(sum_of_words(&etl)); // the file into the page cache, its pages into the map
     let (mut sums, mut runs) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         sums.push(timed(|| {
-            black_box(sum(&etl));
+            black_box(sum_of_words(&etl));
         }));
         runs.push(timed(|| assert!(command(&trace).status().expect("the command runs").success())));
     }

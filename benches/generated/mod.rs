@@ -10,12 +10,25 @@
 #[path = "../../tests/synth/mod.rs"]
 pub mod synth;
 
+use pfnset::etl::EtlFile;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 use synth::refset::{RefsetSpec, generate_refset};
 use synth::{ResidentSpec, generate_resident};
+
+/// Sum of the 8-byte words of all event areas, by all threads: what reading the memory costs.
+pub fn sum_of_words(etl: &EtlFile) -> u64 {
+    let parts = etl.fold_buffers(
+        || 0u64,
+        |sum, area| {
+            let (words, _) = area.bytes.as_chunks::<8>();
+            *sum = words.iter().fold(*sum, |sum, word| sum.wrapping_add(u64::from_le_bytes(*word)));
+        },
+    );
+    parts.iter().fold(0, |all, part| all.wrapping_add(*part))
+}
 
 /// The resident-set trace of `spec`, an uncompressed one of `spec.pages` pages.
 pub fn resident(spec: &ResidentSpec) -> PathBuf {
