@@ -4,6 +4,7 @@
 use crate::analysis::loss::Loss;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
+use crate::etl::logfile::MODE_CIRCULAR;
 use crate::etl::order::{circular_start, is_circular_order};
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Doubts {
     /// Records that do not fit their layout.
     pub misfit_records: u64,
     buffer_size_bytes: u32,
+    /// How many buffers the file holds and its header names, where those are more: it was cut.
+    pub cut: Option<(u64, u64)>,
     other: Vec<String>,
 }
 
@@ -44,8 +47,10 @@ impl Doubts {
             let most = Survey::MOST_KINDS;
             other.push(format!("more than {most} kinds of events: {} records are in no list", survey.unlisted.0));
         }
+        let loss = Loss::new(etl, survey);
         Doubts {
-            loss: Loss::new(etl, survey),
+            cut: cut(etl, &loss),
+            loss,
             damaged: survey.damage.total,
             first_damage: survey
                 .damage
@@ -61,7 +66,7 @@ impl Doubts {
 
     /// True when data was lost or the file is damaged.
     pub fn any(&self) -> bool {
-        self.loss.any() || self.damaged > 0
+        self.loss.any() || self.damaged > 0 || self.cut.is_some()
     }
 
     /// One line each, most important first.
@@ -80,6 +85,13 @@ impl Doubts {
             ));
         }
         lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
+        if let Some((held, named)) = self.cut {
+            lines.push(format!(
+                "THE FILE IS CUT: it holds {} of the {named} that its header names. What was behind is unknown, so all \
+                 numbers are lower bounds, and rundowns may be missing",
+                counted(held, "buffer", "buffers"),
+            ));
+        }
         if let Some(first) = &self.first_damage {
             let places = counted(self.damaged, "place", "places");
             lines.push(format!("THE FILE IS DAMAGED in {places}, first: {first}"));
@@ -93,6 +105,14 @@ impl Doubts {
         lines.extend(self.other.iter().cloned());
         lines
     }
+}
+
+/// A file that was written to its end holds all buffers that its header names, or lacks them in its midst; a circular one
+/// keeps the last of them.
+fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
+    let (held, named) = (etl.buffers.len() as u64, u64::from(etl.header.buffers_written));
+    let missing: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
+    (held.saturating_add(missing) < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
 }
 
 /// `1 buffer`, `2 buffers`.

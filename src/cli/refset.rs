@@ -49,7 +49,7 @@ pub struct Refset {
     #[arg(long, value_name = "DIM,…")]
     pub group_by: Option<String>,
     /// Only pages whose label matches; repeatable, all must hold
-    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    #[arg(long = "where", value_name = "DIM=PATTERNS", conflicts_with_all = ["timeline", "verify"])]
     pub conditions: Vec<String>,
     /// Only the first N rows of each level, and one row for the rest
     #[arg(long, value_name = "N")]
@@ -73,8 +73,13 @@ pub struct Refset {
     #[arg(long, conflicts_with = "group_by")]
     pub verify: bool,
     /// Pages that may disagree, in percent of those that match
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "verify")]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "verify", value_parser = percent)]
     pub max_residue: f64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.trim_end_matches('%').parse::<f64>().ok().filter(|percent| *percent >= 0.0);
+    percent.ok_or_else(|| "a number of percent, 0 or more".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,6 @@
 //! `pfnset resident` in all forms. Wire format: docs/json.md, schema `pfnset.resident`.
 
+use crate::analysis::doubt::counted;
 use crate::analysis::grouping::{Measure, Node};
 use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::{Code, Dimension};
@@ -130,7 +131,7 @@ impl ResidentReport<'_> {
         let total = snapshot.pages;
         let of_all = match self.set.snapshot_count {
             1 => String::new(),
-            count => format!(" {} of {count}", snapshot.index),
+            count => format!(" {} (of 0 to {})", snapshot.index, count - 1),
         };
         let selected = if snapshot.selected == total {
             String::new()
@@ -170,6 +171,10 @@ impl ResidentReport<'_> {
         table.rule();
         table.row(self.cells("Total".into(), &snapshot.tree.measure, base));
         table.print(out)?;
+        if self.with_processes {
+            let line = checks_line(&snapshot.checks);
+            text::wrap(&line, style.width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
         if self.with_processes && !snapshot.processes.parts.is_empty() {
             writeln!(out)?;
             text::heading(out, "Largest processes (private pages and page tables)")?;
@@ -215,6 +220,36 @@ impl ResidentReport<'_> {
         cells.extend([m.active, m.standby, m.modified].map(text::count_or_blank));
         cells
     }
+}
+
+/// All checks in words; those that fail are among the warnings too.
+fn checks_line(c: &Checks) -> String {
+    let beside = |count: Option<u64>, source: &str| match count {
+        Some(count) => format!("{source} {}", text::count(count)),
+        None => format!("no {source}"),
+    };
+    let temporary = c.slist_or_temp().filter(|&pages| pages > 0);
+    let temporary = temporary.map_or_else(String::new, |pages| format!(", SLIST/Temp {}", text::count(pages)));
+    let agree = c.lists.iter().filter(|list| list.is_fine()).count();
+    let lists = match c.lists.len() {
+        0 => "lists: no MemInfo".to_owned(),
+        all => format!("lists: {agree} of {all} as MemInfo has them"),
+    };
+    format!(
+        "Checks: PFNs 0x{:x} to 0x{:x}, {} missing in {}, {} twice; {lists}; bad pages {} ({}{temporary}); combined {} ({}); \
+         PFN database {} ({})",
+        c.pfns.0,
+        c.pfns.1,
+        text::count(c.missing_pfns),
+        counted(c.gaps, "gap", "gaps"),
+        text::count(c.duplicates),
+        text::count(c.bad_list),
+        beside(c.bad_meminfo, "MemInfo"),
+        text::count(c.combined),
+        beside(c.combined_mmstats, "MMStats"),
+        text::count(c.pfn_database_counted),
+        beside(c.pfn_database.map(|(_, pages)| pages), "KernelMemUsage"),
+    )
 }
 
 fn checks(c: &Checks) -> Value {

@@ -2,7 +2,7 @@
 
 use crate::hostile::flipped;
 use crate::opened::file_of;
-use crate::program::{Ran, finish, out, pfnset, run};
+use crate::program::{Ran, finish, fixtures, out, pfnset, run};
 use crate::synth::{Compression, Ptr::P8, Rec, Session, Trace};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
@@ -287,4 +287,37 @@ fn completions_for_four_shells() {
             Err(_) => eprintln!("SKIPPED: no {shell} to parse its completions"),
         }
     }
+}
+
+#[test]
+fn a_file_cut_between_two_buffers_is_called_cut() {
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).expect("the fixture");
+    let buffer = u32::from_le_bytes(*whole.first_chunk().expect("a buffer header")) as usize;
+    let folder = tempfile::tempdir().expect("a folder");
+    let cut = folder.path().join("cut.etl");
+    std::fs::write(&cut, whole.get(..5 * buffer).expect("six buffers")).expect("room for a trace");
+    let name = cut.to_str().expect("a plain name");
+    let ran = run(&["resident", name]);
+    assert!(ran.out.starts_with("! THE FILE IS CUT: it holds 5 buffers of the 6"), "{}", ran.out);
+    assert_eq!(run(&["resident", name, "--strict"]).code, 3);
+}
+
+#[test]
+fn a_residue_is_a_number_of_percent() {
+    for wrong in ["nan", "-1", "much"] {
+        let ran = run(&["refset", "refset-small.etl", "--verify", &format!("--max-residue={wrong}")]);
+        assert_eq!(ran.code, 2, "{wrong}");
+    }
+    let ran = run(&["refset", "refset-small.etl", "--verify", "--where", "process=x"]);
+    assert_eq!(ran.code, 2, "what is proved is the whole account");
+}
+
+#[test]
+fn conditions_follow_the_rules_that_are_asked_for() {
+    let count = |rules: &str| {
+        let conditions = ["--where", "category=SystemPage", "--classification", rules, "--format", "csv"];
+        let ran = run(&[&["resident", "resident-small.etl"][..], &conditions].concat());
+        ran.out.lines().nth(1).expect("a row").split(',').nth(2).map(str::to_owned)
+    };
+    assert_eq!((count("corrected").as_deref(), count("wpa").as_deref()), (Some("30"), Some("78")));
 }

@@ -97,6 +97,8 @@ pub struct ReferenceSet {
     pub dimensions: Vec<Dimension>,
     /// True when rows count holdings that ended in the window too.
     pub with_ended: bool,
+    /// True when conditions chose the rows: they do not add up to what is held at stop.
+    pub is_selection: bool,
     /// Rows.
     pub rows: Vec<Row>,
     /// The same, nested.
@@ -113,6 +115,9 @@ pub struct ReferenceSet {
 
 /// Most points of a timeline.
 pub const MOST_POINTS: i128 = 10_000;
+
+/// Residue above which the account is doubtful: one page in a hundred.
+const MOST_RESIDUE: f64 = 0.01;
 
 impl ReferenceSet {
     /// Answers a query.
@@ -187,6 +192,13 @@ impl ReferenceSet {
         let missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
         let mut warnings = doubts.warnings();
         warnings.extend(doubts_of(&plan.window, needs.removals, verification.is_some(), outcome.unattributed));
+        if let Some(verification) = verification.as_ref().filter(|verification| verification.residue() > MOST_RESIDUE) {
+            warnings.push(format!(
+                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
+                 recorded (pfnset refset --verify shows what differs)",
+                verification.residue() * 100.0
+            ));
+        }
         let costs: Vec<_> = (missing.iter())
             .filter(|need| !["WorkingSet", "Memory"].contains(&need.keyword))
             .map(|need| format!("{} ({})", need.keyword, need.without))
@@ -215,6 +227,7 @@ impl ReferenceSet {
             verification,
             dimensions: query.group_by.clone(),
             with_ended: ended,
+            is_selection: !query.conditions.is_empty(),
             tree: tree(&rows, query.order, query.top),
             rows,
             short,

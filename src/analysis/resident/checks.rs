@@ -54,6 +54,9 @@ impl Compared {
 /// record of the periodic ones says nothing of a sequence seconds later.
 const FRESH: Nanos = Nanos(2_000_000_000);
 
+/// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
+const MOST_GAPS: u64 = 64;
+
 /// All checks of one snapshot.
 #[derive(Debug, Clone)]
 pub struct Checks {
@@ -158,6 +161,14 @@ impl Checks {
             lines.push(format!(
                 "{} into the page sequence: pages are missing from every table",
                 counted(self.lost_buffers, "lost buffer falls", "lost buffers fall")
+            ));
+        }
+        if self.gaps > MOST_GAPS {
+            lines.push(format!(
+                "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
+                 records may have been lost",
+                counted(self.missing_pfns, "PFN", "PFNs"),
+                self.gaps
             ));
         }
         if self.duplicates > 0 {

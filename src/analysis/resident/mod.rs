@@ -17,7 +17,7 @@ mod tally;
 mod testing;
 
 use crate::analysis::doubt::Doubts;
-use crate::analysis::grouping::{Measure, Node};
+use crate::analysis::grouping::{Measure, Node, Sort};
 use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -269,6 +269,6 @@ fn snapshot_set(
         checks: Checks::new(&counted.base, &scene, snapshot, &model.history, &doubts.loss, etl),
         rows,
         tree,
-        processes: Node::tree(&owned, query.sort, Some(query.processes)),
+        processes: Node::tree(&owned, Sort::default(), Some(query.processes)),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::batch::Judge;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::count::{ByOwner, Counter, Filter};
+use crate::analysis::resident::count::{ByOwner, Condition, Counter, Filter};
 use crate::analysis::resident::cube::Cube;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::query::{Classification, Query};
@@ -25,6 +25,8 @@ pub(super) struct Plan {
     pub compares: bool,
     /// Place of the list in the codes of `Counted::groups`.
     pub list_at: usize,
+    /// Conditions of the query, by the rules that it wants.
+    conditions: Vec<Condition>,
 }
 
 /// What was counted.
@@ -65,7 +67,11 @@ impl Plan {
             main.len() - 1
         });
         let compares = query.classification == Classification::Both && wpa != query.group_by;
-        Plan { main, wpa, compares, list_at }
+        let condition = |condition: &Condition| match by_wpa {
+            true => Condition { dimension: swap(&condition.dimension), ..condition.clone() },
+            false => condition.clone(),
+        };
+        Plan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
     }
 
     /// Judges and counts all pages, in parallel.
@@ -78,7 +84,7 @@ impl Plan {
             main: (!by_cube).then(|| Counter::new(&self.main, scene)),
             wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
             owners: (query.processes > 0).then(|| ByOwner::new(scene)),
-            filter: Filter::new(&query.conditions),
+            filter: Filter::new(&self.conditions),
         };
         let tallies = snapshot.fold(etl, tally, |tally, pages| {
             tally.judge.judge(pages);

@@ -81,6 +81,9 @@ impl RefsetReport<'_> {
             text::count(ranges)
         )?;
         let Some((categories, processes)) = &set.short else { return Ok(()) };
+        if set.is_selection {
+            writeln!(out, "\nSelected by --where: {} of the pages held at stop", text::count(pages_of(categories)))?;
+        }
         for (title, tree) in [("Category at stop", categories), ("Process at stop", processes)] {
             writeln!(out)?;
             self.tree_table(out, style, title, tree, false)?;
@@ -242,4 +245,9 @@ fn reasons(counts: &[u64], name: impl Fn(usize) -> Option<&'static str>) -> Stri
 fn signed(value: i64, show: impl Fn(u64) -> String) -> String {
     let sign = if value < 0 { "-" } else { "" };
     format!("{sign}{}", show(value.unsigned_abs()))
+}
+
+/// Pages of a tree whose rows are pages.
+fn pages_of(tree: &Node<RowCount>) -> u64 {
+    tree.measure.pages.unsigned_abs()
 }
