@@ -46,7 +46,7 @@ impl RefsetReport<'_> {
             table.row([what.to_owned(), text::count(pages), self.unit.show(pages), note]);
         };
         let emptied = set.window.resets.contains(&set.window.from);
-        let at_start = if emptied { "still active when the working sets had been emptied" } else { "" };
+        let at_start = if emptied { "still active when working sets were emptied" } else { "" };
         line("at start", set.held_at_start, at_start.to_owned());
         line("at the peak", set.peak.0, format!("at {:.6} s", set.peak.1.seconds()));
         line("at stop", set.held_at_stop, String::new());
@@ -56,30 +56,24 @@ impl RefsetReport<'_> {
         writeln!(out)?;
         let accesses = reasons(&set.accesses, |n| AccessReason::ALL.get(n).map(|r| r.name()));
         let releases = reasons(&set.releases, |n| ReleaseReason::ALL.get(n).map(|r| r.name()));
-        for (what, list) in [("Accessed by", accesses), ("Released by", releases)] {
+        let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
+        let reaccesses =
+            format!("{} (WPA's rules: {})", text::count(set.reaccessed()), text::count(set.reaccessed_wpa()));
+        let apart = format!(
+            "{} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
+            text::count(kernel),
+            text::count(pool),
+            text::count(ranges)
+        );
+        let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
+        let lines = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)];
+        for (what, line) in lines.into_iter().chain(verification).chain([("Apart", apart)]) {
             let mut shown = what;
-            for part in text::wrap(&list, usize::from(style.width).saturating_sub(14)) {
+            for part in text::wrap(&line, usize::from(style.width).saturating_sub(14)) {
                 writeln!(out, "{shown:<12}  {part}")?;
                 shown = "";
             }
         }
-        writeln!(
-            out,
-            "Re-accesses   {} (WPA's rules: {})",
-            text::count(set.reaccessed()),
-            text::count(set.reaccessed_wpa())
-        )?;
-        if let Some(verification) = &set.verification {
-            writeln!(out, "Verification  {}", verdict(verification))?;
-        }
-        let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
-        writeln!(
-            out,
-            "Apart         {} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
-            text::count(kernel),
-            text::count(pool),
-            text::count(ranges)
-        )?;
         let Some((categories, processes)) = &set.short else { return Ok(()) };
         if set.is_selection {
             writeln!(out, "\nSelected by --where: {} of the pages held at stop", text::count(pages_of(categories)))?;
