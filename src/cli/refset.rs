@@ -48,7 +48,7 @@ pub struct Refset {
     /// Rows by these dimensions, nested in this order
     #[arg(long, value_name = "DIM,…")]
     pub group_by: Option<String>,
-    /// Only pages whose label matches; repeatable, all must hold
+    /// Only pages whose label matches; repeatable, all must hold (not with --timeline or --verify)
     #[arg(long = "where", value_name = "DIM=PATTERNS", conflicts_with_all = ["timeline", "verify"])]
     pub conditions: Vec<String>,
     /// Only the first N rows of each level, and one row for the rest

@@ -177,12 +177,7 @@ impl<'a> RawRecord<'a> {
     /// registers, which [`RawRecord::time`] does not allow.
     #[inline(always)]
     pub fn kernel_time(&self) -> Option<Ticks> {
-        use HeaderType::*;
-        match self.header {
-            Perfinfo32 | Perfinfo64 => Some(Ticks(le64(self.bytes, 8) as i64)),
-            System32 | System64 | Compact32 | Compact64 => Some(Ticks(le64(self.bytes, 16) as i64)),
-            _ => None,
-        }
+        self.header.is_kernel().then(|| RawRecord::time_in(self.bytes, self.kernel_time_at()))
     }
 
     /// Thread and process that logged a kernel event; `None` when the header has no such fields or says "none".

@@ -33,22 +33,6 @@ impl<'r> Collector<'r> {
         Collector { rank, history: History::default(), run: None }
     }
 
-    /// Rundown records of regions and views in users' address spaces.
-    fn take_rundowns(
-        &mut self,
-        area: &Area<'_>,
-        first: &RawRecord<'_>,
-        hook: HookId,
-        behind: &mut Records<'_>,
-    ) -> Option<TakenRun> {
-        let rank = self.rank;
-        let spaces = &mut self.history.spaces;
-        let moment = |offset, time| moment(rank, area, offset, time);
-        RundownRun::take(area, first, hook, behind, moment, |process_id, run| {
-            spaces.entry(process_id).or_default().push_run(area, run);
-        })
-    }
-
     fn begin_run(&mut self, run: PageRun) {
         self.history.runs.extend(self.run.replace(run));
     }
@@ -91,7 +75,13 @@ impl Listener for Collector<'_> {
     ) -> Option<TakenRun> {
         match hook.0 {
             0x0223 | 0x028a => {}
-            _ if is_many(hook) => return self.take_rundowns(area, first, hook, behind),
+            _ if is_many(hook) => {
+                let at = |offset, time| moment(self.rank, area, offset, time);
+                let spaces = &mut self.history.spaces;
+                return RundownRun::take(area, first, hook, behind, at, |process_id, run| {
+                    spaces.entry(process_id).or_default().push_run(area, run);
+                });
+            }
             0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
             _ => return None,
         }

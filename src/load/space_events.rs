@@ -2,7 +2,7 @@
 //!
 //! Rundowns list hundreds of thousands of regions and views, process by process. Keeping each as a value would take
 //! more time and memory than reading it again when its process's turn comes: what lies in a row becomes one
-//! [`RundownRun`] that says where.
+//! [`RundownRun`] that says where. Of compressed buffers all is kept.
 
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};

@@ -230,10 +230,9 @@ fn checks_line(c: &Checks) -> String {
     };
     let temporary = c.slist_or_temp().filter(|&pages| pages > 0);
     let temporary = temporary.map_or_else(String::new, |pages| format!(", SLIST/Temp {}", text::count(pages)));
-    let agree = c.lists.iter().filter(|list| list.is_fine()).count();
     let lists = match c.lists.len() {
         0 => "lists: no MemInfo".to_owned(),
-        all => format!("lists: {agree} of {all} as MemInfo has them"),
+        all => format!("lists: {} of {all} as MemInfo has them", c.lists_that_agree()),
     };
     format!(
         "Checks: PFNs 0x{:x} to 0x{:x}, {} missing in {}, {} twice; {lists}; bad pages {} ({}{temporary}); combined {} ({}); \

@@ -154,6 +154,11 @@ impl Checks {
         Some(self.bad_list.saturating_sub(self.bad_meminfo?))
     }
 
+    /// Lists and standby priorities that are as MemInfo has them.
+    pub fn lists_that_agree(&self) -> usize {
+        self.lists.iter().filter(|list| list.is_fine()).count()
+    }
+
     /// What does not agree, for people.
     pub fn failures(&self) -> Vec<String> {
         let mut lines = Vec::new();
