@@ -10,6 +10,8 @@ pub mod etl;
 pub mod event;
 pub mod load;
 pub mod model;
+pub mod moment;
+pub mod pattern;
 pub mod report;
 pub mod units;
 

@@ -35,6 +35,14 @@ impl PointerSize {
     }
 }
 
+/// True for addresses of the kernel's half: the upper canonical half in 64-bit traces, 2 GiB up in 32-bit ones.
+pub const fn is_kernel_address(address: u64, pointer: PointerSize) -> bool {
+    match pointer {
+        PointerSize::P8 => address >> 63 != 0, // with 57-bit addresses too
+        PointerSize::P4 => address >= 0x8000_0000,
+    }
+}
+
 /// Offset in bytes from the start of the trace file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileOffset(pub u64);

@@ -1,7 +1,7 @@
 //! What a person needs to know before trusting a trace.
 
-use crate::analysis::doubt::Doubts;
 use crate::analysis::readiness::{Readiness, readiness};
+use crate::analysis::trust::TrustReport;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;
@@ -77,7 +77,7 @@ pub struct TraceInfo {
     /// User-mode providers, most records first.
     pub providers: Vec<Provider>,
     /// Losses and other doubts.
-    pub doubts: Doubts,
+    pub doubts: TrustReport,
     /// Damaged places.
     pub damage: DamageLog,
     /// Fitness for each analysis.
@@ -114,7 +114,7 @@ impl TraceInfo {
             merged: header.mode & MODE_RELOG != 0,
             keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
             providers: providers(survey),
-            doubts: Doubts::new(etl, survey),
+            doubts: TrustReport::new(etl, survey),
             damage: survey.damage.clone(),
             analyses: readiness(survey),
         }

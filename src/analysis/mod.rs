@@ -2,13 +2,12 @@
 
 pub mod category;
 pub mod digest;
-pub mod doubt;
 pub mod grouping;
 pub mod info;
 pub mod loss;
 pub mod pages;
-pub mod pattern;
 pub mod readiness;
 pub mod reference;
 pub mod resident;
 pub mod statistics;
+pub mod trust;

@@ -3,13 +3,13 @@
 //! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. How a row looks is `report::pages`' business.
 
-use crate::analysis::doubt::Doubts;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::count::{Condition, Filter};
 use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
@@ -132,7 +132,7 @@ impl<'e> PageListing<'e> {
         let model = ResidentModel::new(etl)?;
         let snapshots = query.snapshot.indices(model.snapshots.len())?;
         let survey = &model.history.survey;
-        let doubts = Doubts::new(etl, survey);
+        let doubts = TrustReport::new(etl, survey);
         let mut warnings = doubts.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         warnings.extend(not_recorded(&missing));

@@ -1,12 +1,12 @@
 //! Trace statistics: the survey's counts with names, filtered.
 
-use crate::analysis::pattern::Patterns;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::event::catalog;
 use crate::load::kinds::KindCount;
 use crate::load::survey::Survey;
+use crate::pattern::Patterns;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl EventStatistics {
     pub fn new(etl: &EtlFile, survey: &Survey, filter: &EventFilter) -> EventStatistics {
         let (rows, hidden): (Vec<_>, Vec<_>) =
             survey.kinds.iter().map(|kind| row(etl, kind)).partition(|row| passes(row, filter));
-        let doubts = crate::analysis::doubt::Doubts::new(etl, survey);
+        let doubts = crate::analysis::trust::TrustReport::new(etl, survey);
         EventStatistics {
             total: survey.total,
             total_bytes: survey.kinds.iter().map(|k| k.bytes).sum::<u64>() + survey.unlisted.1,

@@ -4,7 +4,9 @@
 //! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
 
 use crate::bytes::Narrow;
+use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
+use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
@@ -14,10 +16,13 @@ use crate::event::payload::MEMORY;
 use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
 use crate::event::{Event, Phase};
-use crate::load::history::*;
+use crate::load::facts::*;
+use crate::load::history::History;
+use crate::load::page_run::{PageRun, cut_and_sort};
 use crate::load::space_events::{RundownRun, is_many};
-use crate::load::survey::{Listener, TakenRun};
-use crate::units::{PAGE_BYTES, Ticks};
+use crate::load::survey::{Listener, Survey, TakenRun};
+use crate::moment::{At, Moment};
+use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
 /// Collects on one thread.
 pub(crate) struct Collector<'r> {
@@ -39,6 +44,22 @@ impl<'r> Collector<'r> {
 
     fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
         moment(self.rank, area, offset, time)
+    }
+}
+
+impl History {
+    /// Walks the whole trace.
+    pub fn new(etl: &EtlFile) -> History {
+        let (rank, _) = ranks(&etl.buffers);
+        let (survey, parts) = Survey::with_listeners(etl, || Collector::new(&rank));
+        // The first part is taken as it is: most lists are long, and many are in one part only.
+        let mut parts = parts.into_iter().map(|part| part.history);
+        let mut all = History { survey, ..parts.next().unwrap_or_default() };
+        parts.for_each(|part| all.append(part));
+        all.sort();
+        all.unroll_across_changes(etl);
+        cut_and_sort(&mut all.runs, etl);
+        all
     }
 }
 

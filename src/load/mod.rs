@@ -1,9 +1,11 @@
 //! The bridge from files to the model: all buffers, in parallel, each record looked at once.
 
 mod collector;
+pub mod facts;
 pub mod history;
 pub mod kinds;
-mod page_run;
+pub mod page_run;
 mod pool_rundown;
+pub mod process_starts;
 pub mod space_events;
 pub mod survey;

@@ -5,7 +5,7 @@ use crate::etl::file::{EtlFile, Scratch};
 use crate::etl::record::{HookId, RawRecord};
 use crate::event::Payload;
 use crate::event::page::PageIdentity;
-use crate::load::history::Moment;
+use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 
 /// Page records with consecutive PFNs in one buffer.
@@ -148,10 +148,4 @@ pub(crate) fn cut_and_sort(runs: &mut Vec<PageRun>, etl: &EtlFile) {
     }
     cut.sort_unstable_by_key(by_time);
     *runs = cut;
-}
-
-/// True for the events that make up a page sequence.
-#[inline(always)]
-pub const fn is_page_sequence(hook: HookId) -> bool {
-    matches!(hook.0, 0x0223 | 0x028a)
 }

@@ -5,7 +5,8 @@
 
 use crate::event::Phase;
 use crate::event::pool_snapshot::{PoolForm, PoolSnapshot, PoolSnapshotKind};
-use crate::load::history::{At, Moment, PoolEvent};
+use crate::load::facts::PoolEvent;
+use crate::moment::{At, Moment};
 use crate::units::PointerSize;
 use std::collections::BTreeMap;
 

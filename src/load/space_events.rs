@@ -10,9 +10,11 @@ use crate::etl::record::{HookId, RawRecord};
 use crate::event::file::MapView;
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
-use crate::load::history::{At, Moment, SpaceEvent, is_kernel_address};
+use crate::load::facts::SpaceEvent;
 use crate::load::survey::TakenRun;
+use crate::moment::{At, Moment};
 use crate::units::Ticks;
+use crate::units::is_kernel_address;
 
 /// Plain rundown records of one process id, one behind the other in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,7 +227,8 @@ pub struct Reader {
 #[cfg(test)]
 mod tests {
     use crate::etl::EtlFile;
-    use crate::load::history::{History, SpaceEvent};
+    use crate::load::facts::SpaceEvent;
+    use crate::load::history::History;
     use crate::load::space_events::Reader;
     use std::path::Path;
 

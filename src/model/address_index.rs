@@ -322,8 +322,9 @@ mod tests {
     use crate::event::Phase;
     use crate::event::file::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
-    use crate::load::history::{Moment, SpaceEvent};
+    use crate::load::facts::SpaceEvent;
     use crate::model::space::AddressSpace;
+    use crate::moment::Moment;
     use proptest::prelude::*;
 
     const KINDS: [ViewKind; 3] = [ViewKind::DataFile, ViewKind::Image, ViewKind::PagefileBacked];

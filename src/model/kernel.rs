@@ -4,9 +4,11 @@
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::history::{History, KernelBlock, Moment};
-use crate::model::owner::key_bits;
+use crate::load::facts::KernelBlock;
+use crate::load::history::History;
+use crate::model::owner_key::key_bits;
 use crate::model::ranges::RangeMap;
+use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
@@ -156,7 +158,7 @@ fn alive_at<T: Clone>(events: Vec<Described<T>>, moment: Moment) -> RangeMap<T> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::history::At;
+    use crate::moment::At;
     use crate::units::Ticks;
 
     fn at(time: i64, phase: Phase, owner: u32, base: u64, name: char) -> Described<char> {

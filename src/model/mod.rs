@@ -4,10 +4,12 @@
 //! Built from a [`History`](crate::load::history::History). Knows nothing of categories: `analysis` judges.
 
 pub mod address_index;
+pub mod file_names;
+pub mod hives;
 pub mod kernel;
-pub mod names;
-pub mod owner;
+pub mod owner_key;
 pub mod process;
+pub mod process_timeline;
 pub mod ranges;
 pub mod rundown;
 pub mod segments;
@@ -17,3 +19,5 @@ pub mod state;
 pub mod stream;
 mod takeover;
 mod undo;
+pub mod window;
+pub mod working_set_owner;

@@ -1,7 +1,9 @@
 //! Process instances: who was alive when. Ids are reused, so an instance is an id and a lifetime.
 
 use crate::event::process::ProcessPhase;
-use crate::load::history::{At, History, Moment, ProcessEvent};
+use crate::load::facts::ProcessEvent;
+use crate::load::history::History;
+use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -201,8 +203,8 @@ fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::history::Moment;
     use crate::load::space_events::SpaceEvents;
+    use crate::moment::Moment;
 
     fn event(time: i64, phase: ProcessPhase, process_id: u32, key: u64) -> At<ProcessEvent> {
         let value = ProcessEvent {

@@ -5,8 +5,10 @@
 //! stops in the middle of a rundown does not cut it in two.
 
 use crate::event::Phase;
-use crate::load::history::{At, History, SpaceEvent};
+use crate::load::facts::SpaceEvent;
+use crate::load::history::History;
 use crate::load::space_events::SpaceEvents;
+use crate::moment::At;
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -185,8 +187,8 @@ fn turns(list: &[Ticks], others: &[Ticks]) -> Vec<Ticks> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::history::Moment;
     use crate::load::survey::GroupMasks;
+    use crate::moment::Moment;
 
     /// A trace with keywords turned on (`true`) and off at these times, and heap rundown records at those.
     fn heaps(masks: &[(i64, bool)], rundown: &[i64]) -> Vec<(i64, i64, bool, bool)> {

@@ -7,7 +7,8 @@ use crate::etl::EtlFile;
 use crate::etl::area::Area;
 use crate::etl::record::HookId;
 use crate::event::page::PageIdentity;
-use crate::load::history::{Moment, PageRun};
+use crate::load::page_run::PageRun;
+use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 
 /// Pages that are judged together.

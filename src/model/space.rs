@@ -6,8 +6,9 @@
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::history::{Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::ranges::RangeMap;
+use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 

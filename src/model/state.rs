@@ -7,7 +7,7 @@
 //! they end, with the events between undone in reverse.
 
 use crate::event::Phase;
-use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::process::Instance;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, Kind, Rundowns};
@@ -15,6 +15,7 @@ use crate::model::space::{AddressSpace, Source, View};
 pub use crate::model::takeover::Contradiction;
 use crate::model::takeover::OfProcess;
 use crate::model::undo::undo;
+use crate::moment::{At, Moment};
 use std::ops::Range;
 
 /// An address space and what was odd on the way to it.

@@ -11,7 +11,7 @@ use crate::etl::EtlFile;
 use crate::etl::area::Area;
 use crate::etl::file::Scratch;
 use crate::event::page::PageIdentity;
-use crate::load::history::PageRun;
+use crate::load::page_run::PageRun;
 use crate::model::snapshot::Snapshot;
 use crate::units::Ticks;
 use std::collections::BTreeMap;
@@ -281,7 +281,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::history::Moment;
+    use crate::moment::Moment;
     use crate::units::PointerSize;
 
     fn run(buffer: u32, first_pfn: u64, pages: u32) -> PageRun {

@@ -4,10 +4,11 @@
 //! said. What changes while a rundown is being logged can be described before or after: such differences are none.
 
 use crate::event::Phase;
-use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, Kind, Rundowns};
 use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
+use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
 

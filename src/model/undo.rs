@@ -2,8 +2,9 @@
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::history::{At, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
+use crate::moment::At;
 
 /// Takes one event back. What a destroyed heap had is not known any more, nor the size of a region that was freed as a
 /// whole.

@@ -1,11 +1,11 @@
 //! `pfnset resident` in all forms. Wire format: docs/json.md, schema `pfnset.resident`.
 
-use crate::analysis::doubt::counted;
 use crate::analysis::grouping::{Measure, Node};
 use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::query::Classification;
 use crate::analysis::resident::{ResidentSet, Row, SnapshotSet};
+use crate::analysis::trust::counted;
 use crate::report::table::{Align, TextTable};
 use crate::report::text::Unit;
 use crate::report::{Report, Style, text, to_json};

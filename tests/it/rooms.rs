@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const ROOMS: [&str; 7] = ["etl", "event", "load", "model", "analysis", "report", "cli"];
 
 /// Files at the root that everyone may import.
-const FOR_ALL: [&str; 3] = ["bytes", "error", "units"];
+const FOR_ALL: [&str; 5] = ["bytes", "error", "moment", "pattern", "units"];
 
 const MOST_LINES: usize = 500;
 

@@ -3,11 +3,12 @@
 use crate::analysis::category::Category;
 use crate::analysis::reference::held::{Entered, Held, HeldPages, Place};
 use crate::analysis::reference::ledger::{Ledger, Plan, add};
-use crate::analysis::reference::owner::OwnerId;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::step::{Kind, Step};
 use crate::event::page::PageUse;
-use crate::load::history::{Moment, is_kernel_address};
+use crate::model::working_set_owner::OwnerId;
+use crate::moment::Moment;
+use crate::units::is_kernel_address;
 
 /// An owner and its pages.
 #[derive(Debug)]

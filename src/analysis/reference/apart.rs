@@ -4,9 +4,9 @@
 
 use crate::analysis::reference::ledger::add;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::window::Window;
 use crate::event::page::{PageRange, PageUse};
-use crate::load::history::Moment;
+use crate::model::window::Window;
+use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 
 /// What happens to pages that are counted apart. Counts are pages.
@@ -115,14 +115,19 @@ impl ApartPages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::reference::owner::{FIRST, LAST};
-    use crate::analysis::reference::window::Origin;
+    use crate::model::window::Origin;
     use crate::units::Ticks;
 
     #[test]
     fn only_what_is_held_is_released() {
-        let window =
-            Window { from: FIRST, to: LAST, from_mark: None, to_mark: None, origin: Origin::User, resets: vec![] };
+        let window = Window {
+            from: Moment::FIRST,
+            to: Moment::LAST,
+            from_mark: None,
+            to_mark: None,
+            origin: Origin::User,
+            resets: vec![],
+        };
         let mut pages = ApartPages::default();
         for kind in [
             ApartKind::PoolAllocate(0x1000, 3),

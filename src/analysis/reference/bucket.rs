@@ -10,14 +10,16 @@ use crate::analysis::reference::group::Group;
 use crate::analysis::reference::held::{Held, Place};
 use crate::analysis::reference::ledger::{Ledger, Plan};
 use crate::analysis::reference::ordered::OrderedSteps;
-use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::analysis::reference::step::{CORRECTED, Kind, NO_PROCESS, Step, WPA};
 use crate::analysis::reference::wpa_rules::WpaNeeds;
 use crate::event::page::PageUse;
-use crate::load::history::{History, Moment};
+use crate::load::history::History;
+use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
+use crate::model::working_set_owner::{Owner, OwnerId};
+use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
 
@@ -29,7 +31,7 @@ pub struct Scene<'h> {
     /// Which of them are rundowns.
     pub rundowns: &'h Rundowns,
     /// Who is who.
-    pub directory: &'h Directory<'h>,
+    pub directory: &'h ProcessTimeline<'h>,
     /// What is written down.
     pub plan: &'h Plan<'h>,
     /// What WPA's rules need.

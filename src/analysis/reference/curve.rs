@@ -4,8 +4,8 @@
 //! following them did, so each bucket adds its changes up over short stretches of time; the sums rule out all stretches
 //! that cannot hold the maximum, and only the changes of the others are put in order.
 
-use crate::analysis::reference::window::Window;
-use crate::load::history::Moment;
+use crate::model::window::Window;
+use crate::moment::Moment;
 use crate::units::Ticks;
 
 /// The number of held pages changed.
@@ -181,7 +181,7 @@ impl<'w> Curve<'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::reference::window::Origin;
+    use crate::model::window::Origin;
     use proptest::prelude::*;
 
     fn at(time: i64) -> Moment {

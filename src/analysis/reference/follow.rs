@@ -8,7 +8,6 @@ use crate::analysis::reference::bucket::{Bucket, Scene, Turn};
 use crate::analysis::reference::curve::{Curve, Stretches, Sums};
 use crate::analysis::reference::ledger::{Ledger, Share};
 use crate::analysis::reference::ordered::OrderedSteps;
-use crate::analysis::reference::owner::FIRST;
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::shared::{SharedPages, up_to};
@@ -17,7 +16,7 @@ use crate::analysis::reference::slabs::slabs;
 use crate::analysis::reference::step::group_of;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
-use crate::load::history::Moment;
+use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::sync::Mutex;
@@ -51,7 +50,7 @@ pub fn follow<'h>(etl: &EtlFile, scene: &Scene<'h>, end: Moment) -> Outcome<'h> 
     let window = &plan.window;
     let (rank, _) = ranks(&etl.buffers);
     // What was held when the working sets were emptied last before the window does not matter.
-    let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(FIRST);
+    let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
     let reading = Reading { directory: scene.directory, rank: &rank, window, begin, end };
     let last = before(end);
 

@@ -8,13 +8,15 @@ use crate::analysis::reference::account::{Account, Desk};
 use crate::analysis::reference::bucket::Scene;
 use crate::analysis::reference::ledger::{Ledger, add};
 use crate::analysis::reference::live_space::LiveSpace;
-use crate::analysis::reference::owner::{Life, Owner};
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::analysis::reference::step::{Step, free_reason};
 use crate::analysis::reference::wpa_rules::WpaPages;
 use crate::event::Phase;
-use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::load::space_events::SpaceEvents;
+use crate::model::process_timeline::ProcessLifetime;
+use crate::model::working_set_owner::Owner;
+use crate::moment::{At, Moment};
 
 /// The process that lives now.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct Group<'h> {
     events: &'h [At<SpaceEvent>],
     /// First event that has not been applied.
     next: usize,
-    lives: &'h [Life],
+    lives: &'h [ProcessLifetime],
     /// First life that has not ended.
     life: usize,
     current: Option<Current>,
@@ -69,7 +71,7 @@ impl<'h> Group<'h> {
         }
     }
 
-    fn end(&mut self, scene: &Scene<'h>, ledger: &mut Ledger, life: &Life) {
+    fn end(&mut self, scene: &Scene<'h>, ledger: &mut Ledger, life: &ProcessLifetime) {
         self.life += 1;
         let reason = if life.end_logged { ReleaseReason::ProcessEnd } else { ReleaseReason::NotLogged };
         if life.end_logged {

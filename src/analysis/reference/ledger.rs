@@ -4,12 +4,12 @@
 use crate::analysis::category::Category;
 use crate::analysis::reference::curve::{Change, Sums};
 use crate::analysis::reference::held::Held;
-use crate::analysis::reference::names::NameTimes;
-use crate::analysis::reference::owner::OwnerId;
 use crate::analysis::reference::reason::{AccessReason, Impact, ReleaseReason};
-use crate::analysis::reference::window::Window;
 use crate::event::page::PageUse;
-use crate::load::history::Moment;
+use crate::model::file_names::FileNames;
+use crate::model::window::Window;
+use crate::model::working_set_owner::OwnerId;
+use crate::moment::Moment;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -29,7 +29,7 @@ pub struct Plan<'h> {
     /// Records that are followed at a time.
     pub slab_records: u64,
     /// File names, where rows need them.
-    pub names: NameTimes<'h>,
+    pub names: FileNames<'h>,
 }
 
 /// Dimensions that rows keep apart; the others are left out of their keys.

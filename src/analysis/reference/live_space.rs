@@ -6,13 +6,14 @@
 
 use crate::analysis::category::Category;
 use crate::event::Phase;
-use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::process::Instance;
 use crate::model::rundown::Rundowns;
 use crate::model::segments::Segments;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::space_at;
+use crate::moment::{At, Moment};
 use std::collections::BTreeSet;
 
 /// A changing address space.

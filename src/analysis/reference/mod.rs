@@ -16,13 +16,10 @@ pub mod ledger;
 pub mod lists;
 pub mod live_space;
 pub mod memo;
-pub mod names;
 pub mod ordered;
-pub mod owner;
 pub mod packed;
 pub mod piles;
 pub mod query;
-pub mod reading;
 pub mod reason;
 pub mod rows;
 pub mod shared;
@@ -31,29 +28,30 @@ pub mod slabs;
 pub mod step;
 pub mod timeline;
 pub mod verify;
-pub mod window;
 pub mod wpa_rules;
 
-use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::Node;
 use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::load::history::{History, Moment};
+use crate::load::history::History;
+use crate::model::file_names::FileNames;
+use crate::model::owner_key::reading_of;
 use crate::model::process::Processes;
+use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::snapshots;
+use crate::model::window::{Ends, Origin, Window, recorder_marks};
+use crate::moment::Moment;
 use crate::units::{Nanos, Ticks};
 use bucket::Scene;
 use ledger::{Apart, Plan, RowCount};
-use names::NameTimes;
-use owner::{Directory, FIRST, LAST};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
 use rows::{Labels, Row, tree};
 use timeline::Timeline;
 use verify::Verification;
-use window::{Ends, Window};
 use wpa_rules::WpaNeeds;
 
 /// What `pfnset refset` shows. Counts are pages.
@@ -139,16 +137,16 @@ impl ReferenceSet {
         }
         let sequences = snapshots(&std::mem::take(&mut history.runs));
         let survey = &history.survey;
-        let (start, stop) = window::recorder_marks(&history.marks);
+        let (start, stop) = recorder_marks(&history.marks);
         // The sequence that belongs to the scenario: the first behind its stop, else the last of the trace.
-        let behind = stop.or(start).map_or(FIRST, |mark| mark.moment);
+        let behind = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
         let sequence = sequences.iter().find(|s| stop.is_some() && s.first > behind).or(sequences.last());
         let sequence = sequence.filter(|s| s.first > behind);
-        let last = sequence.map_or(LAST, |sequence| sequence.first);
+        let last = sequence.map_or(Moment::LAST, |sequence| sequence.first);
         let ends = Ends {
             marks: &history.marks,
             first: survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default(),
-            last: if last == LAST { end_of(survey.last()) } else { last },
+            last: if last == Moment::LAST { end_of(survey.last()) } else { last },
             rundown: survey.kernel_span(0x0275).map(|span| span.0),
         };
         let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
@@ -157,8 +155,8 @@ impl ReferenceSet {
 
         let processes = Processes::new(&history);
         let rundowns = Rundowns::new(&history);
-        let (reading, pointer) = reading::reading_of(etl, &processes);
-        let directory = Directory::new(&history, &processes, reading, pointer);
+        let (reading, pointer) = reading_of(etl, &processes);
+        let directory = ProcessTimeline::new(&history, &processes, reading, pointer);
         let mut keep = query.keep();
         let files = keep.file || keep.detail;
         let ended = keep.release_reason || keep.impact;
@@ -170,7 +168,7 @@ impl ReferenceSet {
             keep,
             timeline: timeline.unwrap_or_default(),
             slab_records: query.slab_records,
-            names: if files { NameTimes::new(&history) } else { NameTimes::default() },
+            names: if files { FileNames::new(&history) } else { FileNames::default() },
         };
         let needs = WpaNeeds { removals: survey.kernel_count(0x0283) > 0, sections: survey.kernel_count(0x024f) > 0 };
         let scene = Scene { history: &history, rundowns: &rundowns, directory: &directory, plan: &plan, needs };
@@ -188,7 +186,7 @@ impl ReferenceSet {
             (of(Dimension::Category), of(Dimension::Process))
         });
 
-        let doubts = Doubts::new(etl, survey);
+        let doubts = TrustReport::new(etl, survey);
         let missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
         let mut warnings = doubts.warnings();
         warnings.extend(doubts_of(&plan.window, needs.removals, verification.is_some(), outcome.unattributed));
@@ -250,13 +248,13 @@ impl ReferenceSet {
 }
 
 fn end_of(last: Option<Ticks>) -> Moment {
-    last.map_or(LAST, |time| Moment { time, order: u64::MAX })
+    last.map_or(Moment::LAST, |time| Moment { time, order: u64::MAX })
 }
 
 /// What casts doubt on the account itself.
 fn doubts_of(window: &Window, removals: bool, verified: bool, unattributed: u64) -> Vec<String> {
     let mut lines = Vec::new();
-    if window.origin == window::Origin::WholeTrace {
+    if window.origin == Origin::WholeTrace {
         lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
     }
     if !removals {

@@ -5,7 +5,7 @@
 
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::piles::CHUNK_BITS;
-use crate::load::history::Moment;
+use crate::moment::Moment;
 
 /// The stamp, counted from the first and coarser where 32 bits are too few; below it the number of the part, and the
 /// position in it.
@@ -79,10 +79,10 @@ impl<'s> OrderedSteps<'s> {
 mod tests {
     use super::*;
     use crate::analysis::category::Category;
-    use crate::analysis::reference::owner::OwnerId;
     use crate::analysis::reference::reason::AccessReason;
     use crate::analysis::reference::step::{CORRECTED, Kind, Step};
     use crate::event::page::PageUse;
+    use crate::model::working_set_owner::OwnerId;
     use crate::units::{PointerSize, Ticks};
     use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
 //! Steps in 48 bytes: sorting them moves them, and a slab holds a million.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::owner::{Owner, OwnerId};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::step::{CORRECTED, Kind, Step};
 use crate::event::page::PageUse;
-use crate::load::history::Moment;
+use crate::model::working_set_owner::{Owner, OwnerId};
+use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 
 const PFN_BITS: u32 = 40;

@@ -1,10 +1,10 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
-use crate::analysis::pattern::Patterns;
 use crate::analysis::reference::ledger::Keep;
 use crate::analysis::reference::slabs;
-use crate::analysis::reference::window::Bound;
 use crate::error::Error;
+use crate::model::window::Bound;
+use crate::pattern::Patterns;
 use crate::units::Nanos;
 
 /// What rows are grouped and filtered by.

@@ -3,8 +3,9 @@
 use crate::analysis::category::Category;
 use crate::analysis::grouping::{Node, natural};
 use crate::analysis::reference::ledger::{FileCode, Plan, RowCount, RowKey};
-use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
 use crate::analysis::reference::query::{Dimension, Query, RowOrder};
+use crate::model::process_timeline::ProcessTimeline;
+use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
 
@@ -21,7 +22,7 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Labels<'a> {
     /// Processes.
-    pub directory: &'a Directory<'a>,
+    pub directory: &'a ProcessTimeline<'a>,
     /// File names.
     pub plan: &'a Plan<'a>,
 }

@@ -3,8 +3,8 @@
 
 use crate::analysis::reference::held::Held;
 use crate::analysis::reference::ledger::{Plan, RowCount, RowKey, Share};
-use crate::analysis::reference::owner::OwnerId;
-use crate::load::history::Moment;
+use crate::model::working_set_owner::OwnerId;
+use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 
 #[derive(Debug, Clone, Copy)]

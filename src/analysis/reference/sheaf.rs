@@ -7,19 +7,20 @@
 use crate::analysis::reference::apart::{ApartEvent, ApartKind};
 use crate::analysis::reference::ledger::add;
 use crate::analysis::reference::memo::Memo;
-use crate::analysis::reference::owner::Directory;
 use crate::analysis::reference::packed::PackedStep;
 use crate::analysis::reference::piles::Piles;
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
-use crate::analysis::reference::window::Window;
 use crate::etl::area::Area;
 use crate::etl::record::{HookId, RawRecord};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
 use crate::event::{Decoded, Event, Phase, decode};
-use crate::load::history::{Moment, is_kernel_address};
+use crate::model::process_timeline::ProcessTimeline;
+use crate::model::window::Window;
+use crate::moment::Moment;
+use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, Ticks};
 
 /// Number of buckets: enough that each owner of a busy trace has nearly one of its own.
@@ -34,7 +35,7 @@ pub fn bucket_of(group: u64) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
     /// Who is who.
-    pub directory: &'a Directory<'a>,
+    pub directory: &'a ProcessTimeline<'a>,
     /// Rank of each buffer among records of equal time.
     pub rank: &'a [u32],
     /// The window, for counting accesses.

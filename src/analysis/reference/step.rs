@@ -4,10 +4,11 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::memo::Memo;
-use crate::analysis::reference::owner::{Directory, Life, Owner, OwnerId};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageUse, WorkingSetKind};
-use crate::load::history::Moment;
+use crate::model::process_timeline::{ProcessLifetime, ProcessTimeline};
+use crate::model::working_set_owner::{Owner, OwnerId};
+use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 
 /// What happens.
@@ -86,7 +87,7 @@ pub struct Step {
 /// The number that decides which bucket follows an owner: owners that are processes go by their id, so that most steps
 /// have one bucket for both rule sets.
 #[inline(always)]
-pub fn group_of(owner: OwnerId, directory: &Directory<'_>) -> u64 {
+pub fn group_of(owner: OwnerId, directory: &ProcessTimeline<'_>) -> u64 {
     match owner.owner() {
         Owner::Process(instance) => u64::from(directory.process_id(instance)),
         Owner::UnknownProcess(id) => u64::from(id),
@@ -125,7 +126,7 @@ pub const NO_PROCESS: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct StepMaker<'d, 'm> {
     /// Who is who.
-    pub directory: &'d Directory<'d>,
+    pub directory: &'d ProcessTimeline<'d>,
     /// What the thread knows of it.
     pub memo: &'m mut Memo,
 }
@@ -307,7 +308,7 @@ impl StepMaker<'_, '_> {
 }
 
 #[inline(always)]
-fn give_to(step: &mut Step, life: &Life) {
+fn give_to(step: &mut Step, life: &ProcessLifetime) {
     step.owner = OwnerId::new(Owner::Process(life.instance));
     step.moment = step.moment.max(life.begin);
 }

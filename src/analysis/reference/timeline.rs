@@ -3,9 +3,9 @@
 use crate::analysis::category::Category;
 use crate::analysis::reference::MOST_POINTS;
 use crate::analysis::reference::ledger::Plan;
-use crate::analysis::reference::window::Window;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::model::window::Window;
 use crate::units::{Nanos, Ticks};
 
 /// One point.

@@ -8,11 +8,12 @@ use crate::analysis::category::Category;
 use crate::analysis::reference::apart::ApartPages;
 use crate::analysis::reference::bucket::Bucket;
 use crate::analysis::reference::held::{Held, Place};
-use crate::analysis::reference::owner::{Directory, Owner, OwnerId};
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::load::history::is_kernel_address;
+use crate::model::process_timeline::ProcessTimeline;
 use crate::model::snapshot::Snapshot;
+use crate::model::working_set_owner::{Owner, OwnerId};
+use crate::units::is_kernel_address;
 use crate::units::{Nanos, PAGE_BYTES};
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
@@ -101,7 +102,7 @@ impl Verification {
     /// Compares the accounts of all buckets with a page sequence.
     pub fn new(
         etl: &EtlFile,
-        directory: &Directory<'_>,
+        directory: &ProcessTimeline<'_>,
         buckets: Vec<Bucket<'_>>,
         apart: &ApartPages,
         snapshot: &Snapshot,
@@ -219,7 +220,7 @@ fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {
     Page { key, owner, pfn: held.pfn(), u2: place.raw(), page_use: use_of(held) }
 }
 
-fn final_page(directory: &Directory<'_>, snapshot: &Snapshot, page: &PageIdentity) -> Page {
+fn final_page(directory: &ProcessTimeline<'_>, snapshot: &Snapshot, page: &PageIdentity) -> Page {
     let owner = || {
         let life = directory.by_key(page.key(), snapshot.first);
         OwnerId::new(life.map_or(Owner::UnknownKey(page.key()), |life| Owner::Process(life.instance)))

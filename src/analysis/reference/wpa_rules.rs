@@ -156,10 +156,10 @@ impl WpaPages {
 mod tests {
     use super::*;
     use crate::analysis::category::Category;
-    use crate::analysis::reference::owner::OwnerId;
     use crate::analysis::reference::reason::AccessReason;
     use crate::analysis::reference::step::{CORRECTED, WPA};
-    use crate::load::history::Moment;
+    use crate::model::working_set_owner::OwnerId;
+    use crate::moment::Moment;
     use crate::units::PointerSize;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};

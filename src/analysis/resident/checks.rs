@@ -1,15 +1,16 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
 use crate::analysis::category::Category;
-use crate::analysis::doubt::counted;
 use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::batch::Met;
 use crate::analysis::resident::cube::Cube;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::trust::counted;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
-use crate::load::history::{History, MemoryCounters};
-use crate::model::owner::KeyReading;
+use crate::load::facts::MemoryCounters;
+use crate::load::history::History;
+use crate::model::owner_key::KeyReading;
 use crate::model::rundown::Kind;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
@@ -116,7 +117,7 @@ impl Checks {
         let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
         let meets = |hole: &&Hole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
         let lost_buffers = loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
-        let before = |at: &&crate::load::history::At<MemoryCounters>| at.moment < snapshot.first;
+        let before = |at: &&crate::moment::At<MemoryCounters>| at.moment < snapshot.first;
         let meminfo = history.counters.iter().rev().find(before);
         let counters = meminfo.map(|at| at.value);
         // MMStats is logged when scanning ends or the session stops: the nearest one counts.

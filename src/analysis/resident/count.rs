@@ -1,11 +1,11 @@
 //! Counting pages by dimensions: a flat table where the dimensions are small, a hash map where they are not.
 
-use crate::analysis::pattern::Patterns;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::error::Error;
 use crate::event::page::PageIdentity;
+use crate::pattern::Patterns;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 

@@ -16,15 +16,16 @@ mod tally;
 #[cfg(test)]
 mod testing;
 
-use crate::analysis::doubt::Doubts;
 use crate::analysis::grouping::{Measure, Node, Sort};
 use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of};
+use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
-use crate::load::history::{History, PageRun};
-use crate::model::names::Hives;
-use crate::model::owner::KeyReading;
+use crate::load::history::History;
+use crate::load::page_run::PageRun;
+use crate::model::hives::Hives;
+use crate::model::owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots};
@@ -136,7 +137,7 @@ impl ResidentModel {
         let best = self.best_reading(etl, snapshot, own);
         if best != own {
             scene.owners =
-                crate::model::owner::Owners::new(&self.processes, snapshot.first.time, best, snapshot.pointer);
+                crate::model::owner_key::Owners::new(&self.processes, snapshot.first.time, best, snapshot.pointer);
         }
         scene
     }
@@ -148,7 +149,7 @@ impl ResidentModel {
     /// Compares the readings on a part of the pages: up to 64 runs spread over the snapshot.
     fn best_reading(&self, etl: &EtlFile, snapshot: &Snapshot, own: KeyReading) -> KeyReading {
         let owners = KeyReading::ALL.map(|reading| {
-            crate::model::owner::Owners::new(&self.processes, snapshot.first.time, reading, snapshot.pointer)
+            crate::model::owner_key::Owners::new(&self.processes, snapshot.first.time, reading, snapshot.pointer)
         });
         let step = snapshot.runs.len().div_ceil(64).max(1);
         let (mut keyed, mut named, mut scratch) = (0u64, [0u64; 3], Vec::new());
@@ -182,7 +183,7 @@ impl ResidentSet {
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
         let model = ResidentModel::new(etl)?;
         let chosen = query.snapshot.indices(model.snapshots.len())?;
-        let doubts = Doubts::new(etl, &model.history.survey);
+        let doubts = TrustReport::new(etl, &model.history.survey);
         let mut warnings = doubts.warnings();
         let missing =
             readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
@@ -218,7 +219,7 @@ fn snapshot_set(
     etl: &EtlFile,
     model: &ResidentModel,
     query: &Query,
-    doubts: &Doubts,
+    doubts: &TrustReport,
     index: usize,
     snapshot: &Snapshot,
 ) -> SnapshotSet {

@@ -1,10 +1,10 @@
 //! What the user asks of a resident set.
 
 use crate::analysis::grouping::Sort;
-use crate::analysis::pattern::Patterns;
 use crate::analysis::resident::count::{Condition, MOST_DIMENSIONS};
 use crate::analysis::resident::dimension::Dimension;
 use crate::error::Error;
+use crate::pattern::Patterns;
 
 /// By whose rules pages are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

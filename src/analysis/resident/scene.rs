@@ -4,17 +4,19 @@ use crate::analysis::category::Category;
 use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::history::{History, Moment};
+use crate::load::history::History;
 use crate::load::space_events::Reader;
 use crate::model::address_index::{AddressIndex, Cell, Leaves};
+use crate::model::file_names::FileNamesAt;
+use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
-use crate::model::names::{FileNames, Hives};
-use crate::model::owner::{KeyReading, Owners};
+use crate::model::owner_key::{KeyReading, Owners};
 use crate::model::process::{Instance, Processes};
 use crate::model::rundown::Rundowns;
 use crate::model::segments::Segments;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::{Contradiction, space_at};
+use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
@@ -52,7 +54,7 @@ pub struct Scene<'h> {
     /// Address spaces by instance index; empty for instances that were not alive.
     pub spaces: AddressIndex,
     /// File names.
-    pub files: FileNames<'h>,
+    pub files: FileNamesAt<'h>,
     /// By file key, for the few files that are not [`FileRule::PLAIN`].
     pub special_files: FastMap<u64, FileRule>,
     /// Drivers, session images, PFN database.
@@ -89,7 +91,7 @@ impl<'h> Scene<'h> {
             spaces.map(Option::unwrap_or_default).collect()
         };
         let names = || {
-            let files = FileNames::new(history, moment);
+            let files = FileNamesAt::new(history, moment);
             let rules: Vec<FileRule> = files.names.par_iter().map(|name| file_rule(name, hives)).collect();
             let rule_of = |name: u32| rules.get(name as usize).copied().filter(|rule| *rule != FileRule::PLAIN);
             let special = files.keys().filter_map(|(key, name)| Some((key, rule_of(name)?))).collect();

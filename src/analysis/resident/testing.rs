@@ -7,15 +7,15 @@ use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::PageIdentity;
 use crate::event::process::ProcessPhase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::history::{
-    At, FileEvent, History, ImageEvent, KernelBlock, KernelView, Moment, ProcessEvent, SpaceEvent,
-};
+use crate::load::facts::{FileEvent, ImageEvent, KernelBlock, KernelView, ProcessEvent, SpaceEvent};
+use crate::load::history::History;
 use crate::load::space_events::SpaceEvents;
-use crate::model::names::Hives;
-use crate::model::owner::KeyReading;
+use crate::model::hives::Hives;
+use crate::model::owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
+use crate::moment::{At, Moment};
 use crate::units::{PointerSize, Ticks};
 use std::path::Path;
 

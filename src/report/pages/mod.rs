@@ -10,7 +10,7 @@ use crate::analysis::pages::{Flag, PageRow};
 use crate::analysis::resident::judge::{Detail, Owner};
 use crate::analysis::resident::scene::Scene;
 use crate::etl::EtlFile;
-use crate::model::owner::KeyReading;
+use crate::model::owner_key::KeyReading;
 use std::path::Path;
 use texts::{Escapes, Labels, Texts, decimal, hex, pad, printable};
 

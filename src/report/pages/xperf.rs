@@ -14,7 +14,7 @@ use crate::analysis::pages::PageRow;
 use crate::analysis::resident::judge::Owner;
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
-use crate::model::owner::KeyReading;
+use crate::model::owner_key::KeyReading;
 use crate::units::Ticks;
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use crate::analysis::grouping::Node;
 use crate::analysis::reference::ledger::RowCount;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::verify::{Agreement, Verification};
-use crate::analysis::reference::window::Origin;
+use crate::model::window::Origin;
 use crate::report::refset::RefsetReport;
 use crate::report::table::{Align, TextTable};
 use crate::report::{Style, text};

@@ -141,7 +141,7 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
         let schedule = Schedule::new(&opened);
         let wrapped = written > N;
         assert_eq!(wrapped, total >= 220, "{total}");
-        let warnings = pfnset::analysis::doubt::Doubts::new(&opened, &Survey::new(&opened)).warnings();
+        let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
         assert!(warnings.is_empty(), "{total}: {warnings:?}");
         assert_eq!(circular_start(&opened.header, N).is_some(), wrapped, "{total}");
         if wrapped {
@@ -166,7 +166,7 @@ fn a_circular_file_whose_header_disagrees_is_reported() {
     for (stated, fits) in [(written, true), (written + 6, true), (written + 1, false), (written + 3, false)] {
         let opened = open_sound(trace(Some(stated)));
         assert_eq!(by_rank(&opened), by_rank(&right), "{stated}");
-        let warnings = pfnset::analysis::doubt::Doubts::new(&opened, &Survey::new(&opened)).warnings();
+        let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
         let told = warnings.iter().any(|w| w.contains("this circular file begins with buffer"));
         assert_eq!(told, !fits, "{stated} of {written}: {warnings:?}");
     }
@@ -204,7 +204,7 @@ fn other_buffer_types_are_read_alike_and_reported() {
     });
     let opened = open_sound(trace);
     assert_eq!(opened.serials(), (0..300).collect::<Vec<_>>());
-    let warnings = pfnset::analysis::doubt::Doubts::new(&opened, &Survey::new(&opened)).warnings();
+    let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
     assert!(warnings.iter().any(|w| w.contains("2 of type 2 (context-swap)")), "{warnings:?}");
 }
 

@@ -4,14 +4,14 @@ use super::serial;
 use crate::opened::{Opened, open_sound};
 use crate::synth::payloads::{header, process, process::Process};
 use crate::synth::{Ptr::P8, Rec, Session, Trace};
-use pfnset::analysis::doubt::Doubts;
 use pfnset::analysis::loss::Loss;
+use pfnset::analysis::trust::TrustReport;
 use pfnset::load::survey::Survey;
 use pfnset::units::Nanos;
 
 fn loss_of(opened: &Opened) -> (Loss, Vec<String>) {
     let survey = Survey::new(opened);
-    (Loss::new(opened, &survey), Doubts::new(opened, &survey).warnings())
+    (Loss::new(opened, &survey), TrustReport::new(opened, &survey).warnings())
 }
 
 fn small() -> Session {

@@ -3,7 +3,7 @@
 use super::serial;
 use crate::opened::{open, open_sound};
 use crate::synth::{Ptr, Rec, Session, Trace};
-use pfnset::analysis::doubt::Doubts;
+use pfnset::analysis::trust::TrustReport;
 use pfnset::etl::clock::{Clock, ClockKind};
 use pfnset::load::survey::Survey;
 use pfnset::units::{FileTime, Nanos, Ticks};
@@ -64,7 +64,7 @@ fn stamps_before_the_start_are_negative_and_floored() {
     assert_eq!(times, [Nanos(-334), Nanos(-1_334)]);
     assert_eq!(opened.clock.filetime(opened.data()[1].time), FileTime(START - 14));
     // Times run backwards in that buffer: sorted, counted, said.
-    let warnings = Doubts::new(&opened, &Survey::new(&opened)).warnings();
+    let warnings = TrustReport::new(&opened, &Survey::new(&opened)).warnings();
     assert!(warnings.iter().any(|w| w.contains("out of time order")), "{warnings:?}");
 }
 

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::model::owner::KeyReading;
+use crate::model::owner_key::KeyReading;
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,11 +12,13 @@ use crate::event::catalog;
 use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::process::ProcessPhase;
-use crate::load::history::{At, KernelView, Moment, SpaceEvent, is_kernel_address};
+use crate::load::facts::{KernelView, SpaceEvent};
 use crate::load::space_events::Reader;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::{lifetime, space_at};
+use crate::moment::{At, Moment};
+use crate::units::is_kernel_address;
 use crate::units::{Nanos, PAGE_BYTES, Ticks};
 
 /// An event that was joined.

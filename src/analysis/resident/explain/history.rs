@@ -4,8 +4,9 @@ use crate::analysis::resident::explain::facts::{EventRef, event};
 use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::history::{At, Moment, SpaceEvent};
+use crate::load::facts::SpaceEvent;
 use crate::model::space::AddressSpace;
+use crate::moment::{At, Moment};
 
 /// An event that touches an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

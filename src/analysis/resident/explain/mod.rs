@@ -16,21 +16,21 @@ pub use history::Seen;
 pub use rule::{Decision, Rule};
 
 use crate::analysis::category::Category;
-use crate::analysis::doubt::Doubts;
-use crate::analysis::doubt::counted;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::judge::{OwnerCode, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::trust::TrustReport;
+use crate::analysis::trust::counted;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::buffer::BUFFER_HEADER_BYTES;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::load::history::is_kernel_address;
-use crate::model::owner::KeyReading;
+use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
+use crate::units::is_kernel_address;
 use crate::units::{FileOffset, Nanos, PAGE_BYTES};
 use facts::Facts;
 use rule::Whose;
@@ -148,7 +148,7 @@ impl Explanation {
     pub fn new(etl: &EtlFile, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
         let model = ResidentModel::new(etl)?;
         let survey = &model.history.survey;
-        let doubts = Doubts::new(etl, survey);
+        let doubts = TrustReport::new(etl, survey);
         let mut warnings = doubts.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         warnings.extend(not_recorded(&missing));

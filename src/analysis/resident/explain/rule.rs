@@ -5,7 +5,7 @@ use crate::analysis::category::Category;
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::scene::Scene;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::model::names::Hives;
+use crate::model::hives::Hives;
 use crate::model::space::Layer;
 
 /// A rule.

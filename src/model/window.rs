@@ -4,11 +4,10 @@
 //! account begins anew. Its marks are known by their words; where they are named otherwise, the first and the last mark
 //! stand for them, and without marks the whole trace does.
 
-use crate::analysis::pattern::Patterns;
-use crate::analysis::reference::owner::FIRST;
 use crate::error::Error;
 use crate::etl::clock::Clock;
-use crate::load::history::{At, Moment};
+use crate::moment::{At, Moment};
+use crate::pattern::Patterns;
 use crate::units::{Nanos, Ticks};
 
 /// One end of the window as the user names it.
@@ -123,7 +122,7 @@ impl Window {
             window.origin = Origin::User;
             (window.from, window.from_mark) = match bound {
                 Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: 0 }, None),
-                Bound::Mark(name) => named(ends.marks, name, FIRST)?,
+                Bound::Mark(name) => named(ends.marks, name, Moment::FIRST)?,
             };
         }
         if let Some(bound) = to {

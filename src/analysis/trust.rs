@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Everything that casts doubt on a trace.
 #[derive(Debug, Clone, Default)]
-pub struct Doubts {
+pub struct TrustReport {
     /// Lost data.
     pub loss: Loss,
     /// Damaged places.
@@ -28,9 +28,9 @@ pub struct Doubts {
     other: Vec<String>,
 }
 
-impl Doubts {
+impl TrustReport {
     /// Collects them.
-    pub fn new(etl: &EtlFile, survey: &Survey) -> Doubts {
+    pub fn new(etl: &EtlFile, survey: &Survey) -> TrustReport {
         let mut other = etl.warnings.clone();
         let unsorted = survey.spans.iter().flatten().filter(|span| !span.sorted).count();
         if unsorted > 0 {
@@ -48,7 +48,7 @@ impl Doubts {
             other.push(format!("more than {most} kinds of events: {} records are in no list", survey.unlisted.0));
         }
         let loss = Loss::new(etl, survey);
-        Doubts {
+        TrustReport {
             cut: cut(etl, &loss),
             loss,
             damaged: survey.damage.total,

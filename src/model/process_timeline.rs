@@ -1,96 +1,23 @@
-//! Owners of working sets: a process (one life of an id), a session, the system; and who an id or an owner key names at
-//! a given moment.
+//! Process lifetimes over time: which process an id or an owner key names at a given moment.
 //!
-//! Lives are told apart by moments, not by stamps: an access can have the same stamp as the start of its process.
+//! Lifetimes are bounded by moments (time stamp, then file order), not by stamps: an access can have the same stamp as
+//! the start of its process.
 
 use crate::event::process::ProcessPhase;
-use crate::load::history::{History, Moment, next_start};
-use crate::model::owner::{KeyReading, key_bits};
+use crate::load::history::History;
+use crate::load::process_starts::next_start;
+use crate::model::owner_key::{KeyReading, key_bits};
 use crate::model::process::Processes;
+use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
 
-/// Before everything.
-pub const FIRST: Moment = Moment { time: Ticks(i64::MIN), order: 0 };
-/// After everything.
-pub const LAST: Moment = Moment { time: Ticks(i64::MAX), order: u64::MAX };
-
-/// An owner in 8 bytes: the kind in the top byte, the number below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct OwnerId(u64);
-
-/// What an [`OwnerId`] says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
-    /// The system working sets.
-    System,
-    /// A session's working set, by session id.
-    Session(u32),
-    /// A process instance by its index.
-    Process(u32),
-    /// A process id that no event names.
-    UnknownProcess(u32),
-    /// An owner key that names no process.
-    UnknownKey(u64),
-}
-
-impl OwnerId {
-    const SHIFT: u32 = 56;
-
-    /// The system.
-    pub const SYSTEM: OwnerId = OwnerId(0);
-
-    /// Packs an owner. Keys have 48 bits.
-    #[inline(always)]
-    pub const fn new(owner: Owner) -> OwnerId {
-        OwnerId(match owner {
-            Owner::System => 0,
-            Owner::Session(id) => 1 << Self::SHIFT | id as u64,
-            Owner::Process(index) => 2 << Self::SHIFT | index as u64,
-            Owner::UnknownProcess(id) => 3 << Self::SHIFT | id as u64,
-            Owner::UnknownKey(key) => 4 << Self::SHIFT | key & ((1 << Self::SHIFT) - 1),
-        })
-    }
-
-    /// Unpacks it.
-    #[inline(always)]
-    pub const fn owner(self) -> Owner {
-        let number = self.0 & ((1 << Self::SHIFT) - 1);
-        match self.0 >> Self::SHIFT {
-            0 => Owner::System,
-            1 => Owner::Session(number as u32),
-            2 => Owner::Process(number as u32),
-            3 => Owner::UnknownProcess(number as u32),
-            _ => Owner::UnknownKey(number),
-        }
-    }
-
-    /// The packed number.
-    pub const fn raw(self) -> u64 {
-        self.0
-    }
-
-    /// Name as printed.
-    pub fn label(self, processes: &Processes, reading: KeyReading) -> String {
-        match self.owner() {
-            Owner::System => "System".to_owned(),
-            Owner::Session(_) => "Session".to_owned(),
-            Owner::Process(index) => {
-                processes.instances.get(index as usize).map_or_else(|| "n/a".to_owned(), |process| process.label())
-            }
-            Owner::UnknownProcess(id) => format!("Unknown ({id})"),
-            Owner::UnknownKey(0) => "n/a".to_owned(),
-            Owner::UnknownKey(key) => reading.unknown_label(key),
-        }
-    }
-}
-
 /// One life of a process id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life {
-    /// When it began; [`FIRST`] when before the trace.
+pub struct ProcessLifetime {
+    /// When it began; [`Moment::FIRST`] when before the trace.
     pub begin: Moment,
-    /// When it ended; [`LAST`] when behind the trace.
+    /// When it ended; [`Moment::LAST`] when after the trace.
     pub end: Moment,
     /// False when the end is only known from what came later.
     pub end_logged: bool,
@@ -102,33 +29,33 @@ pub struct Life {
 
 /// Who is who at any moment.
 #[derive(Debug)]
-pub struct Directory<'h> {
+pub struct ProcessTimeline<'h> {
     /// All instances.
     pub processes: &'h Processes,
     /// How owner keys are read.
     pub reading: KeyReading,
     /// Process ids of the instances.
     ids: Vec<u32>,
-    by_id: FastMap<u32, Vec<Life>>,
-    by_key: FastMap<u64, Vec<Life>>,
+    by_id: FastMap<u32, Vec<ProcessLifetime>>,
+    by_key: FastMap<u64, Vec<ProcessLifetime>>,
     /// Thread that logged a start, moment, instance.
     starts: Vec<(u32, Moment, u32)>,
 }
 
-impl<'h> Directory<'h> {
+impl<'h> ProcessTimeline<'h> {
     /// From the process events.
     pub fn new(
         history: &History,
         processes: &'h Processes,
         reading: KeyReading,
         pointer: PointerSize,
-    ) -> Directory<'h> {
+    ) -> ProcessTimeline<'h> {
         let at = |time: Option<Ticks>, none: Moment| time.map_or(none, |time| Moment { time, order: 0 });
-        let mut lives: Vec<Life> = (0..)
+        let mut lives: Vec<ProcessLifetime> = (0..)
             .zip(&processes.instances)
-            .map(|(instance, process)| Life {
-                begin: at(process.start, FIRST),
-                end: at(process.end, LAST),
+            .map(|(instance, process)| ProcessLifetime {
+                begin: at(process.start, Moment::FIRST),
+                end: at(process.end, Moment::LAST),
                 end_logged: false,
                 instance,
                 process_id: process.process_id,
@@ -158,7 +85,7 @@ impl<'h> Directory<'h> {
         starts.sort_unstable();
         let ids = processes.instances.iter().map(|process| process.process_id).collect();
         let mut directory =
-            Directory { processes, reading, ids, by_id: FastMap::default(), by_key: FastMap::default(), starts };
+            ProcessTimeline { processes, reading, ids, by_id: FastMap::default(), by_key: FastMap::default(), starts };
         for (life, process) in lives.into_iter().zip(&processes.instances) {
             directory.by_id.entry(process.process_id).or_default().push(life);
             let key = match reading {
@@ -170,27 +97,27 @@ impl<'h> Directory<'h> {
                 directory.by_key.entry(key).or_default().push(life);
             }
         }
-        let by_begin = |lives: &mut Vec<Life>| lives.sort_by_key(|life| life.begin);
+        let by_begin = |lives: &mut Vec<ProcessLifetime>| lives.sort_by_key(|life| life.begin);
         directory.by_id.values_mut().for_each(by_begin);
         directory.by_key.values_mut().for_each(by_begin);
         directory
     }
 
     /// All lives of an id by time.
-    pub fn lives(&self, process_id: u32) -> &[Life] {
+    pub fn lives(&self, process_id: u32) -> &[ProcessLifetime] {
         self.by_id.get(&process_id).map_or(&[], Vec::as_slice)
     }
 
     /// The life of an id at a moment.
     #[inline]
-    pub fn by_id(&self, process_id: u32, moment: Moment) -> Option<&Life> {
+    pub fn by_id(&self, process_id: u32, moment: Moment) -> Option<&ProcessLifetime> {
         alive(self.lives(process_id), moment)
     }
 
     /// The life that an owner key names at a moment: the one that is alive, or else the next to begin, for pages of a
     /// process are touched before its start is logged.
     #[inline]
-    pub fn by_key(&self, key: u64, moment: Moment) -> Option<&Life> {
+    pub fn by_key(&self, key: u64, moment: Moment) -> Option<&ProcessLifetime> {
         let lives = self.by_key.get(&key)?;
         alive(lives, moment).or_else(|| lives.get(lives.partition_point(|life| life.begin <= moment)))
     }
@@ -213,26 +140,7 @@ impl<'h> Directory<'h> {
 }
 
 #[inline]
-fn alive(lives: &[Life], moment: Moment) -> Option<&Life> {
+fn alive(lives: &[ProcessLifetime], moment: Moment) -> Option<&ProcessLifetime> {
     let behind = lives.partition_point(|life| life.begin <= moment);
     lives.get(behind.checked_sub(1)?).filter(|life| moment < life.end)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn owners_survive_packing() {
-        for owner in [
-            Owner::System,
-            Owner::Session(u32::MAX),
-            Owner::Process(7),
-            Owner::UnknownProcess(4242),
-            Owner::UnknownKey(0xe080_1234_5080),
-        ] {
-            assert_eq!(OwnerId::new(owner).owner(), owner);
-        }
-        assert_eq!(OwnerId::new(Owner::System), OwnerId::SYSTEM);
-    }
 }

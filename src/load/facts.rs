@@ -1,0 +1,157 @@
+//! Facts: what events say, as small owned values. The walk collects them (`collector`), `model` interprets them.
+
+use crate::event::Phase;
+use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::pool::PoolTag;
+use crate::event::process::ProcessPhase;
+
+/// A process event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessEvent {
+    /// Kind.
+    pub phase: ProcessPhase,
+    /// UniqueProcessKey, a kernel address.
+    pub key: u64,
+    /// Process id.
+    pub process_id: u32,
+    /// Session; `None` for processes of no session.
+    pub session_id: Option<u32>,
+    /// Physical address of the page directory.
+    pub directory_table_base: Option<u64>,
+    /// File name of the image.
+    pub image_name: Box<str>,
+    /// Thread that logged the event (the creator's, for a start).
+    pub thread_id: Option<u32>,
+}
+
+/// Something that changes or describes a process's address space: addresses, and sizes in bytes.
+#[allow(missing_docs)] // fields are named as in `event`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceEvent {
+    /// VirtualAlloc (Start), VirtualFree (End), rundown.
+    Region { phase: Phase, base: u64, size: u64, flags: u32 },
+    /// MapFile, UnmapFile, rundown.
+    View { phase: Phase, base: u64, size: u64, file_key: u64, kind: ViewKind },
+    /// A heap was created: `[heap, heap + size)` unless a reserve says otherwise.
+    HeapCreate { heap: u64, size: u64 },
+    /// A heap reserved a range.
+    HeapReserve { heap: u64, base: u64, size: u64 },
+    /// A heap gave a range back.
+    HeapRelease { heap: u64, base: u64, size: u64 },
+    /// A heap went with all its ranges.
+    HeapDestroy { heap: u64 },
+    /// The rundown names a range of a heap.
+    HeapRundown { heap: u64, base: u64, size: u64 },
+    /// A thread with a user stack, `[limit, base)` committed at first.
+    Thread { phase: Phase, thread_id: u32, stack_base: u64, stack_limit: u64 },
+}
+
+/// An image at a kernel address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// First address.
+    pub base: u64,
+    /// Size, bytes.
+    pub size: u64,
+    /// Path as logged.
+    pub file_name: Box<str>,
+}
+
+/// A file name event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEvent {
+    /// Kind.
+    pub kind: FileNameKind,
+    /// File key.
+    pub key: u64,
+    /// Path as logged.
+    pub name: Box<str>,
+}
+
+/// A view at a kernel address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelView {
+    /// Process that the record names; session images are listed by a process of their session.
+    pub process_id: u32,
+    /// Kind of event.
+    pub phase: Phase,
+    /// First address.
+    pub base: u64,
+    /// Size, bytes.
+    pub size: u64,
+    /// File key.
+    pub file_key: u64,
+    /// What is mapped.
+    pub kind: ViewKind,
+}
+
+impl KernelView {
+    /// The same as an event of an address space.
+    pub const fn as_view(&self) -> SpaceEvent {
+        let KernelView { phase, base, size, file_key, kind, .. } = *self;
+        SpaceEvent::View { phase, base, size, file_key, kind }
+    }
+}
+
+/// A session begins, ends, or is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// Unique key, a kernel address.
+    pub key: u64,
+    /// Session id.
+    pub session_id: u32,
+}
+
+/// A big pool allocation: made, freed, or there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// First address, page-aligned.
+    pub base: u64,
+    /// Size, bytes.
+    pub size: u64,
+    /// Tag.
+    pub tag: PoolTag,
+}
+
+/// A registry hive's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiveFile {
+    /// True in a rundown, which lists all hives.
+    pub listed: bool,
+    /// Path as logged.
+    pub file_name: Box<str>,
+}
+
+/// Memory counters as the kernel logged them, pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryCounters {
+    /// Zero list.
+    pub zero: u64,
+    /// Free list.
+    pub free: u64,
+    /// Modified list.
+    pub modified: u64,
+    /// Modified-no-write list.
+    pub modified_no_write: u64,
+    /// Bad list, as far as the kernel calls pages bad.
+    pub bad: u64,
+    /// Standby list by priority.
+    pub standby: [u64; 8],
+}
+
+/// A block of kernel memory of known use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelBlock {
+    /// Usage type; 0 = PFN metadata.
+    pub usage_type: u8,
+    /// First address.
+    pub address: u64,
+    /// Pages.
+    pub pages: u64,
+}

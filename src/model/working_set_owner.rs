@@ -1,0 +1,93 @@
+//! Who owns a working set: a process instance, a session, the system.
+
+use crate::model::owner_key::KeyReading;
+use crate::model::process::Processes;
+
+/// An owner in 8 bytes: the kind in the top byte, the number below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OwnerId(u64);
+
+/// What an [`OwnerId`] says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The system working sets.
+    System,
+    /// A session's working set, by session id.
+    Session(u32),
+    /// A process instance by its index.
+    Process(u32),
+    /// A process id that no event names.
+    UnknownProcess(u32),
+    /// An owner key that names no process.
+    UnknownKey(u64),
+}
+
+impl OwnerId {
+    const SHIFT: u32 = 56;
+
+    /// The system.
+    pub const SYSTEM: OwnerId = OwnerId(0);
+
+    /// Packs an owner. Keys have 48 bits.
+    #[inline(always)]
+    pub const fn new(owner: Owner) -> OwnerId {
+        OwnerId(match owner {
+            Owner::System => 0,
+            Owner::Session(id) => 1 << Self::SHIFT | id as u64,
+            Owner::Process(index) => 2 << Self::SHIFT | index as u64,
+            Owner::UnknownProcess(id) => 3 << Self::SHIFT | id as u64,
+            Owner::UnknownKey(key) => 4 << Self::SHIFT | key & ((1 << Self::SHIFT) - 1),
+        })
+    }
+
+    /// Unpacks it.
+    #[inline(always)]
+    pub const fn owner(self) -> Owner {
+        let number = self.0 & ((1 << Self::SHIFT) - 1);
+        match self.0 >> Self::SHIFT {
+            0 => Owner::System,
+            1 => Owner::Session(number as u32),
+            2 => Owner::Process(number as u32),
+            3 => Owner::UnknownProcess(number as u32),
+            _ => Owner::UnknownKey(number),
+        }
+    }
+
+    /// The packed number.
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Name as printed.
+    pub fn label(self, processes: &Processes, reading: KeyReading) -> String {
+        match self.owner() {
+            Owner::System => "System".to_owned(),
+            Owner::Session(_) => "Session".to_owned(),
+            Owner::Process(index) => {
+                processes.instances.get(index as usize).map_or_else(|| "n/a".to_owned(), |process| process.label())
+            }
+            Owner::UnknownProcess(id) => format!("Unknown ({id})"),
+            Owner::UnknownKey(0) => "n/a".to_owned(),
+            Owner::UnknownKey(key) => reading.unknown_label(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_survive_packing() {
+        for owner in [
+            Owner::System,
+            Owner::Session(u32::MAX),
+            Owner::Process(7),
+            Owner::UnknownProcess(4242),
+            Owner::UnknownKey(0xe080_1234_5080),
+        ] {
+            assert_eq!(OwnerId::new(owner).owner(), owner);
+        }
+        assert_eq!(OwnerId::new(Owner::System), OwnerId::SYSTEM);
+    }
+}

@@ -1,0 +1,28 @@
+//! When something was logged: the one order of all records.
+
+use crate::units::Ticks;
+
+/// When a record was logged: time, then file position, the order of all records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Moment {
+    /// Raw stamp.
+    pub time: Ticks,
+    /// Rank of the buffer and offset in its event area.
+    pub order: u64,
+}
+
+impl Moment {
+    /// Before all records.
+    pub const FIRST: Moment = Moment { time: Ticks(i64::MIN), order: 0 };
+    /// After all records.
+    pub const LAST: Moment = Moment { time: Ticks(i64::MAX), order: u64::MAX };
+}
+
+/// A value and when it was logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct At<T> {
+    /// When.
+    pub moment: Moment,
+    /// What.
+    pub value: T,
+}
