@@ -1,6 +1,6 @@
 //! The fast look-up: what pages of any process belong to, at one moment.
 //!
-//! `AddressSpace::layer` is the slow, obvious answer; the two must agree on every page, which a property test proves.
+//! One look-up in each map of an `AddressSpace` is the slow, obvious answer; a property test compares the two.
 //!
 //! The search is what bounds the resident set's speed: pages come in physical order, so each one asks another process
 //! about another address, and every step of a plain search misses the cache. Hence static search trees, all of the same

@@ -7,6 +7,7 @@ pub mod address_index;
 pub mod file_names;
 pub mod hives;
 pub mod kernel;
+pub mod live_space;
 pub mod owner_key;
 pub mod process;
 pub mod process_timeline;

@@ -1,6 +1,6 @@
 //! An address space flattened into sorted, disjoint segments, each with its final answer.
 //!
-//! `AddressSpace::layer` asks four maps in order of precedence; here the answers are written down once, from where they
+//! A look-up in an [`AddressSpace`] asks one map for each layer; here the answers are written down once, from where they
 //! change to where they change next. How they are searched is `address_index`' business.
 
 use crate::model::space::{AddressSpace, Layer};
@@ -92,12 +92,9 @@ impl Segments {
                 return segments;
             }
             let view = views.pass(page);
-            let first = |heap: Option<()>, stack: Option<()>, region: Option<()>| match (heap, stack, view, region) {
-                (Some(()), ..) => Layer::Heap,
-                (_, Some(()), ..) => Layer::Stack,
-                (_, _, Some((layer, _)), _) => layer,
-                (_, _, _, Some(())) => Layer::Region,
-                _ => Layer::None,
+            let first = |heap: Option<()>, stack: Option<()>, region: Option<()>| {
+                let view = || view.map(|(layer, _)| layer);
+                Layer::uppermost(|| heap.is_some(), || stack.is_some(), view, || region.is_some())
             };
             let ours = first(heaps.pass(page), stacks.pass(page), regions.pass(page));
             let layers = [ours, first(traced_heaps.pass(page), commits.pass(page), traced_regions.pass(page))];

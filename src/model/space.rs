@@ -85,6 +85,28 @@ impl Layer {
         matches!(self, Layer::ImageView | Layer::FileView)
     }
 
+    /// The uppermost layer of a place. This is the one place that knows the order; it asks for what lies below only where
+    /// nothing lies above.
+    #[inline(always)]
+    pub fn uppermost(
+        heap: impl FnOnce() -> bool,
+        stack: impl FnOnce() -> bool,
+        view: impl FnOnce() -> Option<Layer>,
+        region: impl FnOnce() -> bool,
+    ) -> Layer {
+        if heap() {
+            return Layer::Heap;
+        }
+        if stack() {
+            return Layer::Stack;
+        }
+        match view() {
+            Some(view) => view,
+            None if region() => Layer::Region,
+            None => Layer::None,
+        }
+    }
+
     /// The layer of a view.
     pub const fn of_view(kind: ViewKind) -> Layer {
         match kind {
@@ -287,38 +309,31 @@ impl AddressSpace {
             None => (stack.limit, stack.base),
         }
     }
+}
 
-    /// What the address belongs to, by the corrected rules: heap, stack reservation, view, region.
+#[cfg(test)]
+impl AddressSpace {
+    /// What the address belongs to, by the corrected rules. The slow, obvious answer, to compare others with.
     pub fn layer(&self, address: u64) -> Layer {
-        if self.heaps.get(address).is_some() {
-            return Layer::Heap;
-        }
-        let in_stack = |stack: &Stack| {
+        let in_stack = |stack| {
             let (low, high) = self.stack_range(stack);
             (low..high).contains(&address)
         };
-        if self.stacks.values().any(in_stack) {
-            return Layer::Stack;
-        }
-        match self.views.get(address) {
-            Some((_, _, view)) => Layer::of_view(view.kind),
-            None if self.regions.get(address).is_some() => Layer::Region,
-            None => Layer::None,
-        }
+        Layer::uppermost(
+            || self.heaps.get(address).is_some(),
+            || self.stacks.values().any(in_stack),
+            || self.views.get(address).map(|(_, _, view)| Layer::of_view(view.kind)),
+            || self.regions.get(address).is_some(),
+        )
     }
 
     /// What WPA takes it for: traced heaps, the initial commit of stacks, views, traced regions.
     pub fn layer_wpa(&self, address: u64) -> Layer {
-        if self.traced_heaps.get(address).is_some() {
-            return Layer::Heap;
-        }
-        if self.stacks.values().any(|stack| (stack.limit..stack.base).contains(&address)) {
-            return Layer::Stack;
-        }
-        match self.views.get(address) {
-            Some((_, _, view)) => Layer::of_view(view.kind),
-            None if self.traced_regions.get(address).is_some() => Layer::Region,
-            None => Layer::None,
-        }
+        Layer::uppermost(
+            || self.traced_heaps.get(address).is_some(),
+            || self.stacks.values().any(|stack| (stack.limit..stack.base).contains(&address)),
+            || self.views.get(address).map(|(_, _, view)| Layer::of_view(view.kind)),
+            || self.traced_regions.get(address).is_some(),
+        )
     }
 }

@@ -6,6 +6,7 @@ use crate::analysis::reference::ledger::{Ledger, Plan, add};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::step::{Kind, Step};
 use crate::event::page::PageUse;
+use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use crate::units::is_kernel_address;
@@ -36,12 +37,12 @@ impl Account {
 
     /// Follows a step. `space` says what a private page's address belongs to, and the file key of its view.
     #[inline(always)]
-    pub fn follow(&mut self, desk: &mut Desk<'_, '_>, step: &Step, space: impl FnOnce(u64) -> (Category, u64)) {
+    pub fn follow(&mut self, desk: &mut Desk<'_, '_>, step: &Step, space: impl FnOnce(u64) -> (Layer, u64)) {
         let Step { moment, address, pfn, identity, reason, .. } = *step;
         let private = |category, view| Held::private(moment.time, pfn, category, reason, view);
         let own_data = || {
-            let (category, view) = space(address);
-            private(category, view)
+            let (layer, view) = space(address);
+            private(Category::of_layer(layer), view)
         };
         let at = Place::address(address);
         match step.kind {

@@ -4,7 +4,6 @@
 //! followed in parallel. Address-space events come from the history, where the model keeps them; page events come as
 //! steps.
 
-use crate::analysis::category::Category;
 use crate::analysis::reference::account::{Account, Desk};
 use crate::analysis::reference::group::Group;
 use crate::analysis::reference::held::{Held, Place};
@@ -18,6 +17,7 @@ use crate::event::page::PageUse;
 use crate::load::history::History;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
+use crate::model::space::Layer;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
@@ -87,7 +87,7 @@ impl<'h> Bucket<'h> {
             let step = &packed.unpack(NO_PROCESS);
             let account = self.others.entry(step.owner).or_insert_with(|| Account::new(step.owner));
             let desk = &mut Desk { plan: scene.plan, ledger: &mut self.ledger };
-            account.follow(desk, step, |_| (Category::VirtualAllocPreTrace, 0));
+            account.follow(desk, step, |_| (Layer::None, 0));
             return self.note_section(scene, step);
         };
         let step = &packed.unpack(id);

@@ -7,13 +7,13 @@
 use crate::analysis::reference::account::{Account, Desk};
 use crate::analysis::reference::bucket::Scene;
 use crate::analysis::reference::ledger::{Ledger, add};
-use crate::analysis::reference::live_space::LiveSpace;
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::analysis::reference::step::{Step, free_reason};
 use crate::analysis::reference::wpa_rules::WpaPages;
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
 use crate::load::space_events::SpaceEvents;
+use crate::model::live_space::LiveSpace;
 use crate::model::process_timeline::ProcessLifetime;
 use crate::model::working_set_owner::Owner;
 use crate::moment::{At, Moment};
@@ -126,7 +126,7 @@ impl<'h> Group<'h> {
             self.begin(scene, ledger, step);
         }
         let Some(Current { account, space }) = &mut self.current else { return };
-        account.follow(&mut Desk { plan: scene.plan, ledger }, step, |address| space.category(address));
+        account.follow(&mut Desk { plan: scene.plan, ledger }, step, |address| space.layer(address));
     }
 
     /// Another process has the id now. Its space is that behind the events which were applied.

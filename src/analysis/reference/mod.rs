@@ -14,7 +14,6 @@ pub mod group;
 pub mod held;
 pub mod ledger;
 pub mod lists;
-pub mod live_space;
 pub mod memo;
 pub mod ordered;
 pub mod packed;

@@ -1,10 +1,8 @@
 //! One process's address space as it changes: what an address belongs to at the time of an access.
 //!
-//! The corrected rules of the resident set, in another shape: there one state is asked millions of times, here the
-//! state changes between questions. A stack is found by the next stack base above the address, not by asking all
-//! stacks. A test compares with [`AddressSpace::layer`].
+//! At a snapshot one state is asked millions of times; here the state changes between questions. So a stack is found by
+//! the next stack base above the address, not by asking all stacks. A test compares with the plain look-up.
 
-use crate::analysis::category::Category;
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
@@ -60,29 +58,14 @@ impl LiveSpace {
         self.space.views.get(base).map(|(low, high, _)| (low, high)).filter(|view| view.0 == base)
     }
 
-    /// What the address belongs to, and the file key of the view that holds it (0 = none).
-    pub fn layer(&self, address: u64) -> (Layer, u64) {
-        if self.space.heaps.get(address).is_some() {
-            return (Layer::Heap, 0);
-        }
-        if self.is_stack(address) {
-            return (Layer::Stack, 0);
-        }
-        match self.space.views.get(address) {
-            Some((_, _, view)) => (Layer::of_view(view.kind), view.file_key),
-            None if self.space.regions.get(address).is_some() => (Layer::Region, 0),
-            None => (Layer::None, 0),
-        }
-    }
-
-    /// Category of a private page and the file key behind it (0 = none).
+    /// What the address belongs to, and the file key of the view that holds it (0 = none). A space that is asked often
+    /// is flattened first.
     #[inline]
-    pub fn category(&mut self, address: u64) -> (Category, u64) {
+    pub fn layer(&mut self, address: u64) -> (Layer, u64) {
         if let Some(index) = &self.index {
             let cell = index.get(0, address);
             let is_view = matches!(cell.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
-            let file_key = if is_view { index.file_key(cell).unwrap_or(0) } else { 0 };
-            return (Category::of_layer(cell.corrected), file_key);
+            return (cell.corrected, if is_view { index.file_key(cell).unwrap_or(0) } else { 0 });
         }
         // Flattening costs about as much as a question for every fourth range.
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();
@@ -90,8 +73,23 @@ impl LiveSpace {
         if self.asked > 16 + ranges / 4 {
             self.index = Some(AddressIndex::new(vec![Leaves::new(Segments::new(&self.space))]));
         }
-        let (layer, file_key) = self.layer(address);
-        (Category::of_layer(layer), file_key)
+        self.look_up(address)
+    }
+
+    fn look_up(&self, address: u64) -> (Layer, u64) {
+        let mut file_key = 0;
+        let view = || {
+            let (_, _, view) = self.space.views.get(address)?;
+            file_key = view.file_key;
+            Some(Layer::of_view(view.kind))
+        };
+        let layer = Layer::uppermost(
+            || self.space.heaps.get(address).is_some(),
+            || self.is_stack(address),
+            view,
+            || self.space.regions.get(address).is_some(),
+        );
+        (layer, file_key)
     }
 
     /// A stack reaches from its base down to the start of the region that holds its first byte; where no region does,
@@ -143,10 +141,10 @@ mod tests {
                 let moment = Moment { time: crate::units::Ticks(n as i64), order: 0 };
                 live.apply(moment, &event(what, page, pages.min(8), thread));
                 for page in 0..80 {
-                    let layer = live.layer(page * PAGE);
+                    let layer = live.look_up(page * PAGE);
                     prop_assert_eq!(layer.0, live.space.layer(page * PAGE), "page {}", page);
                     // Whether it is asked for the first time or has been flattened.
-                    prop_assert_eq!(live.category(page * PAGE), (Category::of_layer(layer.0), layer.1), "page {}", page);
+                    prop_assert_eq!(live.layer(page * PAGE), layer, "page {}", page);
                 }
             }
         }
