@@ -2,15 +2,13 @@
 
 use crate::hostile::flipped;
 use crate::opened::file_of;
-use crate::program::{Ran, finish, fixtures, out, pfnset, run};
+use crate::program::{Ran, finish, fixtures, out, pfnset, run, trace_commands};
 use crate::synth::{Compression, Ptr::P8, Rec, Session, Trace};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
 const TRACE: &str = "resident-small.etl";
-
-/// All commands that read a trace.
-const COMMANDS: [&str; 4] = ["info", "events", "resident", "pages"];
+const REFSET: &str = "refset-small.etl";
 
 /// A trace that lost events and a buffer.
 fn lossy() -> tempfile::NamedTempFile {
@@ -30,7 +28,7 @@ fn assert_refused(ran: &Ran, code: i32, says: &str) {
 fn what_cannot_be_read_is_code_3_and_one_line() {
     let text = file_of(b"Hello, this is a letter and no trace at all. It goes on for more than one buffer header.\n");
     let empty = file_of(b"");
-    let cut = file_of(&std::fs::read(crate::program::fixtures().join(TRACE)).unwrap()[..0x90]);
+    let cut = file_of(&std::fs::read(fixtures().join(TRACE)).unwrap()[..0x90]);
     let folder = tempfile::tempdir().unwrap();
     for (path, says) in [
         (text.path(), "is no .etl file"),
@@ -39,7 +37,7 @@ fn what_cannot_be_read_is_code_3_and_one_line() {
         (folder.path(), "it is a directory"),
         (&folder.path().join("none.etl"), "cannot read"),
     ] {
-        for command in COMMANDS {
+        for command in &trace_commands() {
             let ran = run(&[command, path.to_str().unwrap()]);
             assert_refused(&ran, 3, says);
             assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
@@ -62,10 +60,14 @@ fn devices_and_pipes_are_code_3_and_do_not_wait() {
 #[test]
 fn a_trace_without_the_events_that_a_command_needs_is_code_4() {
     let trace = lossy();
-    for command in ["resident", "pages"] {
+    for (command, keyword) in [("resident", "Memory"), ("pages", "Memory"), ("refset", "ReferenceSet")] {
         let ran = run(&[command, trace.path().to_str().unwrap()]);
         assert_eq!((ran.code, ran.out.as_str()), (4, ""));
-        assert!(ran.err.contains("keyword Memory") && ran.err.contains("wpr -start"), "the remedy: {}", ran.err);
+        assert!(
+            ran.err.contains(&format!("keyword {keyword}")) && ran.err.contains("wpr -start"),
+            "the remedy: {}",
+            ran.err
+        );
     }
 }
 
@@ -92,16 +94,17 @@ fn wrong_usage_is_code_2() {
 
 #[test]
 fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
-    let whole = std::fs::read(crate::program::fixtures().join(TRACE)).unwrap();
-    let cut = file_of(&whole[..whole.len() - 0x5000]);
-    let path = cut.path().to_str().unwrap();
-    for command in COMMANDS {
+    for command in &trace_commands() {
+        let sound = |trace: &&str| run(&[command, trace, "--strict", "-q"]).code == 0;
+        let trace = [TRACE, REFSET].into_iter().find(sound).expect("a fixture with the events that it needs");
+        let whole = std::fs::read(fixtures().join(trace)).unwrap();
+        let cut = file_of(&whole[..whole.len() - 0x5000]);
+        let path = cut.path().to_str().unwrap();
         let ran = run(&[command, path]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         assert!(ran.out.starts_with("! THE FILE IS DAMAGED in 1 place,"), "before any table: {}", ran.out);
         let strict = run(&[command, path, "--strict"]);
         assert_eq!((strict.code, &strict.out), (3, &ran.out));
-        assert_eq!(run(&[command, TRACE, "--strict"]).code, 0);
     }
 }
 
@@ -141,10 +144,10 @@ fn output_goes_to_a_file() {
 /// Writing over the trace would destroy it, while it is mapped.
 #[test]
 fn the_trace_is_never_overwritten() {
-    let whole = std::fs::read(crate::program::fixtures().join(TRACE)).unwrap();
+    let whole = std::fs::read(fixtures().join(TRACE)).unwrap();
     let copy = file_of(&whole);
     let path = copy.path().to_str().unwrap();
-    for command in COMMANDS {
+    for command in &trace_commands() {
         assert_refused(&run(&[command, path, "-o", path]), 2, "is the trace itself");
     }
     assert_eq!(std::fs::read(copy.path()).unwrap(), whole);
@@ -184,12 +187,13 @@ fn a_pipe_that_is_closed_from_the_start_ends_quietly() {
         &["resident", TRACE],
         &["pages", TRACE, "--format", "csv"],
         &["pages", TRACE],
+        &["refset", REFSET],
         &["--help"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
-        command.current_dir(crate::program::fixtures()).args(arguments).stdout(writer).stderr(Stdio::piped());
+        command.current_dir(fixtures()).args(arguments).stdout(writer).stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");

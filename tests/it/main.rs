@@ -1,6 +1,8 @@
 //! Integration tests, one binary: the library and the program on traces that an independent writer made (`synth`), on
 //! damaged ones, and on recorded ones where they are present.
 
+#[path = "../pages/machine.rs"]
+mod machine;
 #[path = "../synth/mod.rs"]
 mod synth;
 
@@ -11,6 +13,8 @@ mod hostile;
 mod opened;
 mod output;
 mod program;
+mod readme;
 mod real;
 mod refset;
+mod resident;
 mod rooms;

@@ -1,7 +1,7 @@
 //! What the program prints: whole outputs as snapshots, JSON read back strictly, CSV parsed back, filters, digests.
 
 use crate::opened::file_of;
-use crate::program::{out, run};
+use crate::program::{commands, out, run};
 use crate::synth::{Compression, Ptr::P8, Rec, Session, Trace};
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ const REFSET: &str = "refset-small.etl";
 #[test]
 fn help() {
     insta::assert_snapshot!("help", out(&["--help"]));
-    for command in ["info", "events", "resident", "pages", "refset", "completions"] {
+    for command in commands().iter().filter(|command| *command != "help") {
         insta::assert_snapshot!(format!("help_{command}"), out(&[command, "--help"]));
         let short = out(&[command, "-h"]);
         assert!(short.contains(&format!("Usage: pfnset {command}")));

@@ -47,3 +47,19 @@ pub fn out(arguments: &[&str]) -> String {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
     ran.out
 }
+
+/// All commands, as the help lists them.
+pub fn commands() -> Vec<String> {
+    let help = out(&["--help"]);
+    let (_, list) = help.split_once("\nCommands:\n").expect("a list of commands");
+    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// Those that read a trace.
+pub fn trace_commands() -> Vec<String> {
+    let reads = |command: &String| out(&["help", command]).contains("<TRACE>");
+    let found: Vec<String> = commands().into_iter().filter(reads).collect();
+    assert!(found.len() >= 5, "{found:?}");
+    found
+}

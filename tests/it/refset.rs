@@ -1,6 +1,6 @@
 //! `pfnset refset` as a user runs it: whole outputs, windows, the timeline, impact, exit codes.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
 use serde_json::Value;
 
 const TRACE: &str = "refset-small.etl";
@@ -26,7 +26,39 @@ fn tables() {
     insta::assert_snapshot!("refset_rows", out(&["refset", TRACE, "-q", "--group-by", "class,file", "--top", "3"]));
     insta::assert_snapshot!("refset_impact", out(&["refset", TRACE, "-q", "--group-by", "impact,category"]));
     insta::assert_snapshot!("refset_timeline", out(&["refset", TRACE, "-q", "--timeline", "10ms"]));
+    let nested = ["--group-by", "process,category,access_reason", "--top", "2", "--sort", "name"];
+    insta::assert_snapshot!("refset_nested", out(&[&["refset", TRACE, "-q"], &nested[..]].concat()));
+    let some = ["--where", "category=Image;MapFile", "--group-by", "file,release_reason", "--top", "4"];
+    insta::assert_snapshot!("refset_where", out(&[&["refset", TRACE, "-q"], &some[..]].concat()));
+    for columns in ["60", "80"] {
+        let ran = finish(pfnset(&["refset", TRACE]).env("COLUMNS", columns));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        insta::assert_snapshot!(format!("refset_{columns}_columns"), ran.out);
+    }
+}
+
+#[test]
+fn csv_and_json() {
     insta::assert_snapshot!("refset_json", out(&["refset", TRACE, "-q", "--format", "json"]));
+    for (name, arguments) in [
+        ("refset_csv", &[][..]),
+        ("refset_rows_csv", &["--group-by", "class,access_reason,release_reason"]),
+        ("refset_impact_csv", &["--group-by", "impact,process"]),
+        ("refset_timeline_csv", &["--timeline", "10ms"]),
+    ] {
+        insta::assert_snapshot!(name, out(&[&["refset", TRACE, "-q", "--format", "csv"], arguments].concat()));
+    }
+    for (name, arguments) in [
+        ("refset_timeline_json", &["--timeline", "20ms"][..]),
+        ("refset_some_json", &["--group-by", "impact,category", "--where", "category=Image;MapFile"]),
+    ] {
+        insta::assert_snapshot!(name, out(&[&["refset", TRACE, "-q", "--format", "json"], arguments].concat()));
+    }
+    for format in ["csv", "json"] {
+        let ran = run(&["refset", TRACE, "-q", "--verify", "--format", format]);
+        assert_eq!((ran.code, ran.err.as_str()), (1, ""));
+        insta::assert_snapshot!(format!("refset_verify_{format}"), ran.out);
+    }
 }
 
 #[test]
