@@ -7,6 +7,8 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
+use crate::etl::record::HookId;
+use crate::event::hooks::*;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks};
 use std::collections::BTreeMap;
@@ -225,17 +227,17 @@ fn describe_hole(etl: &EtlFile, survey: &Survey, low: u64, high: u64) -> Hole {
 }
 
 /// Parts of a recording, each with the kernel events that make it up.
-const PARTS: [(&str, &[u16]); 6] = [
-    ("start rundown", &[0x0303, 0x0503, 0x1403, 0x0427, 0x0280]),
-    ("end rundown", &[0x0304, 0x0504, 0x1404, 0x0428, 0x0281]),
-    ("page sequence", &[0x0223, 0x028a]),
-    ("active-page rundown", &[0x0275, 0x0285]),
-    ("reference set", &[0x0276, 0x0277, 0x0282, 0x0283]),
-    ("file names", &[0x0424]),
+const PARTS: [(&str, &[HookId]); 6] = [
+    ("start rundown", &[PROCESS_DC_START, THREAD_DC_START, IMAGE_DC_START, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_START]),
+    ("end rundown", &[PROCESS_DC_END, THREAD_DC_END, IMAGE_DC_END, MAP_FILE_DC_END, VIRTUAL_ALLOC_DC_END]),
+    ("page sequence", &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2]),
+    ("active-page rundown", &[IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]),
+    ("reference set", &[PAGE_ACCESS, PAGE_RELEASE, PAGE_ACCESS_EX, REMOVE_FROM_WS]),
+    ("file names", &[FILE_RUNDOWN]),
 ];
 
 fn parts_hit(survey: &Survey, from: Ticks, to: Ticks) -> Vec<&'static str> {
-    let overlaps = |hooks: &[u16]| {
+    let overlaps = |hooks: &[HookId]| {
         hooks.iter().filter_map(|&hook| survey.kernel_span(hook)).any(|(first, last)| first <= to && last >= from)
     };
     PARTS.iter().filter(|(_, hooks)| overlaps(hooks)).map(|(name, _)| *name).collect()

@@ -2,6 +2,8 @@
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
+use crate::etl::record::HookId;
+use crate::event::hooks::*;
 use crate::event::keywords;
 use crate::load::survey::Survey;
 
@@ -37,7 +39,7 @@ pub struct Need {
     /// What the events are, for people.
     pub events: &'static str,
     /// Any of these kernel events will do.
-    pub hooks: &'static [u16],
+    pub hooks: &'static [HookId],
     /// What is lost without them.
     pub without: &'static str,
     /// True when the analysis cannot run without them.
@@ -65,7 +67,7 @@ const fn need(
     keyword: &'static str,
     xperf: &'static str,
     events: &'static str,
-    hooks: &'static [u16],
+    hooks: &'static [HookId],
     without: &'static str,
     required: bool,
 ) -> Need {
@@ -84,17 +86,23 @@ const PROCESSES: Need = need(
     "ProcessThread",
     "PROC_THREAD",
     "process and thread rundown",
-    &[0x0303, 0x0304, 0x0301],
+    &[PROCESS_DC_START, PROCESS_DC_END, PROCESS_START],
     "process names, UserStack",
     false,
 );
-const IMAGES: Need =
-    need("Loader", "LOADER", "image rundown", &[0x1403, 0x1404, 0x030a], "Driver pages and their names", false);
+const IMAGES: Need = need(
+    "Loader",
+    "LOADER",
+    "image rundown",
+    &[IMAGE_DC_START, IMAGE_DC_END, IMAGE_LOAD],
+    "Driver pages and their names",
+    false,
+);
 const FILES: Need = need(
     "Filename",
     "FILENAME",
     "file names",
-    &[0x0424, 0x0400, 0x0420],
+    &[FILE_RUNDOWN, FILE_NAME, FILE_CREATE],
     "file names, DriverFile, Prefetcher, RegistryFile",
     false,
 );
@@ -102,15 +110,15 @@ const VIEWS: Need = need(
     "VAMap",
     "VAMAP",
     "map-file rundown",
-    &[0x0425, 0x0427, 0x0428],
+    &[MAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END],
     "CopyOnWrite… and SessionCopyOnWriteImage",
     false,
 );
-const VIRTUAL_ALLOC: Need = need(
+const REGIONS: Need = need(
     "VirtualAllocation",
     "VIRT_ALLOC",
     "virtual-alloc events and rundown",
-    &[0x0280, 0x0281, 0x0262],
+    &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC],
     "VirtualAlloc, and UserStack beyond its first pages",
     false,
 );
@@ -119,7 +127,7 @@ const HEAPS: Need = need(
     "Win32HeapRanges",
     "-on Win32HeapRanges in a user session",
     "heap ranges",
-    &[0x0264, 0x0265, 0x0266],
+    &[HEAP_RANGE_RUNDOWN, HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE],
     "Win32Heap",
     false,
 );
@@ -127,7 +135,7 @@ const MEMORY_INFO: Need = need(
     "MemoryInfo",
     "MEMINFO",
     "memory counters (MemInfo)",
-    &[0x0270],
+    &[MEM_INFO],
     "check of lists and bad pages against the kernel's own counters",
     false,
 );
@@ -138,9 +146,16 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "resident_set",
         "resident set (pfnset resident)",
         &[
-            need("Memory", "MEMORY", "page sequence (PageInMemory)", &[0x0223, 0x028a], "everything", true),
+            need(
+                "Memory",
+                "MEMORY",
+                "page sequence (PageInMemory)",
+                &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2],
+                "everything",
+                true,
+            ),
             PROCESSES,
-            VIRTUAL_ALLOC,
+            REGIONS,
             VIEWS,
             HEAPS,
             IMAGES,
@@ -152,12 +167,19 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "reference_set",
         "reference set (pfnset refset)",
         &[
-            need("ReferenceSet", "REFSET", "page accesses and releases", &[0x0276, 0x0282], "everything", true),
+            need(
+                "ReferenceSet",
+                "REFSET",
+                "page accesses and releases",
+                &[PAGE_ACCESS, PAGE_ACCESS_EX],
+                "everything",
+                true,
+            ),
             need(
                 "Memory",
                 "MEMORY",
                 "the final page sequence",
-                &[0x0223, 0x028a],
+                &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2],
                 "proof against the final state",
                 false,
             ),
@@ -165,12 +187,12 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
                 "WorkingSet",
                 "",
                 "trims (RemoveFromWS)",
-                &[0x0283],
+                &[REMOVE_FROM_WS],
                 "trims: trimmed pages look as if still held",
                 false,
             ),
             PROCESSES,
-            VIRTUAL_ALLOC,
+            REGIONS,
             VIEWS,
             HEAPS,
             IMAGES,
@@ -181,12 +203,12 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "memory_utilization",
         "memory utilization over time",
         &[
-            need("MemoryInfo", "MEMINFO", "memory counters (MemInfo)", &[0x0270], "everything", true),
+            need("MemoryInfo", "MEMINFO", "memory counters (MemInfo)", &[MEM_INFO], "everything", true),
             need(
                 "MemoryInfoWS",
                 "MEMINFO_WS",
                 "working sets by process (MemInfoWS)",
-                &[0x027d],
+                &[MEM_INFO_WS],
                 "working sets by process",
                 false,
             ),
@@ -196,8 +218,8 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "cpu",
         "CPU use",
         &[
-            need("SampledProfile", "PROFILE", "CPU samples", &[0x0f2e], "samples", false),
-            need("CSwitch", "CSWITCH", "context switches", &[0x0524, 0x0525], "exact times", false),
+            need("SampledProfile", "PROFILE", "CPU samples", &[SAMPLED_PROFILE], "samples", false),
+            need("CSwitch", "CSWITCH", "context switches", &[CSWITCH, COMPACT_CSWITCH], "exact times", false),
             PROCESSES,
             IMAGES,
         ],
@@ -242,19 +264,23 @@ fn records(survey: &Survey, need: &Need) -> u64 {
 }
 
 /// What the kernel describes in rundowns: name, events that change it, records of its rundowns.
-const DESCRIBED: [(&str, &[u16], &[u16]); 7] = [
-    ("processes", &[0x0301, 0x0302], &[0x0303, 0x0304]),
-    ("threads", &[0x0501, 0x0502], &[0x0503, 0x0504]),
-    ("images", &[0x030a, 0x1402], &[0x1403, 0x1404]),
-    ("views", &[0x0425, 0x0426], &[0x0427, 0x0428]),
-    ("VirtualAlloc regions", &[0x0262, 0x0263], &[0x0280, 0x0281]),
-    ("heap ranges", &[0x0265, 0x0266, 0x0267, 0x0268], &[0x0264]),
-    ("file names", &[0x0420, 0x0423], &[0x0424, 0x0400]),
+const DESCRIBED: [(&str, &[HookId], &[HookId]); 7] = [
+    ("processes", &[PROCESS_START, PROCESS_END], &[PROCESS_DC_START, PROCESS_DC_END]),
+    ("threads", &[THREAD_START, THREAD_END], &[THREAD_DC_START, THREAD_DC_END]),
+    ("images", &[IMAGE_LOAD, IMAGE_UNLOAD], &[IMAGE_DC_START, IMAGE_DC_END]),
+    ("views", &[MAP_FILE, UNMAP_FILE], &[MAP_FILE_DC_START, MAP_FILE_DC_END]),
+    ("VirtualAlloc regions", &[VIRTUAL_ALLOC, VIRTUAL_FREE], &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END]),
+    (
+        "heap ranges",
+        &[HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE, HEAP_RANGE_RELEASE, HEAP_RANGE_DESTROY],
+        &[HEAP_RANGE_RUNDOWN],
+    ),
+    ("file names", &[FILE_CREATE, FILE_DELETE], &[FILE_RUNDOWN, FILE_NAME]),
 ];
 
 /// One line on things whose changes were recorded, but not what was there before; `None` when there are none.
 pub fn not_described(survey: &Survey) -> Option<String> {
-    let any = |hooks: &[u16]| hooks.iter().any(|&hook| survey.kernel_count(hook) > 0);
+    let any = |hooks: &[HookId]| hooks.iter().any(|&hook| survey.kernel_count(hook) > 0);
     let kinds: Vec<_> = DESCRIBED.iter().filter(|(_, c, r)| any(c) && !any(r)).map(|(name, ..)| *name).collect();
     (!kinds.is_empty())
         .then(|| format!("no rundown of {}: of these only what changed during the trace is known", kinds.join(", ")))

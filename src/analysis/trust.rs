@@ -6,6 +6,7 @@ use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
 use crate::etl::logfile::MODE_CIRCULAR;
 use crate::etl::order::{circular_start, is_circular_order};
+use crate::event::hooks::LOG_FILE;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ impl TrustReport {
         }
         other.extend(unusual_buffers(etl));
         other.extend(circular_doubt(etl));
-        let headers = survey.kernel_count(0);
+        let headers = survey.kernel_count(LOG_FILE);
         if headers > 1 {
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
         }

@@ -1,9 +1,9 @@
 //! Names of events, for reports: kernel events, records of merged traces, well-known providers.
 //!
 //! Names are those of WPA ("Memory: PageInMemory"), with the alias that xperf uses where it is known. Sources:
-//! `docs/formats.md` and `hook_names`; provider names are those of their public manifests.
+//! `docs/formats.md` and `hooks`; provider names are those of their public manifests.
 
-use super::hook_names::HOOKS;
+use super::hooks;
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::hook_of_class;
 use crate::etl::record::{HookId, RecordId};
@@ -44,8 +44,9 @@ pub fn name(id: RecordId) -> Option<&'static KernelName> {
 }
 
 fn hook_name(hook: HookId) -> Option<&'static KernelName> {
-    let index = HOOKS.binary_search_by_key(&hook.0, |(id, _)| *id).ok()?;
-    HOOKS.get(index).map(|(_, name)| name)
+    let all = &*hooks::ALL;
+    let index = all.binary_search_by_key(&hook, |(id, _)| *id).ok()?;
+    all.get(index).map(|(_, name)| name)
 }
 
 /// Class of the descriptions of other providers' events, which merging adds.
@@ -126,8 +127,10 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted_and_every_name_has_a_class() {
-        assert!(HOOKS.is_sorted_by(|(a, _), (b, _)| a < b));
-        let names = HOOKS.iter().map(|(_, name)| name).chain(MERGED.iter().map(|(_, _, name)| name));
+        let all = &*hooks::ALL;
+        assert_eq!(all.len(), 282);
+        assert!(all.is_sorted_by(|(a, _), (b, _)| a < b), "each id once");
+        let names = all.iter().map(|(_, name)| name).chain(MERGED.iter().map(|(_, _, name)| name));
         for name in names {
             assert_eq!(format!("{}: {}", name.group(), name.event()), name.name);
         }

@@ -7,6 +7,12 @@ use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::units::Ticks;
 
+super::hooks::hooks! {
+    CSWITCH = 0x0524, "Thread: CSwitch", "CSwitch";
+    COMPACT_CSWITCH = 0x0525, "Thread: CompCS";
+    READY_THREAD = 0x0532, "Thread: ReadyThread", "ReadyThread";
+}
+
 /// `0x0524` CSwitch: 24 bytes, 16 in version 1. The processor is the buffer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSwitch {

@@ -7,6 +7,11 @@ use super::outcome::{Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
 
+super::hooks::hooks! {
+    PHYSICAL_DISK = 0x0b0b, "SystemConfig: PhyDisk";
+    LOGICAL_DISK = 0x0b0c, "SystemConfig: LogDisk";
+}
+
 /// `0x0b0b` PhyDisk: 568 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PhysicalDisk<'a> {

@@ -1,6 +1,6 @@
 //! The table from hook ids to decoders, and the event that comes out.
 //!
-//! One line per id. Ids that are missing have no public layout or are not needed: their records are counted only.
+//! One line for each id. Ids that are missing have no public layout or are not needed: their records are counted only.
 
 use super::cswitch::{CompactSwitches, ContextSwitch, ReadyThread};
 use super::disk::{LogicalDisk, PhysicalDisk};
@@ -10,28 +10,28 @@ use super::header::{
     DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
 use super::heap::HeapRange;
+use super::hooks::*;
 use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::Merged;
 use super::outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
 use super::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageRange};
-use super::page_access;
 use super::payload::Payload;
 use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,
 };
 use super::pool::{PoolAction, PoolPiece};
 use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
-use super::process::{self, Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
+use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
 use super::stack::{Stack, StackDefinition, StackReference};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
 };
-use super::thread::{self, PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
+use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
-use super::{Phase, payload::PointerArray};
+use super::{Phase, page_access, payload::PointerArray, process, thread};
 use crate::bytes::Narrow;
 use crate::etl::record::{HookId, Record, RecordId};
 
@@ -255,152 +255,160 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let masks = |phase| to(GroupMasks::read(p), |masks| E::GroupMasks { phase, masks });
     let counters = |phase| to(ProcessCounters::read(p), |counters| E::ProcessCounters { phase, counters });
 
-    Some(match p.hook.0 {
-        0x0000 => to(LogFile::read(p), E::LogFile),
-        0x0005 => masks(MasksPhase::AfterChange),
-        0x0020 => masks(MasksPhase::BeforeChange),
-        0x0008 => empty(p, E::RundownComplete),
-        0x0040 => to(DebugId::read(p), E::DebugId),
-        0x0042 => to(read_build_lab(p), E::BuildLab),
-        0x0043 => to(ProviderBinary::read(p), E::ProviderBinary),
-        0x0050 => to(PartitionInfo::read(p), E::PartitionInfo),
-        0x0052 => to(LastDroppedTimes::read(p), E::LastDroppedTimes),
+    Some(match p.hook {
+        LOG_FILE => to(LogFile::read(p), E::LogFile),
+        MASKS_AFTER_CHANGE => masks(MasksPhase::AfterChange),
+        MASKS_BEFORE_CHANGE => masks(MasksPhase::BeforeChange),
+        RUNDOWN_COMPLETE => empty(p, E::RundownComplete),
+        DEBUG_ID => to(DebugId::read(p), E::DebugId),
+        BUILD_LAB => to(read_build_lab(p), E::BuildLab),
+        PROVIDER_BINARY => to(ProviderBinary::read(p), E::ProviderBinary),
+        PARTITION_INFO => to(PartitionInfo::read(p), E::PartitionInfo),
+        LAST_DROPPED_TIMES => to(LastDroppedTimes::read(p), E::LastDroppedTimes),
 
-        0x020a => fault(FaultKind::Transition),
-        0x020b => fault(FaultKind::DemandZero),
-        0x020c => fault(FaultKind::CopyOnWrite),
-        0x020d => fault(FaultKind::GuardPage),
-        0x020e => fault(FaultKind::Hard),
-        0x020f => fault(FaultKind::AccessViolation),
-        0x0220 => to(HardFault::read(p), E::HardFault),
-        0x0223 => page(PageKind::InMemory),
-        0x0248 => section(SectionPhase::Rundown),
-        0x0249 => section(SectionPhase::Create),
-        0x024b => session(Phase::Start),
-        0x024c => session(Phase::DcEnd),
-        0x024d => session(Phase::DcStart),
-        0x024e => session(Phase::End),
-        0x024f => section(SectionPhase::Delete),
-        0x0262 => range(Phase::Start, VirtualRange::read(p)),
-        0x0263 => range(Phase::End, VirtualRange::read(p)),
-        0x0264..=0x0268 => to(HeapRange::read(p), E::Heap),
-        0x0269 => to(ImageLoadBacked::read(p), E::ImageLoadBacked),
-        0x0270 => to(MemInfo::read(p), E::MemInfo),
-        0x0271 => to(ContiguousMemory::read(p), E::ContiguousMemory),
-        0x0275 => page(PageKind::InMemoryActive),
-        0x0276 => page(PageKind::Access),
-        0x0277 => page(PageKind::Release),
-        0x0278 => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
-        0x0279 => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
-        0x027a => to(page_access::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
-        0x027b => to(KernelMemUsage::read(p), E::KernelMemUsage),
-        0x027c => to(MmStats::read(p), E::MmStats),
-        0x027d => to(WorkingSets::read(p), E::ProcessWorkingSets),
-        0x027e => to(WorkingSets::read(p), E::SessionWorkingSets),
-        0x027f => to(VirtualRotate::read(p), E::VirtualRotate),
-        0x0280 => range(Phase::DcStart, VirtualRange::read_rundown(p)),
-        0x0281 => range(Phase::DcEnd, VirtualRange::read_rundown(p)),
-        0x0282 => to(page_access::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
-        0x0283 => to(page_access::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
-        0x0285 => page(PageKind::InMemoryActiveRundown),
-        0x0286 => to(MemReset::read(p), E::MemReset),
-        0x0287 => to(SectionObject::read(p), E::SectionObjectCreate),
-        0x0288 => to(SectionObject::read(p), E::SectionObjectDelete),
-        0x028a => page(PageKind::InMemoryTradeable),
+        TRANSITION_FAULT => fault(FaultKind::Transition),
+        DEMAND_ZERO_FAULT => fault(FaultKind::DemandZero),
+        COPY_ON_WRITE => fault(FaultKind::CopyOnWrite),
+        GUARD_PAGE_FAULT => fault(FaultKind::GuardPage),
+        HARD_PAGE_FAULT => fault(FaultKind::Hard),
+        ACCESS_VIOLATION => fault(FaultKind::AccessViolation),
+        HARD_FAULT => to(HardFault::read(p), E::HardFault),
+        PAGE_IN_MEMORY => page(PageKind::InMemory),
+        PAGEFILE_SECTION_RUNDOWN => section(SectionPhase::Rundown),
+        PAGEFILE_SECTION_CREATE => section(SectionPhase::Create),
+        SESSION_CREATE => session(Phase::Start),
+        SESSION_DC_END => session(Phase::DcEnd),
+        SESSION_DC_START => session(Phase::DcStart),
+        SESSION_DELETE => session(Phase::End),
+        PAGEFILE_SECTION_DELETE => section(SectionPhase::Delete),
+        VIRTUAL_ALLOC => range(Phase::Start, VirtualRange::read(p)),
+        VIRTUAL_FREE => range(Phase::End, VirtualRange::read(p)),
+        HEAP_RANGE_RUNDOWN | HEAP_RANGE_CREATE | HEAP_RANGE_RESERVE | HEAP_RANGE_RELEASE | HEAP_RANGE_DESTROY => {
+            to(HeapRange::read(p), E::Heap)
+        }
+        IMAGE_LOAD_BACKED => to(ImageLoadBacked::read(p), E::ImageLoadBacked),
+        MEM_INFO => to(MemInfo::read(p), E::MemInfo),
+        CONTIGUOUS_MEMORY => to(ContiguousMemory::read(p), E::ContiguousMemory),
+        IN_MEMORY_ACTIVE => page(PageKind::InMemoryActive),
+        PAGE_ACCESS => page(PageKind::Access),
+        PAGE_RELEASE => page(PageKind::Release),
+        PAGE_RANGE_ACCESS => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeAccess),
+        PAGE_RANGE_RELEASE => to(page_access::decode(p, PageRange::size, PageRange::read), E::PageRangeRelease),
+        PAGE_COMBINE => to(page_access::decode(p, PageCombine::size, PageCombine::read), E::PageCombine),
+        KERNEL_MEM_USAGE => to(KernelMemUsage::read(p), E::KernelMemUsage),
+        MM_STATS => to(MmStats::read(p), E::MmStats),
+        MEM_INFO_WS => to(WorkingSets::read(p), E::ProcessWorkingSets),
+        MEM_INFO_SESSION_WS => to(WorkingSets::read(p), E::SessionWorkingSets),
+        VIRTUAL_ROTATE => to(VirtualRotate::read(p), E::VirtualRotate),
+        VIRTUAL_ALLOC_DC_START => range(Phase::DcStart, VirtualRange::read_rundown(p)),
+        VIRTUAL_ALLOC_DC_END => range(Phase::DcEnd, VirtualRange::read_rundown(p)),
+        PAGE_ACCESS_EX => to(page_access::decode(p, PageAccessEx::size, PageAccessEx::read), E::PageAccessEx),
+        REMOVE_FROM_WS => to(page_access::decode(p, ExtraInfo::size, ExtraInfo::read), E::RemoveFromWorkingSet),
+        IN_MEMORY_ACTIVE_RUNDOWN => page(PageKind::InMemoryActiveRundown),
+        MEM_RESET => to(MemReset::read(p), E::MemReset),
+        SECTION_OBJECT_CREATE => to(SectionObject::read(p), E::SectionObjectCreate),
+        SECTION_OBJECT_DELETE => to(SectionObject::read(p), E::SectionObjectDelete),
+        PAGE_IN_MEMORY_24H2 => page(PageKind::InMemoryTradeable),
 
-        0x0301..=0x0304 | 0x0327 if p.version < process::FIRST_VERSION => return None,
-        0x0301 => process(ProcessPhase::Start),
-        0x0302 => process(ProcessPhase::End),
-        0x0303 => process(ProcessPhase::DcStart),
-        0x0304 => process(ProcessPhase::DcEnd),
-        0x0327 => process(ProcessPhase::Defunct),
-        0x030a => image(Phase::Start),
-        0x030b => to(ProcessTerminate::read(p), E::ProcessTerminate),
-        0x0320 => counters(Phase::End),
-        0x0321 => counters(Phase::DcEnd),
-        0x0323 => to(ProcessInSwap::read(p), E::ProcessInSwap),
+        PROCESS_START | PROCESS_END | PROCESS_DC_START | PROCESS_DC_END | PROCESS_DEFUNCT
+            if p.version < process::FIRST_VERSION =>
+        {
+            return None;
+        }
+        PROCESS_START => process(ProcessPhase::Start),
+        PROCESS_END => process(ProcessPhase::End),
+        PROCESS_DC_START => process(ProcessPhase::DcStart),
+        PROCESS_DC_END => process(ProcessPhase::DcEnd),
+        PROCESS_DEFUNCT => process(ProcessPhase::Defunct),
+        IMAGE_LOAD => image(Phase::Start),
+        PROCESS_TERMINATE => to(ProcessTerminate::read(p), E::ProcessTerminate),
+        PERF_CTR => counters(Phase::End),
+        PERF_CTR_RUNDOWN => counters(Phase::DcEnd),
+        IN_SWAP => to(ProcessInSwap::read(p), E::ProcessInSwap),
 
-        0x0400 => file(FileNameKind::Name),
-        0x0420 => file(FileNameKind::Create),
-        0x0421 => to(SameFile::read(p), E::SameFile),
-        0x0423 => file(FileNameKind::Delete),
-        0x0424 => file(FileNameKind::Rundown),
-        0x0425 => view(Phase::Start),
-        0x0426 => view(Phase::End),
-        0x0427 => view(Phase::DcStart),
-        0x0428 => view(Phase::DcEnd),
+        FILE_NAME => file(FileNameKind::Name),
+        FILE_CREATE => file(FileNameKind::Create),
+        SAME_FILE => to(SameFile::read(p), E::SameFile),
+        FILE_DELETE => file(FileNameKind::Delete),
+        FILE_RUNDOWN => file(FileNameKind::Rundown),
+        MAP_FILE => view(Phase::Start),
+        UNMAP_FILE => view(Phase::End),
+        MAP_FILE_DC_START => view(Phase::DcStart),
+        MAP_FILE_DC_END => view(Phase::DcEnd),
 
-        0x0501..=0x0504 if p.version < thread::FIRST_VERSION => return None,
-        0x0501 => thread(Phase::Start),
-        0x0502 => thread(Phase::End),
-        0x0503 => thread(Phase::DcStart),
-        0x0504 => thread(Phase::DcEnd),
-        0x0524 => to(ContextSwitch::read(p), E::ContextSwitch),
-        0x0525 => to(CompactSwitches::read(p), E::CompactSwitches),
-        0x0530 => priority(PriorityKind::Dynamic),
-        0x0531 => priority(PriorityKind::Base),
-        0x0532 => to(ReadyThread::read(p), E::ReadyThread),
-        0x0533 => priority(PriorityKind::Page),
-        0x0534 => priority(PriorityKind::Io),
-        0x0535 => to(ThreadAffinity::read(p), E::ThreadAffinity),
-        0x0548 => to(ThreadName::read(p), E::ThreadName),
+        THREAD_START | THREAD_END | THREAD_DC_START | THREAD_DC_END if p.version < thread::FIRST_VERSION => {
+            return None;
+        }
+        THREAD_START => thread(Phase::Start),
+        THREAD_END => thread(Phase::End),
+        THREAD_DC_START => thread(Phase::DcStart),
+        THREAD_DC_END => thread(Phase::DcEnd),
+        CSWITCH => to(ContextSwitch::read(p), E::ContextSwitch),
+        COMPACT_CSWITCH => to(CompactSwitches::read(p), E::CompactSwitches),
+        SET_PRIORITY => priority(PriorityKind::Dynamic),
+        SET_BASE_PRIORITY => priority(PriorityKind::Base),
+        READY_THREAD => to(ReadyThread::read(p), E::ReadyThread),
+        SET_PAGE_PRIORITY => priority(PriorityKind::Page),
+        SET_IO_PRIORITY => priority(PriorityKind::Io),
+        SET_AFFINITY => to(ThreadAffinity::read(p), E::ThreadAffinity),
+        SET_NAME => to(ThreadName::read(p), E::ThreadName),
 
-        0x0924..=0x0928 => to(Hive::read(p), E::Hive),
+        HIVE_INITIALIZE | HIVE_DESTROY | HIVE_LINK | HIVE_RUNDOWN | HIVE_DIRTY => to(Hive::read(p), E::Hive),
 
-        0x0b0a => to(Cpu::read(p), E::Cpu),
-        0x0b0b => to(PhysicalDisk::read(p), E::PhysicalDisk),
-        0x0b0c => to(LogicalDisk::read(p), E::LogicalDisk),
-        0x0b18 => to(NumaNodes::read(p), E::NumaNodes),
-        0x0b19 => to(Platform::read(p), E::Platform),
-        0x0b1a => to(read_processor_groups(p), E::ProcessorGroups),
-        0x0b1b => to(ProcessorNumbers::read(p), E::ProcessorNumbers),
-        0x0b21 => to(DeviceFamily::read(p), E::DeviceFamily),
-        0x0b23 => to(Processor::read(p), E::Processor),
-        0x0b24 => to(Virtualization::read(p), E::Virtualization),
-        0x0b25 => to(Boot::read(p), E::Boot),
+        CPU => to(Cpu::read(p), E::Cpu),
+        PHYSICAL_DISK => to(PhysicalDisk::read(p), E::PhysicalDisk),
+        LOGICAL_DISK => to(LogicalDisk::read(p), E::LogicalDisk),
+        NUMA_NODE => to(NumaNodes::read(p), E::NumaNodes),
+        PLATFORM => to(Platform::read(p), E::Platform),
+        PROCESSOR_GROUP => to(read_processor_groups(p), E::ProcessorGroups),
+        PROCESSOR_NUMBER => to(ProcessorNumbers::read(p), E::ProcessorNumbers),
+        DEVICE_FAMILY => to(DeviceFamily::read(p), E::DeviceFamily),
+        PROCESSOR => to(Processor::read(p), E::Processor),
+        VIRTUALIZATION => to(Virtualization::read(p), E::Virtualization),
+        BOOT => to(Boot::read(p), E::Boot),
 
-        0x0e20 => pool(PoolAction::Alloc, false),
-        0x0e21 => pool(PoolAction::Alloc, true),
-        0x0e22 => pool(PoolAction::Free, false),
-        0x0e23 => pool(PoolAction::Free, true),
-        0x0e24 => pool(PoolAction::AddPage, false),
-        0x0e25 => pool(PoolAction::AddPage, true),
-        0x0e26 => pool(PoolAction::AddBigPage, false),
-        0x0e27 => pool(PoolAction::AddBigPage, true),
+        POOL_ALLOC => pool(PoolAction::Alloc, false),
+        SESSION_ALLOC => pool(PoolAction::Alloc, true),
+        POOL_FREE => pool(PoolAction::Free, false),
+        SESSION_FREE => pool(PoolAction::Free, true),
+        ADD_PAGE => pool(PoolAction::AddPage, false),
+        SESSION_ADD_PAGE => pool(PoolAction::AddPage, true),
+        BIG_PAGE => pool(PoolAction::AddBigPage, false),
+        SESSION_BIG_PAGE => pool(PoolAction::AddBigPage, true),
 
-        0x0e28 => snapshot(Phase::DcStart, PoolSnapshotKind::Pool),
-        0x0e29 => snapshot(Phase::DcEnd, PoolSnapshotKind::Pool),
-        0x0e2a => snapshot(Phase::DcStart, PoolSnapshotKind::Big),
-        0x0e2b => snapshot(Phase::DcEnd, PoolSnapshotKind::Big),
-        0x0e2c => snapshot(Phase::DcStart, PoolSnapshotKind::Session),
-        0x0e2d => snapshot(Phase::DcEnd, PoolSnapshotKind::Session),
-        0x0e2e => snapshot(Phase::DcStart, PoolSnapshotKind::SessionBig),
-        0x0e2f => snapshot(Phase::DcEnd, PoolSnapshotKind::SessionBig),
+        SNAPSHOT_DC_START => snapshot(Phase::DcStart, PoolSnapshotKind::Pool),
+        SNAPSHOT_DC_END => snapshot(Phase::DcEnd, PoolSnapshotKind::Pool),
+        BIG_SNAPSHOT_DC_START => snapshot(Phase::DcStart, PoolSnapshotKind::Big),
+        BIG_SNAPSHOT_DC_END => snapshot(Phase::DcEnd, PoolSnapshotKind::Big),
+        SESSION_SNAPSHOT_DC_START => snapshot(Phase::DcStart, PoolSnapshotKind::Session),
+        SESSION_SNAPSHOT_DC_END => snapshot(Phase::DcEnd, PoolSnapshotKind::Session),
+        SESSION_BIG_SNAPSHOT_DC_START => snapshot(Phase::DcStart, PoolSnapshotKind::SessionBig),
+        SESSION_BIG_SNAPSHOT_DC_END => snapshot(Phase::DcEnd, PoolSnapshotKind::SessionBig),
 
-        0x0f22 => to(Mark::read(p, false), E::Mark),
-        0x0f24 => to(Mark::read(p, true), E::Mark),
-        0x0f2e => to(ProfileSample::read(p), E::ProfileSample),
-        0x0f32 => interrupt(InterruptKind::Message),
-        0x0f37 => to(ProfileBatch::read(p), E::ProfileBatch),
-        0x0f42 => dpc(DpcKind::Threaded),
-        0x0f43 => interrupt(InterruptKind::Line),
-        0x0f44 => dpc(DpcKind::Plain),
-        0x0f45 => dpc(DpcKind::Timer),
-        0x0f48 => interval(IntervalPhase::Set),
-        0x0f49 => interval(IntervalPhase::DcStart),
-        0x0f4a => interval(IntervalPhase::DcEnd),
-        0x0f5f => interrupt(InterruptKind::Passive),
+        MARK => to(Mark::read(p, false), E::Mark),
+        ASYNC_MARK => to(Mark::read(p, true), E::Mark),
+        SAMPLED_PROFILE => to(ProfileSample::read(p), E::ProfileSample),
+        ISR_MSI => interrupt(InterruptKind::Message),
+        SAMPLED_PROFILE_CACHE => to(ProfileBatch::read(p), E::ProfileBatch),
+        THREADED_DPC => dpc(DpcKind::Threaded),
+        ISR => interrupt(InterruptKind::Line),
+        DPC => dpc(DpcKind::Plain),
+        TIMER_DPC => dpc(DpcKind::Timer),
+        PROFILE_INTERVAL_SET => interval(IntervalPhase::Set),
+        PROFILE_INTERVAL_DC_START => interval(IntervalPhase::DcStart),
+        PROFILE_INTERVAL_DC_END => interval(IntervalPhase::DcEnd),
+        PASSIVE_ISR => interrupt(InterruptKind::Passive),
 
-        0x1402 => image(Phase::End),
-        0x1403 => image(Phase::DcStart),
-        0x1404 => image(Phase::DcEnd),
-        0x1421 => to(read_address(p), E::KernelBase),
-        0x1422 => to(read_address(p), E::HypercallPage),
+        IMAGE_UNLOAD => image(Phase::End),
+        IMAGE_DC_START => image(Phase::DcStart),
+        IMAGE_DC_END => image(Phase::DcEnd),
+        KERNEL_BASE => to(read_address(p), E::KernelBase),
+        HYPERCALL_PAGE => to(read_address(p), E::HypercallPage),
 
-        0x1820 => to(Stack::read(p), E::Stack),
-        0x1822..=0x1824 => to(StackDefinition::read(p), E::StackDefinition),
-        0x1825 => to(StackReference::read(p), E::KernelStackReference),
-        0x1826 => to(StackReference::read(p), E::UserStackReference),
+        STACK => to(Stack::read(p), E::Stack),
+        KEY_CREATE | KEY_DELETE | KEY_RUNDOWN => to(StackDefinition::read(p), E::StackDefinition),
+        STACK_KEY_KERNEL => to(StackReference::read(p), E::KernelStackReference),
+        STACK_KEY_USER => to(StackReference::read(p), E::UserStackReference),
         _ => return None,
     })
 }

@@ -7,6 +7,16 @@ use super::outcome::{Parsed, Read};
 use super::payload::{MEMORY, Payload};
 use crate::units::Ticks;
 
+super::hooks::hooks! {
+    TRANSITION_FAULT = 0x020a, "Memory: TransitionFault";
+    DEMAND_ZERO_FAULT = 0x020b, "Memory: DemandZeroFault";
+    COPY_ON_WRITE = 0x020c, "Memory: CopyOnWrite";
+    GUARD_PAGE_FAULT = 0x020d, "Memory: GuardPageFault";
+    HARD_PAGE_FAULT = 0x020e, "Memory: HardPageFault";
+    ACCESS_VIOLATION = 0x020f, "Memory: AccessViolation";
+    HARD_FAULT = 0x0220, "Memory: HardFault", "HardFault";
+}
+
 /// Which kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultKind {

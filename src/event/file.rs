@@ -3,9 +3,24 @@
 //! Sources: `docs/formats.md` ("File names and mapped files"). Names were checked on recorded traces; mapped views are
 //! after the Windows MOF (version 2) and TraceEvent (version 3) only.
 
+use super::Phase;
+use super::hooks::*;
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
+use crate::etl::record::HookId;
+
+super::hooks::hooks! {
+    FILE_NAME = 0x0400, "FileIo: Name";
+    FILE_CREATE = 0x0420, "FileIo: FileCreate", "FileNameCreate";
+    SAME_FILE = 0x0421, "FileIo: SameFile";
+    FILE_DELETE = 0x0423, "FileIo: FileDelete", "FileNameDelete";
+    FILE_RUNDOWN = 0x0424, "FileIo: FileRundown", "FileNameRundown";
+    MAP_FILE = 0x0425, "FileIo: MapFile";
+    UNMAP_FILE = 0x0426, "FileIo: UnmapFile";
+    MAP_FILE_DC_START = 0x0427, "FileIo: MapFileDCStart";
+    MAP_FILE_DC_END = 0x0428, "FileIo: MapFileDCEnd";
+}
 
 /// Which record a file name came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +33,18 @@ pub enum FileNameKind {
     Delete,
     /// `0x0424`: the key means this file at the end of the session.
     Rundown,
+}
+
+impl FileNameKind {
+    /// The event of this kind.
+    pub const fn hook(self) -> HookId {
+        match self {
+            FileNameKind::Name => FILE_NAME,
+            FileNameKind::Create => FILE_CREATE,
+            FileNameKind::Delete => FILE_DELETE,
+            FileNameKind::Rundown => FILE_RUNDOWN,
+        }
+    }
 }
 
 /// A file key (as in page identities and hard faults) and its file name.
@@ -102,6 +129,11 @@ pub struct MapView {
 }
 
 impl MapView {
+    /// The event that tells of a view in this phase.
+    pub const fn hook(phase: Phase) -> HookId {
+        phase.pick([MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])
+    }
+
     /// What the view is of.
     pub const fn kind(&self) -> ViewKind {
         match self.misc >> 54 & 3 {

@@ -9,6 +9,18 @@ use crate::bytes::{Narrow, Wide};
 use crate::etl::logfile::{LogFileHeader, LogFileNames};
 use uuid::Uuid;
 
+super::hooks::hooks! {
+    LOG_FILE = 0x0000, "EventTrace: Header";
+    MASKS_AFTER_CHANGE = 0x0005, "EventTrace: Extension";
+    RUNDOWN_COMPLETE = 0x0008, "EventTrace: RDComplete";
+    MASKS_BEFORE_CHANGE = 0x0020, "EventTrace: EndExtension";
+    DEBUG_ID = 0x0040, "EventTrace: DbgIdRSDS";
+    BUILD_LAB = 0x0042, "EventTrace: BuildLab";
+    PROVIDER_BINARY = 0x0043, "EventTrace: ProviderBinaryPath";
+    PARTITION_INFO = 0x0050, "EventTrace: PartitionInfo";
+    LAST_DROPPED_TIMES = 0x0052, "EventTrace: LastDroppedTimes";
+}
+
 /// `0x0000`, the first record of a file (`EventTrace_Header`). `etl` has its layout, because it reads it before all else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogFile<'a> {

@@ -8,6 +8,14 @@ use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{MEMORY, Payload, PointerArray};
 use crate::units::PointerSize;
 
+super::hooks::hooks! {
+    HEAP_RANGE_RUNDOWN = 0x0264, "Memory: HeapRangeRundown";
+    HEAP_RANGE_CREATE = 0x0265, "Memory: HeapRangeCreate";
+    HEAP_RANGE_RESERVE = 0x0266, "Memory: HeapRangeReserve";
+    HEAP_RANGE_RELEASE = 0x0267, "Memory: HeapRangeRelease";
+    HEAP_RANGE_DESTROY = 0x0268, "Memory: HeapRangeDestroy";
+}
+
 /// What happened to a heap's ranges. The process is the header's, except in a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeapRange<'a> {

@@ -3,9 +3,21 @@
 //! Sources: `docs/formats.md` ("Image"): `Image_Load_V2` and `Image_Load` of the Windows MOF, checked on recorded
 //! traces (versions 2 and 3, 8-byte pointers); versions 0 and 1 from TraceEvent and a published test file.
 
+use super::Phase;
+use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Cursor, Wide};
+use crate::etl::record::HookId;
+
+super::hooks::hooks! {
+    IMAGE_LOAD = 0x030a, "Image: Load", "I-Start";
+    IMAGE_UNLOAD = 0x1402, "Image: UnLoad", "I-End";
+    IMAGE_DC_START = 0x1403, "Image: DCStart", "I-DCStart";
+    IMAGE_DC_END = 0x1404, "Image: DCEnd", "I-DCEnd";
+    KERNEL_BASE = 0x1421, "Image: KernelBase";
+    HYPERCALL_PAGE = 0x1422, "Image: HypercallPage";
+}
 
 /// An image. Version 2 and later: 56/44 bytes and the name; version 1: base, size, process id, name; version 0: base,
 /// size, name.
@@ -37,6 +49,11 @@ pub struct ImageDetails {
 }
 
 impl<'a> Image<'a> {
+    /// The event that tells of an image in this phase.
+    pub const fn hook(phase: Phase) -> HookId {
+        phase.pick([IMAGE_LOAD, IMAGE_UNLOAD, IMAGE_DC_START, IMAGE_DC_END])
+    }
+
     /// The base that the linker chose; `None` before version 2 and for kernel images (whose records hold 0).
     ///
     /// Load and unload records of a 64-bit kernel hold, for a 32-bit image, *BaseOfData* in the low half and the base

@@ -7,6 +7,14 @@ use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{MEMORY, Payload, PointerArray};
 use crate::units::PointerSize;
 
+super::hooks::hooks! {
+    MEM_INFO = 0x0270, "Memory: MemInfo";
+    KERNEL_MEM_USAGE = 0x027b, "Memory: KernelMemUsage";
+    MM_STATS = 0x027c, "Memory: MMStats";
+    MEM_INFO_WS = 0x027d, "Memory: MemInfoWS";
+    MEM_INFO_SESSION_WS = 0x027e, "Memory: MemInfoSessionWS";
+}
+
 /// `0x027b` KernelMemUsage, 24/12 bytes. Several records are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelMemUsage {

@@ -16,7 +16,7 @@ pub mod fault;
 pub mod file;
 pub mod header;
 pub mod heap;
-mod hook_names;
+pub mod hooks;
 pub mod image;
 pub mod keywords;
 pub mod memory_counters;
@@ -58,4 +58,11 @@ pub enum Phase {
     DcStart,
     /// It exists when the keyword goes off (end rundown).
     DcEnd,
+}
+
+impl Phase {
+    /// One of four values, in the order of the phases.
+    pub const fn pick<T: Copy>(self, values: [T; 4]) -> T {
+        values[self as usize]
+    }
 }

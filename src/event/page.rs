@@ -11,6 +11,15 @@ pub use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange, Wo
 
 use crate::units::PointerSize;
 
+super::hooks::hooks! {
+    PAGE_IN_MEMORY = 0x0223, "Memory: PageInMemory", "InMemory";
+    PAGE_IN_MEMORY_24H2 = 0x028a, "Memory: PageInMemory (24H2)";
+    IN_MEMORY_ACTIVE = 0x0275, "Memory: InMemoryActive", "InMemoryActive";
+    IN_MEMORY_ACTIVE_RUNDOWN = 0x0285, "Memory: InMemoryActiveRundown";
+    PAGE_ACCESS = 0x0276, "Memory: PageAccess", "PageAccess";
+    PAGE_RELEASE = 0x0277, "Memory: PageRelease", "PageRelease";
+}
+
 /// What a page is used for (`MMPFNUSE_*`, bits 0–3 of the flags word).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

@@ -8,6 +8,14 @@ use super::page::{PageIdentity, PageUse, three_words};
 use super::payload::{MEMORY, Payload};
 use crate::units::PointerSize;
 
+super::hooks::hooks! {
+    PAGE_ACCESS_EX = 0x0282, "Memory: PageAccessEx", "PageAccessEx";
+    REMOVE_FROM_WS = 0x0283, "Memory: RemoveFromWS";
+    PAGE_RANGE_ACCESS = 0x0278, "Memory: PageRangeAccess";
+    PAGE_RANGE_RELEASE = 0x0279, "Memory: PageRangeRelease";
+    PAGE_COMBINE = 0x027a, "Memory: PageCombine";
+}
+
 /// Whose working set an access or a removal is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WorkingSetKind {

@@ -8,6 +8,22 @@ use super::payload::{ANY, Payload};
 use crate::bytes::{Cursor, Narrow, Wide};
 use crate::units::{PointerSize, Ticks};
 
+super::hooks::hooks! {
+    MARK = 0x0f22, "PerfInfo: Mark", "Mark";
+    ASYNC_MARK = 0x0f24, "PerfInfo: AsyncMark";
+    SAMPLED_PROFILE = 0x0f2e, "PerfInfo: SampledProfile", "SampledProfile";
+    ISR_MSI = 0x0f32, "PerfInfo: ISR-MSI", "Interrupt";
+    SAMPLED_PROFILE_CACHE = 0x0f37, "PerfInfo: SampledProfileCache";
+    THREADED_DPC = 0x0f42, "PerfInfo: ThreadedDPC", "Dpc";
+    ISR = 0x0f43, "PerfInfo: ISR", "Interrupt";
+    DPC = 0x0f44, "PerfInfo: DPC", "Dpc";
+    TIMER_DPC = 0x0f45, "PerfInfo: TimerDPC", "Dpc";
+    PROFILE_INTERVAL_SET = 0x0f48, "PerfInfo: ProfileIntervalSet";
+    PROFILE_INTERVAL_DC_START = 0x0f49, "PerfInfo: ProfileIntervalDCStart";
+    PROFILE_INTERVAL_DC_END = 0x0f4a, "PerfInfo: ProfileIntervalDCEnd";
+    PASSIVE_ISR = 0x0f5f, "PerfInfo: PassiveISR", "Interrupt";
+}
+
 /// `0x0f22` (mark) and `0x0f24` (asynchronous mark): a text that a tool or a user put into the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark<'a> {

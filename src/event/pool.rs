@@ -8,6 +8,17 @@ use super::outcome::{Parsed, Read};
 use super::payload::{ANY, Payload};
 use std::fmt;
 
+super::hooks::hooks! {
+    POOL_ALLOC = 0x0e20, "Pool: Alloc";
+    SESSION_ALLOC = 0x0e21, "Pool: SessionAlloc";
+    POOL_FREE = 0x0e22, "Pool: Free";
+    SESSION_FREE = 0x0e23, "Pool: SessionFree";
+    ADD_PAGE = 0x0e24, "Pool: AddPage";
+    SESSION_ADD_PAGE = 0x0e25, "Pool: SessionAddPage";
+    BIG_PAGE = 0x0e26, "Pool: BigPage";
+    SESSION_BIG_PAGE = 0x0e27, "Pool: SessionBigPage";
+}
+
 /// What happened to a piece of pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PoolAction {

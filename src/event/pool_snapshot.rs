@@ -9,6 +9,17 @@ use super::pool::PoolTag;
 use crate::bytes::Cursor;
 use crate::units::{PAGE_BYTES, PointerSize};
 
+super::hooks::hooks! {
+    SNAPSHOT_DC_START = 0x0e28, "Pool: SnapshotDCStart";
+    SNAPSHOT_DC_END = 0x0e29, "Pool: SnapshotDCEnd";
+    BIG_SNAPSHOT_DC_START = 0x0e2a, "Pool: BigSnapshotDCStart";
+    BIG_SNAPSHOT_DC_END = 0x0e2b, "Pool: BigSnapshotDCEnd";
+    SESSION_SNAPSHOT_DC_START = 0x0e2c, "Pool: SessionSnapshotDCStart";
+    SESSION_SNAPSHOT_DC_END = 0x0e2d, "Pool: SessionSnapshotDCEnd";
+    SESSION_BIG_SNAPSHOT_DC_START = 0x0e2e, "Pool: SessionBigSnapshotDCStart";
+    SESSION_BIG_SNAPSHOT_DC_END = 0x0e2f, "Pool: SessionBigSnapshotDCEnd";
+}
+
 /// What a snapshot record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PoolSnapshotKind {

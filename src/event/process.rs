@@ -3,11 +3,25 @@
 //! Sources: `docs/formats.md` ("Process"): `Process_V2…V4_TypeGroup1`, `Process_Defunct_TypeGroup1` (version 5) and
 //! `Process_V2_TypeGroup2` of the Windows MOF, checked on recorded traces (versions 3 and 4, 8-byte pointers).
 
+use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::sid::{Sid, SidForm};
 use crate::bytes::{Cursor, Narrow, Wide};
+use crate::etl::record::HookId;
 use crate::units::FileTime;
+
+super::hooks::hooks! {
+    PROCESS_START = 0x0301, "Process: Start", "P-Start";
+    PROCESS_END = 0x0302, "Process: End", "P-End";
+    PROCESS_DC_START = 0x0303, "Process: DCStart", "P-DCStart";
+    PROCESS_DC_END = 0x0304, "Process: DCEnd", "P-DCEnd";
+    PROCESS_TERMINATE = 0x030b, "Process: Terminate";
+    PERF_CTR = 0x0320, "Process: PerfCtr";
+    PERF_CTR_RUNDOWN = 0x0321, "Process: PerfCtrRundown";
+    IN_SWAP = 0x0323, "Process: InSwap";
+    PROCESS_DEFUNCT = 0x0327, "Process: Defunct";
+}
 
 /// Which moment of a process's life a record describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,6 +36,19 @@ pub enum ProcessPhase {
     DcEnd,
     /// `0x0327`: it has ended, its address space is gone, but its object is still referenced (end rundown).
     Defunct,
+}
+
+impl ProcessPhase {
+    /// The event of this phase.
+    pub const fn hook(self) -> HookId {
+        match self {
+            ProcessPhase::Start => PROCESS_START,
+            ProcessPhase::End => PROCESS_END,
+            ProcessPhase::DcStart => PROCESS_DC_START,
+            ProcessPhase::DcEnd => PROCESS_DC_END,
+            ProcessPhase::Defunct => PROCESS_DEFUNCT,
+        }
+    }
 }
 
 /// Versions before 2 (before Windows Vista) have another layout and are only counted.
@@ -73,7 +100,7 @@ impl<'a> Process<'a> {
     /// # Errors
     /// A fault when a field passes the end, a string has no NUL, or the SID is none.
     pub fn read(payload: &Payload<'a>) -> Read<Process<'a>> {
-        let defunct = payload.hook.kind() == 0x27;
+        let defunct = payload.hook == PROCESS_DEFUNCT;
         let known = FIRST_VERSION..=if defunct { 5 } else { 4 };
         let has_exit_time = defunct && payload.version >= 5;
         let (head, cursor) = Head::read(payload)?;

@@ -7,6 +7,14 @@ use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
 
+super::hooks::hooks! {
+    HIVE_INITIALIZE = 0x0924, "Registry: HiveInitialize";
+    HIVE_DESTROY = 0x0925, "Registry: HiveDestroy";
+    HIVE_LINK = 0x0926, "Registry: HiveLink";
+    HIVE_RUNDOWN = 0x0927, "Registry: HiveRundown";
+    HIVE_DIRTY = 0x0928, "Registry: HiveDirty";
+}
+
 /// A hive record; `hive` is the address of the kernel's hive object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hive<'a> {

@@ -6,12 +6,12 @@
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::WIN32_HEAP_RANGES;
 use super::testing::{P4, P8, exercise, with_id};
-use super::{Decoded, decode, hook_names};
+use super::{Decoded, decode, hooks};
 use crate::etl::record::{HookId, RecordId};
 use proptest::prelude::*;
 
 fn id() -> impl Strategy<Value = RecordId> {
-    let hooks: Vec<u16> = hook_names::HOOKS.iter().map(|(hook, _)| *hook).collect();
+    let hooks: Vec<u16> = hooks::ALL.iter().map(|(hook, _)| hook.0).collect();
     let kernel = |hook| RecordId::Kernel(HookId(hook));
     prop_oneof![
         8 => prop::sample::select(hooks).prop_map(kernel),
@@ -70,7 +70,7 @@ proptest! {
 
 #[test]
 fn every_hook_id_takes_every_length_of_zeros_and_ones() {
-    for hook in hook_names::HOOKS.iter().map(|(hook, _)| *hook) {
+    for hook in hooks::ALL.iter().map(|(hook, _)| hook.0) {
         for fill in [0, 1, 0xff] {
             let bytes = vec![fill; 900];
             for length in (0..130).chain([400, 428, 568, 804, 808, 820, 828, 900]) {

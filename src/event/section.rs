@@ -5,6 +5,19 @@
 use super::outcome::{Parsed, Read};
 use super::payload::{MEMORY, Payload};
 
+super::hooks::hooks! {
+    PAGEFILE_SECTION_RUNDOWN = 0x0248, "Memory: PFMappedSectionRundown";
+    PAGEFILE_SECTION_CREATE = 0x0249, "Memory: PFMappedSectionCreate";
+    PAGEFILE_SECTION_DELETE = 0x024f, "Memory: PFMappedSectionDelete";
+    SESSION_CREATE = 0x024b, "Memory: SessionCreate";
+    SESSION_DC_END = 0x024c, "Memory: SessionDCEnd";
+    SESSION_DC_START = 0x024d, "Memory: SessionDCStart";
+    SESSION_DELETE = 0x024e, "Memory: SessionDelete";
+    IMAGE_LOAD_BACKED = 0x0269, "Memory: ImageLoadBacked";
+    SECTION_OBJECT_CREATE = 0x0287, "Memory: PFMappedSectionObjectCreate";
+    SECTION_OBJECT_DELETE = 0x0288, "Memory: PFMappedSectionObjectDelete";
+}
+
 /// Which record a pagefile section's range came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SectionPhase {

@@ -7,6 +7,15 @@ use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{Payload, PointerArray, Versions};
 use crate::units::Ticks;
 
+super::hooks::hooks! {
+    STACK = 0x1820, "StackWalk: Stack", "Stack";
+    KEY_CREATE = 0x1822, "StackWalk: KeyCreate";
+    KEY_DELETE = 0x1823, "StackWalk: KeyDelete";
+    KEY_RUNDOWN = 0x1824, "StackWalk: KeyRundown";
+    STACK_KEY_KERNEL = 0x1825, "StackWalk: StackKeyKernel";
+    STACK_KEY_USER = 0x1826, "StackWalk: StackKeyUser";
+}
+
 const KNOWN: Versions = 2..=2;
 
 /// Which event a stack belongs to: the first 16 bytes of `0x1820`, `0x1825`, `0x1826`.

@@ -7,6 +7,18 @@ use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{ANY, Payload, PointerArray};
 use crate::bytes::Wide;
 
+super::hooks::hooks! {
+    CPU = 0x0b0a, "SystemConfig: CPU";
+    NUMA_NODE = 0x0b18, "SystemConfig: NumaNode";
+    PLATFORM = 0x0b19, "SystemConfig: Platform";
+    PROCESSOR_GROUP = 0x0b1a, "SystemConfig: ProcessorGroup";
+    PROCESSOR_NUMBER = 0x0b1b, "SystemConfig: ProcessorNumber";
+    DEVICE_FAMILY = 0x0b21, "SystemConfig: DeviceFamily";
+    PROCESSOR = 0x0b23, "SystemConfig: Processor";
+    VIRTUALIZATION = 0x0b24, "SystemConfig: Virtualization";
+    BOOT = 0x0b25, "SystemConfig: Boot";
+}
+
 /// `0x0b0a` CPU: 828/820 bytes (version 3), 808/804 (version 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cpu<'a> {

@@ -3,9 +3,25 @@
 //! Sources: `docs/formats.md` ("Thread"): `Thread_V2…V4_TypeGroup1` of the Windows MOF, checked on recorded traces
 //! (version 3 with and without a name, 8-byte pointers). Context switches are in `cswitch`.
 
+use super::Phase;
+use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
+use crate::etl::record::HookId;
+
+super::hooks::hooks! {
+    THREAD_START = 0x0501, "Thread: Start", "T-Start";
+    THREAD_END = 0x0502, "Thread: End", "T-End";
+    THREAD_DC_START = 0x0503, "Thread: DCStart", "T-DCStart";
+    THREAD_DC_END = 0x0504, "Thread: DCEnd", "T-DCEnd";
+    SET_PRIORITY = 0x0530, "Thread: SetPriority";
+    SET_BASE_PRIORITY = 0x0531, "Thread: SetBasePriority";
+    SET_PAGE_PRIORITY = 0x0533, "Thread: SetPagePriority";
+    SET_IO_PRIORITY = 0x0534, "Thread: SetIoPriority";
+    SET_AFFINITY = 0x0535, "Thread: SetAffinity";
+    SET_NAME = 0x0548, "Thread: SetName";
+}
 
 /// Versions before 2 (before Windows Vista) have another layout and are only counted.
 pub(crate) const FIRST_VERSION: u8 = 2;
@@ -55,6 +71,11 @@ pub struct ThreadPriorities {
 }
 
 impl<'a> Thread<'a> {
+    /// The event that tells of a thread in this phase.
+    pub const fn hook(phase: Phase) -> HookId {
+        phase.pick([THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
+    }
+
     /// Decodes a record of version 2 or later. Whether a name follows is told by the length alone: versions 3
     /// with and without one exist.
     ///

@@ -3,8 +3,21 @@
 //! Sources: `docs/formats.md` ("Memory"): `PageFault_VirtualAlloc` and its relatives of the Windows MOF. Not checked on
 //! a recorded trace, for no public one holds them.
 
+use super::Phase;
+use super::hooks::*;
 use super::outcome::{Parsed, Read};
 use super::payload::{MEMORY, Payload};
+use crate::etl::record::HookId;
+
+super::hooks::hooks! {
+    VIRTUAL_ALLOC = 0x0262, "Memory: VirtualAlloc", "VirtualAlloc";
+    VIRTUAL_FREE = 0x0263, "Memory: VirtualFree", "VirtualFree";
+    VIRTUAL_ALLOC_DC_START = 0x0280, "Memory: VirtualAllocDCStart";
+    VIRTUAL_ALLOC_DC_END = 0x0281, "Memory: VirtualAllocDCEnd";
+    VIRTUAL_ROTATE = 0x027f, "Memory: VirtualRotate";
+    MEM_RESET = 0x0286, "Memory: MemReset";
+    CONTIGUOUS_MEMORY = 0x0271, "Memory: ContiguousMemory";
+}
 
 /// `0x0262`, `0x0263` (24/16 bytes) and the rundown `0x0280`, `0x0281` (32/20 bytes): a private range of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +55,11 @@ impl VirtualRange {
     pub const RESET_UNDO: u32 = 0x100_0000;
     /// Flag: large pages (`MEM_LARGE_PAGES`).
     pub const LARGE_PAGES: u32 = 0x2000_0000;
+
+    /// The event that tells of a range in this phase.
+    pub const fn hook(phase: Phase) -> HookId {
+        phase.pick([VIRTUAL_ALLOC, VIRTUAL_FREE, VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END])
+    }
 
     /// Decodes `0x0262` and `0x0263`.
     ///

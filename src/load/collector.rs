@@ -10,6 +10,9 @@ use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
+use crate::event::hooks::{
+    IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2, PAGE_RELEASE, REMOVE_FROM_WS,
+};
 use crate::event::memory_counters::MmStats;
 use crate::event::page::{ExtraInfo, PageAccessEx, PageIdentity, PageKind};
 use crate::event::payload::MEMORY;
@@ -76,9 +79,9 @@ fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
 #[inline(always)]
 fn take_access(raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
     let pointer = raw.header.pointer();
-    let size = match hook.0 {
-        0x0282 => PageAccessEx::size(pointer),
-        0x0283 => ExtraInfo::size(pointer),
+    let size = match hook {
+        PAGE_ACCESS_EX => PageAccessEx::size(pointer),
+        REMOVE_FROM_WS => ExtraInfo::size(pointer),
         _ => PageIdentity::size(pointer),
     };
     let is_sound = raw.kernel_payload()?.len() == size && MEMORY.contains(&raw.kernel_version());
@@ -94,8 +97,8 @@ impl Listener for Collector<'_> {
         hook: HookId,
         behind: &mut Records<'_>,
     ) -> Option<TakenRun> {
-        match hook.0 {
-            0x0223 | 0x028a => {}
+        match hook {
+            PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2 => {}
             _ if is_many(hook) => {
                 let at = |offset, time| moment(self.rank, area, offset, time);
                 let spaces = &mut self.history.spaces;
@@ -103,7 +106,9 @@ impl Listener for Collector<'_> {
                     spaces.entry(process_id).or_default().push_run(area, run);
                 });
             }
-            0x0275..=0x0277 | 0x0282 | 0x0283 => return take_access(first, hook),
+            IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE | PAGE_ACCESS_EX | REMOVE_FROM_WS => {
+                return take_access(first, hook);
+            }
             _ => return None,
         }
         let (version, pointer) = (first.kernel_version(), first.header.pointer());
@@ -256,7 +261,7 @@ impl Listener for Collector<'_> {
             Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
             // A page record under its class's GUID.
             Event::Page { kind: kind @ (PageKind::InMemory | PageKind::InMemoryTradeable), page } => {
-                let hook = HookId(if kind == PageKind::InMemory { 0x0223 } else { 0x028a });
+                let hook = if kind == PageKind::InMemory { PAGE_IN_MEMORY } else { PAGE_IN_MEMORY_24H2 };
                 let at = record.position.offset;
                 match &mut self.run {
                     Some(run) if run.is_like(hook, record.version, record.pointer) && run.continues(page.pfn, time) => {

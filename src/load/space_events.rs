@@ -8,6 +8,7 @@ use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
 use crate::etl::record::{HookId, RawRecord};
 use crate::event::file::MapView;
+use crate::event::hooks::{MAP_FILE_DC_END, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC_DC_START};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
 use crate::load::facts::SpaceEvent;
@@ -33,7 +34,7 @@ pub(crate) struct RundownRun {
 
 /// Hooks of the rundowns that come in hundreds of thousands.
 pub(crate) const fn is_many(hook: HookId) -> bool {
-    matches!(hook.0, 0x0280 | 0x0281 | 0x0427 | 0x0428)
+    matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END | MAP_FILE_DC_START | MAP_FILE_DC_END)
 }
 
 /// A plain rundown record: its process id, and what it says. `None` for one that is not of its layout, whose process
@@ -43,7 +44,7 @@ fn read(hook: HookId, raw: &RawRecord<'_>) -> Option<(u32, SpaceEvent)> {
     let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
     let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
     let phase = phase_of(hook);
-    if matches!(hook.0, 0x0280 | 0x0281) {
+    if matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END) {
         let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else { return None };
         let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
         return Some((process_id, SpaceEvent::Region { phase, base, size, flags }));
@@ -57,13 +58,13 @@ fn read(hook: HookId, raw: &RawRecord<'_>) -> Option<(u32, SpaceEvent)> {
 }
 
 const fn phase_of(hook: HookId) -> Phase {
-    if matches!(hook.0, 0x0280 | 0x0427) { Phase::DcStart } else { Phase::DcEnd }
+    if matches!(hook, VIRTUAL_ALLOC_DC_START | MAP_FILE_DC_START) { Phase::DcStart } else { Phase::DcEnd }
 }
 
 impl RundownRun {
     /// True for regions, false for views.
     pub const fn is_of_regions(&self) -> bool {
-        matches!(self.hook.0, 0x0280 | 0x0281)
+        matches!(self.hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END)
     }
 
     /// Start or end rundown.

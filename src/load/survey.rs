@@ -247,14 +247,14 @@ impl Survey {
     }
 
     /// Number of records of a kernel event, all versions, by hook id or under its class's GUID.
-    pub fn kernel_count(&self, hook: u16) -> u64 {
-        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
+    pub fn kernel_count(&self, hook: HookId) -> u64 {
+        let is = |k: &&KindCount| hook_of(k.id) == Some(hook);
         self.kinds.iter().filter(is).map(|k| k.count).sum()
     }
 
     /// Earliest and latest time of a kernel event.
-    pub fn kernel_span(&self, hook: u16) -> Option<(Ticks, Ticks)> {
-        let is = |k: &&KindCount| hook_of(k.id) == Some(HookId(hook));
+    pub fn kernel_span(&self, hook: HookId) -> Option<(Ticks, Ticks)> {
+        let is = |k: &&KindCount| hook_of(k.id) == Some(hook);
         let mut found = self.kinds.iter().filter(is).map(|k| (k.first, k.last));
         let first = found.next()?;
         Some(found.fold(first, |all, k| (all.0.min(k.0), all.1.max(k.1))))

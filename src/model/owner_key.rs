@@ -4,6 +4,7 @@
 //! directory's frame. The version decides, unless its reading names almost no process and another one does better.
 
 use crate::etl::EtlFile;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE};
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::process::Processes;
 use crate::units::{PointerSize, Ticks};
@@ -116,7 +117,7 @@ pub fn reading_of(etl: &EtlFile, processes: &Processes) -> (KeyReading, PointerS
     for index in (0..etl.buffers.len()).step_by(etl.buffers.len().div_ceil(BUFFERS).max(1)) {
         let area = etl.area(index, &mut scratch);
         for raw in area.records() {
-            if !raw.hook().is_some_and(|hook| matches!(hook.0, 0x0275..=0x0277)) {
+            if !raw.hook().is_some_and(|hook| matches!(hook, IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE)) {
                 continue;
             }
             let pointer = raw.header.pointer();

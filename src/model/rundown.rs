@@ -5,6 +5,7 @@
 //! stops in the middle of a rundown does not cut it in two.
 
 use crate::event::Phase;
+use crate::event::hooks::{MAP_FILE_DC_END, PROCESS_DC_END, VIRTUAL_ALLOC_DC_END};
 use crate::load::facts::SpaceEvent;
 use crate::load::history::History;
 use crate::load::space_events::SpaceEvents;
@@ -87,7 +88,9 @@ impl Rundowns {
         };
         if all.off.is_empty() {
             // Windows 7 does not log what was on before a change: the end begins with the first end rundown.
-            let ends = [0x0281, 0x0428, 0x0304].iter().filter_map(|&hook| history.survey.kernel_span(hook));
+            let ends = [VIRTUAL_ALLOC_DC_END, MAP_FILE_DC_END, PROCESS_DC_END]
+                .iter()
+                .filter_map(|&hook| history.survey.kernel_span(hook));
             all.off = ends.map(|(first, _)| first).min().into_iter().collect();
         }
         let starts = turns(&all.on, &all.off);

@@ -5,7 +5,7 @@
 
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
-use crate::etl::record::HookId;
+use crate::event::hooks::PAGE_IN_MEMORY_24H2;
 use crate::event::page::PageIdentity;
 use crate::load::page_run::PageRun;
 use crate::moment::Moment;
@@ -44,7 +44,7 @@ pub struct Snapshot {
 /// A trace can hold sequences of both page events. Where they were logged at the same time they say the same, and the
 /// newer event's sequence, which says more, is taken alone.
 pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
-    let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == NEWER) == newer);
+    let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == PAGE_IN_MEMORY_24H2) == newer);
     let newer = sequences(of(true));
     let mut all = sequences(of(false));
     if !newer.is_empty() {
@@ -58,9 +58,6 @@ pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
     all.sort_by_key(|snapshot| snapshot.first);
     all
 }
-
-/// The page event of 24H2 and later.
-const NEWER: HookId = HookId(0x028a);
 
 fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
     let mut all: Vec<Snapshot> = Vec::new();
@@ -174,7 +171,7 @@ mod tests {
             last_time: Ticks(time),
             buffer: 0,
             start: 0,
-            hook: HookId(0x0223),
+            hook: crate::event::hooks::PAGE_IN_MEMORY,
             version: 2,
             pointer: PointerSize::P8,
             pages,
@@ -191,7 +188,7 @@ mod tests {
 
     #[test]
     fn sequences_of_both_page_events_at_one_time_are_one() {
-        let newer = |time, first_pfn| PageRun { hook: NEWER, ..run(time, first_pfn, 10) };
+        let newer = |time, first_pfn| PageRun { hook: PAGE_IN_MEMORY_24H2, ..run(time, first_pfn, 10) };
         let times = |runs: &[PageRun]| snapshots(runs).iter().map(|s| (s.first.time.0, s.pages)).collect::<Vec<_>>();
         assert_eq!(times(&[run(1, 1, 10), newer(2, 1), run(3, 11, 10), newer(4, 11)]), [(2, 20)]);
         // One after the other they are two.

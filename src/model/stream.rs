@@ -290,7 +290,7 @@ mod tests {
             last_time: Ticks(0),
             buffer,
             start: 0,
-            hook: crate::etl::record::HookId(0x0223),
+            hook: crate::event::hooks::PAGE_IN_MEMORY,
             version: 2,
             pointer: PointerSize::P8,
             pages,

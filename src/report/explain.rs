@@ -216,7 +216,7 @@ fn show_range((base, end): (u64, u64)) -> String {
 }
 
 fn show_event(event: &EventRef) -> String {
-    format!("{} (0x{:04x}) at {} s", event.name, event.hook, text::seconds(event.time))
+    format!("{} ({}) at {} s", event.name, event.hook, text::seconds(event.time))
 }
 
 fn hex(value: u64) -> String {
@@ -255,7 +255,7 @@ fn page(page: &ExplainedPage) -> Value {
         "u2": hex(page.page.u2),
         "record": {
             "name": page.record.event.name,
-            "hook": format!("0x{:04x}", page.record.event.hook),
+            "hook": page.record.event.hook.to_string(),
             "version": page.record.version,
             "time_s": seconds(page.record.event.time),
             "buffer": page.record.buffer,
@@ -297,7 +297,7 @@ fn seen(seen: &Seen) -> Value {
 }
 
 fn event(event: &EventRef) -> Value {
-    json!({ "name": event.name, "hook": format!("0x{:04x}", event.hook), "time_s": seconds(event.time) })
+    json!({ "name": event.name, "hook": event.hook.to_string(), "time_s": seconds(event.time) })
 }
 
 fn decision(decision: &Decision) -> Value {

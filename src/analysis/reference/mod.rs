@@ -34,6 +34,7 @@ use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::history::History;
 use crate::model::file_names::FileNames;
 use crate::model::owner_key::reading_of;
@@ -125,7 +126,7 @@ impl ReferenceSet {
         let mut history = History::new(etl);
         history.unroll(etl);
         let survey = &history.survey;
-        if [0x0275, 0x0276, 0x0282].iter().all(|&hook| survey.kernel_count(hook) == 0) {
+        if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().all(|&hook| survey.kernel_count(hook) == 0) {
             return Err(Error::MissingEvents(
                 "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the \
                  scenario touched. Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
@@ -146,7 +147,7 @@ impl ReferenceSet {
             marks: &history.marks,
             first: survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default(),
             last: if last == Moment::LAST { end_of(survey.last()) } else { last },
-            rundown: survey.kernel_span(0x0275).map(|span| span.0),
+            rundown: survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
         };
         let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
         let times = (etl.clock.nanos(window.from.time), etl.clock.nanos(window.to.time));
@@ -169,7 +170,8 @@ impl ReferenceSet {
             slab_records: query.slab_records,
             names: if files { FileNames::new(&history) } else { FileNames::default() },
         };
-        let needs = WpaNeeds { removals: survey.kernel_count(0x0283) > 0, sections: survey.kernel_count(0x024f) > 0 };
+        let has = |hook| survey.kernel_count(hook) > 0;
+        let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
         let scene = Scene { history: &history, rundowns: &rundowns, directory: &directory, plan: &plan, needs };
         let outcome = follow::follow(etl, &scene, last);
 

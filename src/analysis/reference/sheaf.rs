@@ -13,6 +13,10 @@ use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::step::{CORRECTED, Circumstances, Made, Step, StepMaker, WPA, group_of};
 use crate::etl::area::Area;
 use crate::etl::record::{HookId, RawRecord};
+use crate::event::hooks::{
+    IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGE_RELEASE,
+    PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, REMOVE_FROM_WS, SESSION_ALLOC, SESSION_FREE, UNMAP_FILE,
+};
 use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
@@ -103,10 +107,23 @@ impl Sheaf {
                 continue;
             }
             match hook {
-                Some(HookId(hook @ (0x0275..=0x0277 | 0x027a | 0x0282 | 0x0283))) => {
+                Some(
+                    hook @ (IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE | PAGE_COMBINE | PAGE_ACCESS_EX
+                    | REMOVE_FROM_WS),
+                ) => {
                     self.take(reading, until, raw, hook, moment);
                 }
-                Some(HookId(0x0278 | 0x0279 | 0x024f | 0x0426 | 0x0e20..=0x0e23)) | None => {
+                Some(
+                    PAGE_RANGE_ACCESS
+                    | PAGE_RANGE_RELEASE
+                    | PAGEFILE_SECTION_DELETE
+                    | UNMAP_FILE
+                    | POOL_ALLOC
+                    | SESSION_ALLOC
+                    | POOL_FREE
+                    | SESSION_FREE,
+                )
+                | None => {
                     self.decode(reading, until, raw, moment);
                 }
                 Some(_) => {}
@@ -117,26 +134,26 @@ impl Sheaf {
     /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
     /// through memory, and the loop takes twice as long.
     #[inline(always)]
-    fn take(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, hook: u16, moment: Moment) {
+    fn take(&mut self, reading: &Reading<'_>, until: Ticks, raw: RawRecord<'_>, hook: HookId, moment: Moment) {
         let pointer = raw.header.pointer();
         let (thread_id, process_id) = raw.kernel_ids();
         let at = Circumstances { moment, thread_id, process_id, pointer };
         let Some(payload) = raw.kernel_payload() else { return };
         let mut maker = StepMaker { directory: reading.directory, memo: &mut self.memo };
         let (made, reason) = match hook {
-            0x0275..=0x0277 => {
+            IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE => {
                 let (kind, reason) = match hook {
-                    0x0275 => (PageKind::InMemoryActive, Some(AccessReason::ActiveRundown)),
-                    0x0276 => (PageKind::Access, Some(AccessReason::PrivatePageAccess)),
+                    IN_MEMORY_ACTIVE => (PageKind::InMemoryActive, Some(AccessReason::ActiveRundown)),
+                    PAGE_ACCESS => (PageKind::Access, Some(AccessReason::PrivatePageAccess)),
                     _ => (PageKind::Release, None),
                 };
                 (PageIdentity::read(payload, pointer).map(|page| maker.page(kind, &page, at)), reason)
             }
-            0x0282 => {
+            PAGE_ACCESS_EX => {
                 let access = PageAccessEx::read(payload, pointer);
                 (access.map(|access| maker.access_ex(&access, at)), Some(AccessReason::SharablePageAccess))
             }
-            0x0283 => (ExtraInfo::read(payload, pointer).map(|extra| maker.remove(extra, at)), None),
+            REMOVE_FROM_WS => (ExtraInfo::read(payload, pointer).map(|extra| maker.remove(extra, at)), None),
             _ => {
                 let combine = PageCombine::read(payload, pointer);
                 (combine.map(|combine| maker.combine(&combine, at)), Some(AccessReason::PageCombine))

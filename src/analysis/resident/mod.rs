@@ -21,6 +21,7 @@ use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::event::page::PageList;
 use crate::load::history::History;
 use crate::load::page_run::PageRun;
@@ -197,7 +198,7 @@ impl ResidentSet {
         }
         if model.repeated > 0 {
             warnings.push(format!(
-                "{} page records of 0x0223 repeat the sequence of 0x028a and are not counted again",
+                "{} page records of {PAGE_IN_MEMORY} repeat the sequence of {PAGE_IN_MEMORY_24H2} and are not counted again",
                 model.repeated
             ));
         }

@@ -139,7 +139,7 @@ fn a_second_log_file_header_is_an_ordinary_record() {
     assert_eq!(opened.clock.origin, Ticks(1_000_000_000));
     assert_eq!(opened.data()[1].id, RecordId::Kernel(HookId(0)));
     let survey = Survey::new(&opened);
-    assert_eq!(survey.kernel_count(0), 2);
+    assert_eq!(survey.kernel_count(HookId(0)), 2);
     let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &survey).warnings();
     assert!(warnings.iter().any(|w| w.contains("2 log-file headers")), "{warnings:?}");
 }

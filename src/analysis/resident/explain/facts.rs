@@ -9,9 +9,12 @@ use crate::etl::EtlFile;
 use crate::etl::record::{HookId, RecordId};
 use crate::event::Phase;
 use crate::event::catalog;
-use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::file::{MapView, ViewKind};
+use crate::event::hooks::{HEAP_RANGE_RUNDOWN, KERNEL_MEM_USAGE};
+use crate::event::image::Image;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::event::process::ProcessPhase;
+use crate::event::thread::Thread;
+use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::{KernelView, SpaceEvent};
 use crate::load::space_events::Reader;
 use crate::model::snapshot::Snapshot;
@@ -25,7 +28,7 @@ use crate::units::{Nanos, PAGE_BYTES, Ticks};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventRef {
     /// Hook id.
-    pub hook: u16,
+    pub hook: HookId,
     /// Name as `pfnset events` prints it.
     pub name: &'static str,
     /// When, since trace start.
@@ -147,7 +150,7 @@ impl<'m> Facts<'m> {
         self.facts.push(Fact { kind, title, text, range, events, corrected: false, wpa: false });
     }
 
-    fn event(&self, hook: u16, moment: Moment) -> EventRef {
+    fn event(&self, hook: HookId, moment: Moment) -> EventRef {
         event(self.etl, hook, moment.time)
     }
 
@@ -160,16 +163,7 @@ impl<'m> Facts<'m> {
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());
         let events: Vec<EventRef> = (self.model.history.processes.iter())
             .filter(|e| e.value.process_id == process.process_id && (e.value.key == process.key || e.value.key == 0))
-            .map(|e| {
-                let hook = match e.value.phase {
-                    ProcessPhase::Start => 0x0301,
-                    ProcessPhase::End => 0x0302,
-                    ProcessPhase::DcStart => 0x0303,
-                    ProcessPhase::DcEnd => 0x0304,
-                    ProcessPhase::Defunct => 0x0327,
-                };
-                self.event(hook, e.moment)
-            })
+            .map(|e| self.event(e.value.phase.hook(), e.moment))
             .take(MOST_EVENTS)
             .collect();
         self.add("process", "Process", text, None, events);
@@ -185,7 +179,7 @@ impl<'m> Facts<'m> {
         let own = lifetime(events, process);
         // A page belongs to a range by its first byte.
         let at = address / PAGE_BYTES * PAGE_BYTES;
-        let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> u16| {
+        let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId| {
             let told = own.iter().filter(|e| e.moment == wanted).find(|e| is(&e.value));
             vec![event(self.etl, told.map_or(of_phase(phase), |e| history::hook(&e.value)), wanted.time)]
         };
@@ -196,7 +190,7 @@ impl<'m> Facts<'m> {
         };
         if let Some((base, end, span)) = space.heaps.get(at) {
             let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&at));
-            let events = source(span.source.moment, span.source.phase, &is, |_| 0x0264);
+            let events = source(span.source.moment, span.source.phase, &is, |_| HEAP_RANGE_RUNDOWN);
             let text = format!("of heap 0x{:x}", span.heap);
             push("heap_range", "Heap range", text, (base, end), events, (decided(Layer::Heap).0, false));
         }
@@ -216,7 +210,7 @@ impl<'m> Facts<'m> {
                 stack.source.moment,
                 stack.source.phase,
                 &|event| matches!(event, SpaceEvent::Thread { thread_id: id, .. } if id == thread_id),
-                history::thread_hook,
+                Thread::hook,
             );
             if let Some((_, _, region)) = space.regions.get(stack.base.saturating_sub(1)) {
                 events.extend(region_events(&source, region.moment, region.phase, stack.base.saturating_sub(1)));
@@ -231,7 +225,7 @@ impl<'m> Facts<'m> {
         let mut view_key = None;
         if let Some((base, end, view)) = space.views.get(at) {
             let is = |event: &SpaceEvent| matches!(event, SpaceEvent::View { base: b, .. } if *b == base);
-            let events = source(view.source.moment, view.source.phase, &is, history::view_hook);
+            let events = source(view.source.moment, view.source.phase, &is, MapView::hook);
             let (text, has_file) = match view.kind {
                 ViewKind::DataFile => ("view of a data file", true),
                 ViewKind::Image => ("view of an image", true),
@@ -274,7 +268,7 @@ impl<'m> Facts<'m> {
             && self.scene.is_pfn_database(address)
         {
             let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
-            let events = told.map(|e| self.event(0x027b, e.moment)).take(MOST_EVENTS).collect();
+            let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
             let range = (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)));
             let text = format!("PFN database, {} pages", block.pages);
             self.facts
@@ -282,7 +276,7 @@ impl<'m> Facts<'m> {
         }
         if let Some((base, end, path)) = kernel.images.get(address) {
             let told = self.model.history.kernel_images.iter().filter(|e| e.value.base == base);
-            let events = told.map(|e| self.event(image_hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
+            let events = told.map(|e| self.event(Image::hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
             let in_database = self.scene.is_pfn_database(address);
             let image = fact("kernel_image", "Kernel image", (*path).to_owned(), Some((base, end)), events);
             self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
@@ -313,19 +307,13 @@ impl<'m> Facts<'m> {
             None => format!("key 0x{key:x}: no event names it"),
         };
         let all: Vec<_> = self.model.history.files.iter().filter(|event| event.value.key == key).collect();
-        let told = |kind| match kind {
-            FileNameKind::Name => 0x0400,
-            FileNameKind::Create => 0x0420,
-            FileNameKind::Delete => 0x0423,
-            FileNameKind::Rundown => 0x0424,
-        };
-        let events = all.iter().map(|e| self.event(told(e.value.kind), e.moment)).take(MOST_EVENTS).collect();
+        let events = all.iter().map(|e| self.event(e.value.kind.hook(), e.moment)).take(MOST_EVENTS).collect();
         self.add("file", "File", text, None, events);
         // A reused key had other names: show which name when.
         let first = all.first().map(|event| &event.value.name);
         if all.iter().any(|event| Some(&event.value.name) != first) {
             let seen = all.iter().map(|e| Seen {
-                event: self.event(told(e.value.kind), e.moment),
+                event: self.event(e.value.kind.hook(), e.moment),
                 range: None,
                 text: e.value.name.to_string(),
                 rundown: false,
@@ -350,26 +338,17 @@ fn fact(
 
 /// The event of a region that holds `at`.
 fn region_events(
-    source: &impl Fn(Moment, Phase, &dyn Fn(&SpaceEvent) -> bool, fn(Phase) -> u16) -> Vec<EventRef>,
+    source: &impl Fn(Moment, Phase, &dyn Fn(&SpaceEvent) -> bool, fn(Phase) -> HookId) -> Vec<EventRef>,
     moment: Moment,
     phase: Phase,
     at: u64,
 ) -> Vec<EventRef> {
     let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if (base..base.saturating_add(size)).contains(&at));
-    source(moment, phase, &is, history::region_hook)
+    source(moment, phase, &is, VirtualRange::hook)
 }
 
 /// An event by its hook.
-pub(super) fn event(etl: &EtlFile, hook: u16, time: Ticks) -> EventRef {
-    let name = catalog::name(RecordId::Kernel(HookId(hook))).map_or("unknown event", |known| known.name);
+pub(super) fn event(etl: &EtlFile, hook: HookId, time: Ticks) -> EventRef {
+    let name = catalog::name(RecordId::Kernel(hook)).map_or("unknown event", |known| known.name);
     EventRef { hook, name, time: etl.clock.nanos(time) }
-}
-
-const fn image_hook(phase: Phase) -> u16 {
-    match phase {
-        Phase::Start => 0x030a,
-        Phase::End => 0x1402,
-        Phase::DcStart => 0x1403,
-        Phase::DcEnd => 0x1404,
-    }
 }

@@ -2,7 +2,13 @@
 
 use crate::analysis::resident::explain::facts::{EventRef, event};
 use crate::etl::EtlFile;
+use crate::etl::record::HookId;
 use crate::event::Phase;
+use crate::event::file::MapView;
+use crate::event::hooks::{
+    HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
+};
+use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::SpaceEvent;
 use crate::model::space::AddressSpace;
@@ -142,39 +148,15 @@ fn text(event: &SpaceEvent) -> String {
 }
 
 /// The hook of an event.
-pub(super) fn hook(event: &SpaceEvent) -> u16 {
+pub(super) fn hook(event: &SpaceEvent) -> HookId {
     match *event {
-        SpaceEvent::Region { phase, .. } => region_hook(phase),
-        SpaceEvent::View { phase, .. } => view_hook(phase),
-        SpaceEvent::Thread { phase, .. } => thread_hook(phase),
-        SpaceEvent::HeapRundown { .. } => 0x0264,
-        SpaceEvent::HeapCreate { .. } => 0x0265,
-        SpaceEvent::HeapReserve { .. } => 0x0266,
-        SpaceEvent::HeapRelease { .. } => 0x0267,
-        SpaceEvent::HeapDestroy { .. } => 0x0268,
-    }
-}
-
-/// Hooks of VirtualAlloc events.
-pub(super) fn region_hook(phase: Phase) -> u16 {
-    by_phase(phase, [0x0262, 0x0263, 0x0280, 0x0281])
-}
-
-/// Hooks of views.
-pub(super) fn view_hook(phase: Phase) -> u16 {
-    by_phase(phase, [0x0425, 0x0426, 0x0427, 0x0428])
-}
-
-/// Hooks of threads.
-pub(super) fn thread_hook(phase: Phase) -> u16 {
-    by_phase(phase, [0x0501, 0x0502, 0x0503, 0x0504])
-}
-
-const fn by_phase(phase: Phase, [start, end, dc_start, dc_end]: [u16; 4]) -> u16 {
-    match phase {
-        Phase::Start => start,
-        Phase::End => end,
-        Phase::DcStart => dc_start,
-        Phase::DcEnd => dc_end,
+        SpaceEvent::Region { phase, .. } => VirtualRange::hook(phase),
+        SpaceEvent::View { phase, .. } => MapView::hook(phase),
+        SpaceEvent::Thread { phase, .. } => Thread::hook(phase),
+        SpaceEvent::HeapRundown { .. } => HEAP_RANGE_RUNDOWN,
+        SpaceEvent::HeapCreate { .. } => HEAP_RANGE_CREATE,
+        SpaceEvent::HeapReserve { .. } => HEAP_RANGE_RESERVE,
+        SpaceEvent::HeapRelease { .. } => HEAP_RANGE_RELEASE,
+        SpaceEvent::HeapDestroy { .. } => HEAP_RANGE_DESTROY,
     }
 }

@@ -234,7 +234,7 @@ impl Explainer<'_> {
             let buffer = &area.buffer;
             let in_file = buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + u64::from(record.position.offset);
             let place = RecordPlace {
-                event: facts::event(self.etl, run.hook.0, record.time().unwrap_or(run.first.time)),
+                event: facts::event(self.etl, run.hook, record.time().unwrap_or(run.first.time)),
                 version: record.kernel_version(),
                 buffer: run.buffer,
                 area_offset: record.position.offset,
