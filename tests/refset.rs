@@ -58,8 +58,8 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
         kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
         pool_at_stop: set.pool_at_stop,
         ranges_at_stop: set.ranges_at_stop,
-        rows: set.rows.iter().map(|row| ((row.labels[0].clone(), row.labels[1].clone()), row.count.pages)).collect(),
-        impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.count.pages)))
+        rows: set.rows.iter().map(|row| ((row.labels[0].clone(), row.labels[1].clone()), row.measure.pages)).collect(),
+        impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.measure.pages)))
             .filter(|row| row.1 != 0)
             .collect(),
         verification: (verification.tracked, all.matched, all.only_tracked, all.only_final),

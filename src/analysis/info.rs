@@ -120,6 +120,19 @@ impl TraceInfo {
         }
     }
 
+    /// The providers that people are shown; the rest is counted.
+    pub fn first_providers(&self) -> &[Provider] {
+        self.providers.get(..Self::PROVIDERS_SHOWN).unwrap_or(&self.providers)
+    }
+
+    /// The number and records of the other providers, if any.
+    pub fn more_providers(&self) -> Option<(usize, u64)> {
+        let rest = self.providers.get(Self::PROVIDERS_SHOWN..).filter(|rest| !rest.is_empty())?;
+        Some((rest.len(), rest.iter().map(|provider| provider.events).sum()))
+    }
+
+    const PROVIDERS_SHOWN: usize = 12;
+
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {
         self.doubts.any()

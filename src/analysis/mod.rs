@@ -2,7 +2,7 @@
 
 pub mod category;
 pub mod digest;
-pub mod grouping;
+
 pub mod info;
 pub mod loss;
 pub mod pages;
@@ -10,4 +10,5 @@ pub mod readiness;
 pub mod reference;
 pub mod resident;
 pub mod statistics;
+pub mod table;
 pub mod trust;

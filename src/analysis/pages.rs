@@ -5,10 +5,12 @@
 
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
-use crate::analysis::resident::count::{Condition, Filter};
+use crate::analysis::resident::count::Filter;
+use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::table::Condition;
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -104,7 +106,7 @@ impl PageRow {
 #[derive(Debug, Clone, Default)]
 pub struct PageQuery {
     /// Conditions, all of which a page must meet.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Condition<Dimension>>,
     /// Of which snapshots.
     pub snapshot: SnapshotChoice,
 }

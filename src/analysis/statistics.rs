@@ -1,5 +1,6 @@
 //! Trace statistics: the survey's counts with names, filtered.
 
+use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
@@ -106,6 +107,115 @@ impl EventStatistics {
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {
         self.doubtful
+    }
+
+    /// One row for each kind, then what is hidden and the total.
+    pub fn table(&self) -> Table {
+        let numbers = ["Count", "Bytes", "First s", "Last s", "CPUs", "Id", "Ver"].map(Column::number);
+        let mut table = Table {
+            fields: FIELDS.map(|(name, forms)| Field::only(name, forms)).to_vec(),
+            columns: numbers.into_iter().chain([Column::text("Event")]).collect(),
+            records: self.rows.iter().map(record).collect(),
+            lines: self.rows.iter().map(line).collect(),
+            ..Table::default()
+        };
+        table.columns.iter_mut().filter(|column| column.title == "Id").for_each(|column| column.align = Align::Left);
+        let nothing = || Value::Nothing;
+        if self.hidden.1 > 0 {
+            let blanks = std::iter::repeat_with(nothing).take(6);
+            let hidden = Value::More(self.hidden.0, "kinds not shown");
+            table.lines.push(Line::new([Value::count(self.hidden.1)].into_iter().chain(blanks).chain([hidden])));
+        }
+        let processors = Value::Number(self.by_processor.len() as u64);
+        table.lines.push(Line::new([
+            Value::count(self.total),
+            Value::Bytes(self.total_bytes),
+            nothing(),
+            nothing(),
+            processors,
+            nothing(),
+            nothing(),
+            Value::text("Total"),
+        ]));
+        table
+    }
+}
+
+/// What tells an event from others of its provider is one text in CSV, one of four keys in JSON.
+const FIELDS: [(&str, Forms); 15] = [
+    ("provider", Forms::All),
+    ("group", Forms::All),
+    ("number", Forms::Csv),
+    ("id", Forms::Json),
+    ("opcode", Forms::Json),
+    ("message", Forms::Json),
+    ("header", Forms::Json),
+    ("version", Forms::All),
+    ("name", Forms::All),
+    ("xperf", Forms::All),
+    ("count", Forms::All),
+    ("bytes", Forms::All),
+    ("first_s", Forms::All),
+    ("last_s", Forms::All),
+    ("processors", Forms::All),
+];
+
+fn record(row: &EventRow) -> Vec<Value> {
+    let [mut id, mut opcode, mut message, mut header] = [const { Value::Absent }; 4];
+    match row.number {
+        EventNumber::Hook(hook) => id = Value::text(hook.to_string()),
+        EventNumber::Id(number) => id = Value::Number(number.into()),
+        EventNumber::Opcode(number) => opcode = Value::Number(number.into()),
+        EventNumber::Message(number) => message = Value::Number(number.into()),
+        EventNumber::Header(kind) => header = Value::text(kind.name()),
+    }
+    vec![
+        Value::text(&row.provider),
+        Value::maybe(row.group.as_deref(), Value::text),
+        Value::text(row.number.text()),
+        id,
+        opcode,
+        message,
+        header,
+        Value::Number(row.version.into()),
+        Value::maybe(row.name.as_deref(), Value::text),
+        Value::maybe(row.xperf, Value::text),
+        Value::count(row.count),
+        Value::Bytes(row.bytes),
+        Value::ExactSeconds(row.first),
+        Value::ExactSeconds(row.last),
+        Value::Number(row.processors),
+    ]
+}
+
+fn line(row: &EventRow) -> Line {
+    Line::new([
+        Value::count(row.count),
+        Value::Bytes(row.bytes),
+        Value::Seconds(row.first),
+        Value::Seconds(row.last),
+        Value::Number(row.processors),
+        Value::text(row.number.text()),
+        Value::Number(row.version.into()),
+        Value::text(label(row)),
+    ])
+}
+
+/// Name with xperf's beside it, or what identifies an event without a name.
+fn label(row: &EventRow) -> String {
+    let group = row.group.as_deref();
+    let provider = match (row.provider.as_str(), group) {
+        ("kernel", _) => None,
+        (guid, None) => Some(guid.to_owned()),
+        (_, Some(group)) => Some(group.to_owned()),
+    };
+    let alias = row.xperf.map_or_else(String::new, |xperf| format!(" ({xperf})"));
+    match (provider, &row.name) {
+        (None, Some(name)) => format!("{name}{alias}"),
+        (None, None) => format!("{} (no public name)", group.unwrap_or("kernel")),
+        (Some(provider), Some(name)) if !name.starts_with(&provider) => format!("{provider}: {name}{alias}"),
+        (Some(_), Some(name)) => format!("{name}{alias}"),
+        (Some(provider), None) => provider,
     }
 }
 

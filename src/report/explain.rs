@@ -3,6 +3,7 @@
 use crate::analysis::resident::explain::{
     Decision, EventRef, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Seen, Target,
 };
+use crate::analysis::table::Table;
 use crate::report::{Report, Style, text};
 use crate::units::{Nanos, PAGE_BYTES};
 use serde_json::{Value, json};
@@ -89,13 +90,10 @@ impl Report for ExplainReport<'_> {
         })
     }
 
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(["path", "value"])?;
+    fn tables(&self) -> Vec<Table> {
         let mut rows = Vec::new();
         flatten("", &self.json(), &mut rows);
-        rows.iter().try_for_each(|(path, value)| csv.write_record([path, value]))?;
-        csv.flush()
+        vec![Table::of_texts([("path", "Path"), ("value", "Value")], rows.into_iter().map(<[String; 2]>::from))]
     }
 }
 

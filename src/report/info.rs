@@ -2,13 +2,11 @@
 
 use crate::analysis::info::TraceInfo;
 use crate::analysis::readiness::{Need, Readiness, Verdict};
+use crate::analysis::table::Table;
 use crate::report::{Report, Style, text, to_json};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
-
-/// Providers listed in the text form; the rest is counted.
-const PROVIDERS_SHOWN: usize = 12;
 
 /// The report.
 #[derive(Debug)]
@@ -127,15 +125,13 @@ impl Report for InfoReport<'_> {
         if !i.providers.is_empty() {
             writeln!(out)?;
             text::heading(out, "Providers")?;
-            for provider in i.providers.iter().take(PROVIDERS_SHOWN) {
+            for provider in i.first_providers() {
                 let name = provider.name.as_deref().unwrap_or("");
                 let line = format!("  {:>12}  {}  {name}", text::count(provider.events), provider.guid);
                 writeln!(out, "{}", text::printable(line.trim_end()))?;
             }
-            if i.providers.len() > PROVIDERS_SHOWN {
-                let rest = i.providers.iter().skip(PROVIDERS_SHOWN);
-                let events: u64 = rest.clone().map(|p| p.events).sum();
-                writeln!(out, "  {:>12}  + {} more providers", text::count(events), rest.count())?;
+            if let Some((more, events)) = i.more_providers() {
+                writeln!(out, "  {:>12}  + {more} more providers", text::count(events))?;
             }
         }
         writeln!(out)?;
@@ -225,16 +221,12 @@ impl Report for InfoReport<'_> {
         }))
     }
 
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(["section", "fact", "value"])?;
-        for (section, label, value) in self.facts() {
-            csv.write_record([section, label, &value])?;
-        }
-        for analysis in &self.info.analyses {
-            csv.write_record(["Good for", analysis.name, analysis.verdict.name()])?;
-        }
-        csv.flush()
+    fn tables(&self) -> Vec<Table> {
+        let facts = self.facts().into_iter().map(|(section, fact, value)| [section.into(), fact.into(), value]);
+        let analyses = self.info.analyses.iter();
+        let analyses = analyses.map(|a| ["Good for".into(), a.name.into(), a.verdict.name().into()]);
+        let columns = [("section", "Section"), ("fact", "Fact"), ("value", "Value")];
+        vec![Table::of_texts(columns, facts.chain(analyses))]
     }
 }
 

@@ -9,7 +9,9 @@ pub mod resident;
 pub mod table;
 pub mod text;
 
+use crate::analysis::table::Table;
 use std::io::{self, Write};
+use text::Unit;
 
 /// How text output may look.
 #[derive(Debug, Clone, Copy)]
@@ -32,11 +34,40 @@ pub trait Report {
     /// The documented JSON object.
     fn json(&self) -> serde_json::Value;
 
+    /// The tables for the forms below: all with the same fields.
+    fn tables(&self) -> Vec<Table>;
+
+    /// In what amounts of memory are shown.
+    fn unit(&self) -> Unit {
+        Unit::default()
+    }
+
     /// Comma-separated values with a heading line.
     ///
     /// # Errors
     /// What the writer says.
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()>;
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        table::csv(out, &self.tables())
+    }
+
+    /// One JSON object on each line, with the fields of CSV and JSON.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn json_lines(&self, out: &mut dyn Write) -> io::Result<()> {
+        table::json_lines(out, &self.tables())
+    }
+
+    /// Markdown tables, warnings first.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        for warning in self.warnings() {
+            writeln!(out, "> {}\n", text::printable(warning))?;
+        }
+        table::markdown(out, &self.tables(), self.unit())
+    }
 }
 
 /// A result struct as JSON. Serialization of our own types to a value cannot fail; should it, the error is the value.

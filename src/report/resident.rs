@@ -1,16 +1,13 @@
 //! `pfnset resident` in all forms. Wire format: docs/json.md, schema `pfnset.resident`.
 
-use crate::analysis::grouping::{Measure, Node};
 use crate::analysis::resident::checks::Checks;
-use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::query::Classification;
-use crate::analysis::resident::{ResidentSet, Row, SnapshotSet};
+use crate::analysis::resident::{ResidentSet, SnapshotSet};
+use crate::analysis::table::{Dimension as _, Table};
 use crate::analysis::trust::counted;
-use crate::report::table::{Align, TextTable};
 use crate::report::text::Unit;
-use crate::report::{Report, Style, text, to_json};
+use crate::report::{Report, Style, table, text, to_json};
 use crate::units::PAGE_BYTES;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -29,11 +26,6 @@ impl<'a> ResidentReport<'a> {
     pub fn new(trace: &'a Path, set: &'a ResidentSet, unit: Unit, with_processes: bool) -> Self {
         ResidentReport { trace, set, unit, with_processes }
     }
-
-    /// True when rows have a WPA count of their own.
-    fn compares(&self) -> bool {
-        self.set.classification == Classification::Both && self.set.dimensions.contains(&Dimension::Category)
-    }
 }
 
 impl Report for ResidentReport<'_> {
@@ -50,7 +42,7 @@ impl Report for ResidentReport<'_> {
                 "bytes": s.pages * PAGE_BYTES,
                 "selected_pages": s.selected,
                 "checks": checks(&s.checks),
-                "rows": s.rows.iter().map(|row| self.json_row(row)).collect::<Vec<_>>(),
+                "rows": table::objects(&self.set.table(s)),
             })
         });
         to_json(&json!({
@@ -66,30 +58,12 @@ impl Report for ResidentReport<'_> {
         }))
     }
 
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
-        let dimensions = self.set.dimensions.iter().map(|d| d.name());
-        let mut heading: Vec<&str> = ["snapshot"].into_iter().chain(dimensions).collect();
-        heading.extend(["pages", "bytes"]);
-        if self.compares() {
-            heading.push("pages_wpa");
-        }
-        heading.extend(["active_pages", "standby_pages", "modified_pages"]);
-        csv.write_record(heading)?;
-        for snapshot in &self.set.snapshots {
-            for row in &snapshot.rows {
-                let m = &row.measure;
-                let mut record = vec![snapshot.index.to_string()];
-                record.extend(row.labels.iter().cloned());
-                record.extend([m.pages.to_string(), (m.pages * PAGE_BYTES).to_string()]);
-                if self.compares() {
-                    record.push(m.pages_wpa.to_string());
-                }
-                record.extend([m.active, m.standby, m.modified].map(|pages| pages.to_string()));
-                csv.write_record(record)?;
-            }
-        }
-        csv.flush()
+    fn tables(&self) -> Vec<Table> {
+        self.set.snapshots.iter().map(|snapshot| self.set.table(snapshot).titled(self.title(snapshot))).collect()
+    }
+
+    fn unit(&self) -> Unit {
+        self.unit
     }
 
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -105,120 +79,44 @@ impl Report for ResidentReport<'_> {
 }
 
 impl ResidentReport<'_> {
-    fn json_row(&self, row: &Row) -> Value {
-        let mut object = Map::new();
-        for ((dimension, label), code) in self.set.dimensions.iter().zip(&row.labels).zip(&row.codes) {
-            let value = match (dimension, code) {
-                (Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable, Code::Number(n)) => json!(*n != 0),
-                (Dimension::Priority | Dimension::Pid | Dimension::Session, Code::Number(n)) => json!(n),
-                _ => json!(label),
-            };
-            object.insert(dimension.name().to_owned(), value);
-        }
-        let m = &row.measure;
-        object.insert("pages".into(), json!(m.pages));
-        object.insert("bytes".into(), json!(m.pages * PAGE_BYTES));
-        if self.compares() {
-            object.insert("pages_wpa".into(), json!(m.pages_wpa));
-        }
-        object.insert("active_pages".into(), json!(m.active));
-        object.insert("standby_pages".into(), json!(m.standby));
-        object.insert("modified_pages".into(), json!(m.modified));
-        Value::Object(object)
-    }
-
-    fn snapshot_table(&self, out: &mut dyn Write, style: &Style, snapshot: &SnapshotSet) -> io::Result<()> {
-        let total = snapshot.pages;
+    /// `Snapshot 0 (of 0 to 1) at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected`.
+    fn title(&self, snapshot: &SnapshotSet) -> String {
         let of_all = match self.set.snapshot_count {
             1 => String::new(),
             count => format!(" {} (of 0 to {})", snapshot.index, count - 1),
         };
-        let selected = if snapshot.selected == total {
-            String::new()
-        } else {
-            format!(", {} of them selected", text::count(snapshot.selected))
+        let selected = match snapshot.selected == snapshot.pages {
+            true => String::new(),
+            false => format!(", {} of them selected", text::count(snapshot.selected)),
         };
-        text::heading(
-            out,
-            &format!(
-                "Snapshot{of_all} at {:.3} s: {} pages, {}{selected}",
-                snapshot.time.seconds(),
-                text::count(total),
-                text::bytes(total * PAGE_BYTES)
-            ),
-        )?;
+        format!(
+            "Snapshot{of_all} at {:.3} s: {} pages, {}{selected}",
+            snapshot.time.seconds(),
+            text::count(snapshot.pages),
+            text::bytes(snapshot.pages * PAGE_BYTES)
+        )
+    }
+
+    fn snapshot_table(&self, out: &mut dyn Write, style: &Style, snapshot: &SnapshotSet) -> io::Result<()> {
+        text::heading(out, &self.title(snapshot))?;
         writeln!(out)?;
-        if snapshot.selected == 0 && total > 0 {
+        if snapshot.selected == 0 && snapshot.pages > 0 {
             let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
             return writeln!(out, "No page meets the conditions of --where; {labels}");
         }
-        let titles: Vec<_> = self.set.dimensions.iter().map(|d| d.title()).collect();
-        let first = titles.join(" / ");
-        let mut columns = vec![
-            (first.as_str(), Align::Left),
-            ("Pages", Align::Right),
-            (self.unit.title(), Align::Right),
-            ("Share", Align::Right),
-        ];
-        if self.compares() {
-            columns.extend([("WPA", Align::Right), ("Difference", Align::Right)]);
+        table::text(out, &self.set.table(snapshot), style, self.unit)?;
+        if !self.with_processes {
+            return Ok(());
         }
-        columns.extend([("Active", Align::Right), ("Standby", Align::Right), ("Modified", Align::Right)]);
-        let mut table =
-            TextTable::new(style, &columns).optional(&["Modified", "Standby", "Active", "Difference", "Share"]);
-        let base = snapshot.selected.max(1);
-        self.add_parts(&mut table, &snapshot.tree, 0, base);
-        table.rule();
-        table.row(self.cells("Total".into(), &snapshot.tree.measure, base));
-        table.print(out)?;
-        if self.with_processes {
-            let line = checks_line(&snapshot.checks);
-            text::wrap(&line, style.width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        let line = checks_line(&snapshot.checks);
+        text::wrap(&line, style.width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        let processes = snapshot.process_table();
+        if processes.lines.is_empty() {
+            return Ok(());
         }
-        if self.with_processes && !snapshot.processes.parts.is_empty() {
-            writeln!(out)?;
-            text::heading(out, "Largest processes (private pages and page tables)")?;
-            let mut table = TextTable::new(
-                style,
-                &[
-                    ("Process", Align::Left),
-                    ("Pages", Align::Right),
-                    (self.unit.title(), Align::Right),
-                    ("Share", Align::Right),
-                ],
-            );
-            let short = |label: String, pages: u64| {
-                [label, text::count(pages), self.unit.show(pages), text::share(pages, base)]
-            };
-            for part in &snapshot.processes.parts {
-                table.row(short(part.label.clone(), part.measure.pages));
-            }
-            if let Some((count, rest)) = &snapshot.processes.more {
-                table.row(short(format!("+ {} more", text::count(*count)), rest.pages));
-            }
-            table.print(out)?;
-        }
-        Ok(())
-    }
-
-    fn add_parts(&self, table: &mut TextTable, node: &Node, depth: usize, base: u64) {
-        let indent = "  ".repeat(depth);
-        for part in &node.parts {
-            table.row(self.cells(format!("{indent}{}", part.label), &part.measure, base));
-            self.add_parts(table, part, depth + 1, base);
-        }
-        if let Some((count, rest)) = &node.more {
-            table.row(self.cells(format!("{indent}+ {} more", text::count(*count)), rest, base));
-        }
-    }
-
-    fn cells(&self, label: String, m: &Measure, base: u64) -> Vec<String> {
-        let mut cells = vec![label, text::count(m.pages), self.unit.show(m.pages), text::share(m.pages, base)];
-        if self.compares() {
-            cells.extend([text::count(m.pages_wpa), text::difference(m.pages, m.pages_wpa)]);
-        }
-        cells.extend([m.active, m.standby, m.modified].map(text::count_or_blank));
-        cells
+        writeln!(out)?;
+        text::heading(out, processes.title.as_deref().unwrap_or_default())?;
+        table::text(out, &processes, style, self.unit)
     }
 }
 

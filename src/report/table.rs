@@ -1,166 +1,134 @@
-//! Text tables: one look for all commands.
+//! The writers of a [`Table`]: text, CSV, JSON, JSON lines, Markdown.
 
-use crate::report::Style;
-use crate::report::text::printable;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use crate::analysis::table::{Align, Field, Fit, Forms, Line, Table, Value};
+use crate::report::text::{self, Unit, printable};
+use crate::report::{Style, to_json};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use serde_json::{Map, json};
+use std::borrow::Cow;
 use std::io::{self, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// How a column is aligned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Text.
-    Left,
-    /// Numbers.
-    Right,
-}
-
-/// A table under construction. Numbers never wrap: where the width is too small, optional columns go first, then long
-/// labels are cut in the middle.
-#[derive(Debug)]
-pub struct TextTable {
-    width: usize,
-    titles: Vec<String>,
-    columns: Vec<Align>,
-    rows: Vec<Vec<String>>,
-    /// Numbers of rows in front of which a rule is drawn.
-    rules: Vec<usize>,
-    /// Columns that may go, the first to go first.
-    optional: Vec<usize>,
-    /// Text columns that may be cut.
-    flexible: Vec<usize>,
-}
-
-/// Narrowest that a column is cut to, characters.
+/// Narrowest that a column is cut to.
 const LEAST: usize = 28;
 /// Blanks between columns.
 const GAP: usize = 2;
 
-impl TextTable {
-    /// A table with these headings. The text columns can be cut.
-    pub fn new(style: &Style, columns: &[(&str, Align)]) -> TextTable {
-        let text = |(index, &(_, align)): (usize, &(&str, Align))| (align == Align::Left).then_some(index);
-        TextTable {
-            width: usize::from(style.width),
-            titles: columns.iter().map(|&(title, _)| title.to_owned()).collect(),
-            columns: columns.iter().map(|&(_, align)| align).collect(),
-            rows: Vec::new(),
-            rules: Vec::new(),
-            optional: Vec::new(),
-            flexible: columns.iter().enumerate().filter_map(text).collect(),
-        }
-    }
+/// Writes the table as aligned text, without its title. Numbers never wrap: where the width is too small, columns that
+/// may go are left out, then long labels are cut in the middle.
+///
+/// # Errors
+/// What the writer says.
+pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io::Result<()> {
+    let titles = table.columns.iter().map(|column| heading(&column.title, column.align, unit));
+    let mut rows: Vec<Vec<String>> = vec![titles.collect()];
+    rows.extend(table.lines.iter().map(|line| cells(line, unit)));
+    let shown = fit(table, &mut rows, usize::from(style.width));
 
-    /// Keeps a text column from being cut.
-    pub fn keep_width(mut self, column: usize) -> Self {
-        self.flexible.retain(|&other| other != column);
-        self
-    }
-
-    /// Columns that may be left out where the width is small, by their headings, the first to go first.
-    pub fn optional(mut self, titles: &[&str]) -> Self {
-        let position = |title: &&str| self.titles.iter().position(|other| other == title);
-        self.optional = titles.iter().filter_map(position).collect();
-        self
-    }
-
-    /// Adds a row.
-    pub fn row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(|cell| printable(&cell.to_string()).into_owned()).collect());
-    }
-
-    /// Adds a rule, before a total.
-    pub fn rule(&mut self) {
-        self.rules.push(self.rows.len());
-    }
-
-    /// Prints the table without trailing blanks.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn print(mut self, out: &mut dyn Write) -> io::Result<()> {
-        let shown = self.fit();
-        let mut table = Table::new();
-        table
-            .load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
-            .set_content_arrangement(ContentArrangement::Disabled);
-        let cell = |text: &str, align: Align| Cell::new(text).set_alignment(alignment(align));
-        let cells = |row: &[String]| -> Vec<Cell> {
-            let all = row.iter().zip(&self.columns).enumerate();
-            all.filter(|(index, _)| shown.contains(index)).map(|(_, (text, &align))| cell(text, align)).collect()
+    let mut grid = comfy_table::Table::new();
+    grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
+        .set_content_arrangement(ContentArrangement::Disabled);
+    let aligned = |row: &[String]| -> Vec<Cell> {
+        let all = row.iter().zip(&table.columns).enumerate().filter(|(index, _)| shown.contains(index));
+        all.map(|(_, (text, column))| Cell::new(text).set_alignment(alignment(column.align))).collect()
+    };
+    for (number, row) in rows.iter().enumerate() {
+        if number == 0 {
+            grid.set_header(aligned(row))
+        } else {
+            grid.add_row(aligned(row))
         };
-        table.set_header(cells(&self.titles));
-        self.rows.iter().for_each(|row| {
-            table.add_row(cells(row));
-        });
-        for index in 0..shown.len() {
-            if let Some(column) = table.column_mut(index) {
-                column.set_padding((0, if index + 1 == shown.len() { 0 } else { 1 }));
-            }
-        }
-        let lines: Vec<String> = table.lines().collect();
-        let width = lines.iter().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
-        let head = lines.len() - self.rows.len(); // no cell has more than one line
-        for (number, line) in lines.iter().enumerate() {
-            if number >= head && self.rules.contains(&(number - head)) {
-                writeln!(out, "{}", "─".repeat(width))?;
-            }
-            let line: String = line.trim_end().chars().take(width).collect();
-            writeln!(out, "{line}")?;
-        }
-        let hidden: Vec<&str> = (self.titles.iter().enumerate())
-            .filter_map(|(index, title)| (!shown.contains(&index)).then_some(title.as_str()))
-            .collect();
-        if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
     }
-
-    /// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
-    fn fit(&mut self) -> Vec<usize> {
-        let natural: Vec<usize> = (self.titles.iter().enumerate())
-            .map(|(index, title)| {
-                let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|cell| cell.chars().count());
-                cells.max().unwrap_or(0).max(title.chars().count())
-            })
-            .collect();
-        let mut shown: Vec<usize> = (0..self.titles.len()).collect();
-        let total = |shown: &[usize], least: bool| -> usize {
-            let width = |&index: &usize| {
-                let natural = natural.get(index).copied().unwrap_or(0);
-                GAP + if least && self.flexible.contains(&index) { natural.min(LEAST) } else { natural }
-            };
-            shown.iter().map(width).sum::<usize>().saturating_sub(GAP)
-        };
-        for column in &self.optional {
-            if total(&shown, true) <= self.width {
-                break;
-            }
-            shown.retain(|other| other != column);
+    for index in 0..shown.len() {
+        if let Some(column) = grid.column_mut(index) {
+            column.set_padding((0, if index + 1 == shown.len() { 0 } else { 1 }));
         }
-        let mut excess = total(&shown, false).saturating_sub(self.width);
-        // The widest text gives most; labels come first, so later columns are cut before them.
-        for &index in self.flexible.iter().rev() {
-            let natural = natural.get(index).copied().unwrap_or(0);
-            let give = excess.min(natural.saturating_sub(LEAST));
-            if give > 0 && shown.contains(&index) {
-                excess -= give;
-                let rows = self.rows.iter_mut().chain(std::iter::once(&mut self.titles));
-                rows.filter_map(|row| row.get_mut(index)).for_each(|cell| *cell = cut(cell, natural - give));
-            }
-        }
-        shown
     }
+    let lines: Vec<String> = grid.lines().collect();
+    let width = lines.iter().map(|line| line.trim_end().width()).max().unwrap_or(0);
+    let head = lines.len() - table.lines.len(); // no cell has more than one line
+    for (number, line) in lines.iter().enumerate() {
+        if number.checked_sub(head).and_then(|number| table.lines.get(number)).is_some_and(|line| line.ruled) {
+            writeln!(out, "{}", "─".repeat(width))?;
+        }
+        writeln!(out, "{}", first(line.trim_end(), width))?;
+    }
+    let hidden = table.columns.iter().enumerate().filter(|(index, _)| !shown.contains(index));
+    let hidden: Vec<&str> = hidden.map(|(_, column)| &*column.title).collect();
+    if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
 }
 
-/// A text of at most `most` characters: its begin and its end, which tells files apart.
+/// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
+fn fit(table: &Table, rows: &mut [Vec<String>], most: usize) -> Vec<usize> {
+    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
+    let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let natural = |index: usize| natural.get(index).copied().unwrap_or(0);
+    let shrinks = |index: usize| table.columns.get(index).is_some_and(|column| column.fit == Fit::Shrinks);
+    let total = |shown: &[usize], least: bool| -> usize {
+        let width = |&index: &usize| match least && shrinks(index) {
+            true => natural(index).min(LEAST),
+            false => natural(index),
+        };
+        (shown.iter().map(|index| width(index) + GAP).sum::<usize>()).saturating_sub(GAP)
+    };
+    let mut shown: Vec<usize> = (0..table.columns.len()).collect();
+    let mut leaving: Vec<(u8, usize)> = (table.columns.iter().enumerate())
+        .filter_map(|(index, column)| if let Fit::Leaves(order) = column.fit { Some((order, index)) } else { None })
+        .collect();
+    leaving.sort_unstable();
+    for (_, column) in leaving {
+        if total(&shown, true) <= most {
+            break;
+        }
+        shown.retain(|&other| other != column);
+    }
+    let mut excess = total(&shown, false).saturating_sub(most);
+    // Labels come first, so later columns are cut before them.
+    for &index in shown.iter().rev().filter(|&&index| shrinks(index)) {
+        let give = excess.min(natural(index).saturating_sub(LEAST));
+        if give > 0 {
+            excess -= give;
+            let column = rows.iter_mut().filter_map(|row| row.get_mut(index));
+            column.for_each(|cell| *cell = cut(cell, natural(index) - give));
+        }
+    }
+    shown
+}
+
+/// A text of at most `most` columns: its begin and its end, which tells files apart.
 fn cut(text: &str, most: usize) -> String {
-    let length = text.chars().count();
-    if length <= most {
+    if text.width() <= most {
         return text.to_owned();
     }
     let end = (most.saturating_sub(1)) * 2 / 3;
     let begin = most.saturating_sub(1) - end;
-    let head: String = text.chars().take(begin).collect();
-    let tail: String = text.chars().skip(length - end).collect();
-    format!("{head}…{tail}")
+    let tail: String = text.chars().rev().collect();
+    let tail: String = first(&tail, end).chars().rev().collect();
+    format!("{}…{tail}", first(text, begin))
+}
+
+/// As much of the text's begin as takes at most `width` columns.
+fn first(text: &str, width: usize) -> &str {
+    let mut left = width;
+    let end = text.char_indices().find(|(_, c)| match left.checked_sub(c.width().unwrap_or(0)) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    });
+    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+fn heading(title: &str, align: Align, unit: Unit) -> String {
+    if title.is_empty() && align == Align::Right { unit.title().to_owned() } else { title.to_owned() }
+}
+
+/// The cells of a line, the first one indented.
+fn cells(line: &Line, unit: Unit) -> Vec<String> {
+    let mut cells: Vec<String> = line.cells.iter().map(|value| shown(value, unit)).collect();
+    cells.first_mut().into_iter().for_each(|label| label.insert_str(0, &"  ".repeat(line.depth)));
+    cells
 }
 
 const fn alignment(align: Align) -> CellAlignment {
@@ -170,34 +138,207 @@ const fn alignment(align: Align) -> CellAlignment {
     }
 }
 
+/// A value for people.
+fn shown(value: &Value, unit: Unit) -> String {
+    let signed = |value: i64, show: &dyn Fn(u64) -> String| {
+        format!("{}{}", if value < 0 { "-" } else { "" }, show(value.unsigned_abs()))
+    };
+    match value {
+        Value::Nothing | Value::Absent | Value::CountIfAny(0) | Value::Difference(0) => String::new(),
+        Value::Text(text) => printable(text).into_owned(),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Count(count) => signed(*count, &text::count),
+        Value::CountIfAny(count) => text::count(*count),
+        Value::Difference(more) => format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &text::count)),
+        Value::Size(bytes) => signed(*bytes, &|bytes| unit.show(bytes)),
+        Value::Bytes(bytes) => text::bytes(*bytes),
+        Value::Share(percent) => format!("{percent:.1} %"),
+        Value::Seconds(time) | Value::ExactSeconds(time) => text::seconds(*time),
+        Value::Hex(number) => format!("0x{number:x}"),
+        Value::More(count, what) => format!("+ {} {what}", text::count(*count)),
+    }
+}
+
+/// A value for programs, as text.
+fn plain(value: &Value) -> Cow<'_, str> {
+    Cow::Owned(match value {
+        Value::Nothing | Value::Absent => String::new(),
+        Value::Text(text) => return Cow::Borrowed(text),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => number.to_string(),
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) => number.to_string(),
+        Value::Share(percent) => percent.to_string(),
+        Value::Seconds(time) => text::seconds(*time),
+        Value::ExactSeconds(time) => time.seconds().to_string(),
+        Value::Hex(_) | Value::More(..) => shown(value, Unit::Auto),
+    })
+}
+
+/// A value as JSON.
+fn json_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Nothing | Value::Absent => serde_json::Value::Null,
+        Value::Flag(flag) => json!(flag),
+        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => json!(number),
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) => json!(number),
+        Value::Share(percent) => json!(percent),
+        Value::Seconds(time) | Value::ExactSeconds(time) => json!(time.seconds()),
+        Value::Text(_) | Value::Hex(_) | Value::More(..) => json!(plain(value)),
+    }
+}
+
+/// The values of a record that are written in one of these forms, with their names.
+fn written<'t>(
+    table: &'t Table,
+    record: &'t [Value],
+    forms: &'t [Forms],
+) -> impl Iterator<Item = (&'t Field, &'t Value)> {
+    table.fields.iter().zip(record).filter(|(field, _)| forms.contains(&field.forms))
+}
+
+fn object(table: &Table, record: &[Value], forms: &[Forms]) -> serde_json::Value {
+    let values = written(table, record, forms).filter(|(_, value)| **value != Value::Absent);
+    values.map(|(field, value)| (field.name.to_owned(), json_value(value))).collect::<Map<_, _>>().into()
+}
+
+/// The records as JSON objects.
+pub fn objects(table: &Table) -> serde_json::Value {
+    let objects = table.records.iter().map(|record| object(table, record, &[Forms::All, Forms::Json]));
+    to_json(&objects.collect::<Vec<_>>())
+}
+
+/// Writes one JSON object on each line.
+///
+/// # Errors
+/// What the writer says.
+pub fn json_lines(out: &mut dyn Write, tables: &[Table]) -> io::Result<()> {
+    for table in tables {
+        for record in &table.records {
+            serde_json::to_writer(&mut *out, &object(table, record, &[Forms::All, Forms::Json, Forms::Alone]))?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the records of tables with the same fields below one heading.
+///
+/// # Errors
+/// What the writer says.
+pub fn csv(out: &mut dyn Write, tables: &[Table]) -> io::Result<()> {
+    const WRITTEN: [Forms; 3] = [Forms::All, Forms::Csv, Forms::Alone];
+    let mut csv = csv::Writer::from_writer(out);
+    let fields = tables.first().into_iter().flat_map(|table| &table.fields);
+    let names: Vec<&str> = fields.filter(|field| WRITTEN.contains(&field.forms)).map(|field| field.name).collect();
+    if !names.is_empty() {
+        csv.write_record(names)?;
+    }
+    for table in tables {
+        for record in &table.records {
+            csv.write_record(written(table, record, &WRITTEN).map(|(_, value)| plain(value).into_owned()))?;
+        }
+    }
+    csv.flush()
+}
+
+/// Writes tables as Markdown (GitHub's), each below its title.
+///
+/// # Errors
+/// What the writer says.
+pub fn markdown(out: &mut dyn Write, tables: &[Table], unit: Unit) -> io::Result<()> {
+    let escaped = |cell: String| cell.replace('\\', "\\\\").replace('|', "\\|").replace("  ", "&emsp;");
+    for (number, table) in tables.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        if let Some(title) = &table.title {
+            writeln!(out, "**{}**\n", printable(title))?;
+        }
+        let titles = table.columns.iter().map(|column| escaped(heading(&column.title, column.align, unit)));
+        writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
+        let rules = table.columns.iter().map(|column| if column.align == Align::Left { "---" } else { "---:" });
+        writeln!(out, "|{}|", rules.collect::<Vec<_>>().join("|"))?;
+        for line in &table.lines {
+            writeln!(out, "| {} |", cells(line, unit).into_iter().map(escaped).collect::<Vec<_>>().join(" | "))?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::table::Column;
 
-    fn printed(width: u16, optional: &[&str]) -> String {
-        let columns = [("Name", Align::Left), ("Pages", Align::Right), ("Share", Align::Right)];
-        let mut table = TextTable::new(&Style { width }, &columns).optional(optional);
-        table.row(["a long label that does not end before it is cut", "1,234", "99.0 %"]);
-        table.rule();
-        table.row(["Total", "7", "1.0 %"]);
+    fn table() -> Table {
+        let total = Line { ruled: true, ..Line::new([Value::text("Total"), Value::count(7), Value::Share(1.0)]) };
+        let label = "a long label that does not end before it is cut";
+        Table {
+            columns: vec![Column::text("Name"), Column::number("Pages"), Column::number("Share").fit(Fit::Leaves(0))],
+            lines: vec![Line::new([Value::text(label), Value::count(1234), Value::Share(99.0)]), total],
+            fields: vec![Field::only("number", Forms::Alone), Field::new("name"), Field::only("id", Forms::Json)],
+            records: vec![
+                vec![Value::Number(3), Value::text("a,b"), Value::Hex(255)],
+                vec![Value::Number(4), Value::Nothing, Value::Absent],
+            ],
+            ..Table::default()
+        }
+    }
+
+    fn printed(width: u16, table: &Table) -> String {
         let mut out = Vec::new();
-        table.print(&mut out).unwrap();
+        text(&mut out, table, &Style { width }, Unit::Auto).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn labels_are_cut_in_the_middle_and_numbers_never() {
-        let text = printed(45, &[]);
-        assert!(text.lines().all(|line| line.chars().count() <= 45), "{text}");
+        let mut table = table();
+        table.columns[2].fit = Fit::Stays;
+        let text = printed(45, &table);
+        assert!(text.lines().all(|line| line.width() <= 45), "{text}");
         assert!(text.contains("…") && text.contains("it is cut  1,234"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with('─')).count(), 2);
     }
 
     #[test]
-    fn optional_columns_go_before_labels_become_unreadable() {
-        let text = printed(40, &["Share"]);
+    fn columns_that_may_leave_go_before_labels_become_unreadable() {
+        let text = printed(40, &table());
         assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
         assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
-        assert!(printed(100, &["Share"]).contains("Share"));
+        assert!(printed(100, &table()).contains("Share"));
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let mut table = table();
+        table.lines[0].cells[0] = Value::text("記録".repeat(20));
+        let text = printed(45, &table);
+        assert!(text.lines().all(|line| line.width() <= 45), "{text}");
+        let ends: Vec<usize> = text.lines().skip(2).filter(|l| !l.starts_with('─')).map(|l| l.width()).collect();
+        assert_eq!(ends[0], ends[1], "{text}");
+    }
+
+    #[test]
+    fn each_form_has_its_fields() {
+        let (mut lines, mut csv_text) = (Vec::new(), Vec::new());
+        json_lines(&mut lines, &[table()]).unwrap();
+        csv(&mut csv_text, &[table(), table()]).unwrap();
+        let expected = "{\"number\":3,\"name\":\"a,b\",\"id\":\"0xff\"}\n{\"number\":4,\"name\":null}\n";
+        assert_eq!(String::from_utf8(lines).unwrap(), expected);
+        let rows = "3,\"a,b\"\n4,\n";
+        assert_eq!(String::from_utf8(csv_text).unwrap(), format!("number,name\n{rows}{rows}"));
+        assert_eq!(objects(&table()), json!([{ "name": "a,b", "id": "0xff" }, { "name": null }]));
+    }
+
+    #[test]
+    fn markdown_keeps_nesting_and_escapes_bars() {
+        let mut table = table().titled("Rows");
+        table.lines = vec![Line { depth: 1, ..Line::new([Value::text("a|b"), Value::count(1), Value::Share(50.0)]) }];
+        let mut out = Vec::new();
+        markdown(&mut out, &[table], Unit::Auto).unwrap();
+        let expected = "**Rows**\n\n| Name | Pages | Share |\n|---|---:|---:|\n| &emsp;a\\|b | 1 | 50.0 % |\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

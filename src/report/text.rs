@@ -22,25 +22,6 @@ pub fn bytes(value: u64) -> String {
     HumanBytes(value).to_string()
 }
 
-/// A count; nothing for 0, so that tables show where something is.
-pub fn count_or_blank(value: u64) -> String {
-    if value == 0 { String::new() } else { count(value) }
-}
-
-/// `ours - theirs` with its sign; nothing for 0.
-pub fn difference(ours: u64, theirs: u64) -> String {
-    match ours.cmp(&theirs) {
-        std::cmp::Ordering::Less => format!("-{}", count(theirs - ours)),
-        std::cmp::Ordering::Equal => String::new(),
-        std::cmp::Ordering::Greater => format!("+{}", count(ours - theirs)),
-    }
-}
-
-/// A share of the whole with one digit.
-pub fn share(part: u64, whole: u64) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
-}
-
 /// In what amounts of memory are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
@@ -69,15 +50,15 @@ impl Unit {
         }
     }
 
-    /// An amount of pages.
-    pub fn show(self, pages: u64) -> String {
-        let in_unit = |bytes: u64| format!("{:.2}", pages as f64 * PAGE_BYTES as f64 / bytes as f64);
+    /// A number of bytes in this unit.
+    pub fn show(self, size: u64) -> String {
+        let in_unit = |unit: u64| format!("{:.2}", size as f64 / unit as f64);
         match self {
-            Unit::Pages => count(pages),
-            Unit::Kib => count(pages * (PAGE_BYTES / 1024)),
+            Unit::Pages => count(size / PAGE_BYTES),
+            Unit::Kib => count(size / 1024),
             Unit::Mib => in_unit(1 << 20),
             Unit::Gib => in_unit(1 << 30),
-            Unit::Auto => bytes(pages * PAGE_BYTES),
+            Unit::Auto => bytes(size),
         }
     }
 }
@@ -138,19 +119,12 @@ pub fn warnings(out: &mut dyn Write, lines: &[String], width: u16) -> io::Result
 }
 
 /// Breaks a text into lines at blanks; a word longer than a line gets a line of its own.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+pub fn wrap(text: &str, width: usize) -> Vec<Cow<'_, str>> {
+    let options = textwrap::Options::new(width)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options)
 }
 
 #[cfg(test)]

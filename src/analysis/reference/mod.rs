@@ -25,12 +25,13 @@ pub mod shared;
 pub mod sheaf;
 pub mod slabs;
 pub mod step;
+pub mod tables;
 pub mod timeline;
 pub mod verify;
 pub mod wpa_rules;
 
-use crate::analysis::grouping::Node;
 use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::table::{Group, Node};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -49,7 +50,7 @@ use bucket::Scene;
 use ledger::{Apart, Plan, RowCount};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
-use rows::{Labels, Row, tree};
+use rows::Labels;
 use timeline::Timeline;
 use verify::Verification;
 use wpa_rules::WpaNeeds;
@@ -98,7 +99,7 @@ pub struct ReferenceSet {
     /// True when conditions chose the rows: they do not add up to what is held at stop.
     pub is_selection: bool,
     /// Rows.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Group<RowCount>>,
     /// The same, nested.
     pub tree: Node<RowCount>,
     /// Largest categories and processes of what is held at the window's end.
@@ -182,7 +183,7 @@ impl ReferenceSet {
         let rows = labels.rows(&outcome.ledger.rows, &query.group_by, query);
         let short = (query.short > 0 && !ended).then(|| {
             let of = |dimension| {
-                tree(&labels.rows(&outcome.ledger.rows, &[dimension], query), query.order, Some(query.short))
+                query.order.tree(&labels.rows(&outcome.ledger.rows, &[dimension], query), Some(query.short))
             };
             (of(Dimension::Category), of(Dimension::Process))
         });
@@ -227,7 +228,7 @@ impl ReferenceSet {
             dimensions: query.group_by.clone(),
             with_ended: ended,
             is_selection: !query.conditions.is_empty(),
-            tree: tree(&rows, query.order, query.top),
+            tree: query.order.tree(&rows, query.top),
             rows,
             short,
             timeline: held_timeline,

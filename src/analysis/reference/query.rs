@@ -1,79 +1,35 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
+use crate::analysis::category::{Category, Class};
 use crate::analysis::reference::ledger::Keep;
-use crate::analysis::reference::slabs;
+use crate::analysis::reference::{reason, slabs};
+use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
 use crate::model::window::Bound;
-use crate::pattern::Patterns;
 use crate::units::Nanos;
 
-/// What rows are grouped and filtered by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // named as on the command line; docs/json.md explains them
-pub enum Dimension {
-    Process,
-    Category,
-    Class,
-    File,
-    Detail,
-    AccessReason,
-    ReleaseReason,
-    Impact,
-}
-
-impl Dimension {
-    /// All dimensions.
-    pub const ALL: [Dimension; 8] = [
-        Dimension::Process,
-        Dimension::Category,
-        Dimension::Class,
-        Dimension::File,
-        Dimension::Detail,
-        Dimension::AccessReason,
-        Dimension::ReleaseReason,
-        Dimension::Impact,
-    ];
-
-    /// Name on the command line and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dimension::Process => "process",
-            Dimension::Category => "category",
-            Dimension::Class => "class",
-            Dimension::File => "file",
-            Dimension::Detail => "detail",
-            Dimension::AccessReason => "access_reason",
-            Dimension::ReleaseReason => "release_reason",
-            Dimension::Impact => "impact",
-        }
-    }
-
-    /// Heading in tables.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Dimension::Process => "Process",
-            Dimension::Category => "Category",
-            Dimension::Class => "Class",
-            Dimension::File => "File",
-            Dimension::Detail => "Detail",
-            Dimension::AccessReason => "Access reason",
-            Dimension::ReleaseReason => "Release reason",
-            Dimension::Impact => "Impact",
-        }
-    }
-
-    /// The dimension of a name; `-` and `_` are the same.
-    ///
-    /// # Errors
-    /// A usage error that lists the names.
-    pub fn parse(name: &str) -> Result<Dimension, Error> {
-        let wanted = name.trim().to_ascii_lowercase().replace('-', "_");
-        Dimension::ALL.into_iter().find(|dimension| dimension.name() == wanted).ok_or_else(|| {
-            let names: Vec<_> = Dimension::ALL.iter().map(|dimension| dimension.name()).collect();
-            Error::Usage(format!("unknown dimension \"{name}\"; known are {}", names.join(", ")))
-        })
+dimensions! {
+    /// What rows are grouped and filtered by.
+    pub enum Dimension {
+        Process: "process", "Process", Values::Text;
+        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+        File: "file", "File", Values::Text;
+        Detail: "detail", "Detail", Values::Text;
+        AccessReason: "access_reason", "Access reason",
+            Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec());
+        ReleaseReason: "release_reason", "Release reason", Values::OneOf(releases);
+        Impact: "impact", "Impact", Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec());
     }
 }
+
+/// Reasons of releases, and that of a page that was not released.
+fn releases() -> Vec<&'static str> {
+    reason::ReleaseReason::ALL.into_iter().map(reason::ReleaseReason::name).chain([HELD]).collect()
+}
+
+/// The release reason of a page that is held at the window's end.
+pub const HELD: &str = "held";
 
 /// Order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,22 +43,13 @@ pub enum RowOrder {
     ImpactPages,
 }
 
-/// A condition on rows.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    /// Of what.
-    pub dimension: Dimension,
-    /// What its label must match.
-    pub patterns: Patterns,
-}
-
 /// A query.
 #[derive(Debug, Clone)]
 pub struct Query {
     /// Dimensions of the rows, outermost first.
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a row must meet.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Condition<Dimension>>,
     /// Rows on each level; `None` = all.
     pub top: Option<usize>,
     /// Order of the rows.
@@ -144,12 +91,7 @@ impl Query {
     /// # Errors
     /// A usage error for an unknown name and a name that occurs twice.
     pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        let dimensions: Vec<Dimension> = names.split(',').map(Dimension::parse).collect::<Result<_, _>>()?;
-        let twice = dimensions.iter().enumerate().find(|(i, d)| dimensions.iter().take(*i).any(|other| other == *d));
-        if let Some((_, dimension)) = twice {
-            return Err(Error::Usage(format!("--group-by names {} twice", dimension.name())));
-        }
-        self.group_by = dimensions;
+        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
         Ok(())
     }
 
@@ -158,12 +100,7 @@ impl Query {
     /// # Errors
     /// A usage error that shows the form.
     pub fn condition(&mut self, text: &str) -> Result<(), Error> {
-        let Some((name, patterns)) = text.split_once('=') else {
-            return Err(Error::Usage(format!(
-                "\"{text}\" is no condition; write DIMENSION=PATTERNS, as in --where 'process=chrome*'"
-            )));
-        };
-        self.conditions.push(Condition { dimension: Dimension::parse(name)?, patterns: Patterns::new(patterns) });
+        self.conditions.push(Condition::parse(text)?);
         Ok(())
     }
 
@@ -196,8 +133,5 @@ mod tests {
         assert_eq!(query.group_by, [Dimension::AccessReason, Dimension::Impact]);
         query.condition("file=*.dll;!x*").unwrap();
         assert_eq!(query.keep(), Keep { access_reason: true, impact: true, file: true, ..Keep::default() });
-        assert!(query.condition("process").unwrap_err().to_string().contains("DIMENSION=PATTERNS"));
-        assert!(query.group_by("impact,impact").unwrap_err().to_string().contains("twice"));
-        assert!(query.group_by("list").unwrap_err().to_string().contains("release_reason"));
     }
 }

@@ -1,22 +1,14 @@
 //! Rows of the reference set: labels for the keys of the ledger, conditions, groups, order.
 
 use crate::analysis::category::Category;
-use crate::analysis::grouping::{Node, natural};
 use crate::analysis::reference::ledger::{FileCode, Plan, RowCount, RowKey};
-use crate::analysis::reference::query::{Dimension, Query, RowOrder};
+use crate::analysis::reference::query::{Dimension, HELD, Query, RowOrder};
+use crate::analysis::table::group::natural;
+use crate::analysis::table::{Group, Node};
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
-
-/// A row: a label for each dimension, and counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Labels in order of the dimensions.
-    pub labels: Vec<String>,
-    /// Counts.
-    pub count: RowCount,
-}
 
 /// Makes rows of the ledger's.
 #[derive(Debug)]
@@ -56,13 +48,18 @@ impl Labels<'_> {
             Dimension::File => self.file(key.file),
             Dimension::Detail => self.file(key.detail),
             Dimension::AccessReason => key.access_reason.map_or_else(none, |reason| reason.name().to_owned()),
-            Dimension::ReleaseReason => key.release_reason.map_or_else(|| "held".into(), |r| r.name().to_owned()),
+            Dimension::ReleaseReason => key.release_reason.map_or_else(|| HELD.into(), |r| r.name().to_owned()),
             Dimension::Impact => key.impact.map_or_else(none, |impact| impact.name().to_owned()),
         }
     }
 
     /// Rows by these dimensions that meet the query's conditions, in its order.
-    pub fn rows(&self, all: &FastMap<RowKey, RowCount>, dimensions: &[Dimension], query: &Query) -> Vec<Row> {
+    pub fn rows(
+        &self,
+        all: &FastMap<RowKey, RowCount>,
+        dimensions: &[Dimension],
+        query: &Query,
+    ) -> Vec<Group<RowCount>> {
         let mut groups: FastMap<Vec<String>, RowCount> = FastMap::default();
         for (key, count) in all {
             let passes = query.conditions.iter().all(|c| c.patterns.matches(&self.label(key, c.dimension)));
@@ -71,29 +68,27 @@ impl Labels<'_> {
                 *groups.entry(labels).or_default() += *count;
             }
         }
-        let mut rows: Vec<Row> = groups.into_iter().map(|(labels, count)| Row { labels, count }).collect();
-        rows.retain(|row| row.count != RowCount::default());
+        let mut rows: Vec<_> = groups.into_iter().map(|(labels, measure)| Group { labels, measure }).collect();
+        rows.retain(|row| row.measure != RowCount::default());
         rows.sort_by(|a, b| {
             let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|o| o.is_ne());
-            order(query.order, &a.count, &b.count).then_with(|| names().unwrap_or(Ordering::Equal))
+            query.order.compare(&a.measure, &b.measure).then_with(|| names().unwrap_or(Ordering::Equal))
         });
         rows
     }
 }
 
-/// Rows as a tree.
-pub fn tree(rows: &[Row], order_by: RowOrder, top: Option<usize>) -> Node<RowCount> {
-    let rows: Vec<_> = rows.iter().map(|row| (row.labels.clone(), row.count)).collect();
-    let compare = move |a: &Node<RowCount>, b: &Node<RowCount>| {
-        order(order_by, &a.measure, &b.measure).then_with(|| natural(&a.label, &b.label))
-    };
-    Node::tree_by(&rows, compare, top)
-}
+impl RowOrder {
+    fn compare(self, a: &RowCount, b: &RowCount) -> Ordering {
+        match self {
+            RowOrder::Pages => b.pages.cmp(&a.pages).then_with(|| b.impact_pages.cmp(&a.impact_pages)),
+            RowOrder::ImpactPages => b.impact_pages.cmp(&a.impact_pages).then_with(|| b.pages.cmp(&a.pages)),
+            RowOrder::Name => Ordering::Equal,
+        }
+    }
 
-fn order(by: RowOrder, a: &RowCount, b: &RowCount) -> Ordering {
-    match by {
-        RowOrder::Pages => b.pages.cmp(&a.pages).then_with(|| b.impact_pages.cmp(&a.impact_pages)),
-        RowOrder::ImpactPages => b.impact_pages.cmp(&a.impact_pages).then_with(|| b.pages.cmp(&a.pages)),
-        RowOrder::Name => Ordering::Equal,
+    /// Rows as a tree.
+    pub fn tree(self, rows: &[Group<RowCount>], top: Option<usize>) -> Node<RowCount> {
+        Node::tree(rows, |a, b| self.compare(a, b), top)
     }
 }

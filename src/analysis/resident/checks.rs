@@ -3,7 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::batch::Met;
-use crate::analysis::resident::cube::Cube;
+use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::scene::Scene;
 use crate::analysis::trust::counted;
 use crate::etl::EtlFile;
@@ -20,7 +20,7 @@ use crate::units::Nanos;
 #[derive(Debug, Clone, Default)]
 pub struct BaseCounts {
     /// All pages by category, list and priority.
-    pub cube: Cube,
+    pub by_category: CategoryCounts,
     /// What the judges met.
     pub met: Met,
 }
@@ -125,7 +125,7 @@ impl Checks {
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
         let database = &scene.kernel.pfn_database;
-        let lists = base.cube.list_priority();
+        let lists = base.by_category.list_priority();
         Checks {
             pages: snapshot.pages,
             pfns: snapshot.pfns,
@@ -139,7 +139,7 @@ impl Checks {
             combined: base.met.combined,
             combined_mmstats: mmstats,
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
-            pfn_database_counted: base.cube.category(Category::PfnDatabase),
+            pfn_database_counted: base.by_category.category(Category::PfnDatabase),
             lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
             meminfo_age: meminfo.map(|at| Nanos(span.0.0 - nanos(at.moment.time).0)),
             version: snapshot.version,

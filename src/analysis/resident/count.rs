@@ -3,9 +3,8 @@
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
-use crate::error::Error;
+use crate::analysis::table::Condition;
 use crate::event::page::PageIdentity;
-use crate::pattern::Patterns;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
@@ -129,41 +128,17 @@ impl ByOwner {
     }
 }
 
-/// A condition on one dimension.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    /// The dimension.
-    pub dimension: Dimension,
-    /// What its label must match.
-    pub patterns: Patterns,
-}
-
-impl Condition {
-    /// Reads `DIM=PATTERNS`.
-    ///
-    /// # Errors
-    /// A usage error that shows the form, or lists the dimensions.
-    pub fn parse(text: &str) -> Result<Condition, Error> {
-        let Some((name, patterns)) = text.split_once('=') else {
-            return Err(Error::Usage(format!(
-                "\"{text}\" is no condition; write DIMENSION=PATTERNS, as in --where 'process=chrome*'"
-            )));
-        };
-        Ok(Condition { dimension: Dimension::parse(name)?, patterns: Patterns::new(patterns) })
-    }
-}
-
 /// Conditions with the answers for codes that were seen already.
 #[derive(Debug, Default)]
 pub struct Filter<'c> {
-    conditions: &'c [Condition],
+    conditions: &'c [Condition<Dimension>],
     known: Vec<FastMap<Code, bool>>,
     kept: (Vec<PageIdentity>, Vec<Verdict>),
 }
 
 impl<'c> Filter<'c> {
     /// A filter that has seen nothing.
-    pub fn new(conditions: &'c [Condition]) -> Filter<'c> {
+    pub fn new(conditions: &'c [Condition<Dimension>]) -> Filter<'c> {
         Filter { conditions, known: vec![FastMap::default(); conditions.len()], kept: Default::default() }
     }
 

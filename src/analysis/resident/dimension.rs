@@ -4,101 +4,31 @@
 use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
-use crate::error::Error;
+use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 
-/// A dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // named as on the command line; docs/json.md explains them
-pub enum Dimension {
-    List,
-    Use,
-    Category,
-    CategoryWpa,
-    Class,
-    Process,
-    Pid,
-    Session,
-    File,
-    Detail,
-    Priority,
-    Cold,
-    Pinned,
-    NonTradeable,
+dimensions! {
+    /// What pages are grouped and filtered by.
+    pub enum Dimension {
+        List: "list", "List", Values::OneOf(|| PageList::ALL.map(PageList::name).to_vec());
+        Use: "use", "Use", Values::OneOf(|| PageUse::ALL.map(PageUse::name).to_vec());
+        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+        CategoryWpa: "category_wpa", "WPA category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+        Process: "process", "Process", Values::Text;
+        Pid: "pid", "PID", Values::Number;
+        Session: "session", "Session", Values::Number;
+        File: "file", "File", Values::Text;
+        Detail: "detail", "Detail", Values::Text;
+        Priority: "priority", "Priority", Values::Number;
+        Cold: "cold", "Cold", Values::YesNo;
+        Pinned: "pinned", "Pinned", Values::YesNo;
+        NonTradeable: "non_tradeable", "Non-tradeable", Values::YesNo;
+    }
 }
 
 impl Dimension {
-    /// All dimensions.
-    pub const ALL: [Dimension; 14] = [
-        Dimension::List,
-        Dimension::Use,
-        Dimension::Category,
-        Dimension::CategoryWpa,
-        Dimension::Class,
-        Dimension::Process,
-        Dimension::Pid,
-        Dimension::Session,
-        Dimension::File,
-        Dimension::Detail,
-        Dimension::Priority,
-        Dimension::Cold,
-        Dimension::Pinned,
-        Dimension::NonTradeable,
-    ];
-
-    /// Name on the command line and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dimension::List => "list",
-            Dimension::Use => "use",
-            Dimension::Category => "category",
-            Dimension::CategoryWpa => "category_wpa",
-            Dimension::Class => "class",
-            Dimension::Process => "process",
-            Dimension::Pid => "pid",
-            Dimension::Session => "session",
-            Dimension::File => "file",
-            Dimension::Detail => "detail",
-            Dimension::Priority => "priority",
-            Dimension::Cold => "cold",
-            Dimension::Pinned => "pinned",
-            Dimension::NonTradeable => "non_tradeable",
-        }
-    }
-
-    /// Heading in tables.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Dimension::List => "List",
-            Dimension::Use => "Use",
-            Dimension::Category => "Category",
-            Dimension::CategoryWpa => "WPA category",
-            Dimension::Class => "Class",
-            Dimension::Process => "Process",
-            Dimension::Pid => "PID",
-            Dimension::Session => "Session",
-            Dimension::File => "File",
-            Dimension::Detail => "Detail",
-            Dimension::Priority => "Priority",
-            Dimension::Cold => "Cold",
-            Dimension::Pinned => "Pinned",
-            Dimension::NonTradeable => "Non-tradeable",
-        }
-    }
-
-    /// The dimension of a name; `-` and `_` are the same.
-    ///
-    /// # Errors
-    /// A usage error that lists the names.
-    pub fn parse(name: &str) -> Result<Dimension, Error> {
-        let wanted = name.trim().to_ascii_lowercase().replace('-', "_");
-        Dimension::ALL.into_iter().find(|d| d.name() == wanted).ok_or_else(|| {
-            let names: Vec<_> = Dimension::ALL.iter().map(|d| d.name()).collect();
-            Error::Usage(format!("unknown dimension \"{name}\"; known are {}", names.join(", ")))
-        })
-    }
-
     /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
     pub fn size(self, scene: &Scene<'_>) -> Option<usize> {
         match self {
@@ -227,16 +157,4 @@ pub enum Code {
 
 fn file_code(scene: &Scene<'_>, key: u64) -> Code {
     scene.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_parsed_in_either_spelling() {
-        assert_eq!(Dimension::parse("non-tradeable").unwrap(), Dimension::NonTradeable);
-        assert_eq!(Dimension::parse("Category_WPA").unwrap(), Dimension::CategoryWpa);
-        assert!(Dimension::parse("x").unwrap_err().to_string().contains("category_wpa"));
-    }
 }

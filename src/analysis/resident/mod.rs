@@ -4,20 +4,21 @@
 //! folded where they lie and never collected.
 
 pub mod batch;
+pub mod category_counts;
 pub mod checks;
 pub mod count;
-pub mod cube;
 pub mod dimension;
 pub mod explain;
 pub mod judge;
 pub mod query;
+pub mod rows;
 pub mod scene;
 mod tally;
 #[cfg(test)]
 mod testing;
 
-use crate::analysis::grouping::{Measure, Node, Sort};
 use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of};
+use crate::analysis::table::{Group, Node};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -32,11 +33,11 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots};
 use crate::units::Nanos;
 use checks::Checks;
-use dimension::{Code, Dimension};
+use dimension::Dimension;
 use query::{Classification, Query};
+use rows::PageCounts;
 use scene::Scene;
-use std::collections::BTreeMap;
-use tally::Plan;
+use tally::CountingPlan;
 
 /// What `pfnset resident` shows.
 #[derive(Debug)]
@@ -49,10 +50,12 @@ pub struct ResidentSet {
     pub snapshots: Vec<SnapshotSet>,
     /// Snapshots of the trace.
     pub snapshot_count: usize,
-    /// Page records of all snapshots.
+    /// Dimensions of the rows, outermost first.
     pub dimensions: Vec<Dimension>,
     /// By whose rules rows are grouped.
     pub classification: Classification,
+    /// True when rows have a count by WPA's rules beside ours.
+    pub compares: bool,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }
@@ -71,22 +74,11 @@ pub struct SnapshotSet {
     /// Checks.
     pub checks: Checks,
     /// Groups in order of their size.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Group<PageCounts>>,
     /// The same, nested.
-    pub tree: Node,
+    pub tree: Node<PageCounts>,
     /// Largest processes by pages that are theirs.
-    pub processes: Node,
-}
-
-/// A group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Codes and labels in order of the dimensions.
-    pub codes: Vec<Code>,
-    /// Labels in the same order.
-    pub labels: Vec<String>,
-    /// Counts.
-    pub measure: Measure,
+    pub processes: Node<PageCounts>,
 }
 
 /// A trace made ready for judging pages: shared by `resident`, `pages` and `--explain`.
@@ -211,6 +203,7 @@ impl ResidentSet {
             snapshots: sets,
             dimensions: query.group_by.clone(),
             classification: query.classification,
+            compares: CountingPlan::new(query).compares,
             doubtful: doubts.any(),
         })
     }
@@ -225,44 +218,10 @@ fn snapshot_set(
     snapshot: &Snapshot,
 ) -> SnapshotSet {
     let scene = model.scene(etl, snapshot);
-    let plan = Plan::new(query);
-    let counted = plan.count(etl, &scene, snapshot, query);
-    let (depth, compares) = (query.group_by.len(), plan.compares);
-
-    let mut groups: BTreeMap<Vec<Code>, Measure> = BTreeMap::new();
-    for (mut codes, pages) in counted.groups {
-        let list = codes.get(plan.list_at).copied();
-        codes.truncate(depth);
-        let measure = groups.entry(codes).or_default();
-        measure.pages += pages;
-        if !compares {
-            measure.pages_wpa += pages;
-        }
-        let is = |wanted: PageList| list == Some(Code::Number(wanted as u64));
-        measure.active += if is(PageList::Active) { pages } else { 0 };
-        measure.standby += if is(PageList::Standby) { pages } else { 0 };
-        measure.modified += if is(PageList::Modified) || is(PageList::ModifiedNoWrite) { pages } else { 0 };
-    }
-    for (codes, pages) in counted.groups_wpa {
-        groups.entry(codes).or_default().pages_wpa += pages;
-    }
-    let labelled: Vec<(Vec<String>, Measure, Vec<Code>)> = groups
-        .into_iter()
-        .map(|(codes, measure)| {
-            let labels = codes.iter().zip(&query.group_by).map(|(&code, d)| d.label(&scene, code)).collect();
-            (labels, measure, codes)
-        })
-        .collect();
-    let rows_for_tree: Vec<(Vec<String>, Measure)> =
-        labelled.iter().map(|(labels, measure, _)| (labels.clone(), *measure)).collect();
-    let tree = Node::tree(&rows_for_tree, query.sort, query.top);
-    let mut rows: Vec<Row> =
-        labelled.into_iter().map(|(labels, measure, codes)| Row { codes, labels, measure }).collect();
-    rows.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
-
-    let owned: Vec<(Vec<String>, Measure)> = (counted.owners.into_iter())
-        .map(|(code, pages)| (vec![Dimension::Process.label(&scene, code)], Measure { pages, ..Measure::default() }))
-        .collect();
+    let plan = CountingPlan::new(query);
+    let mut counted = plan.count(etl, &scene, snapshot, query);
+    let rows = rows::groups(&mut counted, &plan, &query.group_by, &scene);
+    let tree = query.sort.tree(&rows, query.top);
     SnapshotSet {
         index,
         time: etl.clock.nanos(snapshot.first.time),
@@ -271,6 +230,6 @@ fn snapshot_set(
         checks: Checks::new(&counted.base, &scene, snapshot, &model.history, &doubts.loss, etl),
         rows,
         tree,
-        processes: Node::tree(&owned, Sort::default(), Some(query.processes)),
+        processes: rows::processes(&counted, &scene, query.processes),
     }
 }

@@ -1,8 +1,9 @@
 //! What the user asks of a resident set.
 
-use crate::analysis::grouping::Sort;
-use crate::analysis::resident::count::{Condition, MOST_DIMENSIONS};
+use crate::analysis::resident::count::MOST_DIMENSIONS;
 use crate::analysis::resident::dimension::Dimension;
+use crate::analysis::resident::rows::Sort;
+use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::pattern::Patterns;
 
@@ -80,7 +81,7 @@ pub struct Query {
     /// Dimensions of the rows, outermost first.
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a page must meet.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<Condition<Dimension>>,
     /// Rows on each level; `None` = all.
     pub top: Option<usize>,
     /// Order of the rows.
@@ -152,15 +153,8 @@ impl Query {
     /// # Errors
     /// A usage error for an unknown name, a name that occurs twice, or too many.
     pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
-        let dimensions: Vec<Dimension> = names.split(',').map(Dimension::parse).collect::<Result<_, _>>()?;
-        let twice = dimensions.iter().enumerate().find(|(i, d)| dimensions.iter().take(*i).any(|other| other == *d));
-        if let Some((_, dimension)) = twice {
-            return Err(Error::Usage(format!("--group-by names {} twice", dimension.name())));
-        }
-        if dimensions.len() >= MOST_DIMENSIONS {
-            return Err(Error::Usage(format!("--group-by takes at most {} dimensions", MOST_DIMENSIONS - 1)));
-        }
-        self.group_by = dimensions;
+        // A key has one place more, for the list.
+        self.group_by = Dimension::parse_list(names, MOST_DIMENSIONS - 1)?;
         Ok(())
     }
 

@@ -1,12 +1,13 @@
 //! The fold: each page of a snapshot is judged and counted once, by the cheapest table that answers the query.
 
 use crate::analysis::resident::batch::Judge;
+use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::count::{ByOwner, Condition, Counter, Filter};
-use crate::analysis::resident::cube::Cube;
+use crate::analysis::resident::count::{ByOwner, Counter, Filter};
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::query::{Classification, Query};
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
 use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ type Groups = BTreeMap<Vec<Code>, u64>;
 
 /// What has to be counted for a query.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct CountingPlan {
     /// Dimensions of the query by the rules that it wants, and the list.
     main: Vec<Dimension>,
     /// The same with WPA's category in the place of ours.
@@ -26,7 +27,7 @@ pub(super) struct Plan {
     /// Place of the list in the codes of `Counted::groups`.
     pub list_at: usize,
     /// Conditions of the query, by the rules that it wants.
-    conditions: Vec<Condition>,
+    conditions: Vec<Condition<Dimension>>,
 }
 
 /// What was counted.
@@ -46,18 +47,18 @@ pub(super) struct Counted {
 struct Tally<'q> {
     judge: Judge<'q>,
     /// All pages.
-    cube: Cube,
+    by_category: CategoryCounts,
     /// The pages that meet the conditions, where there are any.
-    selected: Option<Cube>,
+    selected: Option<CategoryCounts>,
     main: Option<Counter<'q>>,
     wpa: Option<Counter<'q>>,
     owners: Option<ByOwner>,
     filter: Filter<'q>,
 }
 
-impl Plan {
+impl CountingPlan {
     /// The plan for a query.
-    pub fn new(query: &Query) -> Plan {
+    pub fn new(query: &Query) -> CountingPlan {
         let swap = |&d: &Dimension| if d == Dimension::Category { Dimension::CategoryWpa } else { d };
         let wpa: Vec<Dimension> = query.group_by.iter().map(swap).collect();
         let by_wpa = query.classification == Classification::Wpa;
@@ -67,29 +68,29 @@ impl Plan {
             main.len() - 1
         });
         let compares = query.classification == Classification::Both && wpa != query.group_by;
-        let condition = |condition: &Condition| match by_wpa {
+        let condition = |condition: &Condition<Dimension>| match by_wpa {
             true => Condition { dimension: swap(&condition.dimension), ..condition.clone() },
             false => condition.clone(),
         };
-        Plan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
+        CountingPlan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
     }
 
     /// Judges and counts all pages, in parallel.
     pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
-        let by_cube = Cube::holds(&self.main);
+        let is_small = CategoryCounts::holds(&self.main);
         let tally = || Tally {
             judge: Judge::new(scene),
-            cube: Cube::default(),
-            selected: (!query.conditions.is_empty()).then(Cube::default),
-            main: (!by_cube).then(|| Counter::new(&self.main, scene)),
-            wpa: (!by_cube && self.compares).then(|| Counter::new(&self.wpa, scene)),
+            by_category: CategoryCounts::default(),
+            selected: (!query.conditions.is_empty()).then(CategoryCounts::default),
+            main: (!is_small).then(|| Counter::new(&self.main, scene)),
+            wpa: (!is_small && self.compares).then(|| Counter::new(&self.wpa, scene)),
             owners: (query.processes > 0).then(|| ByOwner::new(scene)),
             filter: Filter::new(&self.conditions),
         };
         let tallies = snapshot.fold(etl, tally, |tally, pages| {
             tally.judge.judge(pages);
             let verdicts = tally.judge.verdicts(pages.len());
-            tally.cube.add_all(pages, verdicts);
+            tally.by_category.add_all(pages, verdicts);
             let (mut pages, mut verdicts) = (pages, verdicts);
             match &mut tally.selected {
                 None => {
@@ -108,7 +109,7 @@ impl Plan {
         });
         let mut all = tally();
         for part in tallies {
-            all.cube.merge(&part.cube);
+            all.by_category.merge(&part.by_category);
             all.judge.met.merge(part.judge.met);
             all.selected.as_mut().zip(part.selected).into_iter().for_each(|(all, part)| all.merge(&part));
             all.owners.as_mut().zip(part.owners).into_iter().for_each(|(all, part)| all.merge(part));
@@ -118,16 +119,16 @@ impl Plan {
                 .filter_map(|(all, part)| all.as_mut().zip(part))
                 .for_each(|(all, part)| all.merge(part));
         }
-        let cube = all.selected.as_ref().unwrap_or(&all.cube);
+        let counts = all.selected.as_ref().unwrap_or(&all.by_category);
         let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match counter {
             Some(counter) => counter.groups(scene),
-            None => cube.groups(dimensions),
+            None => counts.groups(dimensions),
         };
         Counted {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
-            base: BaseCounts { met: all.judge.met, cube: all.cube },
+            base: BaseCounts { met: all.judge.met, by_category: all.by_category },
         }
     }
 }

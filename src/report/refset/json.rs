@@ -2,17 +2,17 @@
 
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::rows::Row;
 use crate::analysis::reference::timeline::Timeline;
 use crate::analysis::reference::verify::{Agreement, Verification};
+use crate::analysis::table::Dimension as _;
 use crate::event::page::PageUse;
 use crate::model::window::Origin;
-use crate::report::refset::bytes;
+use crate::report::table;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The whole object.
-pub fn whole(trace: &Path, set: &ReferenceSet, with_impact: bool) -> Value {
+pub fn whole(trace: &Path, set: &ReferenceSet) -> Value {
     let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
     let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
     let of_access = |reason: AccessReason| set.accesses.get(reason as usize).copied().unwrap_or(0);
@@ -67,7 +67,7 @@ pub fn whole(trace: &Path, set: &ReferenceSet, with_impact: bool) -> Value {
         },
         "verification": set.verification.as_ref().map(verification),
         "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
-        "rows": set.rows.iter().map(|row| row_object(set, row, with_impact)).collect::<Vec<_>>(),
+        "rows": table::objects(&set.table()),
     });
     if let (Some(object), Some(line)) = (object.as_object_mut(), &set.timeline) {
         object.insert("timeline".into(), timeline(line));
@@ -77,18 +77,6 @@ pub fn whole(trace: &Path, set: &ReferenceSet, with_impact: bool) -> Value {
 
 fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {
     Value::Object(names.zip(counts).map(|(name, count)| (name.to_owned(), json!(count))).collect())
-}
-
-fn row_object(set: &ReferenceSet, row: &Row, with_impact: bool) -> Value {
-    let labels = set.dimensions.iter().zip(&row.labels);
-    let mut object: Map<String, Value> = labels.map(|(d, label)| (d.name().to_owned(), json!(label))).collect();
-    object.insert("pages".into(), json!(row.count.pages));
-    object.insert("bytes".into(), json!(bytes(row.count.pages)));
-    if with_impact {
-        object.insert("impact_pages".into(), json!(row.count.impact_pages));
-        object.insert("impact_bytes".into(), json!(bytes(row.count.impact_pages)));
-    }
-    Value::Object(object)
 }
 
 fn verification(v: &Verification) -> Value {

@@ -4,10 +4,10 @@ mod json;
 mod tables;
 
 use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::query::Dimension;
+use crate::analysis::reference::verify::Verification;
+use crate::analysis::table::Table;
 use crate::report::text::Unit;
 use crate::report::{Report, Style, text};
-use crate::units::PAGE_BYTES;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::Path;
@@ -39,11 +39,6 @@ impl<'a> RefsetReport<'a> {
     pub fn new(trace: &'a Path, set: &'a ReferenceSet, unit: Unit, view: View) -> Self {
         RefsetReport { trace, set, unit, view }
     }
-
-    /// True when rows have a count of physical pages.
-    fn with_impact(&self) -> bool {
-        self.set.dimensions.contains(&Dimension::Impact)
-    }
 }
 
 impl Report for RefsetReport<'_> {
@@ -52,7 +47,7 @@ impl Report for RefsetReport<'_> {
     }
 
     fn json(&self) -> Value {
-        json::whole(self.trace, self.set, self.with_impact())
+        json::whole(self.trace, self.set)
     }
 
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -65,53 +60,20 @@ impl Report for RefsetReport<'_> {
         }
     }
 
-    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut csv = csv::Writer::from_writer(out);
+    fn tables(&self) -> Vec<Table> {
         match self.view {
-            View::Summary | View::Rows => {
-                let impact = self.with_impact();
-                let mut heading: Vec<&str> = self.set.dimensions.iter().map(|dimension| dimension.name()).collect();
-                heading.extend(["pages", "bytes"]);
-                if impact {
-                    heading.extend(["impact_pages", "impact_bytes"]);
-                }
-                csv.write_record(heading)?;
-                for row in &self.set.rows {
-                    let mut record = row.labels.clone();
-                    record.extend([row.count.pages, bytes(row.count.pages)].map(|number| number.to_string()));
-                    if impact {
-                        let pages = row.count.impact_pages;
-                        record.extend([pages, bytes(pages)].map(|number| number.to_string()));
-                    }
-                    csv.write_record(record)?;
-                }
-            }
+            View::Summary | View::Rows => vec![self.set.table().titled(self.title(self.rows_title()))],
             View::Timeline => {
-                let Some(timeline) = &self.set.timeline else { return csv.flush() };
-                let categories = timeline.categories.iter().map(|category| category.name());
-                csv.write_record(["time_s", "pages"].into_iter().chain(categories))?;
-                for point in &timeline.points {
-                    let mut record = vec![text::seconds(point.time), point.pages.to_string()];
-                    record.extend(point.by_category.iter().map(u64::to_string));
-                    csv.write_record(record)?;
-                }
+                let timeline = self.set.timeline.iter();
+                timeline
+                    .map(|timeline| timeline.table(timeline.categories.len()).titled(self.title("Held pages")))
+                    .collect()
             }
-            View::Verification => {
-                let Some(verification) = &self.set.verification else { return csv.flush() };
-                csv.write_record(["by", "name", "matched", "only_tracked", "only_final"])?;
-                let by_use = verification.by_use.iter().map(|(page_use, a)| ("use", page_use.name(), a));
-                let by_process = verification.by_process.iter().map(|(name, a)| ("process", name.as_str(), a));
-                for (by, name, agreement) in by_use.chain(by_process) {
-                    let counts = [agreement.matched, agreement.only_tracked, agreement.only_final];
-                    csv.write_record([by, name].map(str::to_owned).into_iter().chain(counts.map(|n| n.to_string())))?;
-                }
-            }
+            View::Verification => self.set.verification.iter().map(Verification::table).collect(),
         }
-        csv.flush()
     }
-}
 
-/// Bytes of a number of pages, with its sign.
-fn bytes(pages: i64) -> i64 {
-    pages.saturating_mul(PAGE_BYTES as i64)
+    fn unit(&self) -> Unit {
+        self.unit
+    }
 }

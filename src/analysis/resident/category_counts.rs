@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 /// Pages by corrected category, WPA's category, list and priority. Of the many cells a few hundred are in use, so that
 /// they stay in the first-level cache.
 #[derive(Debug, Clone)]
-pub struct Cube(Vec<u64>);
+pub struct CategoryCounts(Vec<u64>);
 
 const CATEGORIES: usize = Category::ALL.len();
 const LISTS: usize = PageList::ALL.len();
 const PRIORITIES: usize = 8;
 
-impl Default for Cube {
-    /// An empty cube.
-    fn default() -> Cube {
-        Cube(vec![0; CATEGORIES * CATEGORIES * LISTS * PRIORITIES])
+impl Default for CategoryCounts {
+    /// no pages.
+    fn default() -> CategoryCounts {
+        CategoryCounts(vec![0; CATEGORIES * CATEGORIES * LISTS * PRIORITIES])
     }
 }
 
@@ -32,8 +32,8 @@ struct Cell {
     pages: u64,
 }
 
-impl Cube {
-    /// True when groupings by these dimensions can be read from a cube.
+impl CategoryCounts {
+    /// True when groupings by these dimensions can be read from them.
     pub fn holds(dimensions: &[Dimension]) -> bool {
         use Dimension::{Category, CategoryWpa, Class, List, Priority};
         dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | List | Priority))
@@ -53,7 +53,7 @@ impl Cube {
     }
 
     /// Adds another thread's counts.
-    pub fn merge(&mut self, other: &Cube) {
+    pub fn merge(&mut self, other: &CategoryCounts) {
         self.0.iter_mut().zip(&other.0).for_each(|(all, part)| *all += part);
     }
 
@@ -80,7 +80,7 @@ impl Cube {
         all
     }
 
-    /// Groups with pages by dimensions that a cube holds.
+    /// Groups with pages by dimensions that these counts hold.
     pub fn groups(&self, dimensions: &[Dimension]) -> BTreeMap<Vec<Code>, u64> {
         let mut groups = BTreeMap::new();
         for cell in self.cells() {

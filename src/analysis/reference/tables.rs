@@ -1,0 +1,163 @@
+//! The tables of the reference set.
+
+use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::ledger::RowCount;
+use crate::analysis::reference::query::Dimension;
+use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::timeline::Timeline;
+use crate::analysis::reference::verify::{Agreement, Example, Verification};
+use crate::analysis::table::{Column, Field, Line, Measured, Table, Value};
+
+type Counted = Measured<RowCount>;
+
+const PAGES: Counted = Counted::new("pages", "Pages", |m, _| Value::Count(m.pages));
+const SIZE: Counted = Counted::new("bytes", "", |m, _| Value::pages(m.pages));
+const SHARE: Counted = Counted::shown("Share", |m, all| Value::share(m.pages.unsigned_abs(), all.pages.unsigned_abs()));
+const IMPACT_PAGES: Counted = Counted::new("impact_pages", "Impact pages", |m, _| Value::Count(m.impact_pages));
+const IMPACT_SIZE: Counted = Counted::new("impact_bytes", "Impact size", |m, _| Value::pages(m.impact_pages));
+
+impl ReferenceSet {
+    /// True when rows have a count of physical pages.
+    pub fn with_impact(&self) -> bool {
+        self.dimensions.contains(&Dimension::Impact)
+    }
+
+    /// The rows.
+    pub fn table(&self) -> Table {
+        let columns = match self.with_impact() {
+            true => vec![PAGES, SIZE, IMPACT_PAGES, IMPACT_SIZE],
+            false => vec![PAGES, SIZE, SHARE],
+        };
+        let all = self.tree.measure;
+        Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
+    }
+
+    /// Largest categories and processes of what is held at the window's end.
+    pub fn short_tables(&self) -> Vec<Table> {
+        let (categories, processes) = match &self.short {
+            Some((categories, processes)) => (categories, processes),
+            None => return Vec::new(),
+        };
+        let trees = [("Category at stop", categories), ("Process at stop", processes)];
+        trees.map(|(title, tree)| Table::of_tree(title, tree, tree.measure, &[PAGES, SIZE, SHARE])).to_vec()
+    }
+
+    /// What was held when, and what came and went.
+    pub fn held_table(&self) -> Table {
+        let line = |what: &str, pages: u64, note: &str| {
+            Line::new([Value::text(what), Value::count(pages), Value::pages(pages as i64), Value::text(note)])
+        };
+        let emptied = self.window.resets.contains(&self.window.from);
+        let at_start = if emptied { "still active when working sets were emptied" } else { "" };
+        Table {
+            columns: vec![Column::text("Held"), Column::number("Pages"), Column::number(""), Column::text("")],
+            lines: vec![
+                line("at start", self.held_at_start, at_start),
+                line("at the peak", self.peak.0, &format!("at {:.6} s", self.peak.1.seconds())),
+                line("at stop", self.held_at_stop, ""),
+                line("accessed in all", self.accesses.iter().sum(), ""),
+                line("released in all", self.releases.iter().sum(), ""),
+            ],
+            ..Table::default()
+        }
+    }
+
+    /// Why pages were accessed, the most frequent reason first.
+    pub fn frequent_accesses(&self) -> Vec<(&'static str, u64)> {
+        frequent(AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.accesses))
+    }
+
+    /// Why pages were released, the most frequent reason first.
+    pub fn frequent_releases(&self) -> Vec<(&'static str, u64)> {
+        frequent(ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.releases))
+    }
+}
+
+fn frequent(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
+    let mut list: Vec<_> = counts.filter(|(_, count)| *count > 0).collect();
+    list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    list
+}
+
+impl Timeline {
+    /// All categories for programs, the `most` largest for people.
+    pub fn table(&self, most: usize) -> Table {
+        let shown = self.largest(most);
+        let columns = shown.iter().filter_map(|&i| self.categories.get(i)).map(|category| category.name());
+        let names = self.categories.iter().map(|category| category.name());
+        let mut table = Table {
+            fields: ["time_s", "pages"].into_iter().chain(names).map(Field::new).collect(),
+            columns: ["Time s", "Pages"].into_iter().chain(columns).map(Column::number).collect(),
+            ..Table::default()
+        };
+        for point in &self.points {
+            let start = || [Value::Seconds(point.time), Value::count(point.pages)].into_iter();
+            let pages: Vec<Value> = point.by_category.iter().map(|&pages| Value::CountIfAny(pages)).collect();
+            let few: Vec<Value> = shown.iter().filter_map(|&i| pages.get(i)).cloned().collect();
+            table.lines.push(Line::new(start().chain(few)));
+            table.records.push(start().chain(pages).collect());
+        }
+        table
+    }
+}
+
+impl Verification {
+    /// What agrees, by use and by process, for programs.
+    pub fn table(&self) -> Table {
+        let record = |by: &str, name: &str, agreement: &Agreement| {
+            [Value::text(by), Value::text(name)].into_iter().chain(counts(agreement)).collect()
+        };
+        let by_use = self.by_use.iter().map(|(page_use, agreement)| record("use", page_use.name(), agreement));
+        let by_process = self.by_process.iter().map(|(process, agreement)| record("process", process, agreement));
+        Table {
+            fields: ["by", "name", "matched", "only_tracked", "only_final"].map(Field::new).to_vec(),
+            records: by_use.chain(by_process).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// All uses, and the processes that disagree, for people; only tables that say something.
+    pub fn tables(&self) -> Vec<Table> {
+        let uses: Vec<_> = self.by_use.iter().map(|(page_use, a)| agreement_line(page_use.name(), a)).collect();
+        let disagree = |a: &Agreement| a.only_tracked + a.only_final > 0;
+        let processes = self.by_process.iter().filter(|(_, a)| disagree(a));
+        let processes: Vec<_> = processes.map(|(process, a)| agreement_line(process, a)).collect();
+        let tables = [("Use", uses), ("Process", processes)].into_iter().filter(|(_, lines)| !lines.is_empty());
+        let numbers = || ["Match", "Only tracked", "Only in final state"].map(Column::number);
+        let columns = |title: &'static str| std::iter::once(Column::text(title)).chain(numbers()).collect();
+        tables.map(|(title, lines)| Table { columns: columns(title), lines, ..Table::default() }).collect()
+    }
+
+    /// Pages that disagree.
+    pub fn examples_table(&self) -> Table {
+        let line = |example: &Example| {
+            Line::new([
+                Value::text(if example.only_tracked { "tracked" } else { "final" }),
+                Value::text(example.page_use.name()),
+                Value::Hex(example.pfn),
+                Value::Hex(example.address),
+                Value::text(&example.process),
+            ])
+        };
+        let [pfn, address] = ["PFN", "Address"].map(Column::number);
+        Table {
+            title: Some("Examples of what disagrees".into()),
+            columns: vec![Column::text("Only"), Column::text("Use"), pfn, address, Column::text("Process")],
+            lines: self.examples.iter().map(line).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// Pages that disagree and are not among the examples.
+    pub fn more_examples(&self) -> u64 {
+        (self.all.only_tracked + self.all.only_final).saturating_sub(self.examples.len() as u64)
+    }
+}
+
+fn counts(a: &Agreement) -> [Value; 3] {
+    [a.matched, a.only_tracked, a.only_final].map(Value::CountIfAny)
+}
+
+fn agreement_line(name: &str, agreement: &Agreement) -> Line {
+    Line::new(std::iter::once(Value::text(name)).chain(counts(agreement)))
+}

@@ -1,0 +1,107 @@
+//! Groups, nested: subtotals, the largest first, and one row for what is left out, so that sums stay honest.
+
+use std::cmp::Ordering;
+use std::ops::AddAssign;
+
+/// What is counted of a group.
+pub trait Measure: Copy + Default + AddAssign {}
+
+impl<M: Copy + Default + AddAssign> Measure for M {}
+
+/// A group on the lowest level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group<M> {
+    /// Labels in order of the dimensions.
+    pub labels: Vec<String>,
+    /// Counts.
+    pub measure: M,
+}
+
+/// A group and its parts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Node<M> {
+    /// Label in the dimension of this level; empty for the root.
+    pub label: String,
+    /// Sum of the group.
+    pub measure: M,
+    /// Groups of the next dimension.
+    pub parts: Vec<Node<M>>,
+    /// Parts that are not listed, if any: their number and sum.
+    pub more: Option<(u64, M)>,
+}
+
+impl<M: Measure> Node<M> {
+    /// A tree of groups: on each level the first `top` in the order of their measures, then of their labels.
+    pub fn tree(groups: &[Group<M>], order: impl Fn(&M, &M) -> Ordering + Copy, top: Option<usize>) -> Node<M> {
+        let mut root = Node::default();
+        let all = groups.iter().map(|group| (group.labels.as_slice(), group.measure)).collect();
+        root.grow(all, order, top);
+        root
+    }
+
+    fn grow(&mut self, groups: Vec<(&[String], M)>, order: impl Fn(&M, &M) -> Ordering + Copy, top: Option<usize>) {
+        type Part<'r, M> = (&'r str, Vec<(&'r [String], M)>);
+        let mut parts: Vec<Part<'_, M>> = Vec::new();
+        let mut index = std::collections::HashMap::new();
+        for (labels, measure) in groups {
+            self.measure += measure;
+            let Some((first, rest)) = labels.split_first() else { continue };
+            let at = *index.entry(first.as_str()).or_insert_with(|| {
+                parts.push((first, Vec::new()));
+                parts.len() - 1
+            });
+            if let Some((_, part)) = parts.get_mut(at) {
+                part.push((rest, measure));
+            }
+        }
+        for (label, groups) in parts {
+            let mut part = Node { label: label.to_owned(), ..Node::default() };
+            part.grow(groups, order, top);
+            self.parts.push(part);
+        }
+        self.parts.sort_by(|a, b| order(&a.measure, &b.measure).then_with(|| natural(&a.label, &b.label)));
+        if let Some(top) = top
+            && self.parts.len() > top
+        {
+            let rest = self.parts.split_off(top);
+            let mut sum = M::default();
+            rest.iter().for_each(|part| sum += part.measure);
+            self.more = Some((rest.len() as u64, sum));
+        }
+    }
+}
+
+/// Numbers by value, texts by letter.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    match (a.parse::<u64>(), b.parse::<u64>()) {
+        (Ok(a), Ok(b)) => a.cmp(&b),
+        _ => a.cmp(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups() -> Vec<Group<u64>> {
+        [("a", "x", 5), ("a", "y", 1), ("b", "x", 9), ("c", "z", 2)]
+            .map(|(first, second, pages)| Group { labels: vec![first.into(), second.into()], measure: pages })
+            .to_vec()
+    }
+
+    #[test]
+    fn subtotals_and_what_is_left_out_add_up() {
+        let tree = Node::tree(&groups(), |a, b| b.cmp(a), Some(1));
+        assert_eq!(tree.measure, 17);
+        assert_eq!((tree.parts[0].label.as_str(), tree.parts[0].measure), ("b", 9));
+        assert_eq!(tree.more, Some((2, 8)));
+        let all = Node::tree(&groups(), |_, _| Ordering::Equal, None);
+        assert_eq!(all.parts.iter().map(|p| p.label.as_str()).collect::<String>(), "abc");
+        assert_eq!((all.parts[0].parts.len(), all.more), (2, None));
+    }
+
+    #[test]
+    fn numbers_sort_by_value() {
+        assert_eq!(natural("9", "10"), Ordering::Less);
+    }
+}

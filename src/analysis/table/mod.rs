@@ -1,0 +1,317 @@
+//! Tables: the lists of all commands are made of these parts, and `report` has one writer for each form.
+//!
+//! An analysis lists its [`dimension`]s, counts [`group`]s, and says in [`Measured`] columns what is shown of their
+//! measures; [`Table::of_groups`] makes the table. Everything that is added up, sorted or left out is done here; what is
+//! left for `report` is how a [`Value`] looks and which columns fit.
+
+pub mod dimension;
+pub mod group;
+
+pub(crate) use dimension::dimensions;
+pub use dimension::{Condition, Description, Dimension, Values};
+pub use group::{Group, Measure, Node};
+
+use crate::units::{Nanos, PAGE_BYTES};
+use std::borrow::Cow;
+
+/// A table in the form for programs (`fields`, `records`: every group, raw values) and in that for people (`columns`,
+/// `lines`: nested, with subtotals, totals and a line for what is left out).
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// What is said above it.
+    pub title: Option<String>,
+    /// Names of the values of a record.
+    pub fields: Vec<Field>,
+    /// One for each group on the lowest level.
+    pub records: Vec<Vec<Value>>,
+    /// Headings.
+    pub columns: Vec<Column>,
+    /// One for each printed line.
+    pub lines: Vec<Line>,
+}
+
+/// Name of a value of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Field {
+    /// Heading in CSV, key in JSON.
+    pub name: &'static str,
+    /// Where it is written.
+    pub forms: Forms,
+}
+
+/// The forms in which a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forms {
+    /// All.
+    All,
+    /// CSV and JSON lines, whose records stand alone; a JSON document says it once.
+    Alone,
+    /// CSV.
+    Csv,
+    /// JSON and JSON lines.
+    Json,
+}
+
+/// A printed column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Heading; empty for numbers: the unit of sizes.
+    pub title: Cow<'static, str>,
+    /// How cells are aligned.
+    pub align: Align,
+    /// What becomes of the column where the width is small.
+    pub fit: Fit,
+}
+
+/// How cells are aligned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// What becomes of a column where the width is small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// It stays as it is.
+    Stays,
+    /// Its texts are cut in the middle.
+    Shrinks,
+    /// It is left out; the lowest number goes first.
+    Leaves(u8),
+}
+
+/// A printed line.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// Level of nesting, from 0: the first cell is indented.
+    pub depth: usize,
+    /// True when a rule separates it from the line above.
+    pub ruled: bool,
+    /// One for each column.
+    pub cells: Vec<Value>,
+}
+
+/// A value with its unit. Text tables round and add units, the forms for programs do not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Unknown or not said: empty; in JSON null.
+    Nothing,
+    /// As [`Value::Nothing`], and in JSON without its key.
+    Absent,
+    /// A text.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// A number that names something.
+    Number(u64),
+    /// A count.
+    Count(i64),
+    /// A count that is left out of text tables when it is 0, so that they show where something is.
+    CountIfAny(u64),
+    /// By how much something is more; left out of text tables when it is 0.
+    Difference(i64),
+    /// An amount of memory in bytes; text tables show it in the user's unit.
+    Size(i64),
+    /// Bytes; text tables choose the unit.
+    Bytes(u64),
+    /// A share in percent.
+    Share(f64),
+    /// A time; CSV and text tables have six digits.
+    Seconds(Nanos),
+    /// A time with all digits in CSV and JSON.
+    ExactSeconds(Nanos),
+    /// An address or a key.
+    Hex(u64),
+    /// So many others, which are not listed: `+ 12 more`.
+    More(u64, &'static str),
+}
+
+impl Value {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// A count.
+    pub fn count(count: u64) -> Value {
+        Value::Count(i64::try_from(count).unwrap_or(i64::MAX))
+    }
+
+    /// The size of a number of pages.
+    pub fn pages(pages: i64) -> Value {
+        Value::Size(pages.saturating_mul(PAGE_BYTES as i64))
+    }
+
+    /// A part of the whole; of nothing it is a part of one.
+    pub fn share(part: u64, whole: u64) -> Value {
+        Value::Share(part as f64 * 100.0 / whole.max(1) as f64)
+    }
+
+    /// What is there, else nothing.
+    pub fn maybe<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
+        value.map_or(Value::Nothing, of)
+    }
+
+    /// The value of a label: of numbers and flags what it says, else the text.
+    pub fn of_label(label: &str, values: Values) -> Value {
+        let value = match values {
+            Values::Number => label.parse().ok().map(Value::Number),
+            Values::YesNo => label.parse().ok().map(Value::Flag),
+            Values::Text | Values::OneOf(_) => None,
+        };
+        value.unwrap_or_else(|| Value::text(label))
+    }
+}
+
+impl Field {
+    /// A field of all forms.
+    pub const fn new(name: &'static str) -> Field {
+        Field { name, forms: Forms::All }
+    }
+
+    /// A field of some forms.
+    pub const fn only(name: &'static str, forms: Forms) -> Field {
+        Field { name, forms }
+    }
+}
+
+impl Column {
+    /// A column of texts, which may be cut.
+    pub fn text(title: impl Into<Cow<'static, str>>) -> Column {
+        Column { title: title.into(), align: Align::Left, fit: Fit::Shrinks }
+    }
+
+    /// A column of numbers.
+    pub fn number(title: impl Into<Cow<'static, str>>) -> Column {
+        Column { title: title.into(), align: Align::Right, fit: Fit::Stays }
+    }
+
+    /// The same column with another fate where the width is small.
+    pub fn fit(self, fit: Fit) -> Column {
+        Column { fit, ..self }
+    }
+}
+
+impl Line {
+    /// A line without nesting.
+    pub fn new(cells: impl IntoIterator<Item = Value>) -> Line {
+        Line { depth: 0, ruled: false, cells: cells.into_iter().collect() }
+    }
+}
+
+/// What is shown of a measure.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<M> {
+    field: Option<&'static str>,
+    title: Option<&'static str>,
+    fit: Fit,
+    value: fn(&M, all: &M) -> Value,
+}
+
+impl<M> Measured<M> {
+    /// A value with its name in CSV and JSON and its heading; an empty heading is that of the user's unit.
+    pub const fn new(field: &'static str, title: &'static str, value: fn(&M, &M) -> Value) -> Measured<M> {
+        Measured { field: Some(field), title: Some(title), fit: Fit::Stays, value }
+    }
+
+    /// A value that programs can compute themselves: only people see it.
+    pub const fn shown(title: &'static str, value: fn(&M, &M) -> Value) -> Measured<M> {
+        Measured { field: None, title: Some(title), fit: Fit::Stays, value }
+    }
+
+    /// The same, left out where the width is small: the lowest number goes first.
+    pub const fn leaves(self, order: u8) -> Measured<M> {
+        Measured { fit: Fit::Leaves(order), ..self }
+    }
+}
+
+impl Table {
+    /// The table of groups: records of `groups`, lines of `tree`. `all` is what shares are of.
+    pub fn of_groups<D: Dimension, M: Measure>(
+        dimensions: &[D],
+        groups: &[Group<M>],
+        tree: &Node<M>,
+        all: M,
+        measured: &[Measured<M>],
+    ) -> Table {
+        let title = dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
+        let mut table = Table::of_tree(title, tree, all, measured);
+        let fields = measured.iter().filter_map(|measured| measured.field);
+        table.fields = dimensions.iter().map(|dimension| dimension.name()).chain(fields).map(Field::new).collect();
+        let record = |group: &Group<M>| -> Vec<Value> {
+            let labels = dimensions.iter().zip(&group.labels);
+            let labels = labels.map(|(dimension, label)| Value::of_label(label, dimension.description().values));
+            let wanted = measured.iter().filter(|measured| measured.field.is_some());
+            labels.chain(wanted.map(|measured| (measured.value)(&group.measure, &all))).collect()
+        };
+        table.records = groups.iter().map(record).collect();
+        table
+    }
+
+    /// A table for people only: the lines of `tree`.
+    pub fn of_tree<M: Measure>(
+        title: impl Into<Cow<'static, str>>,
+        tree: &Node<M>,
+        all: M,
+        measured: &[Measured<M>],
+    ) -> Table {
+        let columns = measured.iter().filter_map(|measured| Some(Column::number(measured.title?).fit(measured.fit)));
+        let mut table =
+            Table { columns: std::iter::once(Column::text(title)).chain(columns).collect(), ..Table::default() };
+        table.add_lines(tree, 0, &all, measured);
+        table
+    }
+
+    fn add_lines<M: Measure>(&mut self, node: &Node<M>, depth: usize, all: &M, measured: &[Measured<M>]) {
+        for part in &node.parts {
+            self.lines.push(line(Value::text(&part.label), depth, &part.measure, all, measured));
+            self.add_lines(part, depth + 1, all, measured);
+        }
+        if let Some((count, rest)) = &node.more {
+            self.lines.push(line(Value::More(*count, "more"), depth, rest, all, measured));
+        }
+    }
+
+    /// A table whose cells are texts in all forms. Columns: field and title.
+    pub fn of_texts<const N: usize>(
+        columns: [(&'static str, &'static str); N],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Table {
+        let records: Vec<Vec<Value>> = rows.map(|row| row.map(Value::Text).to_vec()).collect();
+        Table {
+            title: None,
+            fields: columns.map(|(field, _)| Field::new(field)).to_vec(),
+            columns: columns.map(|(_, title)| Column::text(title)).to_vec(),
+            lines: records.iter().cloned().map(Line::new).collect(),
+            records,
+        }
+    }
+
+    /// Adds the sum of all groups below a rule.
+    pub fn with_total<M: Measure>(mut self, tree: &Node<M>, all: M, measured: &[Measured<M>]) -> Table {
+        self.lines.push(Line { ruled: true, ..line(Value::text("Total"), 0, &tree.measure, &all, measured) });
+        self
+    }
+
+    /// Says something above the table.
+    pub fn titled(mut self, title: impl Into<String>) -> Table {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Puts a field with one value before those of every record.
+    pub fn with_first_field(mut self, field: Field, value: &Value) -> Table {
+        self.fields.insert(0, field);
+        self.records.iter_mut().for_each(|record| record.insert(0, value.clone()));
+        self
+    }
+}
+
+fn line<M>(label: Value, depth: usize, measure: &M, all: &M, measured: &[Measured<M>]) -> Line {
+    let shown = measured.iter().filter(|measured| measured.title.is_some());
+    let cells = std::iter::once(label).chain(shown.map(|measured| (measured.value)(measure, all))).collect();
+    Line { depth, ruled: false, cells }
+}
