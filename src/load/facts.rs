@@ -20,6 +20,12 @@ pub struct ProcessEvent {
     pub directory_table_base: Option<u64>,
     /// File name of the image.
     pub image_name: Box<str>,
+    /// Id of the process that created it, or its parent by attribute.
+    pub parent_id: u32,
+    /// Command line; empty in rundowns of Idle, System and ended processes.
+    pub command_line: Box<str>,
+    /// Exit status; 0x103 while it runs.
+    pub exit_status: i32,
     /// Thread that logged the event (the creator's, for a start).
     pub thread_id: Option<u32>,
 }

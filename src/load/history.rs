@@ -8,10 +8,10 @@ use crate::event::process::ProcessPhase;
 use crate::load::facts::*;
 use crate::load::page_run::PageRun;
 use crate::load::pool_rundown::PoolRundown;
-use crate::load::process_starts::next_start;
+use crate::load::process_starts::ProcessStarts;
 use crate::load::space_events::{RundownRun, SpaceEvents};
 use crate::load::survey::Survey;
-use crate::moment::{At, Moment};
+use crate::moment::At;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
@@ -134,15 +134,16 @@ impl History {
 
     /// Gives views that were mapped before their process had an id to the process that the same thread started next.
     fn adopt_newborn(&mut self) {
-        let mut starts: Vec<(u32, Moment, u32)> = (self.processes.iter())
-            .filter(|event| event.value.phase == ProcessPhase::Start)
-            .filter_map(|event| Some((event.value.thread_id?, event.moment, event.value.process_id)))
-            .collect();
-        starts.sort_unstable();
+        let mut starts = ProcessStarts::default();
+        for event in self.processes.iter().filter(|event| event.value.phase == ProcessPhase::Start) {
+            let thread = event.value.thread_id.into_iter();
+            thread.for_each(|thread| starts.add(thread, event.moment, event.value.process_id));
+        }
+        starts.sort();
         for (thread_id, mut events) in std::mem::take(&mut self.newborn) {
             by_moment(&mut events);
             for event in events {
-                match next_start(&starts, thread_id, event.moment) {
+                match starts.next(thread_id, event.moment) {
                     Some((moment, process_id)) => {
                         // The process begins to be known at its start, so its views do too.
                         self.spaces.entry(process_id).or_default().push(At { moment, value: event.value });

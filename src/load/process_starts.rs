@@ -1,18 +1,36 @@
-//! Which process a thread starts next.
+//! Which process a thread starts next: what a thread does to a process without an id it does to that one.
 
 use crate::moment::Moment;
 
-/// The process that a thread starts next, with the moment of its start: what the thread does to a process without an id
-/// it does to that one. `starts` are sorted: thread, moment, process.
-///
-/// Equal stamps in the buffers of two processors have no order: what was logged at the stamp of a start, but in another
-/// buffer, came before it.
-pub fn next_start(starts: &[(u32, Moment, u32)], thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
-    let next = starts.partition_point(|&(thread, at, _)| (thread, at) < (thread_id, moment));
-    let of_thread = |at: usize| starts.get(at).filter(|start| start.0 == thread_id);
-    let is_tie = |start: &&(u32, Moment, u32)| start.1.time == moment.time && start.1.order >> 32 != moment.order >> 32;
-    let found = next.checked_sub(1).and_then(of_thread).filter(is_tie).or_else(|| of_thread(next));
-    found.map(|&(_, moment, process)| (moment, process))
+/// Starts of processes by the thread that logged them, each with a number (a process id, or an instance's index).
+#[derive(Debug, Clone, Default)]
+pub struct ProcessStarts {
+    starts: Vec<(u32, Moment, u32)>,
+}
+
+impl ProcessStarts {
+    /// Adds a start.
+    pub fn add(&mut self, thread_id: u32, moment: Moment, number: u32) {
+        self.starts.push((thread_id, moment, number));
+    }
+
+    /// Puts them in order, once all are there.
+    pub fn sort(&mut self) {
+        self.starts.sort_unstable();
+    }
+
+    /// The process that a thread starts next, and when.
+    ///
+    /// Equal stamps in the buffers of two processors have no order: what was logged at the stamp of a start, but in
+    /// another buffer, came before it.
+    pub fn next(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
+        let next = self.starts.partition_point(|&(thread, at, _)| (thread, at) < (thread_id, moment));
+        let of_thread = |at: usize| self.starts.get(at).filter(|start| start.0 == thread_id);
+        let is_tie =
+            |start: &&(u32, Moment, u32)| start.1.time == moment.time && start.1.order >> 32 != moment.order >> 32;
+        let found = next.checked_sub(1).and_then(of_thread).filter(is_tie).or_else(|| of_thread(next));
+        found.map(|&(_, moment, number)| (moment, number))
+    }
 }
 
 #[cfg(test)]
@@ -23,8 +41,9 @@ mod tests {
     #[test]
     fn a_thread_starts_the_process_that_it_has_prepared() {
         let at = |time: i64, buffer: u64, offset: u64| Moment { time: Ticks(time), order: buffer << 32 | offset };
-        let starts = [(4, at(10, 1, 50), 100), (4, at(20, 1, 90), 200), (8, at(15, 2, 0), 300)];
-        let next = |thread, moment| next_start(&starts, thread, moment).map(|(_, process)| process);
+        let starts = vec![(4, at(10, 1, 50), 100), (4, at(20, 1, 90), 200), (8, at(15, 2, 0), 300)];
+        let starts = ProcessStarts { starts };
+        let next = |thread, moment| starts.next(thread, moment).map(|(_, process)| process);
         assert_eq!([9, 11, 21].map(|time| next(4, at(time, 1, 0))), [Some(100), Some(200), None]);
         assert_eq!((next(8, at(3, 1, 0)), next(5, at(3, 1, 0))), (Some(300), None));
         // At the stamp of a start: the order within its buffer counts, another buffer came before it.

@@ -1,14 +1,21 @@
 //! Owner keys: which process a page record names.
 //!
 //! Event version 4 writes process ids, version 2 the low bits of the UniqueProcessKey; older Windows may write a page
-//! directory's frame. The version decides, unless its reading names almost no process and another one does better.
+//! directory's frame. The version decides, unless its reading names almost no process and another one does better. That
+//! is found out once for a trace, so that no two analyses read its keys differently.
 
 use crate::etl::EtlFile;
+use crate::etl::record::HookId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE};
-use crate::event::page::{PageIdentity, PageUse};
-use crate::model::process::Processes;
-use crate::units::{PointerSize, Ticks};
-use foldhash::{HashMap as FastMap, HashSet as FastSet};
+use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::load::page_run::PageRun;
+use crate::load::survey::Survey;
+use crate::model::process::{Instance, Processes};
+use crate::model::snapshot::{Snapshot, pages_of};
+use crate::units::PointerSize;
+use foldhash::HashSet as FastSet;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// What owner keys are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +46,16 @@ impl KeyReading {
         }
     }
 
+    /// The key of a process in this reading; `None` when no event told it.
+    pub fn key_of(self, process: &Instance, pointer: PointerSize) -> Option<u64> {
+        let key = match self {
+            KeyReading::ProcessId => u64::from(process.process_id),
+            KeyReading::ProcessKey => key_bits(process.key, pointer),
+            KeyReading::DirectoryBase => process.directory_table_base? >> 12,
+        };
+        (key != 0).then_some(key)
+    }
+
     /// The label of a key that names no process.
     pub fn unknown_label(self, key: u64) -> String {
         match self {
@@ -53,102 +70,113 @@ pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
     process_key & pointer.pick(0xffff_ffff_ffff, 0xffff_ffff)
 }
 
-/// From owner keys to the process instances that were alive at one time.
-#[derive(Debug, Clone)]
-pub struct Owners {
-    /// How keys are read.
-    pub reading: KeyReading,
-    by_key: FastMap<u64, u32>,
-    /// By key ÷ 4, where keys are small and multiples of 4 as process ids are; `u32::MAX` for none.
-    by_id: Vec<u32>,
-    /// Instances from this index on are address spaces whose process no event names.
-    named: u32,
+/// Page runs and buffers that are looked at, spread over the trace, and how many keys of each.
+const PLACES: usize = 64;
+const RUN_PAGES: u32 = 1024;
+const BUFFER_KEYS: usize = 64;
+
+/// Events whose identities are looked at beside the page sequences.
+const ACCESSES: [HookId; 3] = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE];
+
+/// How the owner keys of a trace are read, by event version and pointer size.
+#[derive(Debug, Clone, Default)]
+pub struct OwnerKeys {
+    samples: BTreeMap<(u8, PointerSize), Sample>,
+    /// Event version and pointer size of the page accesses; `None` when none was met.
+    pub accesses: Option<(u8, PointerSize)>,
 }
 
-impl Owners {
-    /// The owners at `time`.
-    pub fn new(processes: &Processes, time: Ticks, reading: KeyReading, pointer: PointerSize) -> Owners {
-        let mut by_key = FastMap::default();
-        for index in processes.all_alive(time) {
-            let Some(process) = processes.instances.get(index) else { continue };
-            let key = match reading {
-                KeyReading::ProcessId => Some(u64::from(process.process_id)),
-                KeyReading::ProcessKey => Some(key_bits(process.key, pointer)),
-                KeyReading::DirectoryBase => process.directory_table_base.map(|base| base >> 12),
-            };
-            by_key.extend(key.filter(|&key| key != 0).map(|key| (key, index as u32)));
-        }
-        let is_id = |key: &u64| key.is_multiple_of(4) && *key < Self::MOST_IDS;
-        let ids = by_key.keys().copied().filter(is_id).max().map_or(0, |most| most / 4 + 1);
-        let mut by_id = vec![u32::MAX; ids as usize];
-        for (key, &index) in by_key.iter().filter(|(key, _)| is_id(key)) {
-            by_id.get_mut((key / 4) as usize).into_iter().for_each(|slot| *slot = index);
-        }
-        Owners { reading, by_key, by_id, named: processes.named as u32 }
-    }
+/// Keys that were looked at: how many, and how many name a process in each reading.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sample {
+    keys: u64,
+    named: [u64; 3],
+}
 
-    /// Keys below this are looked up in a table instead of a map: ids are given out from below.
-    const MOST_IDS: u64 = 1 << 20;
-
-    /// Index of the process instance that a key means: a named one, or one of which only the address space is known.
-    #[inline(always)]
-    pub fn get(&self, key: u64) -> Option<u32> {
-        match self.by_id.get((key >> 2) as usize) {
-            Some(&index) if key & 3 == 0 => (index != u32::MAX).then_some(index),
-            _ => self.by_key.get(&key).copied(),
-        }
-    }
-
-    /// True when events name the process of this instance.
-    #[inline(always)]
-    pub const fn is_named(&self, instance: u32) -> bool {
-        instance < self.named
+impl Sample {
+    /// The reading that the version calls for, unless "fits almost none" is true of it: it names less than a tenth of
+    /// what the best one names, and that is a tenth of all keys, more than chance.
+    fn reading(&self, own: KeyReading) -> KeyReading {
+        let hits = |reading: KeyReading| self.named.get(reading as usize).copied().unwrap_or(0);
+        let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
+        let is_better = hits(own).saturating_mul(10) < hits(best) && hits(best).saturating_mul(10) >= self.keys;
+        if is_better { best } else { own }
     }
 }
 
-/// Buffers that are looked at, spread over the trace, and keys that suffice.
-const BUFFERS: usize = 256;
-const KEYS: u64 = 4096;
-
-/// The reading and the pointer size of the page accesses.
-pub fn reading_of(etl: &EtlFile, processes: &Processes) -> (KeyReading, PointerSize) {
-    let (mut keys, mut first): (Vec<u64>, Option<(u8, PointerSize)>) = (Vec::new(), None);
-    let mut scratch = Vec::new();
-    for index in (0..etl.buffers.len()).step_by(etl.buffers.len().div_ceil(BUFFERS).max(1)) {
-        let area = etl.area(index, &mut scratch);
-        for raw in area.records() {
-            if !raw.hook().is_some_and(|hook| matches!(hook, IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE)) {
-                continue;
+impl OwnerKeys {
+    /// Looks at some private pages of the page sequences and, where the trace has page accesses, of those.
+    pub fn new(etl: &EtlFile, survey: &Survey, processes: &Processes, snapshots: &[Snapshot]) -> OwnerKeys {
+        let mut keys = OwnerKeys::default();
+        let runs: Vec<&PageRun> = snapshots.iter().flat_map(|snapshot| &snapshot.runs).collect();
+        let of_runs = spread(&runs).into_par_iter().map_init(Vec::new, |scratch, run| {
+            let part = PageRun { pages: run.pages.min(RUN_PAGES), ..**run };
+            let mut found = Vec::new();
+            pages_of(&etl.area(run.buffer as usize, scratch), &part, |page| {
+                found.extend(owner_key(&page).filter(|_| page.list() == PageList::Active));
+            });
+            ((run.version, run.pointer), found)
+        });
+        let mut found: Vec<((u8, PointerSize), Vec<u64>)> = of_runs.collect();
+        if ACCESSES.iter().any(|&hook| survey.kernel_count(hook) > 0) {
+            let buffers: Vec<usize> = (0..etl.buffers.len()).collect();
+            let of_buffers = spread(&buffers).into_par_iter().map_init(Vec::new, |scratch, &index| {
+                let mut found: Vec<((u8, PointerSize), Vec<u64>)> = Vec::new();
+                let mut count = 0;
+                for raw in etl.area(index, scratch).records() {
+                    if !raw.hook().is_some_and(|hook| ACCESSES.contains(&hook)) {
+                        continue;
+                    }
+                    let pointer = raw.header.pointer();
+                    let page = raw.kernel_payload().and_then(|payload| PageIdentity::read(payload, pointer));
+                    let Some(page) = page else { continue };
+                    let kind = (raw.kernel_version(), pointer);
+                    match found.iter_mut().find(|(of, _)| *of == kind) {
+                        Some((_, keys)) => keys.extend(owner_key(&page)),
+                        None => found.push((kind, owner_key(&page).into_iter().collect())),
+                    }
+                    count += usize::from(owner_key(&page).is_some());
+                    if count == BUFFER_KEYS {
+                        break;
+                    }
+                }
+                found
+            });
+            let of_buffers: Vec<_> = of_buffers.flatten_iter().collect();
+            keys.accesses = of_buffers.first().map(|(kind, _)| *kind);
+            found.extend(of_buffers);
+        }
+        let kinds: Vec<(u8, PointerSize)> = found.iter().map(|(kind, _)| *kind).collect();
+        let pointers = [PointerSize::P4, PointerSize::P8].into_iter();
+        for pointer in pointers.filter(|pointer| kinds.iter().any(|kind| kind.1 == *pointer)) {
+            let named = processes.instances.get(..processes.named).unwrap_or_default();
+            let known = KeyReading::ALL.map(|reading| -> FastSet<u64> {
+                named.iter().filter_map(|process| reading.key_of(process, pointer)).collect()
+            });
+            for (kind, list) in found.iter().filter(|(kind, _)| kind.1 == pointer) {
+                let sample = keys.samples.entry(*kind).or_default();
+                sample.keys += list.len() as u64;
+                for (named, known) in sample.named.iter_mut().zip(&known) {
+                    *named += list.iter().filter(|key| known.contains(key)).count() as u64;
+                }
             }
-            let pointer = raw.header.pointer();
-            let page = raw.kernel_payload().and_then(|payload| PageIdentity::read(payload, pointer));
-            let Some(page) = page else { continue };
-            first.get_or_insert((raw.kernel_version(), pointer));
-            let Some(page) = Some(page).filter(|page| page.page_use() == PageUse::ProcessPrivate && page.key() != 0)
-            else {
-                continue;
-            };
-            keys.push(page.key());
         }
-        if keys.len() as u64 >= KEYS {
-            break;
-        }
+        keys
     }
-    let (version, pointer) = first.unwrap_or((2, PointerSize::P8));
-    let own = KeyReading::of_version(version);
-    let hits = KeyReading::ALL.map(|reading| {
-        let known: FastSet<u64> = (processes.instances.iter())
-            .filter_map(|process| match reading {
-                KeyReading::ProcessId => Some(u64::from(process.process_id)),
-                KeyReading::ProcessKey => Some(key_bits(process.key, pointer)),
-                KeyReading::DirectoryBase => process.directory_table_base.map(|base| base >> 12),
-            })
-            .collect();
-        (keys.iter().filter(|key| known.contains(key)).count(), reading)
-    });
-    let of_own = hits.iter().find(|hit| hit.1 == own).map_or(0, |hit| hit.0);
-    let (most, best) = hits.into_iter().max_by_key(|&(count, reading)| (count, reading == own)).unwrap_or((0, own));
-    // "Fits almost none" is less than a tenth; a better reading must fit most.
-    let better = of_own * 10 < keys.len() && most * 2 > keys.len();
-    (if better { best } else { own }, pointer)
+
+    /// The reading of records of this event version and pointer size.
+    pub fn reading(&self, version: u8, pointer: PointerSize) -> KeyReading {
+        let own = KeyReading::of_version(version);
+        self.samples.get(&(version, pointer)).map_or(own, |sample| sample.reading(own))
+    }
+}
+
+/// Up to [`PLACES`] of a list, at equal distances.
+fn spread<T>(list: &[T]) -> Vec<&T> {
+    list.iter().step_by(list.len().div_ceil(PLACES).max(1)).collect()
+}
+
+/// The owner key of a private page that has one.
+fn owner_key(page: &PageIdentity) -> Option<u64> {
+    Some(page.key()).filter(|&key| page.page_use() == PageUse::ProcessPrivate && key != 0)
 }

@@ -3,6 +3,7 @@
 use crate::event::process::ProcessPhase;
 use crate::load::facts::ProcessEvent;
 use crate::load::history::History;
+use crate::load::process_starts::ProcessStarts;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -20,22 +21,40 @@ pub struct Instance {
     pub session_id: Option<u32>,
     /// File name of the image.
     pub name: Box<str>,
-    /// When it started; `None`: before the trace.
-    pub start: Option<Ticks>,
-    /// When it ended; `None`: it outlived the trace.
-    pub end: Option<Ticks>,
-    /// True when its start was logged, so that all it has was made before our eyes.
+    /// Id of the process that created it, or its parent by attribute; `None` when no event told it.
+    pub parent_id: Option<u32>,
+    /// Command line; empty where no event told it.
+    pub command_line: Box<str>,
+    /// Exit status by the event that ended it.
+    pub exit_status: Option<i32>,
+    /// When it started; [`Moment::FIRST`]: before the trace.
+    pub begin: Moment,
+    /// When it ended; [`Moment::LAST`]: it outlived the trace.
+    pub end: Moment,
+    /// False when the end is only known from what came later.
+    pub end_logged: bool,
+    /// True when its start was logged, so that all it has was made in the trace.
     pub is_born: bool,
-    /// Events of this id are this instance's from here on, behind the end of the instance before it …
+    /// Events of this id are this instance's from here on, after the end of the instance before it …
     pub from: Moment,
     /// … to before here.
     pub until: Moment,
 }
 
 impl Instance {
-    /// True when the process was alive at `time`.
-    pub fn is_alive(&self, time: Ticks) -> bool {
-        self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time < end)
+    /// True when the process was alive at `moment`.
+    pub fn is_alive(&self, moment: Moment) -> bool {
+        self.begin <= moment && moment < self.end
+    }
+
+    /// Stamp of its start; `None`: before the trace.
+    pub fn start_time(&self) -> Option<Ticks> {
+        (self.begin != Moment::FIRST).then_some(self.begin.time)
+    }
+
+    /// Stamp of its end; `None`: it outlived the trace.
+    pub fn end_time(&self) -> Option<Ticks> {
+        (self.end != Moment::LAST).then_some(self.end.time)
     }
 
     /// `name.exe (pid)`, `Unknown (pid)` when no event told a name.
@@ -50,11 +69,13 @@ impl Instance {
 /// All process instances of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct Processes {
-    /// In order of process id, then time; behind them those without a name.
+    /// In order of process id, then time; after them those without a name.
     pub instances: Vec<Instance>,
     /// How many have process events. Of the rest only the address spaces are known.
     pub named: usize,
     by_id: FastMap<u32, Vec<usize>>,
+    /// Starts, by the thread that logged them; the number is the instance's.
+    pub starts: ProcessStarts,
     /// Starts without an end of the process before, rundowns of another process than the one known to be alive.
     pub contradictions: u64,
 }
@@ -69,11 +90,12 @@ impl Processes {
         let mut all = Processes::default();
         for id in ids {
             let mut lives: Vec<Instance> = Vec::new();
-            by_id.get(&id).into_iter().flatten().for_each(|event| all.follow(&mut lives, event));
             let first = all.instances.len();
+            by_id.get(&id).into_iter().flatten().for_each(|event| all.follow(&mut lives, event));
             all.instances.extend(lives);
             all.by_id.insert(id, (first..all.instances.len()).collect());
         }
+        all.starts.sort();
         all.named = all.instances.len();
         all.add_nameless(history);
         all
@@ -91,8 +113,12 @@ impl Processes {
                 directory_table_base: None,
                 session_id: None,
                 name: "".into(),
-                start: None,
-                end: None,
+                parent_id: None,
+                command_line: "".into(),
+                exit_status: None,
+                begin: Moment::FIRST,
+                end: Moment::LAST,
+                end_logged: false,
                 is_born: false,
                 from: Moment::FIRST,
                 until: Moment::LAST,
@@ -102,7 +128,7 @@ impl Processes {
 
     fn follow(&mut self, lives: &mut Vec<Instance>, event: &At<ProcessEvent>) {
         let (moment, e) = (event.moment, &event.value);
-        let alive = lives.last().is_some_and(|life| life.end.is_none());
+        let alive = lives.last().is_some_and(|life| life.end == Moment::LAST);
         let same = |life: &Instance| life.key == e.key || life.key == 0 || e.key == 0;
         match e.phase {
             // The start rundown already knew it: it was being made while that was logged.
@@ -114,14 +140,16 @@ impl Processes {
                     self.contradictions += 1; // its end was lost
                     life.close(moment, moment);
                 }
-                lives.push(new_life(lives.last(), event, Some(moment.time)));
+                lives.push(new_life(lives.last(), event, Some(moment)));
+                let instance = (self.instances.len() + lives.len() - 1) as u32;
+                e.thread_id.into_iter().for_each(|thread| self.starts.add(thread, moment, instance));
             }
             ProcessPhase::DcStart | ProcessPhase::DcEnd => match lives.last_mut() {
                 Some(life) if alive && same(life) => life.learn(e),
                 Some(life) if alive => {
                     self.contradictions += 1; // end and start were lost
                     life.close(moment, moment);
-                    lives.push(new_life(lives.last(), event, Some(moment.time)));
+                    lives.push(new_life(lives.last(), event, Some(moment)));
                 }
                 // Ended, but someone still holds its object: older Windows lists it among the living.
                 Some(life) if life.key == e.key && e.key != 0 => {}
@@ -144,30 +172,27 @@ impl Processes {
                     }
                     // What is logged at the very moment of the end is still its own.
                     life.close(moment, Moment { order: moment.order.saturating_add(1), ..moment });
+                    (life.end_logged, life.exit_status) = (true, Some(e.exit_status));
                 }
             }
         }
     }
 
-    /// Index of the instance with this id that was alive at `time`.
-    pub fn alive(&self, process_id: u32, time: Ticks) -> Option<usize> {
-        self.lives(process_id).iter().rev().copied().find(|&i| self.instances.get(i).is_some_and(|p| p.is_alive(time)))
+    /// Index of the instance with this id that was alive at `moment`.
+    pub fn alive(&self, process_id: u32, moment: Moment) -> Option<usize> {
+        let is_alive = |&i: &usize| self.instances.get(i).is_some_and(|process| process.is_alive(moment));
+        self.lives(process_id).iter().rev().copied().find(is_alive)
     }
 
     /// Indices of all instances with this id, by time.
     pub fn lives(&self, process_id: u32) -> &[usize] {
         self.by_id.get(&process_id).map_or(&[], Vec::as_slice)
     }
-
-    /// Indices of the instances that were alive at `time`.
-    pub fn all_alive(&self, time: Ticks) -> Vec<usize> {
-        (0..self.instances.len()).filter(|&i| self.instances.get(i).is_some_and(|p| p.is_alive(time))).collect()
-    }
 }
 
 impl Instance {
     fn close(&mut self, moment: Moment, until: Moment) {
-        (self.end, self.until) = (Some(moment.time), until);
+        (self.end, self.until) = (moment, until);
     }
 
     /// Takes over what an event says of it and none before did.
@@ -178,12 +203,15 @@ impl Instance {
         if self.key == 0 {
             self.key = event.key;
         }
+        if self.command_line.is_empty() {
+            self.command_line = event.command_line.clone();
+        }
         self.session_id = self.session_id.or(event.session_id);
         self.directory_table_base = self.directory_table_base.or(event.directory_table_base);
     }
 }
 
-fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Ticks>) -> Instance {
+fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Moment>) -> Instance {
     let event = &event.value;
     Instance {
         process_id: event.process_id,
@@ -191,9 +219,13 @@ fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<T
         directory_table_base: event.directory_table_base,
         session_id: event.session_id,
         name: event.image_name.clone(),
+        parent_id: Some(event.parent_id),
+        command_line: event.command_line.clone(),
+        exit_status: None,
         // An instance without a start of its own cannot have lived before the one before it ended.
-        start: start.or(before.and_then(|life| life.end)),
-        end: None,
+        begin: start.or(before.map(|life| life.end)).unwrap_or(Moment::FIRST),
+        end: Moment::LAST,
+        end_logged: false,
         is_born: event.phase == ProcessPhase::Start,
         from: before.map_or(Moment::FIRST, |life| life.until),
         until: Moment::LAST,
@@ -214,6 +246,9 @@ mod tests {
             session_id: None,
             directory_table_base: None,
             image_name: format!("p{key}").into(),
+            parent_id: 4,
+            command_line: "".into(),
+            exit_status: 0,
             thread_id: None,
         };
         At { moment: Moment { time: Ticks(time), order: 0 }, value }
@@ -221,7 +256,8 @@ mod tests {
 
     fn names(events: Vec<At<ProcessEvent>>, time: i64) -> Vec<String> {
         let processes = Processes::new(&History { processes: events, ..History::default() });
-        processes.all_alive(Ticks(time)).iter().map(|&i| processes.instances[i].label()).collect()
+        let moment = Moment { time: Ticks(time), order: 0 };
+        processes.instances.iter().filter(|life| life.is_alive(moment)).map(Instance::label).collect()
     }
 
     #[test]

@@ -3,16 +3,13 @@
 //! Lifetimes are bounded by moments (time stamp, then file order), not by stamps: an access can have the same stamp as
 //! the start of its process.
 
-use crate::event::process::ProcessPhase;
-use crate::load::history::History;
-use crate::load::process_starts::next_start;
-use crate::model::owner_key::{KeyReading, key_bits};
+use crate::model::owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::moment::Moment;
-use crate::units::{PointerSize, Ticks};
+use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 
-/// One life of a process id.
+/// The lifetime of one process instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessLifetime {
     /// When it began; [`Moment::FIRST`] when before the trace.
@@ -27,7 +24,7 @@ pub struct ProcessLifetime {
     pub process_id: u32,
 }
 
-/// Who is who at any moment.
+/// Which process ids and owner keys name which instances, and when.
 #[derive(Debug)]
 pub struct ProcessTimeline<'h> {
     /// All instances.
@@ -38,83 +35,45 @@ pub struct ProcessTimeline<'h> {
     ids: Vec<u32>,
     by_id: FastMap<u32, Vec<ProcessLifetime>>,
     by_key: FastMap<u64, Vec<ProcessLifetime>>,
-    /// Thread that logged a start, moment, instance.
-    starts: Vec<(u32, Moment, u32)>,
 }
 
 impl<'h> ProcessTimeline<'h> {
-    /// From the process events.
-    pub fn new(
-        history: &History,
-        processes: &'h Processes,
-        reading: KeyReading,
-        pointer: PointerSize,
-    ) -> ProcessTimeline<'h> {
-        let at = |time: Option<Ticks>, none: Moment| time.map_or(none, |time| Moment { time, order: 0 });
-        let mut lives: Vec<ProcessLifetime> = (0..)
-            .zip(&processes.instances)
-            .map(|(instance, process)| ProcessLifetime {
-                begin: at(process.start, Moment::FIRST),
-                end: at(process.end, Moment::LAST),
-                end_logged: false,
+    /// Of the trace's processes, with owner keys read in one way.
+    pub fn new(processes: &'h Processes, reading: KeyReading, pointer: PointerSize) -> ProcessTimeline<'h> {
+        let ids = processes.instances.iter().map(|process| process.process_id).collect();
+        let mut all =
+            ProcessTimeline { processes, reading, ids, by_id: FastMap::default(), by_key: FastMap::default() };
+        for (instance, process) in (0..).zip(&processes.instances) {
+            let lifetime = ProcessLifetime {
+                begin: process.begin,
+                end: process.end,
+                end_logged: process.end_logged,
                 instance,
                 process_id: process.process_id,
-            })
-            .collect();
-        let mut starts = Vec::new();
-        for event in &history.processes {
-            let (time, moment) = (event.moment.time, event.moment);
-            for &index in processes.lives(event.value.process_id) {
-                let (Some(process), Some(life)) = (processes.instances.get(index), lives.get_mut(index)) else {
-                    continue;
-                };
-                // A process can start and end within one stamp.
-                let is_end = matches!(event.value.phase, ProcessPhase::End | ProcessPhase::Defunct);
-                if process.start == Some(time) && !is_end {
-                    life.begin = moment;
-                    if event.value.phase == ProcessPhase::Start {
-                        starts.extend(event.value.thread_id.map(|thread| (thread, moment, index as u32)));
-                    }
-                }
-                if process.end == Some(time) && !life.end_logged && (is_end || life.begin != moment) {
-                    life.end = moment;
-                    life.end_logged = is_end;
-                }
-            }
-        }
-        starts.sort_unstable();
-        let ids = processes.instances.iter().map(|process| process.process_id).collect();
-        let mut directory =
-            ProcessTimeline { processes, reading, ids, by_id: FastMap::default(), by_key: FastMap::default(), starts };
-        for (life, process) in lives.into_iter().zip(&processes.instances) {
-            directory.by_id.entry(process.process_id).or_default().push(life);
-            let key = match reading {
-                KeyReading::ProcessId => u64::from(process.process_id),
-                KeyReading::ProcessKey => key_bits(process.key, pointer),
-                KeyReading::DirectoryBase => process.directory_table_base.map_or(0, |base| base >> 12),
             };
-            if key != 0 {
-                directory.by_key.entry(key).or_default().push(life);
+            all.by_id.entry(process.process_id).or_default().push(lifetime);
+            if let Some(key) = reading.key_of(process, pointer) {
+                all.by_key.entry(key).or_default().push(lifetime);
             }
         }
         let by_begin = |lives: &mut Vec<ProcessLifetime>| lives.sort_by_key(|life| life.begin);
-        directory.by_id.values_mut().for_each(by_begin);
-        directory.by_key.values_mut().for_each(by_begin);
-        directory
+        all.by_id.values_mut().for_each(by_begin);
+        all.by_key.values_mut().for_each(by_begin);
+        all
     }
 
-    /// All lives of an id by time.
+    /// All lifetimes of an id by time.
     pub fn lives(&self, process_id: u32) -> &[ProcessLifetime] {
         self.by_id.get(&process_id).map_or(&[], Vec::as_slice)
     }
 
-    /// The life of an id at a moment.
+    /// The lifetime of an id at a moment.
     #[inline]
     pub fn by_id(&self, process_id: u32, moment: Moment) -> Option<&ProcessLifetime> {
         alive(self.lives(process_id), moment)
     }
 
-    /// The life that an owner key names at a moment: the one that is alive, or else the next to begin, for pages of a
+    /// The lifetime that an owner key names at a moment: the one that is alive, or else the next to begin, for pages of a
     /// process are touched before its start is logged.
     #[inline]
     pub fn by_key(&self, key: u64, moment: Moment) -> Option<&ProcessLifetime> {
@@ -124,7 +83,7 @@ impl<'h> ProcessTimeline<'h> {
 
     /// The process that a thread starts next: whose address space it touches now without an id.
     pub fn newborn(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
-        next_start(&self.starts, thread_id, moment)
+        self.processes.starts.next(thread_id, moment)
     }
 
     /// Session of an instance.
@@ -137,10 +96,58 @@ impl<'h> ProcessTimeline<'h> {
     pub fn process_id(&self, instance: u32) -> u32 {
         self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
     }
+
+    /// What owner keys name at one moment: those alive then, nobody else.
+    pub fn owners_at(&self, moment: Moment) -> OwnersAt {
+        let alive = self.by_key.iter().filter_map(|(&key, lives)| Some((key, alive(lives, moment)?.instance)));
+        OwnersAt::new(self.reading, self.processes.named as u32, alive.collect())
+    }
 }
 
 #[inline]
 fn alive(lives: &[ProcessLifetime], moment: Moment) -> Option<&ProcessLifetime> {
-    let behind = lives.partition_point(|life| life.begin <= moment);
-    lives.get(behind.checked_sub(1)?).filter(|life| moment < life.end)
+    let begun = lives.partition_point(|life| life.begin <= moment);
+    lives.get(begun.checked_sub(1)?).filter(|life| moment < life.end)
+}
+
+/// From owner keys to process instances at one moment, for look-ups of millions of pages.
+#[derive(Debug, Clone)]
+pub struct OwnersAt {
+    /// How keys are read.
+    pub reading: KeyReading,
+    by_key: FastMap<u64, u32>,
+    /// By key ÷ 4, where keys are small and multiples of 4 as process ids are; `u32::MAX` for none.
+    by_id: Vec<u32>,
+    /// Instances from this index on are address spaces whose process no event names.
+    named: u32,
+}
+
+impl OwnersAt {
+    /// Keys below this are looked up in a table instead of a map: ids are given out from below.
+    const MOST_IDS: u64 = 1 << 20;
+
+    fn new(reading: KeyReading, named: u32, by_key: FastMap<u64, u32>) -> OwnersAt {
+        let is_id = |key: &u64| key.is_multiple_of(4) && *key < Self::MOST_IDS;
+        let ids = by_key.keys().copied().filter(is_id).max().map_or(0, |most| most / 4 + 1);
+        let mut by_id = vec![u32::MAX; ids as usize];
+        for (key, &index) in by_key.iter().filter(|(key, _)| is_id(key)) {
+            by_id.get_mut((key / 4) as usize).into_iter().for_each(|slot| *slot = index);
+        }
+        OwnersAt { reading, by_key, by_id, named }
+    }
+
+    /// Index of the process instance that a key means: a named one, or one of which only the address space is known.
+    #[inline(always)]
+    pub fn get(&self, key: u64) -> Option<u32> {
+        match self.by_id.get((key >> 2) as usize) {
+            Some(&index) if key & 3 == 0 => (index != u32::MAX).then_some(index),
+            _ => self.by_key.get(&key).copied(),
+        }
+    }
+
+    /// True when events name the process of this instance.
+    #[inline(always)]
+    pub const fn is_named(&self, instance: u32) -> bool {
+        instance < self.named
+    }
 }

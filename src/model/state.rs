@@ -42,7 +42,7 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     }
     // The first start rundown adds to what events told while it was logged; all others are the truth.
     let counts = |episode: &Episode| {
-        (episode.at_end || !episode.is_first) && instance.start.is_none_or(|start| start < episode.begin)
+        (episode.at_end || !episode.is_first) && instance.start_time().is_none_or(|start| start < episode.begin)
     };
     let rundowns_due = OfProcess::all(latest.map(|episode| episode.filter(counts)), past, rundowns);
     let mut due: Vec<&OfProcess<'_>> = rundowns_due.iter().flatten().collect();

@@ -12,6 +12,7 @@ mod corrupt;
 mod hostile;
 mod opened;
 mod output;
+mod owner_keys;
 mod program;
 mod readme;
 mod real;

@@ -38,14 +38,14 @@ use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::history::History;
 use crate::model::file_names::FileNames;
-use crate::model::owner_key::reading_of;
+use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::snapshots;
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
-use crate::units::{Nanos, Ticks};
+use crate::units::{Nanos, PointerSize, Ticks};
 use bucket::Scene;
 use ledger::{Apart, Plan, RowCount};
 use query::{Dimension, Query};
@@ -156,8 +156,9 @@ impl ReferenceSet {
 
         let processes = Processes::new(&history);
         let rundowns = Rundowns::new(&history);
-        let (reading, pointer) = reading_of(etl, &processes);
-        let directory = ProcessTimeline::new(&history, &processes, reading, pointer);
+        let keys = OwnerKeys::new(etl, survey, &processes, &sequences);
+        let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
+        let directory = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
         let mut keep = query.keep();
         let files = keep.file || keep.detail;
         let ended = keep.release_reason || keep.impact;

@@ -23,11 +23,10 @@ use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
-use crate::event::page::PageList;
 use crate::load::history::History;
 use crate::load::page_run::PageRun;
 use crate::model::hives::Hives;
-use crate::model::owner_key::KeyReading;
+use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots};
@@ -88,6 +87,8 @@ pub struct ResidentModel {
     pub history: History,
     /// Process instances.
     pub processes: Processes,
+    /// How owner keys are read.
+    pub owner_keys: OwnerKeys,
     /// Rundowns.
     pub rundowns: Rundowns,
     /// Registry hives.
@@ -120,51 +121,14 @@ impl ResidentModel {
         }
         let (processes, rundowns) = rayon::join(|| Processes::new(&history), || Rundowns::new(&history));
         let hives = Hives::new(&history);
-        Ok(ResidentModel { processes, rundowns, hives, snapshots, repeated, history })
+        let owner_keys = OwnerKeys::new(etl, &history.survey, &processes, &snapshots);
+        Ok(ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history })
     }
 
-    /// The surroundings of a snapshot, owner keys read as its version says unless another reading names clearly more.
+    /// The surroundings of a snapshot.
     pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> Scene<'_> {
-        let own = KeyReading::of_version(snapshot.version);
-        let mut scene = self.scene_with(etl, snapshot, own);
-        let best = self.best_reading(etl, snapshot, own);
-        if best != own {
-            scene.owners =
-                crate::model::owner_key::Owners::new(&self.processes, snapshot.first.time, best, snapshot.pointer);
-        }
-        scene
-    }
-
-    fn scene_with(&self, etl: &EtlFile, snapshot: &Snapshot, reading: KeyReading) -> Scene<'_> {
+        let reading = self.owner_keys.reading(snapshot.version, snapshot.pointer);
         Scene::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
-    }
-
-    /// Compares the readings on a part of the pages: up to 64 runs spread over the snapshot.
-    fn best_reading(&self, etl: &EtlFile, snapshot: &Snapshot, own: KeyReading) -> KeyReading {
-        let owners = KeyReading::ALL.map(|reading| {
-            crate::model::owner_key::Owners::new(&self.processes, snapshot.first.time, reading, snapshot.pointer)
-        });
-        let step = snapshot.runs.len().div_ceil(64).max(1);
-        let (mut keyed, mut named, mut scratch) = (0u64, [0u64; 3], Vec::new());
-        for run in snapshot.runs.iter().step_by(step) {
-            let part = PageRun { pages: run.pages.min(1024), ..*run };
-            let area = etl.area(run.buffer as usize, &mut scratch);
-            crate::model::snapshot::pages_of(&area, &part, |page| {
-                if page.page_use() == crate::event::page::PageUse::ProcessPrivate
-                    && page.list() == PageList::Active
-                    && page.key() != 0
-                {
-                    keyed += 1;
-                    for (named, owners) in named.iter_mut().zip(&owners) {
-                        *named += u64::from(owners.get(page.key()).is_some_and(|process| owners.is_named(process)));
-                    }
-                }
-            });
-        }
-        let hits = |reading: KeyReading| named.get(reading as usize).copied().unwrap_or(0);
-        let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
-        // "Fits almost none" is less than a tenth of what the better one fits, and that is no chance hit.
-        if hits(own).saturating_mul(10) < hits(best) && hits(best).saturating_mul(10) >= keyed { best } else { own }
     }
 }
 

@@ -10,8 +10,9 @@ use crate::model::address_index::{AddressIndex, Cell, Leaves};
 use crate::model::file_names::FileNamesAt;
 use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
-use crate::model::owner_key::{KeyReading, Owners};
+use crate::model::owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};
+use crate::model::process_timeline::{OwnersAt, ProcessTimeline};
 use crate::model::rundown::Rundowns;
 use crate::model::segments::Segments;
 use crate::model::snapshot::Snapshot;
@@ -48,7 +49,7 @@ pub struct Scene<'h> {
     /// All process instances of the trace.
     pub processes: &'h Processes,
     /// Those alive, by owner key.
-    pub owners: Owners,
+    pub owners: OwnersAt,
     /// True when AWE and large pages have owner keys (event version 4).
     pub owned_large_pages: bool,
     /// Address spaces by instance index; empty for instances that were not alive.
@@ -83,7 +84,7 @@ impl<'h> Scene<'h> {
         let moment = snapshot.first;
         let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
             let space = |reader: &mut Reader, process: &Instance| {
-                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment.time))?;
+                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
                 Some((Leaves::new(Segments::new(&state.space)), state.contradictions))
             };
@@ -114,7 +115,7 @@ impl<'h> Scene<'h> {
             moment,
             pointer: snapshot.pointer,
             processes,
-            owners: Owners::new(processes, moment.time, reading, snapshot.pointer),
+            owners: ProcessTimeline::new(processes, reading, snapshot.pointer).owners_at(moment),
             owned_large_pages: snapshot.version >= 4,
             spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
             special_files,

@@ -36,6 +36,9 @@ fn history() -> History {
             directory_table_base: None,
             image_name: "a.exe".into(),
             thread_id: None,
+            parent_id: 4,
+            command_line: "".into(),
+            exit_status: 0x103,
         },
     ));
     let region = |phase, base, size| SpaceEvent::Region { phase, base, size, flags: VirtualRange::RESERVE };

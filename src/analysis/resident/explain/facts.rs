@@ -157,8 +157,8 @@ impl<'m> Facts<'m> {
     fn process(&mut self, instance: u32) {
         let Some(process) = self.model.processes.instances.get(instance as usize) else { return };
         let seconds = |ticks| format!("{:.6} s", self.etl.clock.nanos(ticks).seconds());
-        let from = process.start.map_or("before the trace".into(), seconds);
-        let to = process.end.map_or("its end".into(), seconds);
+        let from = process.start_time().map_or("before the trace".into(), seconds);
+        let to = process.end_time().map_or("its end".into(), seconds);
         let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());
         let events: Vec<EventRef> = (self.model.history.processes.iter())

@@ -266,14 +266,14 @@ impl Explainer<'_> {
     /// The instance of a process id that was alive at the snapshot.
     fn instance(&self, process_id: u32, snapshot: usize) -> Result<u32, Error> {
         let processes = &self.model.processes;
-        if let Some(index) = processes.alive(process_id, self.snapshot.first.time) {
+        if let Some(index) = processes.alive(process_id, self.snapshot.first) {
             return Ok(index as u32);
         }
         let seconds = |ticks| format!("{:.3} s", self.etl.clock.nanos(ticks).seconds());
         let lives: Vec<String> = (processes.lives(process_id).iter().filter_map(|&i| processes.instances.get(i)))
             .map(|life| {
-                let from = life.start.map_or("the start of the trace".into(), seconds);
-                let to = life.end.map_or("its end".into(), seconds);
+                let from = life.start_time().map_or("the start of the trace".into(), seconds);
+                let to = life.end_time().map_or("its end".into(), seconds);
                 format!("{} lived from {from} to {to}", life.label())
             })
             .collect();
