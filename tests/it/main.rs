@@ -8,6 +8,7 @@ mod synth;
 
 mod cli;
 mod container;
+mod contract;
 mod corrupt;
 mod hostile;
 mod opened;
