@@ -26,14 +26,18 @@ fn tables(page: &str) -> BTreeMap<(String, String), Table> {
         let schema = section.split('`').next().unwrap_or_default().to_owned();
         let mut object = None;
         for line in section.lines() {
-            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(|cell| cell.trim_matches([' ', '|'])).collect();
+            let cells: Vec<&str> =
+                line.trim_matches('|').split(" | ").map(|cell| cell.trim_matches([' ', '|'])).collect();
             match cells[..] {
                 _ if !line.starts_with('|') => object = None,
                 ["key", "type", "meaning"] => object = Some(String::new()),
                 [heading, "type", "meaning"] => {
                     object = Some(quoted(heading).pop().unwrap_or_else(|| panic!("{schema}: the object of {heading}")));
                 }
-                [keys, types, ..] if let Some(object) = &object && !keys.starts_with("---") => {
+                [keys, types, ..]
+                    if let Some(object) = &object
+                        && !keys.starts_with("---") =>
+                {
                     let table = found.entry((schema.clone(), object.clone())).or_default();
                     table.extend(keys_of(keys, types));
                 }
@@ -120,7 +124,9 @@ impl Reader<'_> {
                 self.object(value, object, path);
                 true
             }
-            ("null" | "text" | "number" | "boolean" | "object of numbers" | "list" | "list of text" | "object", _) => false,
+            ("null" | "text" | "number" | "boolean" | "object of numbers" | "list" | "list of text" | "object", _) => {
+                false
+            }
             (named, Value::Array(items)) if let Some(named) = named.strip_prefix("list of ") => {
                 items.iter().for_each(|item| self.object(item, named, ""));
                 true
@@ -136,9 +142,12 @@ impl Reader<'_> {
     /// Tables that one object stands for, or a key that no output had.
     fn never_met(&self) -> Vec<String> {
         let of_schema = self.tables.iter().filter(|((schema, _), _)| schema == self.schema);
-        let all = of_schema.flat_map(|((_, object), table)| table.iter().map(move |key| (object.clone(), key.path.clone())));
+        let all =
+            of_schema.flat_map(|((_, object), table)| table.iter().map(move |key| (object.clone(), key.path.clone())));
         let missing = all.filter(|key| !self.met.contains(key));
-        missing.map(|(object, path)| format!("{}: {object} {path}: is listed, and never written", self.schema)).collect()
+        missing
+            .map(|(object, path)| format!("{}: {object} {path}: is listed, and never written", self.schema))
+            .collect()
     }
 }
 

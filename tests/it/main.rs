@@ -10,6 +10,7 @@ mod cli;
 mod container;
 mod contract;
 mod corrupt;
+mod counters;
 mod hostile;
 mod opened;
 mod output;
