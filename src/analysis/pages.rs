@@ -3,11 +3,12 @@
 //! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. How a row looks is `report::pages`' business.
 
+use crate::analysis::category::Category;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::count::Filter;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{Detail, Verdict};
+use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
 use crate::analysis::table::Condition;
@@ -15,6 +16,8 @@ use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
+use crate::event::pool::PoolTag;
+use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::units::Ticks;
 use std::io;
@@ -26,10 +29,67 @@ pub struct PageRow {
     pub page: PageIdentity,
     /// When the record was logged, raw stamp.
     pub time: Ticks,
-    /// Categories, owner.
-    pub verdict: Verdict,
-    /// Detail.
-    pub detail: Detail,
+    /// Category by our rules.
+    pub category: Category,
+    /// Category by WPA's rules.
+    pub wpa: Category,
+    /// Whose it is.
+    pub process: RowProcess,
+    /// Its file; [`RowDetail::Nothing`] for pages of no file.
+    pub file: RowDetail,
+    /// File, image or pool tag that says more of it.
+    pub detail: RowDetail,
+}
+
+/// The process of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowProcess {
+    /// Place in [`PageNames::processes`].
+    Known(u32),
+    /// No process.
+    Nothing,
+    /// Shareable between processes.
+    Shared,
+    /// A process id that names no process.
+    UnknownId(u64),
+    /// A process key that names no process.
+    UnknownKey(u64),
+}
+
+/// A file or another detail of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowDetail {
+    /// None.
+    Nothing,
+    /// Place in [`PageNames::files`].
+    File(u32),
+    /// A file without a name, by its key.
+    UnknownFile(u64),
+    /// Place in [`PageNames::drivers`].
+    Driver(u32),
+    /// A combined page.
+    Combined,
+    /// A tag of the kernel's pool.
+    PoolTag(PoolTag),
+}
+
+/// The texts that rows of a snapshot refer to.
+#[derive(Debug, Clone)]
+pub struct PageNames<'s> {
+    /// Names and ids of processes.
+    pub processes: Vec<(&'s str, u32)>,
+    /// Names of files.
+    pub files: &'s [&'s str],
+    /// Paths of kernel images.
+    pub drivers: &'s [&'s str],
+}
+
+/// A snapshot with everything that its pages are joined with.
+#[derive(Debug)]
+pub struct SnapshotPages<'l> {
+    listing: &'l PageListing<'l>,
+    snapshot: &'l Snapshot,
+    scene: Scene<'l>,
 }
 
 /// Something that is either so or not about a page.
@@ -147,53 +207,90 @@ impl<'e> PageListing<'e> {
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
-    pub fn snapshot(&self, index: usize) -> Option<(&Snapshot, Scene<'_>)> {
+    pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.model.snapshots.get(index)?;
-        Some((snapshot, self.model.scene(self.etl, snapshot)))
+        Some(SnapshotPages { listing: self, snapshot, scene: self.model.scene(self.etl, snapshot) })
+    }
+}
+
+impl SnapshotPages<'_> {
+    /// The texts that rows refer to.
+    pub fn names(&self) -> PageNames<'_> {
+        let processes = self.scene.processes.instances.iter();
+        PageNames {
+            processes: processes.map(|process| (&*process.name, process.process_id)).collect(),
+            files: &self.scene.files.names,
+            drivers: &self.scene.image_names,
+        }
     }
 
-    /// Formats all pages of a snapshot that meet the conditions, in parallel, and writes them in PFN order.
+    /// Formats all pages that meet the conditions, in parallel, and writes them in PFN order.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
     pub fn stream(
         &self,
-        snapshot: &Snapshot,
-        scene: &Scene<'_>,
         format: impl Fn(&mut Vec<u8>, &PageRow) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let conditions = &self.query.conditions;
-        snapshot.stream(
-            self.etl,
+        let conditions = &self.listing.query.conditions;
+        self.snapshot.stream(
+            self.listing.etl,
             || Filter::new(conditions),
             |filter, text, page, time| {
-                let verdict = scene.judge(&page);
-                if conditions.is_empty() || filter.passes(scene, &page, &verdict) {
-                    let detail = scene.detail(&page, &verdict);
-                    format(text, &PageRow { page, time, verdict, detail });
+                let verdict = self.scene.judge(&page);
+                if conditions.is_empty() || filter.passes(&self.scene, &page, &verdict) {
+                    format(text, &self.row(page, time, &verdict));
                 }
             },
             write,
         )
+    }
+
+    #[inline]
+    fn row(&self, page: PageIdentity, time: Ticks, verdict: &Verdict) -> PageRow {
+        let scene = &self.scene;
+        let named = |key: u64| scene.files.index(key).map_or(RowDetail::UnknownFile(key), RowDetail::File);
+        let file = if page.is_file_backed() { named(page.file_key()) } else { RowDetail::Nothing };
+        PageRow {
+            page,
+            time,
+            category: verdict.category,
+            wpa: verdict.wpa,
+            process: match verdict.owner() {
+                Owner::Process(index) => RowProcess::Known(index),
+                Owner::None => RowProcess::Nothing,
+                Owner::Shared => RowProcess::Shared,
+                Owner::Unknown if scene.owners.reading == KeyReading::ProcessId => RowProcess::UnknownId(page.key()),
+                Owner::Unknown => RowProcess::UnknownKey(page.key()),
+            },
+            file,
+            detail: match scene.detail(&page, verdict) {
+                Detail::None => RowDetail::Nothing,
+                Detail::File(_) if page.is_file_backed() => file,
+                Detail::File(key) => named(key),
+                Detail::Driver(index) => RowDetail::Driver(index),
+                Detail::Combined => RowDetail::Combined,
+                Detail::PoolTag(tag) => RowDetail::PoolTag(tag),
+            },
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::category::Category;
-    use crate::analysis::resident::judge::OwnerCode;
-    use crate::model::address_index::Cell;
 
     fn row(flags: u64, u2: u64) -> PageRow {
-        let verdict = Verdict {
+        PageRow {
+            page: PageIdentity { flags, pfn: 1, u2 },
+            time: Ticks(0),
             category: Category::Unused,
             wpa: Category::Unused,
-            owner: OwnerCode::process(0),
-            cell: Cell::EMPTY,
-        };
-        PageRow { page: PageIdentity { flags, pfn: 1, u2 }, time: Ticks(0), verdict, detail: Detail::None }
+            process: RowProcess::Nothing,
+            file: RowDetail::Nothing,
+            detail: RowDetail::Nothing,
+        }
     }
 
     #[test]

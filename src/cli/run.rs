@@ -142,12 +142,12 @@ fn pages(args: &Pages) -> anyhow::Result<Exit> {
     }
     out.write(&PageText::heading(form, &etl, &args.base.trace))?;
     for &index in &listing.snapshots {
-        let Some((snapshot, scene)) = listing.snapshot(index) else { continue };
+        let Some(pages) = listing.snapshot(index) else { continue };
         if form == PageForm::Table && listing.snapshots.len() > 1 {
             out.write(format!("Snapshot {index}\n").as_bytes())?;
         }
-        let text = PageText::new(form, &etl, &scene, index);
-        listing.stream(snapshot, &scene, |out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
+        let text = PageText::new(form, &etl, &pages.names(), index);
+        pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
     }
     out.finish()?;
     Ok(if args.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })

@@ -96,9 +96,9 @@ pub fn read_pages(path: &Path) -> bool {
     let Ok(listing) = PageListing::new(&etl, &query) else { return false };
     for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
         for &index in &listing.snapshots {
-            let (snapshot, scene) = listing.snapshot(index).expect("a snapshot that is listed");
-            let text = PageText::new(form, &etl, &scene, index);
-            listing.stream(snapshot, &scene, |out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
+            let pages = listing.snapshot(index).expect("a snapshot that is listed");
+            let text = PageText::new(form, &etl, &pages.names(), index);
+            pages.stream(|out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
         }
     }
     true

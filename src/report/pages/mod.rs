@@ -6,11 +6,8 @@
 mod texts;
 mod xperf;
 
-use crate::analysis::pages::{Flag, PageRow};
-use crate::analysis::resident::judge::{Detail, Owner};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::pages::{Flag, PageNames, PageRow, RowDetail, RowProcess};
 use crate::etl::EtlFile;
-use crate::model::owner_key::KeyReading;
 use std::path::Path;
 use texts::{Escapes, Labels, Texts, decimal, hex, pad, printable};
 
@@ -31,7 +28,6 @@ pub enum PageForm {
 #[derive(Debug)]
 pub struct PageText<'s> {
     form: PageForm,
-    scene: &'s Scene<'s>,
     etl: &'s EtlFile,
     labels: Labels,
     /// What a row of CSV or JSON lines begins with.
@@ -70,13 +66,13 @@ const FIELDS: [&str; 13] = [
 
 impl<'s> PageText<'s> {
     /// For the pages of the snapshot with this number.
-    pub fn new(form: PageForm, etl: &'s EtlFile, scene: &'s Scene<'s>, snapshot: usize) -> PageText<'s> {
+    pub fn new(form: PageForm, etl: &'s EtlFile, names: &PageNames<'_>, snapshot: usize) -> PageText<'s> {
         let start = match form {
             PageForm::Table | PageForm::Xperf => String::new(),
             PageForm::Csv => format!("{snapshot},"),
             PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
         };
-        PageText { form, scene, etl, labels: Labels::new(scene, &form), start: start.into_bytes() }
+        PageText { form, etl, labels: Labels::new(names, &form), start: start.into_bytes() }
     }
 
     /// What stands above the first row.
@@ -127,18 +123,13 @@ impl<'s> PageText<'s> {
             hex(out, address, 0);
         }
         out.push(b',');
-        match row.file_key() {
-            Some(key) => self.file(out, key),
-            None => out.extend_from_slice(b"n/a"),
-        }
+        self.detail(out, row.file);
         out.push(b',');
         if let Some(offset) = row.file_offset() {
             decimal(out, offset);
         }
         out.push(b',');
-        if !self.detail(out, row) {
-            out.extend_from_slice(b"n/a");
-        }
+        self.detail(out, row.detail);
         out.push(b',');
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.push(b'\n');
@@ -161,19 +152,14 @@ impl<'s> PageText<'s> {
             None => out.extend_from_slice(b"null"),
         }
         out.extend_from_slice(b",\"file\":");
-        match row.file_key() {
-            Some(key) => self.file(out, key),
-            None => out.extend_from_slice(b"\"n/a\""),
-        }
+        self.detail(out, row.file);
         out.extend_from_slice(b",\"file_offset\":");
         match row.file_offset() {
             Some(offset) => decimal(out, offset),
             None => out.extend_from_slice(b"null"),
         }
         out.extend_from_slice(b",\"detail\":");
-        if !self.detail(out, row) {
-            out.extend_from_slice(b"\"n/a\"");
-        }
+        self.detail(out, row.detail);
         out.extend_from_slice(b",\"flags\":");
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.extend_from_slice(b"}\n");
@@ -198,15 +184,15 @@ impl<'s> PageText<'s> {
         pad(out, start, address);
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.extend_from_slice(b"  ");
-        let owned = matches!(row.verdict.owner(), Owner::Process(_) | Owner::Unknown);
+        let owned = !matches!(row.process, RowProcess::Nothing | RowProcess::Shared);
         if owned {
             self.process(out, row);
         }
-        if row.detail != Detail::None {
+        if row.detail != RowDetail::Nothing {
             if owned {
                 out.extend_from_slice(b"  ");
             }
-            self.detail(out, row);
+            self.detail(out, row.detail);
         }
         while out.last() == Some(&b' ') {
             out.pop();
@@ -222,44 +208,34 @@ impl<'s> PageText<'s> {
 
     #[inline]
     fn categories(&self, out: &mut Vec<u8>, row: &PageRow) {
-        let number = texts::categories(row.verdict.category, row.verdict.wpa);
+        let number = texts::categories(row.category, row.wpa);
         out.extend_from_slice(self.labels.categories.get(number));
     }
 
     #[inline]
     fn process(&self, out: &mut Vec<u8>, row: &PageRow) {
         let processes: &Texts = &self.labels.processes;
-        let number = match row.verdict.owner() {
-            Owner::Process(index) => index as usize,
-            Owner::None => processes.len().saturating_sub(2),
-            Owner::Shared => processes.len().saturating_sub(1),
-            Owner::Unknown => {
-                return self.unknown(out, row.page.key(), self.scene.owners.reading == KeyReading::ProcessId);
-            }
+        let number = match row.process {
+            RowProcess::Known(index) => index as usize,
+            RowProcess::Nothing => processes.len().saturating_sub(2),
+            RowProcess::Shared => processes.len().saturating_sub(1),
+            RowProcess::UnknownId(id) => return self.unknown(out, id, true),
+            RowProcess::UnknownKey(key) => return self.unknown(out, key, false),
         };
         out.extend_from_slice(processes.get(number));
     }
 
     #[inline]
-    fn file(&self, out: &mut Vec<u8>, key: u64) {
-        match self.scene.files.index(key) {
-            Some(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
-            None => self.unknown(out, key, false),
+    fn detail(&self, out: &mut Vec<u8>, detail: RowDetail) {
+        let quote = self.form == PageForm::Jsonl;
+        match detail {
+            RowDetail::Nothing => out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" }),
+            RowDetail::File(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
+            RowDetail::UnknownFile(key) => self.unknown(out, key, false),
+            RowDetail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
+            RowDetail::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
+            RowDetail::PoolTag(tag) => self.form.text(out, &tag.to_string()),
         }
-    }
-
-    /// Appends the detail; false when there is none.
-    #[inline]
-    fn detail(&self, out: &mut Vec<u8>, row: &PageRow) -> bool {
-        match row.detail {
-            Detail::None => return false,
-            Detail::File(key) => self.file(out, key),
-            Detail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
-            Detail::Combined if self.form == PageForm::Jsonl => out.extend_from_slice(b"\"CombinedPage\""),
-            Detail::Combined => out.extend_from_slice(b"CombinedPage"),
-            Detail::PoolTag(tag) => self.form.text(out, &tag.to_string()),
-        }
-        true
     }
 
     fn unknown(&self, out: &mut Vec<u8>, key: u64, as_number: bool) {

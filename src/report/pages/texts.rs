@@ -1,8 +1,7 @@
 //! Labels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
 
 use crate::analysis::category::Category;
-use crate::analysis::pages::Flag;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::pages::{Flag, PageNames};
 use crate::event::page::{PageList, PageUse};
 
 /// Texts by number, one behind the other.
@@ -86,27 +85,25 @@ pub(super) trait Escapes {
 }
 
 impl Labels {
-    pub(super) fn new(scene: &Scene<'_>, form: &dyn Escapes) -> Labels {
+    pub(super) fn new(names: &PageNames<'_>, form: &dyn Escapes) -> Labels {
         let places = PageList::ALL
             .into_iter()
             .flat_map(|list| (0..8).flat_map(move |priority| PageUse::ALL.map(|page_use| (list, priority, page_use))));
         let pairs = Category::ALL.into_iter().flat_map(|ours| Category::ALL.map(|wpa| (ours, wpa)));
-        let mut processes: Vec<Option<(&str, u32)>> =
-            scene.processes.instances.iter().map(|process| Some((&*process.name, process.process_id))).collect();
-        processes.extend([None, None]);
-        let count = scene.processes.instances.len();
+        let count = names.processes.len();
+        let processes = names.processes.iter().copied().map(Some).chain([None, None]).enumerate();
         Labels {
             places: Texts::new(places, |out, (list, priority, page_use)| {
                 form.place(out, list.name(), priority, page_use.name());
             }),
             categories: Texts::new(pairs, |out, (ours, wpa)| form.categories(out, ours.name(), wpa.name())),
             flags: Texts::new(0..1 << Flag::ALL.len(), |out, bits| form.flags(out, &mut Flag::of_bits(bits))),
-            processes: Texts::new(processes.into_iter().enumerate(), |out, (index, process)| match process {
+            processes: Texts::new(processes, |out, (index, process)| match process {
                 Some((name, process_id)) => form.process(out, name, process_id),
                 None => form.no_process(out, if index == count { "n/a" } else { "Unknown (-1)" }),
             }),
-            files: Texts::new(&scene.files.names, |out, name| form.text(out, name)),
-            drivers: Texts::new(&scene.image_names, |out, name| form.text(out, name)),
+            files: Texts::new(names.files, |out, name| form.text(out, name)),
+            drivers: Texts::new(names.drivers, |out, name| form.text(out, name)),
         }
     }
 }

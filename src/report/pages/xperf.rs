@@ -10,11 +10,9 @@
 //! `FileName`, `PagePri`). Scripts that look columns up in the heading will work, those that count commas may not.
 
 use super::{PageText, texts};
-use crate::analysis::pages::PageRow;
-use crate::analysis::resident::judge::Owner;
+use crate::analysis::pages::{PageRow, RowDetail, RowProcess};
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
-use crate::model::owner_key::KeyReading;
 use crate::units::Ticks;
 use std::path::Path;
 
@@ -48,11 +46,9 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     out.extend_from_slice(b"               InMemory, ");
     right(out, micros(&text.etl.clock, row.time), 10);
     out.extend_from_slice(b", ");
-    match row.verdict.owner() {
-        Owner::Unknown if text.scene.owners.reading == KeyReading::ProcessId => {
-            process(out, "Unknown", itoa::Buffer::new().format(row.page.key()));
-        }
-        Owner::Unknown => process(out, "Unknown", "-1"),
+    match row.process {
+        RowProcess::UnknownId(id) => process(out, "Unknown", itoa::Buffer::new().format(id)),
+        RowProcess::UnknownKey(_) => process(out, "Unknown", "-1"),
         _ => text.process(out, row),
     }
     out.extend_from_slice(b", ");
@@ -68,10 +64,10 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     out.extend_from_slice(b", ");
     texts::hex(out, row.file_key().unwrap_or(0), 16);
     out.extend_from_slice(b", ");
-    match row.file_key() {
-        Some(key) if text.scene.files.index(key).is_some() => text.file(out, key),
-        Some(_) => out.extend_from_slice(b"\"Unknown\""),
-        None => out.extend_from_slice(b"N/A"),
+    match row.file {
+        RowDetail::Nothing => out.extend_from_slice(b"N/A"),
+        RowDetail::UnknownFile(_) => out.extend_from_slice(b"\"Unknown\""),
+        _ => text.detail(out, row.file),
     }
     out.extend_from_slice(b", ");
     out.extend_from_slice(text.labels.flags.get(row.flags()));
