@@ -78,7 +78,7 @@ fn check(
     seed: u64,
     [before, during, behind]: [&[Op]; 3],
     window: Option<(u8, u8)>,
-    slab_records: u64,
+    slice_records: u64,
 ) -> Result<(), TestCaseError> {
     let mut machine = Machine::new(setup.clone(), seed);
     before.iter().for_each(|op| machine.step(*op));
@@ -91,7 +91,7 @@ fn check(
     machine.finish();
     let (events, lives) = (&machine.events, &machine.lives);
 
-    let mut query = Query { slab_records, ..Query::default() };
+    let mut query = Query { slice_records, ..Query::default() };
     let mut span = Span { from: start + 1, to: stop, begin: events[start].time };
     if let Some((from, length)) = window {
         // The final sequence is not followed, and the window begins before it.

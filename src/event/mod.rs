@@ -42,6 +42,7 @@ pub mod system_config;
 mod testing;
 pub mod thread;
 pub mod virtual_memory;
+pub mod working_set;
 
 pub use dispatch::{Event, decode};
 pub use outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};

@@ -1,34 +1,35 @@
 //! The reference set: which pages a scenario touched, who holds them, and when the peak was.
 //!
-//! The way of a page event: its record → a [`step`] of an owner's [`account`] ([`sheaf`] reads, [`follow`] puts in
-//! order) → the [`ledger`]'s sums → [`rows`]. WPA's account is kept beside ours ([`wpa_rules`]) to show the difference,
-//! and [`verify`] compares the end with the final page sequence.
+//! The way of a page event: [`slice_reader`] reads its record, [`attribution`] makes an [`update`] of a working set of it,
+//! [`update_queue`] puts updates in order, [`shard`] and [`process_replay`] replay them on each [`working_set`], [`totals`]
+//! keeps what is counted. [`replay`] leads it slice by slice. [`wpa_observer`] observes the same updates by WPA's rules to
+//! show the difference, and [`verify`] compares the end with the final page sequence.
 
-pub mod account;
-pub mod apart;
-pub mod blocks;
-pub mod bucket;
-pub mod curve;
-pub mod follow;
-pub mod group;
-pub mod held;
-pub mod ledger;
-pub mod lists;
-pub mod memo;
-pub mod ordered;
-pub mod packed;
-pub mod piles;
+pub mod attribution;
+pub mod counting_plan;
+pub mod first_holder;
+pub mod held_over_time;
+pub mod held_page;
+pub mod outside;
+pub mod page_arena;
+pub mod page_map;
+pub mod page_set;
+pub mod process_replay;
 pub mod query;
 pub mod reason;
+pub mod replay;
 pub mod rows;
-pub mod shared;
-pub mod sheaf;
-pub mod slabs;
-pub mod step;
+pub mod shard;
+pub mod slice_reader;
 pub mod tables;
+pub mod time_slice;
 pub mod timeline;
+pub mod totals;
+pub mod update;
+pub mod update_queue;
 pub mod verify;
-pub mod wpa_rules;
+pub mod working_set;
+pub mod wpa_observer;
 
 use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::table::{Group, Node};
@@ -37,23 +38,26 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::history::History;
+use crate::load::survey::Survey;
 use crate::model::file_names::FileNames;
 use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::snapshots;
+use crate::model::snapshot::{Snapshot, snapshots};
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
-use crate::units::{Nanos, PointerSize, Ticks};
-use bucket::Scene;
-use ledger::{Apart, Plan, RowCount};
+use crate::units::{Nanos, PointerSize};
+use counting_plan::{CountingPlan, RowCount};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
+use replay::Outcome;
 use rows::Labels;
+use shard::ReplayContext;
 use timeline::Timeline;
+use totals::KernelPages;
 use verify::Verification;
-use wpa_rules::WpaNeeds;
+use wpa_observer::WpaNeeds;
 
 /// What `pfnset refset` shows. Counts are pages.
 #[derive(Debug)]
@@ -85,7 +89,7 @@ pub struct ReferenceSet {
     /// Accesses by processes that never started.
     pub unattributed: u64,
     /// Kernel pages of the active rundown.
-    pub kernel: Apart,
+    pub kernel: KernelPages,
     /// Pool pages at the window's end.
     pub pool_at_stop: u64,
     /// Pages of ranges at the window's end.
@@ -126,117 +130,124 @@ impl ReferenceSet {
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
         let mut history = History::new(etl);
         history.unroll(etl);
-        let survey = &history.survey;
-        if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().all(|&hook| survey.kernel_count(hook) == 0) {
-            return Err(Error::MissingEvents(
-                "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the \
-                 scenario touched. Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
-                 wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
-                    .into(),
-            ));
-        }
+        need_accesses(&history.survey)?;
         let sequences = snapshots(&std::mem::take(&mut history.runs));
-        let survey = &history.survey;
-        let (start, stop) = recorder_marks(&history.marks);
-        // The sequence that belongs to the scenario: the first behind its stop, else the last of the trace.
-        let behind = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
-        let sequence = sequences.iter().find(|s| stop.is_some() && s.first > behind).or(sequences.last());
-        let sequence = sequence.filter(|s| s.first > behind);
-        let last = sequence.map_or(Moment::LAST, |sequence| sequence.first);
-        let ends = Ends {
-            marks: &history.marks,
-            first: survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default(),
-            last: if last == Moment::LAST { end_of(survey.last()) } else { last },
-            rundown: survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
-        };
-        let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
-        let times = (etl.clock.nanos(window.from.time), etl.clock.nanos(window.to.time));
-        let timeline = query.timeline.map(|step| timeline::points(etl, &window, step)).transpose()?;
+        let (window, sequence) = scenario(etl, &history, &sequences, query)?;
+        let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
 
         let processes = Processes::new(&history);
         let rundowns = Rundowns::new(&history);
-        let keys = OwnerKeys::new(etl, survey, &processes, &sequences);
+        let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
-        let directory = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
-        let mut keep = query.keep();
-        let files = keep.file || keep.detail;
-        let ended = keep.release_reason || keep.impact;
-        (keep.owner, keep.category) = (true, true);
-        let plan = Plan {
-            window,
-            ended,
-            impact: keep.impact,
-            keep,
-            timeline: timeline.unwrap_or_default(),
-            slab_records: query.slab_records,
-            names: if files { FileNames::new(&history) } else { FileNames::default() },
-        };
-        let has = |hook| survey.kernel_count(hook) > 0;
+        let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
+        let plan = plan(etl, &history, window, query)?;
+        let has = |hook| history.survey.kernel_count(hook) > 0;
         let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
-        let scene = Scene { history: &history, rundowns: &rundowns, directory: &directory, plan: &plan, needs };
-        let outcome = follow::follow(etl, &scene, last);
+        let context =
+            ReplayContext { history: &history, rundowns: &rundowns, lifetimes: &lifetimes, plan: &plan, needs };
+        let mut outcome = replay::replay(etl, &context, end);
+        let shards = std::mem::take(&mut outcome.shards);
+        let verification = sequence
+            .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
 
-        let verification = sequence.map(|sequence| {
-            Verification::new(etl, &directory, outcome.buckets, &outcome.apart, sequence, query.examples)
-        });
-        let labels = Labels { directory: &directory, plan: &plan };
-        let rows = labels.rows(&outcome.ledger.rows, &query.group_by, query);
-        let short = (query.short > 0 && !ended).then(|| {
+        let labels = Labels { directory: &lifetimes, plan: &plan };
+        let rows = labels.rows(&outcome.totals.rows, &query.group_by, query);
+        let short = (query.short > 0 && !plan.ended).then(|| {
             let of = |dimension| {
-                query.order.tree(&labels.rows(&outcome.ledger.rows, &[dimension], query), Some(query.short))
+                query.order.tree(&labels.rows(&outcome.totals.rows, &[dimension], query), Some(query.short))
             };
             (of(Dimension::Category), of(Dimension::Process))
         });
+        let mut set = Self::counted(etl, query, &plan, outcome);
+        set.short = short;
+        set.tree = query.order.tree(&rows, query.top);
+        set.rows = rows;
+        set.verification = verification;
+        set.has_removals = needs.removals;
+        set.add_warnings(etl, &history.survey);
+        Ok(set)
+    }
 
-        let doubts = TrustReport::new(etl, survey);
-        let missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
-        let mut warnings = doubts.warnings();
-        warnings.extend(doubts_of(&plan.window, needs.removals, verification.is_some(), outcome.unattributed));
-        if let Some(verification) = verification.as_ref().filter(|verification| verification.residue() > MOST_RESIDUE) {
-            warnings.push(format!(
-                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
-                 recorded (pfnset refset --verify shows what differs)",
-                verification.residue() * 100.0
-            ));
+    /// The totals; what else is shown is added later.
+    fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: Outcome<'_>) -> ReferenceSet {
+        let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
+        let Outcome { totals, held, .. } = outcome;
+        ReferenceSet {
+            warnings: Vec::new(),
+            missing: Vec::new(),
+            window_times: (etl.clock.nanos(plan.window.from.time), etl.clock.nanos(plan.window.to.time)),
+            accesses: outcome.accesses,
+            releases: totals.releases,
+            reaccesses: totals.reaccesses,
+            wpa_reaccesses: totals.wpa_reaccesses,
+            second_mappings: totals.second_mappings,
+            held_at_start: pages(held.at_from) + totals.rundown_pages,
+            held_at_stop: pages(held.at_to),
+            peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
+            unattributed: outcome.unattributed,
+            kernel: totals.kernel,
+            pool_at_stop: outcome.outside_at_stop.0,
+            ranges_at_stop: outcome.outside_at_stop.1,
+            verification: None,
+            dimensions: query.group_by.clone(),
+            with_ended: plan.ended,
+            is_selection: !query.conditions.is_empty(),
+            rows: Vec::new(),
+            tree: Node::default(),
+            short: None,
+            timeline: query.timeline.map(|_| Timeline::new(etl, &plan.timeline, &totals.held.by_point)),
+            has_removals: false,
+            doubtful: false,
+            window: plan.window.clone(),
         }
-        let costs: Vec<_> = (missing.iter())
+    }
+
+    /// What casts doubt on the trace, on the account, and what was not recorded.
+    fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey) {
+        let trust = TrustReport::new(etl, survey);
+        self.doubtful = trust.any();
+        self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
+        self.warnings = trust.warnings();
+        self.warnings.extend(self.doubts());
+        let costs: Vec<_> = (self.missing.iter())
             .filter(|need| !["WorkingSet", "Memory"].contains(&need.keyword))
             .map(|need| format!("{} ({})", need.keyword, need.without))
             .collect();
         if !costs.is_empty() {
-            warnings.push(format!("not in the trace, therefore unknown: {}", costs.join("; ")));
+            self.warnings.push(format!("not in the trace, therefore unknown: {}", costs.join("; ")));
         }
-        let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let held_timeline = query.timeline.map(|_| Timeline::new(etl, &plan, &outcome.ledger.timeline));
-        Ok(ReferenceSet {
-            warnings,
-            missing,
-            window_times: times,
-            accesses: outcome.accesses,
-            releases: outcome.ledger.releases,
-            reaccesses: outcome.ledger.reaccesses,
-            wpa_reaccesses: outcome.ledger.wpa_reaccesses,
-            second_mappings: outcome.ledger.second_mappings,
-            held_at_start: pages(outcome.at_from) + outcome.ledger.rundown_pages,
-            held_at_stop: pages(outcome.at_to),
-            peak: (pages(outcome.peak.0), etl.clock.nanos(outcome.peak.1)),
-            unattributed: outcome.unattributed,
-            kernel: outcome.ledger.apart,
-            pool_at_stop: outcome.apart_at_stop.0,
-            ranges_at_stop: outcome.apart_at_stop.1,
-            verification,
-            dimensions: query.group_by.clone(),
-            with_ended: ended,
-            is_selection: !query.conditions.is_empty(),
-            tree: query.order.tree(&rows, query.top),
-            rows,
-            short,
-            timeline: held_timeline,
-            has_removals: needs.removals,
-            doubtful: doubts.any(),
-            window: plan.window,
-        })
+    }
+
+    /// What casts doubt on the account itself.
+    fn doubts(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.window.origin == Origin::WholeTrace {
+            lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
+        }
+        if !self.has_removals {
+            lines.push(
+                "trims were not recorded (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
+                    .to_owned(),
+            );
+        }
+        if self.verification.is_none() {
+            lines.push("there is no page sequence behind the scenario: nothing proves the result".to_owned());
+        }
+        if self.unattributed > 0 {
+            lines.push(format!(
+                "{} accesses could not be attributed: they name no process, or one that never started",
+                self.unattributed
+            ));
+        }
+        let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
+        if residue > MOST_RESIDUE {
+            lines.push(format!(
+                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
+                 recorded (pfnset refset --verify shows what differs)",
+                residue * 100.0
+            ));
+        }
+        lines
     }
 
     /// Accesses of held pages by the corrected rules.
@@ -250,29 +261,58 @@ impl ReferenceSet {
     }
 }
 
-fn end_of(last: Option<Ticks>) -> Moment {
-    last.map_or(Moment::LAST, |time| Moment { time, order: u64::MAX })
+/// # Errors
+/// [`Error::MissingEvents`] without page accesses.
+fn need_accesses(survey: &Survey) -> Result<(), Error> {
+    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| survey.kernel_count(hook) > 0) {
+        return Ok(());
+    }
+    Err(Error::MissingEvents(
+        "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
+         touched. Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
+         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
+            .into(),
+    ))
 }
 
-/// What casts doubt on the account itself.
-fn doubts_of(window: &Window, removals: bool, verified: bool, unattributed: u64) -> Vec<String> {
-    let mut lines = Vec::new();
-    if window.origin == Origin::WholeTrace {
-        lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
-    }
-    if !removals {
-        lines.push(
-            "trims were not recorded (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
-                .to_owned(),
-        );
-    }
-    if !verified {
-        lines.push("there is no page sequence behind the scenario: nothing proves the result".to_owned());
-    }
-    if unattributed > 0 {
-        lines.push(format!(
-            "{unattributed} accesses could not be attributed: they name no process, or one that never started"
-        ));
-    }
-    lines
+/// The window, and the page sequence at its end if there is one: the first after the scenario's stop, else the last of
+/// the trace.
+fn scenario<'s>(
+    etl: &EtlFile,
+    history: &History,
+    sequences: &'s [Snapshot],
+    query: &Query,
+) -> Result<(Window, Option<&'s Snapshot>), Error> {
+    let survey = &history.survey;
+    let (start, stop) = recorder_marks(&history.marks);
+    let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
+    let sequence = sequences.iter().find(|s| stop.is_some() && s.first > begin).or(sequences.last());
+    let sequence = sequence.filter(|s| s.first > begin);
+    let end = || survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX });
+    let ends = Ends {
+        marks: &history.marks,
+        first: survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default(),
+        last: sequence.map_or_else(end, |sequence| sequence.first),
+        rundown: survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+    };
+    Ok((Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?, sequence))
+}
+
+/// What the query needs to be counted.
+fn plan<'h>(etl: &EtlFile, history: &'h History, window: Window, query: &Query) -> Result<CountingPlan<'h>, Error> {
+    let timeline = query.timeline.map(|step| timeline::points(etl, &window, step)).transpose()?;
+    let mut keep = query.keep();
+    let files = keep.file || keep.detail;
+    let ended = keep.release_reason || keep.impact;
+    (keep.owner, keep.category) = (true, true);
+    Ok(CountingPlan {
+        window,
+        ended,
+        impact: keep.impact,
+        keep,
+        timeline: timeline.unwrap_or_default(),
+        slice_records: query.slice_records,
+        names: if files { FileNames::new(history) } else { FileNames::default() },
+    })
 }

@@ -1,8 +1,8 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::reference::ledger::Keep;
-use crate::analysis::reference::{reason, slabs};
+use crate::analysis::reference::counting_plan::Keep;
+use crate::analysis::reference::{reason, time_slice};
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
 use crate::model::window::Bound;
@@ -65,7 +65,7 @@ pub struct Query {
     /// How many pages that disagree are kept as examples.
     pub examples: usize,
     /// Records that are followed at a time, about: memory grows with it. No result depends on it.
-    pub slab_records: u64,
+    pub slice_records: u64,
 }
 
 impl Default for Query {
@@ -80,7 +80,7 @@ impl Default for Query {
             timeline: None,
             short: 8,
             examples: 10,
-            slab_records: slabs::RECORDS,
+            slice_records: time_slice::RECORDS,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Rows of the reference set: labels for the keys of the ledger, conditions, groups, order.
+//! Rows of the reference set: labels for the keys of the totals, conditions, groups, order.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::ledger::{FileCode, Plan, RowCount, RowKey};
+use crate::analysis::reference::counting_plan::{CountingPlan, FileCode, RowCount, RowKey};
 use crate::analysis::reference::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
@@ -16,7 +16,7 @@ pub struct Labels<'a> {
     /// Processes.
     pub directory: &'a ProcessTimeline<'a>,
     /// File names.
-    pub plan: &'a Plan<'a>,
+    pub plan: &'a CountingPlan<'a>,
 }
 
 impl Labels<'_> {

@@ -1,7 +1,7 @@
 //! The tables of the reference set.
 
 use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::ledger::RowCount;
+use crate::analysis::reference::counting_plan::RowCount;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::timeline::Timeline;

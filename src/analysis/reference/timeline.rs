@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::MOST_POINTS;
-use crate::analysis::reference::ledger::Plan;
+use crate::analysis::reference::held_over_time::ByCategory;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::model::window::Window;
@@ -54,11 +54,11 @@ pub fn points(etl: &EtlFile, window: &Window, step: Nanos) -> Result<Vec<Ticks>,
 
 impl Timeline {
     /// Adds up the changes between the points.
-    pub fn new(etl: &EtlFile, plan: &Plan<'_>, changes: &[[i64; Category::ALL.len()]]) -> Timeline {
-        let mut now = [0_i64; Category::ALL.len()];
-        let mut all: Vec<(Ticks, [i64; Category::ALL.len()])> = Vec::new();
+    pub fn new(etl: &EtlFile, points: &[Ticks], changes: &[ByCategory]) -> Timeline {
         let nothing = [0; Category::ALL.len()];
-        for (index, &time) in plan.timeline.iter().enumerate() {
+        let mut now = nothing;
+        let mut all: Vec<(Ticks, ByCategory)> = Vec::new();
+        for (index, &time) in points.iter().enumerate() {
             let change = changes.get(index).unwrap_or(&nothing);
             now.iter_mut().zip(change).for_each(|(now, change)| *now += change);
             all.push((time, now));
@@ -67,16 +67,14 @@ impl Timeline {
             |category: &Category| all.iter().any(|(_, pages)| pages.get(*category as usize).is_some_and(|&p| p != 0));
         let categories: Vec<Category> = Category::ALL.into_iter().filter(occurs).collect();
         let count = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let point = |(time, pages): &(Ticks, [i64; Category::ALL.len()])| Point {
+        let point = |(time, pages): &(Ticks, ByCategory)| Point {
             time: etl.clock.nanos(*time),
             pages: count(pages.iter().sum()),
             by_category: categories.iter().map(|&c| count(pages.get(c as usize).copied().unwrap_or(0))).collect(),
         };
         Timeline { points: all.iter().map(point).collect(), categories }
     }
-}
 
-impl Timeline {
     /// Indices of the `most` categories that hold most pages at one of the points, in their order.
     pub fn largest(&self, most: usize) -> Vec<usize> {
         let height = |i: usize| self.points.iter().filter_map(|point| point.by_category.get(i)).max().copied();

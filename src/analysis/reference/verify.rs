@@ -5,9 +5,9 @@
 //! explain pages of the final state and are not counted.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::apart::ApartPages;
-use crate::analysis::reference::bucket::Bucket;
-use crate::analysis::reference::held::{Held, Place};
+use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::outside::OutsideWorkingSets;
+use crate::analysis::reference::shard::Shard;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::process_timeline::ProcessTimeline;
@@ -99,39 +99,39 @@ impl Verification {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
     }
 
-    /// Compares the accounts of all buckets with a page sequence.
+    /// Compares the working sets of all shards with a page sequence.
     pub fn new(
         etl: &EtlFile,
-        directory: &ProcessTimeline<'_>,
-        buckets: Vec<Bucket<'_>>,
-        apart: &ApartPages,
+        lifetimes: &ProcessTimeline<'_>,
+        shards: Vec<Shard<'_>>,
+        outside: &OutsideWorkingSets,
         snapshot: &Snapshot,
         examples: usize,
     ) -> Verification {
-        // Each bucket goes when its pages have been taken down: both together would be the most memory of the whole run.
+        // Each shard goes when its pages have been taken down: both together would be the most memory of the whole run.
         let empty = || (Vec::new(), Vec::new());
-        let of_buckets = buckets.into_par_iter().fold(empty, |(mut tracked, mut known_apart), bucket| {
-            for account in bucket.accounts() {
-                for (place, held) in account.pages.distinct() {
-                    match held.is_apart() {
-                        true => known_apart.push(place),
-                        false => tracked.push(tracked_page(account.owner, place, &held)),
+        let of_shards = shards.into_par_iter().fold(empty, |(mut tracked, mut known_outside), shard| {
+            for set in shard.working_sets() {
+                for (place, held) in set.pages.distinct() {
+                    match held.is_outside() {
+                        true => known_outside.push(place),
+                        false => tracked.push(tracked_page(set.owner, place, &held)),
                     }
                 }
             }
-            (tracked, known_apart)
+            (tracked, known_outside)
         });
-        let (mut tracked, known_apart) =
-            of_buckets.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)));
+        let (mut tracked, known_outside) =
+            of_shards.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)));
         let parts = snapshot.fold(etl, Vec::new, |pages, run| {
             let active = run.iter().filter(|page| page.list() == PageList::Active);
-            pages.extend(active.map(|page| final_page(directory, snapshot, page)));
+            pages.extend(active.map(|page| final_page(lifetimes, snapshot, page)));
         });
         let mut last: Vec<Page> = parts.into_iter().fold(Vec::new(), joined);
         rayon::join(|| tracked.par_sort_unstable(), || last.par_sort_unstable());
         tracked.dedup_by_key(|page| page.key);
         last.dedup_by_key(|page| page.key);
-        let explained = Explained::new(known_apart, apart);
+        let explained = Explained::new(known_outside, outside);
 
         let mut result = Verification {
             time: etl.clock.nanos(snapshot.first.time),
@@ -145,7 +145,7 @@ impl Verification {
         let mut groups: FastMap<(bool, OwnerId, PageUse), Agreement> = FastMap::default();
         let label = |(shareable, owner): (bool, OwnerId)| match shareable {
             true => "Unknown (-1)".to_owned(),
-            false => owner.label(directory.processes, directory.reading),
+            false => owner.label(lifetimes.processes, lifetimes.reading),
         };
         let (mut ours, mut theirs) = (tracked.iter().peekable(), last.iter().peekable());
         loop {
@@ -220,9 +220,9 @@ fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {
     Page { key, owner, pfn: held.pfn(), u2: place.raw(), page_use: use_of(held) }
 }
 
-fn final_page(directory: &ProcessTimeline<'_>, snapshot: &Snapshot, page: &PageIdentity) -> Page {
+fn final_page(lifetimes: &ProcessTimeline<'_>, snapshot: &Snapshot, page: &PageIdentity) -> Page {
     let owner = || {
-        let life = directory.by_key(page.key(), snapshot.first);
+        let life = lifetimes.by_key(page.key(), snapshot.first);
         OwnerId::new(life.map_or(Owner::UnknownKey(page.key()), |life| Owner::Process(life.instance)))
     };
     let is_kernel = is_kernel_address(page.u2, snapshot.pointer);
@@ -271,12 +271,12 @@ struct Explained {
 }
 
 impl Explained {
-    fn new(mut places: Vec<Place>, apart: &ApartPages) -> Explained {
+    fn new(mut places: Vec<Place>, outside: &OutsideWorkingSets) -> Explained {
         places.par_sort_unstable();
         let bytes = |(address, pages): (u64, u64)| (address, address.saturating_add(pages.saturating_mul(PAGE_BYTES)));
         let by_frame = |page_use: PageUse| matches!(page_use, PageUse::DriverLocked | PageUse::Awe);
-        let mut pool: Vec<_> = apart.pool().map(bytes).collect();
-        let ranges = || apart.ranges();
+        let mut pool: Vec<_> = outside.pool().map(bytes).collect();
+        let ranges = || outside.ranges();
         let mut frames: Vec<_> =
             ranges().filter(|r| by_frame(r.0)).map(|(_, start, pages)| (start, start.saturating_add(pages))).collect();
         let mut addresses: Vec<_> =

@@ -1,17 +1,17 @@
-//! The account as WPA keeps it, to show the difference: one process id, as it is in record headers.
+//! WPA's rules as a second observer of the same updates, to show the difference: one process id, as it is in headers.
 //!
 //! A private page is its address, a shareable page its frame, whatever the extra info says. Unmapped views, copies on
 //! write, newborn processes and the system's working sets are not told apart, and that is where WPA's re-accesses come
 //! from.
 
-use crate::analysis::reference::lists::{self, Lists};
-use crate::analysis::reference::step::{Kind, Step};
+use crate::analysis::reference::page_arena::{self, PageArena};
+use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::event::page::PageUse;
 use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeSet;
 
-/// Which parts of the account a trace needs.
+/// Which of the rules a trace needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WpaNeeds {
     /// It holds RemoveFromWS events.
@@ -26,13 +26,13 @@ struct Block {
     /// Private pages that are held.
     private: u64,
     /// Addresses at which a shareable page was accessed last; the values are its frames.
-    framed: lists::Block,
+    framed: page_arena::Block,
 }
 
 impl Block {
     /// A shareable page was accessed last at an address.
     #[inline(always)]
-    fn set(&mut self, frames: &mut Lists<u64>, bit: u64, pfn: u64) {
+    fn set(&mut self, frames: &mut PageArena<u64>, bit: u64, pfn: u64) {
         match self.framed.get_mut(frames, bit) {
             Some(frame) => *frame = pfn,
             None => self.framed.insert(frames, bit, pfn),
@@ -50,9 +50,9 @@ const fn split(address: u64) -> (u64, u64) {
 
 /// What one process id holds under WPA's rules.
 #[derive(Debug, Default)]
-pub struct WpaPages {
+pub struct WpaObserver {
     blocks: FastMap<u64, Block>,
-    frames: Lists<u64>,
+    frames: PageArena<u64>,
     /// Blocks in order.
     order: BTreeSet<u64>,
     shareable: FastSet<u64>,
@@ -60,34 +60,34 @@ pub struct WpaPages {
     sections: BTreeSet<(u64, u64)>,
 }
 
-impl WpaPages {
-    /// Follows a step; true when it is an access of a page that is held already.
+impl WpaObserver {
+    /// Observes an update; true when it is an access of a page that is held already.
     #[inline]
-    pub fn follow(&mut self, step: &Step, needs: WpaNeeds) -> bool {
-        match step.kind {
-            Kind::Private => {
-                let (block, frames, bit) = self.block(step.address);
+    pub fn observe(&mut self, update: &Update, needs: WpaNeeds) -> bool {
+        match update.kind() {
+            UpdateKind::Private => {
+                let (block, frames, bit) = self.block(update.address());
                 let held = block.private & bit != 0;
                 block.private |= bit;
                 block.framed.remove(frames, bit);
                 held
             }
-            Kind::Shareable | Kind::CopyOnWrite => {
-                if needs.removals && step.address != 0 {
-                    let (block, frames, bit) = self.block(step.address);
-                    block.set(frames, bit, step.pfn);
+            UpdateKind::Shareable | UpdateKind::CopyOnWrite => {
+                if needs.removals && update.address() != 0 {
+                    let (block, frames, bit) = self.block(update.address());
+                    block.set(frames, bit, update.pfn());
                 }
-                if needs.sections && step.page_use == PageUse::PageFileMapped {
-                    self.sections.insert((step.identity & !1, step.pfn));
+                if needs.sections && update.page_use() == PageUse::PageFileMapped {
+                    self.sections.insert((update.identity & !1, update.pfn()));
                 }
-                !self.shareable.insert(step.pfn)
+                !self.shareable.insert(update.pfn())
             }
-            Kind::Release | Kind::Combine => {
-                self.release_private(step.address);
+            UpdateKind::Release | UpdateKind::Combine => {
+                self.release_private(update.address());
                 false
             }
-            Kind::Remove => {
-                let (number, bit) = split(step.address);
+            UpdateKind::Remove => {
+                let (number, bit) = split(update.address());
                 if let Some(block) = self.blocks.get_mut(&number) {
                     match block.framed.remove(&mut self.frames, bit) {
                         None => block.private &= !bit,
@@ -96,13 +96,13 @@ impl WpaPages {
                 }
                 false
             }
-            Kind::Apart | Kind::Unmap | Kind::FreePool => false,
+            UpdateKind::Kernel | UpdateKind::Unmap | UpdateKind::FreePool => false,
         }
     }
 
     /// The block of an address, the frames of all blocks, and its bit.
     #[inline]
-    fn block(&mut self, address: u64) -> (&mut Block, &mut Lists<u64>, u64) {
+    fn block(&mut self, address: u64) -> (&mut Block, &mut PageArena<u64>, u64) {
         let (number, bit) = split(address);
         let block = self.blocks.entry(number).or_insert_with(|| {
             self.order.insert(number);
@@ -155,30 +155,15 @@ impl WpaPages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::category::Category;
-    use crate::analysis::reference::reason::AccessReason;
-    use crate::analysis::reference::step::{CORRECTED, WPA};
-    use crate::model::working_set_owner::OwnerId;
+    use crate::event::page::PageIdentity;
     use crate::moment::Moment;
     use crate::units::PointerSize;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    fn step(kind: Kind, page: u64, pfn: u64) -> Step {
-        Step {
-            moment: Moment::default(),
-            address: page << 12,
-            pfn,
-            identity: 0,
-            owner: OwnerId::SYSTEM,
-            process_id: 4,
-            kind,
-            category: Category::Image,
-            page_use: PageUse::File,
-            rules: CORRECTED | WPA,
-            reason: AccessReason::SharablePageAccess,
-            pointer: PointerSize::P8,
-        }
+    fn update(kind: UpdateKind, page: u64, pfn: u64) -> Update {
+        let identity = PageIdentity { flags: PageUse::File as u64, pfn, u2: 0 };
+        Update::new(Moment::default(), kind, &identity, page << 12, PointerSize::P8)
     }
 
     proptest! {
@@ -186,7 +171,7 @@ mod tests {
         #[test]
         fn follows_the_rules(steps in prop::collection::vec((0u8..6, 0u64..150, 0u64..40), 0..400)) {
             let needs = WpaNeeds { removals: true, sections: false };
-            let mut wpa = WpaPages::default();
+            let mut wpa = WpaObserver::default();
             let (mut private, mut shareable) = (BTreeSet::new(), BTreeSet::new());
             let mut last: BTreeMap<u64, Option<u64>> = BTreeMap::new();
             for (what, page, pfn) in steps {
@@ -195,25 +180,25 @@ mod tests {
                     0 => {
                         last.insert(page, None);
                         again = !private.insert(page);
-                        Kind::Private
+                        UpdateKind::Private
                     }
                     1 => {
                         if page != 0 {
                             last.insert(page, Some(pfn));
                         }
                         again = !shareable.insert(pfn);
-                        Kind::Shareable
+                        UpdateKind::Shareable
                     }
                     2 => {
                         private.remove(&page);
-                        Kind::Release
+                        UpdateKind::Release
                     }
                     3 | 4 => {
                         match last.remove(&page) {
                             Some(Some(pfn)) => drop(shareable.remove(&pfn)),
                             _ => drop(private.remove(&page)),
                         }
-                        Kind::Remove
+                        UpdateKind::Remove
                     }
                     _ => {
                         private.retain(|held| !(page..page + pfn).contains(held));
@@ -221,7 +206,7 @@ mod tests {
                         continue;
                     }
                 };
-                prop_assert_eq!(wpa.follow(&step(kind, page, pfn), needs), again);
+                prop_assert_eq!(wpa.observe(&update(kind, page, pfn), needs), again);
             }
         }
     }

@@ -1,47 +1,47 @@
-//! Cutting a trace into slabs of time, so that millions of steps can be sorted and followed without holding them all.
-//! Each buffer is read once, in the slab of its first stamp.
+//! Cutting a trace into slices of time, so that millions of steps can be sorted and followed without holding them all.
+//! Each buffer is read once, in the slice of its first stamp.
 
 use crate::etl::order::Span;
 use crate::units::Ticks;
 
 /// A stretch of time and the buffers that begin in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slab {
+pub struct TimeSlice {
     /// First stamp.
     pub from: Ticks,
     /// Last stamp.
     pub to: Ticks,
-    /// Buffers by index, in order of their first stamp. What they hold of later slabs has to be kept.
+    /// Buffers by index, in order of their first stamp. What they hold of later slices has to be kept.
     pub buffers: Vec<u32>,
 }
 
-/// Records of one slab, about: some 100 bytes each while they are followed. With half as many, time goes into coming back
+/// Records of one slice, about: some 100 bytes each while they are followed. With half as many, time goes into coming back
 /// to every account; with twice as many, into memory.
 pub const RECORDS: u64 = 1 << 19;
 
-/// Slabs of about so many records that cover `[begin, end]`; in order, without a gap.
-pub fn slabs(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<Slab> {
+/// TimeSlices of about so many records that cover `[begin, end]`; in order, without a gap.
+pub fn slices(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<TimeSlice> {
     let mut buffers: Vec<(Span, u32)> = (spans.iter().zip(0..))
         .filter_map(|(span, index)| Some(((*span)?, index)))
         .filter(|(span, _)| span.last >= begin && span.first <= end)
         .collect();
     buffers.sort_unstable_by_key(|&(span, index)| (span.first, index));
-    let mut slabs = Vec::new();
-    let mut slab = Slab { from: begin, to: end, buffers: Vec::new() };
+    let mut slices = Vec::new();
+    let mut slice = TimeSlice { from: begin, to: end, buffers: Vec::new() };
     let (mut count, mut before) = (0, begin);
     for (span, index) in buffers {
         if count >= records.max(1) && span.first > before {
-            let next = Slab { from: span.first, to: end, buffers: Vec::new() };
-            slab.to = Ticks(span.first.0.saturating_sub(1));
-            slabs.push(std::mem::replace(&mut slab, next));
+            let next = TimeSlice { from: span.first, to: end, buffers: Vec::new() };
+            slice.to = Ticks(span.first.0.saturating_sub(1));
+            slices.push(std::mem::replace(&mut slice, next));
             count = 0;
         }
-        slab.buffers.push(index);
+        slice.buffers.push(index);
         before = span.first.max(begin);
         count += u64::from(span.records);
     }
-    slabs.push(slab);
-    slabs
+    slices.push(slice);
+    slices
 }
 
 #[cfg(test)]
@@ -50,9 +50,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The slabs lie behind each other, and each buffer inside the limits is in that of its first stamp.
+        /// The slices lie behind each other, and each buffer inside the limits is in that of its first stamp.
         #[test]
-        fn slabs_hold_every_buffer_once(
+        fn slices_hold_every_buffer_once(
             list in prop::collection::vec((0i64..1000, 0i64..100, 1u32..1_000_000), 0..40),
             begin in 0i64..500,
             length in 0i64..1000,
@@ -62,11 +62,11 @@ mod tests {
             };
             let spans: Vec<_> = list.iter().map(span).collect();
             let end = begin + length;
-            let slabs = slabs(&spans, Ticks(begin), Ticks(end), RECORDS);
-            prop_assert_eq!((slabs[0].from.0, slabs[slabs.len() - 1].to.0), (begin, end));
-            prop_assert!(slabs.windows(2).all(|pair| pair[0].to.0 + 1 == pair[1].from.0));
+            let slices = slices(&spans, Ticks(begin), Ticks(end), RECORDS);
+            prop_assert_eq!((slices[0].from.0, slices[slices.len() - 1].to.0), (begin, end));
+            prop_assert!(slices.windows(2).all(|pair| pair[0].to.0 + 1 == pair[1].from.0));
             for (index, span) in spans.iter().flatten().enumerate() {
-                let holding: Vec<_> = slabs.iter().filter(|slab| slab.buffers.contains(&(index as u32))).collect();
+                let holding: Vec<_> = slices.iter().filter(|slice| slice.buffers.contains(&(index as u32))).collect();
                 let inside = span.last.0 >= begin && span.first.0 <= end;
                 prop_assert_eq!(holding.len(), usize::from(inside));
                 prop_assert!(holding.iter().all(|s| (s.from.0..=s.to.0).contains(&span.first.0.max(begin))));

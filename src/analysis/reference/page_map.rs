@@ -1,9 +1,10 @@
 //! A map from page addresses to values, in blocks of 64 pages.
 //!
 //! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there; the
-//! values are in [`Lists`]. Freed ranges can be terabytes large and hold three pages, so blocks are also kept in order.
+//! values are in a [`PageArena`]. Freed ranges can be terabytes large and hold three pages, so blocks are also kept in
+//! order.
 
-use crate::analysis::reference::lists::{Block, Lists};
+use crate::analysis::reference::page_arena::{Block, PageArena};
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
@@ -15,13 +16,13 @@ const BLOCK_SHIFT: u32 = 18;
 #[derive(Debug)]
 pub struct PageMap<V> {
     blocks: FastMap<u64, Block>,
-    lists: Lists<V>,
+    arena: PageArena<V>,
     order: BTreeSet<u64>,
 }
 
 impl<V> Default for PageMap<V> {
     fn default() -> Self {
-        PageMap { blocks: FastMap::default(), lists: Lists::default(), order: BTreeSet::new() }
+        PageMap { blocks: FastMap::default(), arena: PageArena::default(), order: BTreeSet::new() }
     }
 }
 
@@ -35,7 +36,7 @@ impl<V: Copy + Default> PageMap<V> {
     #[inline(always)]
     pub fn get(&self, address: u64) -> Option<&V> {
         let (number, bit) = split(address);
-        self.blocks.get(&number)?.get(&self.lists, bit)
+        self.blocks.get(&number)?.get(&self.arena, bit)
     }
 
     /// Sets the value of a page. Gives the old one's place instead when there is one.
@@ -44,12 +45,12 @@ impl<V: Copy + Default> PageMap<V> {
         let (number, bit) = split(address);
         let block = self.blocks.entry(number).or_default();
         if block.mask() & bit != 0 {
-            return block.get_mut(&mut self.lists, bit);
+            return block.get_mut(&mut self.arena, bit);
         }
         if block.mask() == 0 {
             self.order.insert(number);
         }
-        block.insert(&mut self.lists, bit, value);
+        block.insert(&mut self.arena, bit, value);
         None
     }
 
@@ -58,12 +59,12 @@ impl<V: Copy + Default> PageMap<V> {
     pub fn remove(&mut self, address: u64) -> Option<V> {
         let (number, bit) = split(address);
         let block = self.blocks.get_mut(&number)?;
-        let value = block.remove(&mut self.lists, bit)?;
+        let value = block.remove(&mut self.arena, bit)?;
         if block.mask() == 0 {
             self.blocks.remove(&number);
             self.order.remove(&number);
         }
-        if self.lists.is_sparse() {
+        if self.arena.is_sparse() {
             self.compact();
         }
         Some(value)
@@ -73,8 +74,8 @@ impl<V: Copy + Default> PageMap<V> {
     #[cold]
     #[inline(never)]
     fn compact(&mut self) {
-        let before = std::mem::take(&mut self.lists);
-        self.blocks.values_mut().for_each(|block| block.copy(&before, &mut self.lists));
+        let before = std::mem::take(&mut self.arena);
+        self.blocks.values_mut().for_each(|block| block.copy(&before, &mut self.arena));
         self.blocks.shrink_to_fit();
     }
 
@@ -102,7 +103,7 @@ impl<V: Copy + Default> PageMap<V> {
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.blocks.iter().flat_map(move |(&number, block)| {
             let bits = (0..64).filter(|bit| block.mask() >> bit & 1 != 0);
-            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.get(&self.lists, 1 << bit)?)))
+            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.get(&self.arena, 1 << bit)?)))
         })
     }
 
@@ -135,7 +136,7 @@ mod tests {
         (0..pages).for_each(|page| assert!(map.insert(page << 12, page).is_none()));
         let mut sparse = 0;
         for page in (0..pages).filter(|page| page % 100 != 0) {
-            sparse += u32::from(map.lists.is_sparse());
+            sparse += u32::from(map.arena.is_sparse());
             assert_eq!(map.remove(page << 12), Some(page));
         }
         let mut rest: Vec<u64> = map.iter().map(|(address, &page)| address - (page << 12) + page).collect();

@@ -1,9 +1,9 @@
-//! Values for blocks of 64 pages, all in one vector.
+//! Values of pages in blocks of 64 pages, all in one vector.
 //!
-//! A vector for each block would ask the allocator at every turn, and buckets go from thread to thread: half of what is
-//! freed belongs to the other thread's arena, where both wait for each other. Here a block has a list in rooms of powers
-//! of two. The values of few pages lie dense in the order of their bits; a block of many has a slot for each page, which
-//! moves nothing.
+//! A vector for each block would ask the allocator at every change, and shards go from thread to thread: half of what is
+//! freed belongs to the other thread's arena, where both wait for each other. Here a block has a room of a power of two.
+//! The values of few pages lie dense in the order of their addresses; a block of many has a slot for each page, so that
+//! nothing has to move.
 
 /// Classes of rooms: none, 2, 4, 8, 16, 32, and 64 slots.
 const CLASSES: usize = 7;
@@ -26,7 +26,7 @@ pub struct Block {
 
 /// The values of many blocks.
 #[derive(Debug)]
-pub struct Lists<V> {
+pub struct PageArena<V> {
     values: Vec<V>,
     /// First indices of empty rooms, by class.
     spare: [Vec<u32>; CLASSES],
@@ -34,13 +34,13 @@ pub struct Lists<V> {
     used: usize,
 }
 
-impl<V> Default for Lists<V> {
+impl<V> Default for PageArena<V> {
     fn default() -> Self {
-        Lists { values: Vec::new(), spare: Default::default(), used: 0 }
+        PageArena { values: Vec::new(), spare: Default::default(), used: 0 }
     }
 }
 
-impl<V: Copy + Default> Lists<V> {
+impl<V: Copy + Default> PageArena<V> {
     fn take(&mut self, class: u8) -> u32 {
         self.used += capacity(class) as usize;
         if let Some(first) = self.spare.get_mut(usize::from(class)).and_then(Vec::pop) {
@@ -80,30 +80,30 @@ impl Block {
 
     /// The value of a page.
     #[inline(always)]
-    pub fn get<'l, V>(&self, lists: &'l Lists<V>, bit: u64) -> Option<&'l V> {
-        if self.mask & bit == 0 { None } else { lists.values.get(self.index(bit)) }
+    pub fn get<'l, V>(&self, arena: &'l PageArena<V>, bit: u64) -> Option<&'l V> {
+        if self.mask & bit == 0 { None } else { arena.values.get(self.index(bit)) }
     }
 
     /// The same, to change it.
     #[inline(always)]
-    pub fn get_mut<'l, V>(&self, lists: &'l mut Lists<V>, bit: u64) -> Option<&'l mut V> {
-        if self.mask & bit == 0 { None } else { lists.values.get_mut(self.index(bit)) }
+    pub fn get_mut<'l, V>(&self, arena: &'l mut PageArena<V>, bit: u64) -> Option<&'l mut V> {
+        if self.mask & bit == 0 { None } else { arena.values.get_mut(self.index(bit)) }
     }
 
     /// Sets the value of a page that is not there.
     #[inline(always)]
-    pub fn insert<V: Copy + Default>(&mut self, lists: &mut Lists<V>, bit: u64, value: V) {
+    pub fn insert<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, bit: u64, value: V) {
         let count = self.mask.count_ones();
         if count == capacity(self.class) {
-            self.turn(lists, self.class + 1);
+            self.turn(arena, self.class + 1);
         }
         let index = self.index(bit);
         if self.class != SLOTS
-            && let Some(list) = lists.values.get_mut(index..=(self.first + count) as usize)
+            && let Some(list) = arena.values.get_mut(index..=(self.first + count) as usize)
         {
             list.copy_within(..list.len() - 1, 1);
         }
-        if let Some(slot) = lists.values.get_mut(index) {
+        if let Some(slot) = arena.values.get_mut(index) {
             *slot = value;
         }
         self.mask |= bit;
@@ -111,17 +111,17 @@ impl Block {
 
     /// Takes a page out.
     #[inline(always)]
-    pub fn remove<V: Copy + Default>(&mut self, lists: &mut Lists<V>, bit: u64) -> Option<V> {
-        let value = *self.get(lists, bit)?;
+    pub fn remove<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, bit: u64) -> Option<V> {
+        let value = *self.get(arena, bit)?;
         let count = self.mask.count_ones();
         if self.class != SLOTS
-            && let Some(list) = lists.values.get_mut(self.index(bit)..(self.first + count) as usize)
+            && let Some(list) = arena.values.get_mut(self.index(bit)..(self.first + count) as usize)
         {
             list.copy_within(1.., 0);
         }
         self.mask &= !bit;
         if count - 1 <= capacity(self.class) / 4 {
-            self.turn(lists, if self.mask == 0 { 0 } else { self.class - 1 });
+            self.turn(arena, if self.mask == 0 { 0 } else { self.class - 1 });
         }
         Some(value)
     }
@@ -129,24 +129,24 @@ impl Block {
     /// Goes over to a room of another class.
     #[cold]
     #[inline(never)]
-    fn turn<V: Copy + Default>(&mut self, lists: &mut Lists<V>, class: u8) {
-        let next = Block { first: if class > 0 { lists.take(class) } else { 0 }, class, ..*self };
+    fn turn<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, class: u8) {
+        let next = Block { first: if class > 0 { arena.take(class) } else { 0 }, class, ..*self };
         let mut rest = self.mask;
         while rest != 0 {
             let bit = rest & rest.wrapping_neg();
             rest &= rest - 1;
-            if let Some(&value) = self.get(lists, bit)
-                && let Some(slot) = next.get_mut(lists, bit)
+            if let Some(&value) = self.get(arena, bit)
+                && let Some(slot) = next.get_mut(arena, bit)
             {
                 *slot = value;
             }
         }
-        lists.give_back(self);
+        arena.give_back(self);
         *self = next;
     }
 
     /// Moves the values to another vector.
-    pub fn copy<V: Copy + Default>(&mut self, from: &Lists<V>, to: &mut Lists<V>) {
+    pub fn copy<V: Copy + Default>(&mut self, from: &PageArena<V>, to: &mut PageArena<V>) {
         let first = to.values.len();
         let list = self.first as usize..(self.first + capacity(self.class)) as usize;
         to.values.extend_from_slice(from.values.get(list).unwrap_or_default());

@@ -1,17 +1,17 @@
-//! Pages that are counted apart from working sets: pool, and ranges of large, driver-locked and AWE pages.
+//! Pages that are outside of working sets: pool, and ranges of large, driver-locked and AWE pages.
 //!
 //! Both are known by their starts alone, so a release that fits no access counts nothing.
 
-use crate::analysis::reference::ledger::add;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::totals::add;
 use crate::event::page::{PageRange, PageUse};
 use crate::model::window::Window;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 
-/// What happens to pages that are counted apart. Counts are pages.
+/// What happens to pages outside of working sets. Counts are pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ApartKind {
+pub enum OutsideKind {
     /// Pool of whole pages at an address.
     PoolAllocate(u64, u64),
     /// It is freed.
@@ -22,29 +22,29 @@ pub enum ApartKind {
     RangeRelease(PageUse, u64, u64),
 }
 
-impl ApartKind {
+impl OutsideKind {
     /// From a range event.
-    pub fn of_range(range: &PageRange, access: bool) -> ApartKind {
+    pub fn of_range(range: &PageRange, access: bool) -> OutsideKind {
         if access {
-            ApartKind::RangeAccess(range.page_use(), range.start, range.pages)
+            OutsideKind::RangeAccess(range.page_use(), range.start, range.pages)
         } else {
-            ApartKind::RangeRelease(range.page_use(), range.start, range.pages)
+            OutsideKind::RangeRelease(range.page_use(), range.start, range.pages)
         }
     }
 }
 
 /// One such event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApartEvent {
+pub struct OutsideEvent {
     /// When.
     pub moment: Moment,
     /// What.
-    pub kind: ApartKind,
+    pub kind: OutsideKind,
 }
 
 /// Pool and ranges that are held, in pages.
 #[derive(Debug, Default, Clone)]
-pub struct ApartPages {
+pub struct OutsideWorkingSets {
     pool: FastMap<u64, u64>,
     ranges: FastMap<(PageUse, u64), u64>,
     /// Pages of pool now.
@@ -57,33 +57,33 @@ pub struct ApartPages {
     pub releases: [u64; ReleaseReason::ALL.len()],
 }
 
-impl ApartPages {
-    /// Follows one event.
-    pub fn follow(&mut self, window: &Window, event: &ApartEvent) {
+impl OutsideWorkingSets {
+    /// Applies one event.
+    pub fn apply(&mut self, window: &Window, event: &OutsideEvent) {
         let inside = u64::from(window.holds(event.moment));
         // More than 16 TiB at once can only be damage.
         let sound = |pages: u64| pages.min(1 << 32);
         match event.kind {
-            ApartKind::PoolAllocate(address, pages) => {
+            OutsideKind::PoolAllocate(address, pages) => {
                 let pages = sound(pages);
                 add(&mut self.accesses, AccessReason::PoolAllocate as usize, inside * pages);
                 self.pool_pages = self.pool_pages.saturating_add(pages);
                 let before = self.pool.insert(address, pages).unwrap_or(0);
                 self.pool_pages = self.pool_pages.saturating_sub(before);
             }
-            ApartKind::PoolFree(address) => {
+            OutsideKind::PoolFree(address) => {
                 let pages = self.pool.remove(&address).unwrap_or(0);
                 add(&mut self.releases, ReleaseReason::PoolFree as usize, inside * pages);
                 self.pool_pages = self.pool_pages.saturating_sub(pages);
             }
-            ApartKind::RangeAccess(page_use, start, pages) => {
+            OutsideKind::RangeAccess(page_use, start, pages) => {
                 let pages = sound(pages);
                 add(&mut self.accesses, AccessReason::PageRangeAccess as usize, inside * pages);
                 self.range_pages = self.range_pages.saturating_add(pages);
                 let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
                 self.range_pages = self.range_pages.saturating_sub(before);
             }
-            ApartKind::RangeRelease(page_use, start, pages) => {
+            OutsideKind::RangeRelease(page_use, start, pages) => {
                 let Some(held) = self.ranges.get_mut(&(page_use, start)) else { return };
                 let gone = pages.min(*held);
                 *held -= gone;
@@ -96,9 +96,10 @@ impl ApartPages {
         }
     }
 
-    /// The account begins anew.
+    /// The working sets have been emptied.
     pub fn reset(&mut self) {
-        *self = ApartPages { accesses: self.accesses, releases: self.releases, ..ApartPages::default() };
+        *self =
+            OutsideWorkingSets { accesses: self.accesses, releases: self.releases, ..OutsideWorkingSets::default() };
     }
 
     /// Pool as `(first address, pages)`.
@@ -128,18 +129,18 @@ mod tests {
             origin: Origin::User,
             resets: vec![],
         };
-        let mut pages = ApartPages::default();
+        let mut pages = OutsideWorkingSets::default();
         for kind in [
-            ApartKind::PoolAllocate(0x1000, 3),
-            ApartKind::PoolFree(0x2000),
-            ApartKind::PoolAllocate(0x1000, 4),
-            ApartKind::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
-            ApartKind::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
-            ApartKind::RangeRelease(PageUse::Awe, 0x20_0000, 12),
-            ApartKind::RangeAccess(PageUse::Awe, 5, u64::MAX),
-            ApartKind::RangeRelease(PageUse::Awe, 5, u64::MAX),
+            OutsideKind::PoolAllocate(0x1000, 3),
+            OutsideKind::PoolFree(0x2000),
+            OutsideKind::PoolAllocate(0x1000, 4),
+            OutsideKind::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
+            OutsideKind::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
+            OutsideKind::RangeRelease(PageUse::Awe, 0x20_0000, 12),
+            OutsideKind::RangeAccess(PageUse::Awe, 5, u64::MAX),
+            OutsideKind::RangeRelease(PageUse::Awe, 5, u64::MAX),
         ] {
-            pages.follow(&window, &ApartEvent { moment: Moment { time: Ticks(1), order: 0 }, kind });
+            pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind });
         }
         assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
         assert_eq!(pages.releases[ReleaseReason::PoolFree as usize], 0);

@@ -1,11 +1,25 @@
 //! Physical pages that several owners share: each counts once, for the owner that accessed it first, from its first
 //! holder's access to its last holder's release. That is what makes impact sizes add up to the system.
 
-use crate::analysis::reference::held::Held;
-use crate::analysis::reference::ledger::{Plan, RowCount, RowKey, Share};
+use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
+use crate::analysis::reference::held_page::Held;
+use crate::analysis::reference::reason::ReleaseReason;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
+
+/// A shareable page got or lost a holder.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// When.
+    pub moment: Moment,
+    /// Who.
+    pub owner: OwnerId,
+    /// The holding.
+    pub held: Held,
+    /// Why it ended; `None` when it began.
+    pub release: Option<ReleaseReason>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Shared {
@@ -26,8 +40,8 @@ fn key(held: &Held) -> (bool, u64) {
 }
 
 impl SharedPages {
-    /// Follows changes in time order.
-    pub fn follow(&mut self, plan: &Plan<'_>, shares: &[Share], rows: &mut FastMap<RowKey, RowCount>) {
+    /// Applies changes in time order.
+    pub fn apply(&mut self, plan: &CountingPlan<'_>, shares: &[Share], rows: &mut FastMap<RowKey, RowCount>) {
         for share in shares {
             let Some(reason) = share.release else {
                 let first = Shared { holders: 0, owner: share.owner, held: share.held };
@@ -49,20 +63,15 @@ impl SharedPages {
     }
 
     /// The window ends: what is held now goes into the rows.
-    pub fn stop(&self, plan: &Plan<'_>, rows: &mut FastMap<RowKey, RowCount>) {
+    pub fn stop(&self, plan: &CountingPlan<'_>, rows: &mut FastMap<RowKey, RowCount>) {
         for shared in self.pages.values() {
             let (key, impact_pages) = plan.row(shared.owner, &shared.held, None);
             *rows.entry(key).or_default() += RowCount { pages: 0, impact_pages };
         }
     }
 
-    /// The account begins anew.
+    /// The working sets have been emptied.
     pub fn reset(&mut self) {
         self.pages.clear();
     }
-}
-
-/// The part of `shares`, in time order, up to and with a moment.
-pub fn up_to(shares: &[Share], moment: Moment) -> (&[Share], &[Share]) {
-    shares.split_at(shares.partition_point(|share| share.moment <= moment))
 }

@@ -1,0 +1,187 @@
+//! Replays the processes of one id, one after the other: their working sets by the corrected rules, the id's pages by
+//! WPA's, and the address-space events of the id.
+//!
+//! Events are applied when the replay comes to their moment; frees and unmapped views release pages then. Rundown records
+//! at the end describe what is known already.
+
+use crate::analysis::reference::reason::ReleaseReason;
+use crate::analysis::reference::shard::ReplayContext;
+use crate::analysis::reference::totals::{Recorder, Totals, add};
+use crate::analysis::reference::update::Update;
+use crate::analysis::reference::working_set::WorkingSet;
+use crate::analysis::reference::wpa_observer::WpaObserver;
+use crate::event::Phase;
+use crate::event::virtual_memory::VirtualRange;
+use crate::load::facts::SpaceEvent;
+use crate::load::space_events::SpaceEvents;
+use crate::model::live_space::LiveSpace;
+use crate::model::process_timeline::ProcessLifetime;
+use crate::model::working_set_owner::Owner;
+use crate::moment::{At, Moment};
+
+/// The process that lives now.
+#[derive(Debug)]
+struct Current {
+    working_set: WorkingSet,
+    space: LiveSpace,
+}
+
+/// All processes of one id.
+#[derive(Debug)]
+pub struct ProcessReplay<'h> {
+    /// The id.
+    pub process_id: u32,
+    /// Address-space events that have not been applied.
+    events: &'h [At<SpaceEvent>],
+    /// All of them.
+    all_events: &'h [At<SpaceEvent>],
+    /// Lives that have not ended.
+    lives: &'h [ProcessLifetime],
+    /// Moment of the first event or end of a life that has not been applied.
+    due: Moment,
+    current: Option<Current>,
+    /// What the id holds by WPA's rules.
+    pub wpa: WpaObserver,
+}
+
+impl<'h> ProcessReplay<'h> {
+    /// The id as it is just before `moment`.
+    pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
+        let all_events: &[At<SpaceEvent>] = context.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
+        let lives = context.lifetimes.lives(process_id);
+        let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
+        let lives = lives.get(lives.partition_point(|life| life.end < moment)..).unwrap_or_default();
+        let due = Moment::FIRST;
+        ProcessReplay { process_id, events, all_events, lives, due, current: None, wpa: WpaObserver::default() }
+    }
+
+    /// Applies events and ends of lives up to and with `moment`.
+    #[inline(always)]
+    pub fn advance(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, moment: Moment) {
+        if self.due <= moment {
+            self.catch_up(&mut Recorder { plan: context.plan, totals }, context, moment);
+        }
+    }
+
+    #[cold]
+    fn catch_up(&mut self, recorder: &mut Recorder<'_, 'h>, context: &ReplayContext<'h>, moment: Moment) {
+        loop {
+            let event = self.events.split_first();
+            let life = self.lives.split_first();
+            let event_at = event.map_or(Moment::LAST, |(event, _)| event.moment);
+            let end_at = life.map_or(Moment::LAST, |(life, _)| life.end);
+            self.due = event_at.min(end_at);
+            match (event, life) {
+                _ if self.due > moment => return,
+                (Some((event, rest)), _) if event_at <= end_at => {
+                    self.events = rest;
+                    if context.rundowns.rundown_phase(event) != Some(Phase::DcEnd) {
+                        self.apply_event(recorder, event);
+                    }
+                }
+                (_, Some((life, rest))) => {
+                    self.lives = rest;
+                    self.end(recorder, life);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn end(&mut self, recorder: &mut Recorder<'_, 'h>, life: &ProcessLifetime) {
+        let reason = if life.end_logged { ReleaseReason::ProcessEnd } else { ReleaseReason::NotLogged };
+        if life.end_logged {
+            self.wpa = WpaObserver::default();
+        }
+        if let Some(mut current) = self.current.take() {
+            current.working_set.leave_all(recorder, life.end, reason);
+        }
+    }
+
+    fn apply_event(&mut self, recorder: &mut Recorder<'_, 'h>, event: &At<SpaceEvent>) {
+        let space = self.current.as_ref().map(|current| &current.space);
+        let released = match event.value {
+            SpaceEvent::Region { phase: Phase::End, base, size, flags } => {
+                let range = match size {
+                    // Size 0 means the whole reservation.
+                    0 => space.and_then(|space| space.region(base)).unwrap_or((base, base)),
+                    _ => (base, base.saturating_add(size)),
+                };
+                let reason = free_reason(flags);
+                if reason.is_some() {
+                    self.wpa.free(range.0, range.1);
+                }
+                reason.map(|reason| (range, reason))
+            }
+            SpaceEvent::View { phase: Phase::End, base, size, .. } => {
+                let known = space.and_then(|space| space.view(base)).map_or(0, |view| view.1);
+                Some(((base, base.saturating_add(size).max(known)), ReleaseReason::UnmapFile))
+            }
+            SpaceEvent::Thread { phase: Phase::End, stack_base, stack_limit, .. } => {
+                self.wpa.free(stack_limit, stack_base);
+                None
+            }
+            _ => None,
+        };
+        if let Some(current) = &mut self.current {
+            if let Some((range, reason)) = released {
+                current.working_set.leave_range(recorder, event.moment, range, reason);
+            }
+            current.space.apply(event.moment, &event.value);
+        }
+    }
+
+    /// Applies an update that comes next; the replay has been advanced to its moment.
+    #[inline(always)]
+    pub fn apply(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, update: &Update) {
+        if update.is_wpa() && self.wpa.observe(update, context.needs) && context.plan.window.holds(update.moment) {
+            add(&mut totals.wpa_reaccesses, update.reason() as usize, 1);
+        }
+        if !update.is_corrected() {
+            return;
+        }
+        let recorder = &mut Recorder { plan: context.plan, totals };
+        if self.current.as_ref().is_none_or(|current| current.working_set.owner != update.owner) {
+            self.begin(recorder, context, update);
+        }
+        let Some(Current { working_set, space }) = &mut self.current else { return };
+        working_set.apply(recorder, update, |address| space.layer(address));
+    }
+
+    /// Another process has the id now. Its space is that after the events which were applied.
+    #[cold]
+    fn begin(&mut self, recorder: &mut Recorder<'_, 'h>, context: &ReplayContext<'h>, update: &Update) {
+        if let Some(mut before) = self.current.take() {
+            before.working_set.leave_all(recorder, update.moment, ReleaseReason::NotLogged);
+        }
+        let after = Moment { order: update.moment.order.saturating_add(1), ..update.moment };
+        let space = match update.owner.owner() {
+            Owner::Process(instance) => (context.lifetimes.processes.instances.get(instance as usize))
+                .map(|instance| LiveSpace::at(self.all_events, instance, after, context.rundowns)),
+            _ => None,
+        };
+        let working_set = WorkingSet::new(update.owner);
+        self.current = Some(Current { working_set, space: space.unwrap_or_default() });
+    }
+
+    /// The working set of the process that lives now.
+    pub fn working_set(&self) -> Option<&WorkingSet> {
+        self.current.as_ref().map(|current| &current.working_set)
+    }
+
+    /// The same, to change it.
+    pub fn working_set_mut(&mut self) -> Option<&mut WorkingSet> {
+        self.current.as_mut().map(|current| &mut current.working_set)
+    }
+}
+
+/// The reason of a free.
+fn free_reason(flags: u32) -> Option<ReleaseReason> {
+    if flags & VirtualRange::RELEASE != 0 {
+        Some(ReleaseReason::VirtualAddressRangeEnd)
+    } else if flags & VirtualRange::DECOMMIT != 0 {
+        Some(ReleaseReason::VirtualAddressRangeDecommit)
+    } else {
+        None
+    }
+}

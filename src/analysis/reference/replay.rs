@@ -1,0 +1,216 @@
+//! Replays a trace: slice by slice, all buffers of a slice in parallel, then all shards of owners in parallel.
+//!
+//! Memory holds the updates of one slice and what is held by owners, however long the trace is. Updates are ordered by
+//! time and place in the file inside each shard, so the result is the same for any number of threads.
+
+use crate::analysis::reference::attribution::group_of;
+use crate::analysis::reference::first_holder::{Share, SharedPages};
+use crate::analysis::reference::held_over_time::HeldOverTime;
+use crate::analysis::reference::outside::{OutsideEvent, OutsideWorkingSets};
+use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::reference::shard::{GlobalEvent, ReplayContext, Shard};
+use crate::analysis::reference::slice_reader::{Reading, SHARDS, SliceReader, shard_of};
+use crate::analysis::reference::time_slice::{TimeSlice, slices};
+use crate::analysis::reference::totals::{Totals, add_all};
+use crate::analysis::reference::update::Update;
+use crate::analysis::reference::update_queue::OrderedUpdates;
+use crate::etl::EtlFile;
+use crate::etl::order::ranks;
+use crate::moment::Moment;
+use crate::units::Ticks;
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// What the replay of a trace gives.
+#[derive(Debug)]
+pub struct Outcome<'h> {
+    /// Owners as they are at the end.
+    pub shards: Vec<Shard<'h>>,
+    /// All totals.
+    pub totals: Totals,
+    /// Pages accessed in the window, by reason.
+    pub accesses: [u64; AccessReason::ALL.len()],
+    /// Accesses of processes that never started.
+    pub unattributed: u64,
+    /// Pool and ranges at the end.
+    pub outside: OutsideWorkingSets,
+    /// Pool and range pages at the window's end.
+    pub outside_at_stop: (u64, u64),
+    /// Held pages at the window's ends and at the peak.
+    pub held: HeldOverTime<'h>,
+}
+
+/// A replay between two slices.
+struct Replay<'r, 'h> {
+    context: &'r ReplayContext<'h>,
+    outcome: Outcome<'h>,
+    /// Global events that have not come yet.
+    global_events: Vec<(Moment, GlobalEvent)>,
+    /// Updates of processes that have not started yet, and when they were logged.
+    unborn: Vec<(Moment, Update)>,
+    /// Events of pool and ranges that have not come yet.
+    outside_events: Vec<OutsideEvent>,
+    shared: SharedPages,
+}
+
+/// Replays the trace up to `end`, the first moment that is not replayed.
+pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Outcome<'h> {
+    let window = &context.plan.window;
+    let (rank, _) = ranks(&etl.buffers);
+    // What was held when the working sets were emptied last before the window does not matter.
+    let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
+    let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
+    let reading = Reading { lifetimes, rank: &rank, window, begin, end, before_first };
+    let last = before(end);
+    let spans = || context.history.survey.spans.iter().flatten();
+    let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
+    let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();
+
+    let mut replay = Replay::new(context, begin, last);
+    let slices = slices(&context.history.survey.spans, begin.time, last.time, context.plan.slice_records);
+    let mut readers: Vec<SliceReader<'_>> = Vec::new();
+    for (number, slice) in slices.iter().enumerate() {
+        readers = read(etl, slice, readers, reading);
+        let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
+        let due = replay.collect(&mut readers, until);
+        replay.replay_shards(&readers, &due, until);
+        replay.add_held(slice.from.max(first_stamp), slice.to.min(last_stamp));
+        replay.merge(&due, until);
+    }
+    replay.finish()
+}
+
+/// Reads the buffers of a slice in parallel, with the readers of the slice before.
+fn read<'r>(
+    etl: &EtlFile,
+    slice: &TimeSlice,
+    readers: Vec<SliceReader<'r>>,
+    reading: Reading<'r>,
+) -> Vec<SliceReader<'r>> {
+    // Buffers of one processor follow each other in time: so the updates of a shard are a few sorted runs.
+    let mut by_processor = slice.buffers.clone();
+    by_processor.sort_by_key(|&index| etl.buffers.get(index as usize).map_or(0, |buffer| buffer.processor));
+    let readers = Mutex::new(readers);
+    let reader = || {
+        let before = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = before.unwrap_or_else(|| SliceReader::new(reading));
+        reader.begin(slice.to);
+        reader
+    };
+    etl.fold_some(&by_processor, reader, |reader, _, area| reader.read(area))
+}
+
+impl<'r, 'h> Replay<'r, 'h> {
+    fn new(context: &'r ReplayContext<'h>, begin: Moment, last: Moment) -> Replay<'r, 'h> {
+        let window = &context.plan.window;
+        let resets = window.resets.iter().map(|&reset| (reset, GlobalEvent::Reset));
+        let all = resets.chain([(window.to.min(last), GlobalEvent::Stop)]);
+        let outcome = Outcome {
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            totals: Totals::default(),
+            accesses: [0; AccessReason::ALL.len()],
+            unattributed: 0,
+            outside: OutsideWorkingSets::default(),
+            outside_at_stop: (0, 0),
+            held: HeldOverTime::new(window),
+        };
+        Replay {
+            context,
+            outcome,
+            global_events: all.filter(|event| begin <= event.0).collect(),
+            unborn: Vec::new(),
+            outside_events: Vec::new(),
+            shared: SharedPages::default(),
+        }
+    }
+
+    /// Takes what belongs to no owner out of the readers, and gives them the updates whose process starts now. Gives the
+    /// global events up to `until`.
+    fn collect(&mut self, readers: &mut [SliceReader<'_>], until: Moment) -> Vec<(Moment, GlobalEvent)> {
+        for reader in readers.iter_mut() {
+            self.unborn.append(&mut reader.unborn);
+            self.outside_events.append(&mut reader.outside);
+            let deletes = reader.deleted_sections.drain(..);
+            self.global_events.extend(deletes.map(|(at, low, high)| (at, GlobalEvent::SectionDelete(low, high))));
+            add_all(&mut self.outcome.accesses, &reader.accesses);
+            self.outcome.unattributed += reader.unattributed;
+        }
+        // In the order in which they were accessed.
+        self.unborn.sort_by_key(|(logged, update)| (update.moment, *logged));
+        let born = self.unborn.partition_point(|(_, update)| update.moment <= until);
+        if let Some(reader) = readers.first_mut() {
+            for (_, update) in self.unborn.drain(..born) {
+                reader.updates.push(shard_of(group_of(update.owner, self.context.lifetimes)), update);
+            }
+        }
+        self.global_events.sort_unstable();
+        self.global_events.extract_if(.., |event| event.0 <= until).collect()
+    }
+
+    /// Brings all shards to `until`.
+    fn replay_shards(&mut self, readers: &[SliceReader<'_>], due: &[(Moment, GlobalEvent)], until: Moment) {
+        let context = self.context;
+        let shards = self.outcome.shards.par_iter_mut().enumerate();
+        shards.for_each_init(Vec::new, |room, (index, shard)| {
+            let chunks: Vec<&[Update]> = readers.iter().flat_map(|reader| reader.updates.chunks(index)).collect();
+            shard.replay(context, OrderedUpdates::new(&chunks, room), due, until);
+        });
+    }
+
+    /// Adds up the held pages of a slice.
+    fn add_held(&mut self, first: Ticks, last: Ticks) {
+        let mut changes: Vec<_> = self.outcome.shards.iter_mut().map(|shard| &mut shard.totals.held).collect();
+        self.outcome.held.add_slice(first, last, &mut changes);
+    }
+
+    /// Merges what depends on the order among owners: the holders of shared pages, pool and ranges.
+    fn merge(&mut self, due: &[(Moment, GlobalEvent)], until: Moment) {
+        let plan = self.context.plan;
+        let outcome = &mut self.outcome;
+        let mut shares: Vec<Share> =
+            outcome.shards.iter_mut().flat_map(|shard| shard.totals.shares.drain(..)).collect();
+        shares.sort_by_key(|share| share.moment);
+        self.outside_events.sort_by_key(|event| event.moment);
+        let (mut shares, mut events) = (shares.as_slice(), self.outside_events.as_slice());
+        let end_of_slice = (until, None);
+        for (moment, global) in due.iter().map(|&(moment, event)| (moment, Some(event))).chain([end_of_slice]) {
+            let (now, rest) = shares.split_at(shares.partition_point(|share| share.moment <= moment));
+            self.shared.apply(plan, now, &mut outcome.totals.rows);
+            shares = rest;
+            let (now, rest) = events.split_at(events.partition_point(|event| event.moment <= moment));
+            now.iter().for_each(|event| outcome.outside.apply(&plan.window, event));
+            events = rest;
+            match global {
+                None | Some(GlobalEvent::SectionDelete(..)) => {}
+                Some(GlobalEvent::Reset) => {
+                    self.shared.reset();
+                    outcome.outside.reset();
+                }
+                Some(GlobalEvent::Stop) => {
+                    self.shared.stop(plan, &mut outcome.totals.rows);
+                    outcome.outside_at_stop = (outcome.outside.pool_pages, outcome.outside.range_pages);
+                }
+            }
+        }
+        let applied = self.outside_events.len() - events.len();
+        self.outside_events.drain(..applied);
+    }
+
+    fn finish(self) -> Outcome<'h> {
+        let mut outcome = self.outcome;
+        for shard in &mut outcome.shards {
+            outcome.totals.append(std::mem::take(&mut shard.totals));
+        }
+        add_all(&mut outcome.accesses, &outcome.outside.accesses);
+        add_all(&mut outcome.totals.releases, &outcome.outside.releases);
+        outcome
+    }
+}
+
+/// The moment just before another.
+fn before(moment: Moment) -> Moment {
+    match moment.order.checked_sub(1) {
+        Some(order) => Moment { order, ..moment },
+        None => Moment { time: Ticks(moment.time.0.saturating_sub(1)), order: u64::MAX },
+    }
+}

@@ -1,0 +1,173 @@
+//! One shard of owners, replayed in time order: processes by their ids, sessions and the system.
+//!
+//! Nothing in the corrected rules reaches from one owner to another but what happens to all at once, so shards are
+//! replayed in parallel. Address-space events come from the history, where the model keeps them; page events come as
+//! updates.
+
+use crate::analysis::reference::attribution::process_id;
+use crate::analysis::reference::counting_plan::CountingPlan;
+use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::process_replay::ProcessReplay;
+use crate::analysis::reference::reason::ReleaseReason;
+use crate::analysis::reference::totals::{Recorder, Totals};
+use crate::analysis::reference::update::{Update, UpdateKind};
+use crate::analysis::reference::update_queue::OrderedUpdates;
+use crate::analysis::reference::working_set::WorkingSet;
+use crate::analysis::reference::wpa_observer::WpaNeeds;
+use crate::event::page::PageUse;
+use crate::load::history::History;
+use crate::model::process_timeline::ProcessTimeline;
+use crate::model::rundown::Rundowns;
+use crate::model::space::Layer;
+use crate::model::working_set_owner::OwnerId;
+use crate::moment::Moment;
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeSet;
+
+/// What all shards share.
+#[derive(Debug)]
+pub struct ReplayContext<'h> {
+    /// All events of the trace but the page events.
+    pub history: &'h History,
+    /// Which of them are rundowns.
+    pub rundowns: &'h Rundowns,
+    /// Who is who.
+    pub lifetimes: &'h ProcessTimeline<'h>,
+    /// What is counted.
+    pub plan: &'h CountingPlan<'h>,
+    /// What WPA's rules need.
+    pub needs: WpaNeeds,
+}
+
+/// Something that happens to all owners at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GlobalEvent {
+    /// The working sets have been emptied: the replay begins anew.
+    Reset,
+    /// A pagefile-backed section with prototype PTEs in this range is deleted.
+    SectionDelete(u64, u64),
+    /// The window ends.
+    Stop,
+}
+
+/// A shard of owners.
+#[derive(Debug, Default)]
+pub struct Shard<'h> {
+    processes: Vec<ProcessReplay<'h>>,
+    /// Index of an id's processes.
+    by_id: FastMap<u32, usize>,
+    /// Index of the processes that were asked for last: updates of one id come in rows.
+    latest: usize,
+    /// The system, sessions, keys that name no process.
+    others: FastMap<OwnerId, WorkingSet>,
+    /// Prototype PTE, owner and place of pages of pagefile-backed sections.
+    section_pages: BTreeSet<(u64, OwnerId, Place)>,
+    /// What has been counted.
+    pub totals: Totals,
+}
+
+impl<'h> Shard<'h> {
+    /// Replays updates up to `until`, with the global events of that time.
+    pub fn replay(
+        &mut self,
+        context: &ReplayContext<'h>,
+        updates: OrderedUpdates<'_>,
+        events: &[(Moment, GlobalEvent)],
+        until: Moment,
+    ) {
+        let mut rest = updates;
+        for &(moment, event) in events {
+            let (now, later) = rest.split(moment);
+            now.iter().for_each(|update| self.apply(context, update));
+            rest = later;
+            self.advance(context, moment);
+            self.global_event(context, moment, event);
+        }
+        rest.iter().for_each(|update| self.apply(context, update));
+        self.advance(context, until);
+    }
+
+    #[inline]
+    fn apply(&mut self, context: &ReplayContext<'h>, update: &Update) {
+        match process_id(update.owner, context.lifetimes) {
+            Some(id) => {
+                if self.processes.get(self.latest).is_none_or(|process| process.process_id != id) {
+                    self.latest = *self.by_id.entry(id).or_insert_with(|| {
+                        self.processes.push(ProcessReplay::new(context, id, update.moment));
+                        self.processes.len() - 1
+                    });
+                }
+                let Some(process) = self.processes.get_mut(self.latest) else { return };
+                process.advance(context, &mut self.totals, update.moment);
+                process.apply(context, &mut self.totals, update);
+            }
+            None => {
+                let set = self.others.entry(update.owner).or_insert_with(|| WorkingSet::new(update.owner));
+                let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
+                set.apply(recorder, update, |_| (Layer::None, 0));
+            }
+        }
+        // Where sections are deleted, their pages are remembered.
+        if context.needs.sections
+            && update.is_corrected()
+            && update.kind() == UpdateKind::Shareable
+            && update.page_use() == PageUse::PageFileMapped
+        {
+            self.section_pages.insert((update.identity & !1, update.owner, Place::address(update.address())));
+        }
+    }
+
+    /// Brings every process up to a moment: frees, unmapped views, ends.
+    fn advance(&mut self, context: &ReplayContext<'h>, moment: Moment) {
+        for process in self.processes.iter_mut() {
+            process.advance(context, &mut self.totals, moment);
+        }
+    }
+
+    /// All working sets.
+    pub fn working_sets(&self) -> impl Iterator<Item = &WorkingSet> {
+        self.processes.iter().filter_map(ProcessReplay::working_set).chain(self.others.values())
+    }
+
+    fn global_event(&mut self, context: &ReplayContext<'h>, moment: Moment, event: GlobalEvent) {
+        let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
+        match event {
+            GlobalEvent::Reset => {
+                let processes = self.processes.iter_mut().filter_map(ProcessReplay::working_set_mut);
+                processes.chain(self.others.values_mut()).for_each(|set| set.forget(recorder, moment));
+                self.processes.iter_mut().for_each(|process| process.wpa = Default::default());
+                self.section_pages.clear();
+            }
+            GlobalEvent::Stop => {
+                let processes = self.processes.iter().filter_map(ProcessReplay::working_set);
+                processes.chain(self.others.values()).for_each(|set| set.stop(recorder));
+            }
+            GlobalEvent::SectionDelete(low, high) => {
+                self.processes.iter_mut().for_each(|process| process.wpa.delete_section(low, high));
+                if low < high {
+                    self.delete_section(context, moment, low, high);
+                }
+            }
+        }
+    }
+
+    /// Pages of pagefile-backed sections with prototype PTEs at `[low, high)` are released.
+    fn delete_section(&mut self, context: &ReplayContext<'h>, moment: Moment, low: u64, high: u64) {
+        let at = |prototype_pte: u64| (prototype_pte, OwnerId::SYSTEM, Place::address(0));
+        let gone: Vec<_> = self.section_pages.range(at(low)..at(high)).copied().collect();
+        let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
+        for (prototype_pte, owner, place) in gone {
+            self.section_pages.remove(&(prototype_pte, owner, place));
+            let set = match process_id(owner, context.lifetimes) {
+                Some(id) => (self.by_id.get(&id).and_then(|&index| self.processes.get_mut(index)))
+                    .and_then(ProcessReplay::working_set_mut)
+                    .filter(|set| set.owner == owner),
+                None => self.others.get_mut(&owner),
+            };
+            let is_it = |held: &Held| held.is_shareable() && held.identity & !1 == prototype_pte;
+            if let Some(set) = set.filter(|set| set.pages.get(place).is_some_and(is_it)) {
+                set.leave(recorder, moment, place, ReleaseReason::PageFileMappedSectionDelete);
+            }
+        }
+    }
+}

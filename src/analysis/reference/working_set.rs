@@ -1,0 +1,174 @@
+//! One owner's working set: what each update does to it, by the corrected rules.
+
+use crate::analysis::category::Category;
+use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::page_set::{Entered, PageSet};
+use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::totals::{Recorder, add};
+use crate::analysis::reference::update::{Update, UpdateKind};
+use crate::event::page::PageUse;
+use crate::model::space::Layer;
+use crate::model::working_set_owner::OwnerId;
+use crate::moment::Moment;
+use crate::units::is_kernel_address;
+
+/// An owner and its pages.
+#[derive(Debug)]
+pub struct WorkingSet {
+    /// Whose.
+    pub owner: OwnerId,
+    /// What it holds.
+    pub pages: PageSet,
+}
+
+impl WorkingSet {
+    /// An owner that holds nothing.
+    pub fn new(owner: OwnerId) -> WorkingSet {
+        WorkingSet { owner, pages: PageSet::default() }
+    }
+
+    /// Applies an update. `space` says what a private page's address belongs to, and the file key of its view.
+    #[inline(always)]
+    pub fn apply(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update, space: impl FnOnce(u64) -> (Layer, u64)) {
+        let (moment, pfn, identity, reason) = (update.moment, update.pfn(), update.identity, update.reason());
+        let private = |category, view| Held::private(moment.time, pfn, category, reason, view);
+        let own_data = || {
+            let (layer, view) = space(update.address());
+            private(Category::of_layer(layer), view)
+        };
+        let at = Place::address(update.address());
+        match update.kind() {
+            UpdateKind::Private | UpdateKind::Kernel if update.page_use() == PageUse::ProcessPrivate => {
+                self.enter(recorder, moment, user_place(update), own_data());
+            }
+            UpdateKind::Private => self.enter(recorder, moment, kernel_place(update), private(update.category(), 0)),
+            UpdateKind::Kernel => {
+                let inside = recorder.plan.window.holds(moment);
+                add(&mut recorder.totals.kernel.by_use, update.page_use() as usize, u64::from(inside));
+                self.enter(recorder, moment, kernel_place(update), private(update.category(), 0).outside());
+            }
+            UpdateKind::Shareable => {
+                let held = Held::shareable(moment.time, pfn, update.category(), reason, identity);
+                self.enter(recorder, moment, user_place(update), held);
+            }
+            UpdateKind::CopyOnWrite => {
+                if self.pages.get(at).is_some_and(Held::is_shareable) {
+                    self.leave(recorder, moment, at, ReleaseReason::CopyOnWrite);
+                }
+                self.enter(recorder, moment, at, own_data());
+            }
+            UpdateKind::Combine => {
+                if self.pages.get(at).is_some_and(|held| !held.is_shareable()) {
+                    self.leave(recorder, moment, at, ReleaseReason::PageCombine);
+                }
+                let held = Held::shareable(moment.time, 0, update.category(), reason, identity);
+                self.enter(recorder, moment, at, held);
+            }
+            UpdateKind::Release => self.release(recorder, update),
+            UpdateKind::Remove => self.leave(recorder, moment, at, ReleaseReason::RemovedFromWorkingSet),
+            UpdateKind::Unmap => {
+                self.leave_range(recorder, moment, (update.address(), identity), ReleaseReason::UnmapFile);
+            }
+            UpdateKind::FreePool => {
+                for place in self.pages.places_in(update.address(), identity) {
+                    if self.pages.get(place).is_some_and(Held::is_outside) {
+                        self.leave(recorder, moment, place, ReleaseReason::PoolFree);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The content of a page is deleted.
+    fn release(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update) {
+        let (moment, reason) = (update.moment, ReleaseReason::PageRelease);
+        match update.page_use() {
+            PageUse::ProcessPrivate => {
+                let place = user_place(update);
+                if self.pages.get(place).is_some_and(|held| !held.is_shareable()) {
+                    self.leave(recorder, moment, place, reason);
+                }
+            }
+            PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => {
+                if let Some(held) = self.pages.leave_frame(update.pfn()) {
+                    recorder.left(moment, self.owner, &held, reason);
+                }
+            }
+            _ => self.leave(recorder, moment, kernel_place(update), reason),
+        }
+    }
+
+    /// A page is accessed.
+    #[inline(always)]
+    fn enter(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, place: Place, held: Held) {
+        let inside = recorder.plan.window.holds(moment);
+        // What the rundown names was held when the working sets had been emptied, so since before the window.
+        let rundown = held.reason() == AccessReason::ActiveRundown;
+        let held = held.before(rundown || moment <= recorder.plan.window.from);
+        let owner = self.owner;
+        let entered = self.pages.enter(place, held, |gone| {
+            recorder.left(moment, owner, &gone, ReleaseReason::NotLogged);
+        });
+        match entered {
+            Entered::New => {
+                recorder.entered(moment, owner, &held);
+                recorder.totals.rundown_pages += u64::from(rundown && inside && !held.is_outside());
+            }
+            Entered::Again => add(&mut recorder.totals.reaccesses, held.reason() as usize, u64::from(inside)),
+            Entered::SecondMapping => recorder.totals.second_mappings += u64::from(inside),
+        }
+    }
+
+    /// The page at a place is released; nothing happens when none is held there.
+    #[inline(always)]
+    pub fn leave(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, place: Place, reason: ReleaseReason) {
+        if let Some(held) = self.pages.leave(place) {
+            recorder.left(moment, self.owner, &held, reason);
+        }
+    }
+
+    /// All pages at `[low, high)` are released.
+    pub fn leave_range(
+        &mut self,
+        recorder: &mut Recorder<'_, '_>,
+        moment: Moment,
+        (low, high): (u64, u64),
+        reason: ReleaseReason,
+    ) {
+        for place in self.pages.places_in(low, high) {
+            self.leave(recorder, moment, place, reason);
+        }
+    }
+
+    /// Everything is released.
+    pub fn leave_all(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, reason: ReleaseReason) {
+        for (_, held) in self.pages.take().distinct() {
+            recorder.left(moment, self.owner, &held, reason);
+        }
+    }
+
+    /// Everything is forgotten: the working sets have been emptied.
+    pub fn forget(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment) {
+        for (_, held) in self.pages.take().distinct() {
+            recorder.forgotten(moment, &held);
+        }
+    }
+
+    /// The window ends: what is held now goes into the rows.
+    pub fn stop(&self, recorder: &mut Recorder<'_, '_>) {
+        for (_, held) in self.pages.distinct() {
+            recorder.held_at_stop(self.owner, &held);
+        }
+    }
+}
+
+/// Where a process's page is kept. An address of 0 is an unknown one.
+#[inline(always)]
+fn user_place(update: &Update) -> Place {
+    if update.address() == 0 { Place::frame(update.pfn()) } else { Place::address(update.address()) }
+}
+
+fn kernel_place(update: &Update) -> Place {
+    let is_kernel = is_kernel_address(update.identity, update.pointer());
+    Place::of_kernel_page(update.page_use(), update.pfn(), update.identity, is_kernel)
+}
