@@ -1,12 +1,15 @@
-//! The one bounds-checked reader of payload bytes.
+//! The one bounds-checked reader of payload bytes: record layouts, and a cursor for what follows them.
 //!
 //! Every read names its field, so that an error says which field did not fit. Nothing here indexes: a read past the
 //! end is an error, never a panic. Strings are borrowed from the trace and decoded only when shown.
 
-use crate::units::PointerSize;
+use crate::units::{FileTime, PointerSize, Ticks};
 use std::borrow::Cow;
 use std::fmt;
 use thiserror::Error;
+use uuid::Uuid;
+use zerocopy::little_endian::{I32, I64, U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A field that does not fit into its payload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
@@ -71,6 +74,16 @@ impl<'a> Cursor<'a> {
             }
             None => Err(FieldError::Short { field, at: self.at, need: count, have: self.remaining() }),
         }
+    }
+
+    /// The fixed part of a record, or another group of fields.
+    pub(crate) fn read<L: Layout<'a>>(&mut self, field: &'static str) -> Result<L::Value, FieldError> {
+        let need = size::<L>(self.pointer);
+        let have = self.remaining();
+        let (value, _) =
+            first::<L>(self.rest(), self.pointer).ok_or(FieldError::Short { field, at: self.at, need, have })?;
+        self.at += need;
+        Ok(value)
     }
 
     /// Passes over `count` bytes.
@@ -230,6 +243,204 @@ impl fmt::Debug for Narrow<'_> {
         write!(f, "{:?}", self.text())
     }
 }
+
+/// A field of a record layout as it lies in the file, to be had as a `T`.
+pub(crate) trait Field<'a, T> {
+    /// The value.
+    fn value(&'a self) -> T;
+}
+
+/// A pointer or a pointer-sized count in a layout: [`U64`] or [`U32`], to be had as a `u64`.
+pub(crate) trait Pointer:
+    FromBytes + KnownLayout + Immutable + Unaligned + for<'a> Field<'a, u64> + for<'a> Field<'a, Option<u64>> + 'static
+{
+    /// What a C compiler puts between 4 bytes and a pointer.
+    type Padding: FromBytes + KnownLayout + Immutable + Unaligned;
+}
+
+impl Pointer for U32 {
+    type Padding = [u8; 0];
+}
+
+impl Pointer for U64 {
+    type Padding = [u8; 4];
+}
+
+/// The number that a pointer holds.
+pub(crate) fn number<P: Pointer>(pointer: &P) -> u64 {
+    pointer.value()
+}
+
+macro_rules! fields {
+    ($($raw:ty => $value:ty: $get:expr;)+) => {
+        $(impl Field<'_, $value> for $raw {
+            #[inline(always)]
+            fn value(&self) -> $value {
+                let get: fn(&$raw) -> $value = $get;
+                get(self)
+            }
+        })+
+    };
+}
+
+fields! {
+    u8 => u8: |raw| *raw;
+    i8 => i8: |raw| *raw;
+    u8 => bool: |raw| *raw != 0;
+    U16 => u16: |raw| raw.get();
+    U32 => u32: |raw| raw.get();
+    I32 => i32: |raw| raw.get();
+    U32 => u64: |raw| u64::from(raw.get());
+    U64 => u64: |raw| raw.get();
+    I64 => i64: |raw| raw.get();
+    I64 => Ticks: |raw| Ticks(raw.get());
+    U64 => FileTime: |raw| FileTime(raw.get());
+    [u8; 16] => Uuid: |raw| Uuid::from_bytes_le(*raw);
+}
+
+/// What only some versions of a record have.
+impl<'a, T, F: Field<'a, T>> Field<'a, Option<T>> for F {
+    #[inline(always)]
+    fn value(&'a self) -> Option<T> {
+        Some(self.value())
+    }
+}
+
+impl<const N: usize> Field<'_, [u32; N]> for [U32; N] {
+    fn value(&self) -> [u32; N] {
+        self.map(U32::get)
+    }
+}
+
+impl<P: Pointer, const N: usize> Field<'_, [u64; N]> for [P; N] {
+    fn value(&self) -> [u64; N] {
+        self.each_ref().map(number)
+    }
+}
+
+impl<const N: usize> Field<'_, [i8; N]> for [i8; N] {
+    fn value(&self) -> [i8; N] {
+        *self
+    }
+}
+
+/// A UTF-16LE string in a fixed array, cut at its first NUL.
+impl<'a, const N: usize> Field<'a, Wide<'a>> for [U16; N] {
+    fn value(&'a self) -> Wide<'a> {
+        let used = self.iter().position(|unit| unit.get() == 0).unwrap_or(N);
+        Wide(self.get(..used).unwrap_or_default().as_bytes())
+    }
+}
+
+/// The fixed part of a record as it lies in the file, for records with 8-byte pointers, and what is made of it.
+/// [`layout!`] implements it.
+pub(crate) trait Layout<'a>:
+    FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a
+{
+    /// The value that is read.
+    type Value;
+    /// The same layout with 4-byte pointers.
+    type P4: FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a;
+}
+
+/// Size of a layout, bytes.
+pub(crate) const fn size<'a, L: Layout<'a>>(pointer: PointerSize) -> usize {
+    pointer.pick(size_of::<L>(), size_of::<L::P4>())
+}
+
+/// Reads a layout at the start of `bytes`, and gives what follows it; `None` when they are too short.
+#[inline(always)]
+pub(crate) fn first<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) -> Option<(L::Value, &'a [u8])> {
+    match pointer {
+        PointerSize::P8 => L::ref_from_prefix(bytes).ok().map(|(layout, rest)| (layout.value(), rest)),
+        PointerSize::P4 => L::P4::ref_from_prefix(bytes).ok().map(|(layout, rest)| (layout.value(), rest)),
+    }
+}
+
+/// Reads a layout that `bytes` hold and nothing else; `None` when they have another length.
+#[inline(always)]
+pub(crate) fn exactly<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) -> Option<L::Value> {
+    match pointer {
+        PointerSize::P8 => L::ref_from_bytes(bytes).ok().map(Field::value),
+        PointerSize::P4 => L::P4::ref_from_bytes(bytes).ok().map(Field::value),
+    }
+}
+
+/// Reads layouts that follow each other without a gap; a rest shorter than one is left out.
+pub(crate) fn each<'a, L: Layout<'a>>(
+    bytes: &'a [u8],
+    pointer: PointerSize,
+) -> impl Iterator<Item = L::Value> + use<'a, L> {
+    bytes.chunks_exact(size::<L>(pointer)).filter_map(move |entry| exactly::<L>(entry, pointer))
+}
+
+/// Declares the layout of a record, or of its fixed part, and how its value is made:
+///
+/// ```text
+/// layout! {
+///     /// Source of the layout.
+///     AllocLayout<P> = 24 / 16 bytes => VirtualRange, fn read(MEMORY) {
+///         base: P, size_bytes: P, process_id: U32, flags: U32, -reserved([u8; 4])
+///     } with |layout| { commit_bytes: None }
+/// }
+/// ```
+///
+/// makes a `#[repr(C)]` structure of that name and size (with 8-byte and 4-byte pointers where it has a `P`), which
+/// becomes a value whose fields have the names of the layout's. A field after `-` is not part of the value; the value's
+/// other fields stand after `with`. `fn read` makes a decoder of that name for payloads of just this layout, with the
+/// versions for which it is known; without it the layout is read by [`first`], [`exactly`], [`each`] or
+/// [`Cursor::read`]. `=> Value as Variant` makes a variant of an enum.
+macro_rules! layout {
+    (
+        $(#[$doc:meta])*
+        $name:ident $(<$p:ident>)? = $size8:literal $(/ $size4:literal)? bytes
+        => $value:ty $(as $variant:ident)? $(, fn $read:ident($known:expr))?
+        { $($(-$skipped:ident($unused:ty))? $($field:ident: $raw:ty)?),* }
+        $(with |$layout:tt| { $($given:ident: $made:expr),* $(,)? })?
+    ) => {
+        $(#[$doc])*
+        #[derive(zerocopy::FromBytes, zerocopy::KnownLayout, zerocopy::Immutable, zerocopy::Unaligned)]
+        #[repr(C)]
+        #[allow(dead_code)] // fields that no value needs are part of the layout all the same
+        pub(super) struct $name $(<$p: $crate::bytes::Pointer = zerocopy::little_endian::U64>)? {
+            $($($skipped: $unused,)? $($field: $raw,)?)*
+        }
+
+        const _: () = assert!(size_of::<$name>() == $size8);
+        $(const _: () = assert!(size_of::<$name<zerocopy::little_endian::U32>>() == $size4);)?
+
+        impl<'a $(, $p: $crate::bytes::Pointer)?> $crate::bytes::Field<'a, $value> for $name $(<$p>)? {
+            #[inline(always)]
+            fn value(&'a self) -> $value {
+                $(let $layout = self;)?
+                type Made<'a> = $value;
+                Made $(::$variant)? {
+                    $($($field: $crate::bytes::Field::value(&self.$field),)?)*
+                    $($($given: $made),*)?
+                }
+            }
+        }
+
+        impl<'a> $crate::bytes::Layout<'a> for $name {
+            type Value = $value;
+            type P4 = $name $(<$crate::bytes::layout!(@p4 $p)>)?;
+        }
+
+        $(
+            impl<'a> $value {
+                /// Decodes a record.
+                ///
+                /// # Errors
+                /// A fault when the payload is shorter than the layout.
+                pub fn $read(payload: &$crate::event::Payload<'a>) -> $crate::event::Read<Self> {
+                    payload.read::<$name>($known)
+                }
+            }
+        )?
+    };
+    (@p4 $p:ident) => { zerocopy::little_endian::U32 };
+}
+pub(crate) use layout;
 
 #[cfg(test)]
 mod tests {

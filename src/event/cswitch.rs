@@ -5,7 +5,9 @@
 
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
+use crate::bytes::layout;
 use crate::units::Ticks;
+use zerocopy::little_endian::{I32, I64, U32};
 
 super::hooks::hooks! {
     CSWITCH = 0x0524, "Thread: CSwitch", "CSwitch";
@@ -53,24 +55,23 @@ impl ContextSwitch {
     /// # Errors
     /// A fault when there are fewer bytes than the version has.
     pub fn read(payload: &Payload<'_>) -> Read<ContextSwitch> {
-        let old = payload.version < 2;
-        let oddity = payload.fixed(if old { 16 } else { 24 }, 1..=4)?;
-        let mut c = payload.cursor();
-        let value = ContextSwitch {
-            new_thread_id: c.u32("new thread id")?,
-            old_thread_id: c.u32("old thread id")?,
-            new_priority: c.i8("new thread priority")?,
-            old_priority: c.i8("old thread priority")?,
-            previous_c_state: c.u8("previous C-state")?,
-            new_priority_decrement: c.i8("priority decrement")?,
-            old_wait_reason: c.u8("wait reason")?,
-            old_wait_mode: c.u8("wait mode")?,
-            old_state: c.u8("thread state")?,
-            old_ideal_processor: c.u8("ideal processor")?,
-            new_wait_clock_ticks: if old { None } else { Some(c.u32("wait time")?) },
-            old_remaining_quantum: if old { None } else { Some(c.i32("remaining quantum")?) },
-        };
-        Ok(Parsed::new(value, oddity))
+        let known = 1..=4;
+        if payload.version < 2 { payload.read::<SwitchV1>(known) } else { payload.read::<SwitchLayout>(known) }
+    }
+}
+
+layout! {
+    SwitchV1 = 16 bytes => ContextSwitch {
+        new_thread_id: U32, old_thread_id: U32, new_priority: i8, old_priority: i8, previous_c_state: u8,
+        new_priority_decrement: i8, old_wait_reason: u8, old_wait_mode: u8, old_state: u8, old_ideal_processor: u8
+    } with |_| { new_wait_clock_ticks: None, old_remaining_quantum: None }
+}
+
+layout! {
+    SwitchLayout = 24 bytes => ContextSwitch {
+        new_thread_id: U32, old_thread_id: U32, new_priority: i8, old_priority: i8, previous_c_state: u8,
+        new_priority_decrement: i8, old_wait_reason: u8, old_wait_mode: u8, old_state: u8, old_ideal_processor: u8,
+        new_wait_clock_ticks: U32, old_remaining_quantum: I32
     }
 }
 
@@ -161,23 +162,16 @@ impl<'a> CompactSwitches<'a> {
     /// # Errors
     /// A fault when there are fewer.
     pub fn read(payload: &Payload<'a>) -> Read<CompactSwitches<'a>> {
-        const HEAD: usize = 88;
-        if payload.bytes.len() < HEAD {
-            return Err(Fault::Length { expected: HEAD });
-        }
         let mut c = payload.cursor();
-        let first_time = Ticks(c.i64("first time stamp")?);
-        let mut thread_ids = [0; 16];
-        for id in &mut thread_ids {
-            *id = c.u32("thread id")?;
-        }
-        let mut base_priorities = [0; 16];
-        for priority in &mut base_priorities {
-            *priority = c.i8("base priority")?;
-        }
-        let value = CompactSwitches { first_time, thread_ids, base_priorities, packets: c.rest() };
-        Ok(Parsed::new(value, None))
+        let head = c.read::<CompactHead>("head").map_err(|_| Fault::Length { expected: size_of::<CompactHead>() })?;
+        Ok(Parsed::new(CompactSwitches { packets: c.rest(), ..head }, None))
     }
+}
+
+layout! {
+    CompactHead = 88 bytes => CompactSwitches<'a> {
+        first_time: I64, thread_ids: [U32; 16], base_priorities: [i8; 16]
+    } with |_| { packets: &[] }
 }
 
 /// `0x0532`: a thread was made ready, 8 bytes. Who did it: the header's ids, else whoever ran on that processor.
@@ -193,21 +187,9 @@ pub struct ReadyThread {
     pub flags: u8,
 }
 
-impl ReadyThread {
-    /// Decodes the 8 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ReadyThread> {
-        let oddity = payload.fixed(8, ANY)?;
-        let mut c = payload.cursor();
-        let value = ReadyThread {
-            thread_id: c.u32("thread id")?,
-            adjust_reason: c.i8("adjust reason")?,
-            adjust_increment: c.i8("adjust increment")?,
-            flags: c.u8("flags")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    ReadyLayout = 8 bytes => ReadyThread, fn read(ANY) {
+        thread_id: U32, adjust_reason: i8, adjust_increment: i8, flags: u8, -reserved(u8)
     }
 }
 

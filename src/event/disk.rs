@@ -3,9 +3,9 @@
 //! Sources: `docs/formats.md` ("SystemConfig"), checked on recorded traces. Fixed character arrays are UTF-16LE, cut at
 //! the first NUL.
 
-use super::outcome::{Parsed, Read};
-use super::payload::{ANY, Payload};
-use crate::bytes::Wide;
+use super::payload::ANY;
+use crate::bytes::{Wide, layout};
+use zerocopy::little_endian::{I64, U16, U32, U64};
 
 super::hooks::hooks! {
     PHYSICAL_DISK = 0x0b0b, "SystemConfig: PhyDisk";
@@ -37,38 +37,10 @@ pub struct PhysicalDisk<'a> {
     pub boot_drive: Wide<'a>,
 }
 
-impl<'a> PhysicalDisk<'a> {
-    /// Decodes the 568 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'a>) -> Read<PhysicalDisk<'a>> {
-        let oddity = payload.fixed(568, ANY)?;
-        let mut c = payload.cursor();
-        let disk = c.u32("disk number")?;
-        let sector_bytes = c.u32("bytes per sector")?;
-        let sectors_per_track = c.u32("sectors per track")?;
-        let tracks_per_cylinder = c.u32("tracks per cylinder")?;
-        let cylinders = c.u64("cylinders")?;
-        let scsi = [c.u32("SCSI port")?, c.u32("SCSI path")?, c.u32("SCSI target")?, c.u32("SCSI LUN")?];
-        let manufacturer = c.wide_array(256, "manufacturer")?;
-        let partitions = c.u32("partition count")?;
-        let write_cache = c.u8("write cache")? != 0;
-        c.skip(1, "padding")?;
-        let boot_drive = c.wide_array(3, "boot drive letter")?;
-        let value = PhysicalDisk {
-            disk,
-            sector_bytes,
-            sectors_per_track,
-            tracks_per_cylinder,
-            cylinders,
-            scsi,
-            manufacturer,
-            partitions,
-            write_cache,
-            boot_drive,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    PhysicalLayout = 568 bytes => PhysicalDisk<'a>, fn read(ANY) {
+        disk: U32, sector_bytes: U32, sectors_per_track: U32, tracks_per_cylinder: U32, cylinders: U64, scsi: [U32; 4],
+        manufacturer: [U16; 256], partitions: U32, write_cache: u8, -padding(u8), boot_drive: [U16; 3], -rest(U32)
     }
 }
 
@@ -99,39 +71,11 @@ pub struct LogicalDisk<'a> {
     pub file_system: Wide<'a>,
 }
 
-impl<'a> LogicalDisk<'a> {
-    /// Decodes the 112 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'a>) -> Read<LogicalDisk<'a>> {
-        let oddity = payload.fixed(112, ANY)?;
-        let mut c = payload.cursor();
-        let start_offset = c.u64("start offset")?;
-        let partition_bytes = c.u64("partition size")?;
-        let disk = c.u32("disk number")?;
-        c.skip(4, "structure size")?;
-        let drive_type = c.u32("drive type")?;
-        let drive_letter = c.wide_array(4, "drive letter")?;
-        c.skip(4, "unknown")?;
-        let partition = c.u32("partition number")?;
-        let sectors_per_cluster = c.u32("sectors per cluster")?;
-        let sector_bytes = c.u32("bytes per sector")?;
-        c.skip(4, "unknown")?;
-        let value = LogicalDisk {
-            start_offset,
-            partition_bytes,
-            disk,
-            drive_type,
-            drive_letter,
-            partition,
-            sectors_per_cluster,
-            sector_bytes,
-            free_clusters: c.i64("free clusters")?,
-            clusters: c.i64("clusters")?,
-            file_system: c.wide_array(16, "file system")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    LogicalLayout = 112 bytes => LogicalDisk<'a>, fn read(ANY) {
+        start_offset: U64, partition_bytes: U64, disk: U32, -structure_bytes(U32), drive_type: U32,
+        drive_letter: [U16; 4], -unknown(U32), partition: U32, sectors_per_cluster: U32, sector_bytes: U32,
+        -unknown_2(U32), free_clusters: I64, clusters: I64, file_system: [U16; 16], -rest(U64)
     }
 }
 

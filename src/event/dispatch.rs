@@ -224,8 +224,7 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
 
 /// Wraps what a decoder gave into its event.
 fn to<'a, T>(read: Read<T>, event: impl FnOnce(T) -> Event<'a>) -> Read<Event<'a>> {
-    let Parsed { value, oddity } = read?;
-    Ok(Parsed::new(event(value), oddity))
+    Ok(read?.map(event))
 }
 
 fn empty<'a>(payload: &Payload<'a>, event: Event<'a>) -> Read<Event<'a>> {
@@ -246,7 +245,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     let range = |phase, read: Read<VirtualRange>| to(read, |range| E::VirtualRange { phase, range });
     let section = |phase| to(PagefileSection::read(p), |section| E::PagefileSection { phase, section });
     let session = |phase| to(Session::read(p), |session| E::Session { phase, session });
-    let pool = |action, session| to(PoolPiece::read(p, session), |piece| E::Pool { action, piece });
+    let pool = |action, read: Read<PoolPiece>| to(read, |piece| E::Pool { action, piece });
     let snapshot = |phase, kind| Ok(Parsed::new(E::PoolSnapshot { phase, snapshot: PoolSnapshot::new(p, kind) }, None));
     let interval = |phase| to(ProfileInterval::read(p, phase), |interval| E::ProfileInterval { phase, interval });
     let interrupt = |kind| to(Interrupt::read(p, kind), |interrupt| E::Interrupt { kind, interrupt });
@@ -367,14 +366,14 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         VIRTUALIZATION => to(Virtualization::read(p), E::Virtualization),
         BOOT => to(Boot::read(p), E::Boot),
 
-        POOL_ALLOC => pool(PoolAction::Alloc, false),
-        SESSION_ALLOC => pool(PoolAction::Alloc, true),
-        POOL_FREE => pool(PoolAction::Free, false),
-        SESSION_FREE => pool(PoolAction::Free, true),
-        ADD_PAGE => pool(PoolAction::AddPage, false),
-        SESSION_ADD_PAGE => pool(PoolAction::AddPage, true),
-        BIG_PAGE => pool(PoolAction::AddBigPage, false),
-        SESSION_BIG_PAGE => pool(PoolAction::AddBigPage, true),
+        POOL_ALLOC => pool(PoolAction::Alloc, PoolPiece::read(p)),
+        SESSION_ALLOC => pool(PoolAction::Alloc, PoolPiece::read_session(p)),
+        POOL_FREE => pool(PoolAction::Free, PoolPiece::read(p)),
+        SESSION_FREE => pool(PoolAction::Free, PoolPiece::read_session(p)),
+        ADD_PAGE => pool(PoolAction::AddPage, PoolPiece::read(p)),
+        SESSION_ADD_PAGE => pool(PoolAction::AddPage, PoolPiece::read_session(p)),
+        BIG_PAGE => pool(PoolAction::AddBigPage, PoolPiece::read(p)),
+        SESSION_BIG_PAGE => pool(PoolAction::AddBigPage, PoolPiece::read_session(p)),
 
         SNAPSHOT_DC_START => snapshot(Phase::DcStart, PoolSnapshotKind::Pool),
         SNAPSHOT_DC_END => snapshot(Phase::DcEnd, PoolSnapshotKind::Pool),

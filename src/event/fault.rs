@@ -3,9 +3,10 @@
 //! Sources: `docs/formats.md` ("Memory"). Hard faults were checked on recorded traces; the others are after the Windows
 //! MOF only.
 
-use super::outcome::{Parsed, Read};
-use super::payload::{MEMORY, Payload};
+use super::payload::MEMORY;
+use crate::bytes::layout;
 use crate::units::Ticks;
+use zerocopy::little_endian::{I64, U32, U64};
 
 super::hooks::hooks! {
     TRANSITION_FAULT = 0x020a, "Memory: TransitionFault";
@@ -43,18 +44,8 @@ pub struct PageFault {
     pub instruction: u64,
 }
 
-impl PageFault {
-    /// Decodes the 16 or 8 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<PageFault> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 8), MEMORY)?;
-        let mut c = payload.cursor();
-        let value =
-            PageFault { virtual_address: c.ptr("virtual address")?, instruction: c.ptr("instruction pointer")? };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    PageFaultLayout<P> = 16 / 8 bytes => PageFault, fn read(MEMORY) { virtual_address: P, instruction: P }
 }
 
 /// `0x0220`: a page was read from a file, 40/32 bytes.
@@ -74,23 +65,9 @@ pub struct HardFault {
     pub byte_count: u32,
 }
 
-impl HardFault {
-    /// Decodes the 40 or 32 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<HardFault> {
-        let oddity = payload.fixed(payload.pointer.pick(40, 32), MEMORY)?;
-        let mut c = payload.cursor();
-        let value = HardFault {
-            initial_time: Ticks(c.i64("initial time")?),
-            read_offset: c.u64("read offset")?,
-            virtual_address: c.ptr("virtual address")?,
-            file_key: c.ptr("file key")?,
-            thread_id: c.u32("thread id")?,
-            byte_count: c.u32("byte count")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    HardFaultLayout<P> = 40 / 32 bytes => HardFault, fn read(MEMORY) {
+        initial_time: I64, read_offset: U64, virtual_address: P, file_key: P, thread_id: U32, byte_count: U32
     }
 }
 

@@ -5,10 +5,11 @@
 
 use super::Phase;
 use super::hooks::*;
-use super::outcome::{Fault, Oddity, Parsed, Read};
+use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
-use crate::bytes::Wide;
+use crate::bytes::{Wide, layout, size};
 use crate::etl::record::HookId;
+use zerocopy::little_endian::{U32, U64};
 
 super::hooks::hooks! {
     FILE_NAME = 0x0400, "FileIo: Name";
@@ -85,16 +86,8 @@ pub struct SameFile {
     pub new_key: u64,
 }
 
-impl SameFile {
-    /// Decodes the two keys.
-    ///
-    /// # Errors
-    /// A fault when the payload is shorter than they are.
-    pub fn read(payload: &Payload<'_>) -> Read<SameFile> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 8), ANY)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(SameFile { old_key: c.ptr("old key")?, new_key: c.ptr("new key")? }, oddity))
-    }
+layout! {
+    SameFileLayout<P> = 16 / 8 bytes => SameFile, fn read(ANY) { old_key: P, new_key: P }
 }
 
 /// What a view is of (bits 54–55 of *misc*).
@@ -160,23 +153,28 @@ impl MapView {
     /// # Errors
     /// A fault when the length is less than the version's layout has, or the other version's.
     pub fn read(payload: &Payload<'_>) -> Read<MapView> {
-        let [v2, v3] = payload.pointer.pick([36, 44], [24, 32]);
-        let is_v3 = payload.version >= 3;
-        let expected = if is_v3 { v3 } else { v2 };
-        if !is_v3 && payload.bytes.len() == v3 {
-            return Err(Fault::Length { expected });
+        let known = 2..=3;
+        if payload.version >= 3 {
+            return payload.read::<MapViewV3>(known);
         }
-        let oddity: Option<Oddity> = payload.fixed(expected, 2..=3)?;
-        let mut c = payload.cursor();
-        let value = MapView {
-            base: c.ptr("view base")?,
-            file_key: c.ptr("file key")?,
-            misc: c.u64("misc")?,
-            size_bytes: c.ptr("view size")?,
-            unknown_behind_size: if is_v3 { Some(c.u64("unknown behind view size")?) } else { None },
-            process_id: c.u32("process id")?,
-        };
-        Ok(Parsed::new(value, oddity))
+        if payload.bytes.len() == size::<MapViewV3>(payload.pointer) {
+            return Err(Fault::Length { expected: size::<MapViewV2>(payload.pointer) });
+        }
+        payload.read::<MapViewV2>(known)
+    }
+}
+
+layout! {
+    /// After the Windows MOF only.
+    MapViewV2<P> = 36 / 24 bytes => MapView {
+        base: P, file_key: P, misc: U64, size_bytes: P, process_id: U32
+    } with |_| { unknown_behind_size: None }
+}
+
+layout! {
+    /// After TraceEvent and one published sample.
+    MapViewV3<P> = 44 / 32 bytes => MapView {
+        base: P, file_key: P, misc: U64, size_bytes: P, unknown_behind_size: U64, process_id: U32
     }
 }
 

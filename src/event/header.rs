@@ -5,9 +5,10 @@
 
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
-use crate::bytes::{Narrow, Wide};
+use crate::bytes::{Narrow, Wide, layout};
 use crate::etl::logfile::{LogFileHeader, LogFileNames};
 use uuid::Uuid;
+use zerocopy::little_endian::U32;
 
 super::hooks::hooks! {
     LOG_FILE = 0x0000, "EventTrace: Header";
@@ -66,16 +67,19 @@ impl GroupMasks {
     /// # Errors
     /// A fault when there are fewer.
     pub fn read(payload: &Payload<'_>) -> Read<GroupMasks> {
-        let old = payload.version == 1;
-        let oddity = payload.fixed(if old { 32 } else { 36 }, 1..=2)?;
-        let mut c = payload.cursor();
-        let mut masks = [0; 8];
-        for mask in &mut masks {
-            *mask = c.u32("group mask")?;
+        match payload.version {
+            1 => payload.read::<MasksV1>(1..=2),
+            _ => payload.read::<MasksLayout>(1..=2),
         }
-        let event_version = if old { None } else { Some(c.u32("kernel event version")?) };
-        Ok(Parsed::new(GroupMasks { masks, event_version }, oddity))
     }
+}
+
+layout! {
+    MasksV1 = 32 bytes => GroupMasks { masks: [U32; 8] } with |_| { event_version: None }
+}
+
+layout! {
+    MasksLayout = 36 bytes => GroupMasks { masks: [U32; 8], event_version: U32 }
 }
 
 /// Identity of a program database: GUID, age, file name.

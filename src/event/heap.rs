@@ -4,9 +4,12 @@
 //! the same payloads. Sources: `docs/formats.md` ("Heap ranges"), after the Windows MOF. Not checked on a recorded
 //! trace, so the rundown's header length is derived from the record and never assumed.
 
+use super::hooks::*;
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{MEMORY, Payload, PointerArray};
+use crate::bytes::{first, layout, size};
 use crate::units::PointerSize;
+use zerocopy::little_endian::{U32, U64};
 
 super::hooks::hooks! {
     HEAP_RANGE_RUNDOWN = 0x0264, "Memory: HeapRangeRundown";
@@ -84,13 +87,30 @@ impl<'a> HeapRundown<'a> {
     }
 }
 
-/// Where a rundown's fields lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// Heap, flags, process id, count, then by version a reserved word or the heap tag: the order of the MOF.
-    TagLast,
-    /// Version 4 with the heap tag between flags and process id.
-    TagAfterFlags,
+/// What stands before a rundown's ranges.
+pub(super) struct Head {
+    heap: u64,
+    flags: u32,
+    process_id: u32,
+    count: u32,
+    tag: Option<u64>,
+}
+
+layout! {
+    /// The order of the MOF; version 3 has a reserved word after it.
+    HeadLayout<P> = 20 / 16 bytes => Head {
+        heap: P, flags: U32, process_id: U32, count: U32
+    } with |_| { tag: None }
+}
+
+layout! {
+    /// Version 4 in the order of the MOF.
+    TagLast<P> = 28 / 24 bytes => Head { heap: P, flags: U32, process_id: U32, count: U32, tag: U64 }
+}
+
+layout! {
+    /// Version 4 in another order, which the length equation tells.
+    TagAfterFlags<P> = 28 / 24 bytes => Head { heap: P, flags: U32, tag: U64, process_id: U32, count: U32 }
 }
 
 /// Header lengths that a version can have, with the order of the MOF; padded ones second.
@@ -119,37 +139,31 @@ impl<'a> HeapRundown<'a> {
     /// [`Fault::Count`] when no known header length does.
     pub fn read(payload: &Payload<'a>) -> Read<HeapRundown<'a>> {
         let (length, pointer, version) = (payload.bytes.len(), payload.pointer, payload.version);
-        let mut c = payload.cursor();
-        let heap = c.ptr("heap handle")?;
-        let flags = c.u32("flags")?;
-        let process_id = c.u32("process id")?;
-        let count = c.u32("range count")?;
-        let header = header_by_count(length, count, pointer);
+        let head = payload.cursor().read::<HeadLayout>("heap rundown")?;
+        let by_count = |head: &Head| header_by_count(length, head.count, pointer);
+        let header = by_count(&head);
         let fits = |version| header.filter(|h| header_lengths(version, pointer).contains(h));
 
         // An empty list that happens to fit is no evidence for the other order.
-        let mut moved = payload.cursor();
-        moved.skip(pointer.bytes() + 4, "heap handle and flags")?;
-        let moved = (|| {
-            let (tag, process_id, count) =
-                (moved.u64("heap tag").ok()?, moved.u32("process id").ok()?, moved.u32("range count").ok()?);
-            let header = header_by_count(length, count, pointer)?;
-            let fits = version == 4 && count != 0 && header_lengths(4, pointer).contains(&header);
-            fits.then_some((tag, process_id, header))
-        })();
+        let moved = first::<TagAfterFlags>(payload.bytes, pointer).map(|(head, _)| head);
+        let moved = moved.filter(|head| version == 4 && head.count != 0);
+        let moved = moved.and_then(|head| Some((by_count(&head)?, head)));
+        let moved = moved.filter(|(header, _)| header_lengths(4, pointer).contains(header));
 
         let any = fits(2).or(fits(3)).or(fits(4));
-        let (order, header, oddity) = match (fits(version), moved, any) {
-            (Some(header), _, _) => (Order::TagLast, header, None),
-            (None, Some((_, _, header)), _) => (Order::TagAfterFlags, header, None),
-            (None, None, Some(header)) => (Order::TagLast, header, Some(Oddity::HeapHeader { header, count })),
-            (None, None, None) => return Err(Fault::Count { count }),
+        let (head, header, oddity) = match (fits(version), moved, any) {
+            (None, Some((header, moved)), _) => (moved, header, None),
+            (Some(header), ..) => (head, header, None),
+            (None, None, Some(header)) => {
+                let oddity = Oddity::HeapHeader { header, count: head.count };
+                (head, header, Some(oddity))
+            }
+            (None, None, None) => return Err(Fault::Count { count: head.count }),
         };
-        let (process_id, tag) = match (order, moved) {
-            (Order::TagAfterFlags, Some((tag, process_id, _))) => (process_id, Some(tag)),
-            _ if header >= pointer.pick(28, 24) => (process_id, Some(c.u64("heap tag")?)),
-            _ => (process_id, None),
-        };
+        let long = (head.tag.is_none() && header >= size::<TagLast>(pointer))
+            .then(|| first::<TagLast>(payload.bytes, pointer))
+            .flatten();
+        let Head { heap, flags, process_id, tag, .. } = long.map_or(head, |(long, _)| long);
         let pairs = PointerArray::new(payload.bytes.get(header..).unwrap_or_default(), pointer);
         Ok(Parsed::new(HeapRundown { heap, flags, process_id, tag, pairs }, oddity))
     }
@@ -161,37 +175,27 @@ impl<'a> HeapRange<'a> {
     /// # Errors
     /// A fault when the payload is shorter than its layout, when no rundown header fits, or for another hook id.
     pub fn read(payload: &Payload<'a>) -> Read<HeapRange<'a>> {
-        let pointer = payload.pointer;
-        match payload.hook.0 {
-            0x0264 => {
-                let rundown = HeapRundown::read(payload)?;
-                Ok(Parsed::new(HeapRange::Rundown(rundown.value), rundown.oddity))
-            }
-            0x0265 => {
-                let oddity = payload.fixed(pointer.pick(20, 12), MEMORY)?;
-                let mut c = payload.cursor();
-                let value = HeapRange::Create {
-                    heap: c.ptr("heap handle")?,
-                    first_range_bytes: c.ptr("first range size")?,
-                    flags: c.u32("flags")?,
-                };
-                Ok(Parsed::new(value, oddity))
-            }
-            0x0266 | 0x0267 => {
-                let oddity = payload.fixed(pointer.pick(24, 12), MEMORY)?;
-                let mut c = payload.cursor();
-                let span =
-                    HeapSpan { heap: c.ptr("heap handle")?, address: c.ptr("address")?, size_bytes: c.ptr("size")? };
-                let value = if payload.hook.0 == 0x0266 { HeapRange::Reserve(span) } else { HeapRange::Release(span) };
-                Ok(Parsed::new(value, oddity))
-            }
-            0x0268 => {
-                let oddity = payload.fixed(pointer.bytes(), MEMORY)?;
-                Ok(Parsed::new(HeapRange::Destroy { heap: payload.cursor().ptr("heap handle")? }, oddity))
-            }
-            _ => Err(Fault::Value { field: "hook id" }),
-        }
+        Ok(match payload.hook {
+            HEAP_RANGE_RUNDOWN => HeapRundown::read(payload)?.map(HeapRange::Rundown),
+            HEAP_RANGE_CREATE => payload.read::<CreateLayout>(MEMORY)?,
+            HEAP_RANGE_RESERVE => payload.read::<SpanLayout>(MEMORY)?.map(HeapRange::Reserve),
+            HEAP_RANGE_RELEASE => payload.read::<SpanLayout>(MEMORY)?.map(HeapRange::Release),
+            HEAP_RANGE_DESTROY => payload.read::<DestroyLayout>(MEMORY)?,
+            _ => return Err(Fault::Value { field: "hook id" }),
+        })
     }
+}
+
+layout! {
+    CreateLayout<P> = 20 / 12 bytes => HeapRange<'a> as Create { heap: P, first_range_bytes: P, flags: U32 }
+}
+
+layout! {
+    SpanLayout<P> = 24 / 12 bytes => HeapSpan { heap: P, address: P, size_bytes: P }
+}
+
+layout! {
+    DestroyLayout<P> = 8 / 4 bytes => HeapRange<'a> as Destroy { heap: P }
 }
 
 #[cfg(test)]

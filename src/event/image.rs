@@ -7,8 +7,9 @@ use super::Phase;
 use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
-use crate::bytes::{Cursor, Wide};
+use crate::bytes::{Cursor, FieldError, Wide, layout};
 use crate::etl::record::HookId;
+use zerocopy::little_endian::{U16, U32};
 
 super::hooks::hooks! {
     IMAGE_LOAD = 0x030a, "Image: Load", "I-Start";
@@ -80,24 +81,11 @@ impl<'a> Image<'a> {
 
     fn read_details(payload: &Payload<'a>) -> Read<Image<'a>> {
         let mut c = payload.cursor();
-        let base = c.ptr("image base")?;
-        let size_bytes = c.ptr("image size")?;
-        let process_id = c.u32("process id")?;
-        let checksum = c.u32("checksum")?;
-        let time_date_stamp = c.u32("time stamp")?;
-        let level = c.u8("signature level")?;
-        let kind = c.u8("signature type")?;
-        c.skip(2, "reserved")?;
-        let default_base_raw = c.ptr("default base")?;
-        c.skip(16, "reserved")?;
-        let signature = (payload.version >= 3).then_some((level, kind));
-        let image = Image {
-            base,
-            size_bytes,
-            process_id: Some(process_id),
-            details: Some(ImageDetails { checksum, time_date_stamp, signature, default_base_raw }),
-            file_name: c.wide("file name")?,
-        };
+        let mut image = c.read::<ImageLayout>("image")?;
+        image.details = image
+            .details
+            .map(|details| ImageDetails { signature: details.signature.filter(|_| payload.version >= 3), ..details });
+        image.file_name = c.wide("file name")?;
         Ok(Parsed::new(image, payload.ends(&c, 2..=3)))
     }
 
@@ -106,35 +94,58 @@ impl<'a> Image<'a> {
     /// the upper half of its process id, while a short record read as a long one can end exactly by losing two
     /// characters of its name.
     fn read_old(payload: &Payload<'a>) -> Read<Image<'a>> {
-        type Size<'a> = fn(&mut Cursor<'a>) -> Result<u64, Fault>;
-        let as_pointer: Size<'a> = |c| Ok(c.ptr("image size")?);
-        let as_u32: Size<'a> = |c| Ok(u64::from(c.u32("image size")?));
-        let forms: &[Size<'a>] = if payload.version == 0 { &[as_u32] } else { &[as_u32, as_pointer] };
-        let mut fault = Fault::Value { field: "image size" }; // replaced by what the last form says
-        for read_size in forms {
-            match Image::read_old_form(payload, *read_size) {
-                Ok((image, end)) if end.remaining() == 0 => return Ok(Parsed::new(image, None)),
-                Ok((_, end)) => fault = Fault::Trailing { parsed: end.position() },
-                Err(error) => fault = error,
+        type Form<'a> = fn(&mut Cursor<'a>) -> Result<Image<'a>, FieldError>;
+        let forms: &[Form<'a>] = match payload.version {
+            0 => &[|c| c.read::<ImageV0>("image")],
+            _ => &[|c| c.read::<BriefImageV1>("image"), |c| c.read::<ImageV1>("image")],
+        };
+        let mut fault = Fault::Value { field: "image" }; // replaced by what the last form says
+        for read in forms {
+            let mut c = payload.cursor();
+            let image = read(&mut c).and_then(|image| Ok(Image { file_name: c.wide("file name")?, ..image }));
+            match image {
+                Ok(image) if c.remaining() == 0 => return Ok(Parsed::new(image, None)),
+                Ok(_) => fault = Fault::Trailing { parsed: c.position() },
+                Err(error) => fault = error.into(),
             }
         }
         Err(fault)
     }
+}
 
-    fn read_old_form(
-        payload: &Payload<'a>,
-        read_size: fn(&mut Cursor<'a>) -> Result<u64, Fault>,
-    ) -> Result<(Image<'a>, Cursor<'a>), Fault> {
-        let mut c = payload.cursor();
-        let image = Image {
-            base: c.ptr("image base")?,
-            size_bytes: read_size(&mut c)?,
-            process_id: if payload.version == 0 { None } else { Some(c.u32("process id")?) },
-            details: None,
-            file_name: c.wide("file name")?,
-        };
-        Ok((image, c))
-    }
+layout! {
+    /// `Image_Load_V2` of the MOF, checked on recorded traces with 8-byte pointers.
+    ImageLayout<P> = 56 / 44 bytes => Image<'a> {
+        base: P, size_bytes: P, process_id: U32, details: DetailsLayout<P>
+    } with |_| { file_name: Wide::default() }
+}
+
+layout! {
+    DetailsLayout<P> = 36 / 32 bytes => ImageDetails {
+        checksum: U32, time_date_stamp: U32, -signature_level(u8), -signature_type(u8), -reserved(U16),
+        default_base_raw: P, -reserved_2([u8; 16])
+    } with |raw| { signature: Some((raw.signature_level, raw.signature_type)) }
+}
+
+layout! {
+    /// After TraceEvent.
+    ImageV1<P> = 20 / 12 bytes => Image<'a> {
+        base: P, size_bytes: P, process_id: U32
+    } with |_| { details: None, file_name: Wide::default() }
+}
+
+layout! {
+    /// After one published file of 64-bit records.
+    BriefImageV1<P> = 16 / 12 bytes => Image<'a> {
+        base: P, size_bytes: U32, process_id: U32
+    } with |_| { details: None, file_name: Wide::default() }
+}
+
+layout! {
+    /// After TraceEvent.
+    ImageV0<P> = 12 / 8 bytes => Image<'a> {
+        base: P, size_bytes: U32
+    } with |_| { process_id: None, details: None, file_name: Wide::default() }
 }
 
 /// `0x1421` (base of the kernel's own image) and `0x1422` (hypercall page): one address, 8/4 bytes.

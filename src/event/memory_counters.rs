@@ -4,8 +4,10 @@
 //! layouts are derived from the record's length where there are several.
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
-use super::payload::{MEMORY, Payload, PointerArray};
+use super::payload::{MEMORY, Payload};
+use crate::bytes::{exactly, first, layout, size};
 use crate::units::PointerSize;
+use zerocopy::little_endian::{I32, U32, U64};
 
 super::hooks::hooks! {
     MEM_INFO = 0x0270, "Memory: MemInfo";
@@ -34,18 +36,11 @@ impl KernelMemUsage {
     pub const fn usage_type(&self) -> u8 {
         (self.flags & 0x1f) as u8
     }
+}
 
-    /// Decodes the 24 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<KernelMemUsage> {
-        let oddity = payload.fixed(payload.pointer.pick(24, 12), MEMORY)?;
-        let mut c = payload.cursor();
-        let flags = c.u32("usage type")?;
-        c.skip(payload.pointer.pick(4, 0), "padding")?;
-        let value = KernelMemUsage { flags, virtual_address: c.ptr("virtual address")?, pages: c.ptr("page count")? };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    UsageLayout<P> = 24 / 12 bytes => KernelMemUsage, fn read(MEMORY) {
+        flags: U32, -padding(P::Padding), virtual_address: P, pages: P
     }
 }
 
@@ -85,36 +80,53 @@ impl MmStats {
     /// # Errors
     /// A fault when there are fewer bytes than the type's layout has.
     pub fn read(payload: &Payload<'_>) -> Read<MmStats> {
-        let mut c = payload.cursor();
-        let kind = (c.u32("type")? & 0x3f) as u8;
-        let expected = match kind {
-            1 => 32,
-            2 => 12,
-            _ => return Ok(Parsed::new(MmStats::Unknown { kind }, None)),
-        };
-        let oddity = payload.fixed(expected, MEMORY)?;
-        let value = if kind == 1 {
-            MmStats::Aggregate {
-                scans: c.u32("scans")?,
-                pages_scanned: c.u64("pages scanned")?,
-                pages_combined: c.u64("pages combined")?,
-                blocks_in_use: c.i32("blocks in use")?,
-                block_references: c.i32("block references")?,
-            }
-        } else {
-            MmStats::Iteration { pages_scanned: c.u32("pages scanned")?, pages_combined: c.u32("pages combined")? }
-        };
-        Ok(Parsed::new(value, oddity))
+        match (payload.cursor().u32("type")? & 0x3f) as u8 {
+            1 => payload.read::<AggregateLayout>(MEMORY),
+            2 => payload.read::<IterationLayout>(MEMORY),
+            kind => Ok(Parsed::new(MmStats::Unknown { kind }, None)),
+        }
     }
 }
 
-/// `0x0270` MemInfo: sizes of the page lists, in pages. 22 counts of pointer size (176/88 bytes), or 26 (208/104).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemInfo<'a> {
-    counts: PointerArray<'a>,
+layout! {
+    AggregateLayout = 32 bytes => MmStats as Aggregate {
+        -kind(U32), scans: U32, pages_scanned: U64, pages_combined: U64, blocks_in_use: I32, block_references: I32
+    }
 }
 
-/// The four counts that the longer form of MemInfo adds, in pages.
+layout! {
+    IterationLayout = 12 bytes => MmStats as Iteration { -kind(U32), pages_scanned: U32, pages_combined: U32 }
+}
+
+/// `0x0270` MemInfo: sizes of the page lists. 176/88 bytes, or 208/104 with the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemInfo<'a> {
+    bytes: &'a [u8],
+    pointer: PointerSize,
+}
+
+/// The numbers of a MemInfo record, all in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemInfoCounts {
+    /// Zeroed pages.
+    pub zero_pages: u64,
+    /// Free pages.
+    pub free_pages: u64,
+    /// Modified pages.
+    pub modified_pages: u64,
+    /// Modified pages that must not be written yet.
+    pub modified_no_write_pages: u64,
+    /// Bad pages.
+    pub bad_pages: u64,
+    /// Standby pages by priority, 0 first.
+    pub standby_pages: [u64; 8],
+    /// Pages taken from standby for another use since boot, by priority, 0 first.
+    pub repurposed_pages: [u64; 8],
+    /// Modified pages that go to the pagefile.
+    pub modified_pagefile_pages: u64,
+}
+
+/// The four numbers that the longer form of MemInfo adds, in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemInfoCommit {
     /// Paged pool commit.
@@ -127,62 +139,29 @@ pub struct MemInfoCommit {
     pub commit_pages: u64,
 }
 
-const SHORT_COUNTS: usize = 22;
-const LONG_COUNTS: usize = 26;
+layout! {
+    CountsLayout<P> = 176 / 88 bytes => MemInfoCounts {
+        zero_pages: P, free_pages: P, modified_pages: P, modified_no_write_pages: P, bad_pages: P,
+        standby_pages: [P; 8], repurposed_pages: [P; 8], modified_pagefile_pages: P
+    }
+}
+
+layout! {
+    CommitLayout<P> = 32 / 16 bytes => MemInfoCommit {
+        paged_pool_pages: P, non_paged_pool_pages: P, mdl_pages: P, commit_pages: P
+    }
+}
 
 impl<'a> MemInfo<'a> {
-    fn count(&self, index: usize) -> u64 {
-        self.counts.get(index).unwrap_or(0) // never missing: `read` made sure of at least 22
+    /// The numbers of both forms.
+    pub fn counts(&self) -> MemInfoCounts {
+        first::<CountsLayout>(self.bytes, self.pointer).map_or_else(MemInfoCounts::default, |(counts, _)| counts)
     }
 
-    /// Zeroed pages.
-    pub fn zero_pages(&self) -> u64 {
-        self.count(0)
-    }
-
-    /// Free pages.
-    pub fn free_pages(&self) -> u64 {
-        self.count(1)
-    }
-
-    /// Modified pages.
-    pub fn modified_pages(&self) -> u64 {
-        self.count(2)
-    }
-
-    /// Modified pages that must not be written yet.
-    pub fn modified_no_write_pages(&self) -> u64 {
-        self.count(3)
-    }
-
-    /// Bad pages.
-    pub fn bad_pages(&self) -> u64 {
-        self.count(4)
-    }
-
-    /// Standby pages by priority, 0 first.
-    pub fn standby_pages(&self) -> [u64; 8] {
-        std::array::from_fn(|priority| self.count(5 + priority))
-    }
-
-    /// Pages taken from standby for another use since boot, by priority, 0 first.
-    pub fn repurposed_pages(&self) -> [u64; 8] {
-        std::array::from_fn(|priority| self.count(13 + priority))
-    }
-
-    /// Modified pages that go to the pagefile.
-    pub fn modified_pagefile_pages(&self) -> u64 {
-        self.count(21)
-    }
-
-    /// The counts of the longer form; `None` in the shorter one.
+    /// The numbers of the longer form; `None` in the shorter one.
     pub fn commit(&self) -> Option<MemInfoCommit> {
-        Some(MemInfoCommit {
-            paged_pool_pages: self.counts.get(22)?,
-            non_paged_pool_pages: self.counts.get(23)?,
-            mdl_pages: self.counts.get(24)?,
-            commit_pages: self.counts.get(25)?,
-        })
+        let (_, rest) = first::<CountsLayout>(self.bytes, self.pointer)?;
+        first::<CommitLayout>(rest, self.pointer).map(|(commit, _)| commit)
     }
 
     /// Decodes either form, which the length tells; a longer payload is read as the longer form and reported.
@@ -190,8 +169,9 @@ impl<'a> MemInfo<'a> {
     /// # Errors
     /// A fault when the length is neither form's and not more.
     pub fn read(payload: &Payload<'a>) -> Read<MemInfo<'a>> {
-        let [short, long] = [SHORT_COUNTS, LONG_COUNTS].map(|counts| counts * payload.pointer.bytes());
-        let length = payload.bytes.len();
+        let pointer = payload.pointer;
+        let (short, length) = (size::<CountsLayout>(pointer), payload.bytes.len());
+        let long = short + size::<CommitLayout>(pointer);
         let parsed = match length {
             _ if length == short => short,
             _ if length >= long => long,
@@ -202,8 +182,7 @@ impl<'a> MemInfo<'a> {
         } else {
             (length > parsed).then_some(Oddity::Longer { parsed })
         };
-        let bytes = payload.bytes.get(..parsed).unwrap_or_default();
-        Ok(Parsed::new(MemInfo { counts: PointerArray::new(bytes, payload.pointer) }, oddity))
+        Ok(Parsed::new(MemInfo { bytes: payload.bytes.get(..parsed).unwrap_or_default(), pointer }, oddity))
     }
 }
 
@@ -260,23 +239,7 @@ impl<'a> WorkingSets<'a> {
     pub fn iter(&self) -> impl Iterator<Item = WorkingSet> + 'a {
         let WorkingSets { bytes, entry_bytes, pointer } = *self;
         bytes.chunks_exact(entry_bytes.max(1)).filter_map(move |entry| {
-            let (id, numbers) = entry.split_first_chunk::<4>()?;
-            let numbers = PointerArray::new(numbers, pointer);
-            Some(WorkingSet {
-                id: u32::from_le_bytes(*id),
-                working_set_pages: numbers.get(0)?,
-                commit_pages: numbers.get(1)?,
-                virtual_or_paged_pool_pages: numbers.get(2)?,
-                private_working_set_pages: numbers.get(3)?,
-                store: (|| {
-                    Some(WorkingSetStore {
-                        store_size_pages: numbers.get(4)?,
-                        stored_pages: numbers.get(5)?,
-                        commit_debt_pages: numbers.get(6)?,
-                        shared_commit_pages: numbers.get(7)?,
-                    })
-                })(),
-            })
+            exactly::<WorkingSetLayout>(entry, pointer).or_else(|| exactly::<OldWorkingSetLayout>(entry, pointer))
         })
     }
 
@@ -288,12 +251,31 @@ impl<'a> WorkingSets<'a> {
         let mut c = payload.cursor();
         let count = c.u32("count")?;
         let bytes = c.rest();
-        let forms = [8, 4].map(|numbers| 4 + numbers * payload.pointer.bytes());
+        let forms = [size::<WorkingSetLayout>(payload.pointer), size::<OldWorkingSetLayout>(payload.pointer)];
         let fits = |entry: &usize| usize::try_from(count).ok().and_then(|n| n.checked_mul(*entry)) == Some(bytes.len());
         let Some(entry_bytes) = forms.into_iter().find(fits) else { return Err(Fault::Count { count }) };
         let known = MEMORY.contains(&payload.version);
         let oddity = (!known).then_some(Oddity::UnknownVersion { parsed: payload.bytes.len() });
         Ok(Parsed::new(WorkingSets { bytes, entry_bytes, pointer: payload.pointer }, oddity))
+    }
+}
+
+layout! {
+    WorkingSetLayout<P> = 68 / 36 bytes => WorkingSet {
+        id: U32, working_set_pages: P, commit_pages: P, virtual_or_paged_pool_pages: P, private_working_set_pages: P,
+        store: StoreLayout<P>
+    }
+}
+
+layout! {
+    OldWorkingSetLayout<P> = 36 / 20 bytes => WorkingSet {
+        id: U32, working_set_pages: P, commit_pages: P, virtual_or_paged_pool_pages: P, private_working_set_pages: P
+    } with |_| { store: None }
+}
+
+layout! {
+    StoreLayout<P> = 32 / 16 bytes => WorkingSetStore {
+        store_size_pages: P, stored_pages: P, commit_debt_pages: P, shared_commit_pages: P
     }
 }
 
@@ -353,11 +335,12 @@ mod tests {
             let short = long.clone().cut(4 * at);
             for (version, bytes) in [(2, &short), (3, &long)] {
                 let Event::MemInfo(found) = event(0x0270, version, p, bytes) else { panic!() };
-                assert_eq!((found.zero_pages(), found.free_pages(), found.modified_pages()), (100, 101, 102));
-                assert_eq!((found.modified_no_write_pages(), found.bad_pages()), (103, 104));
-                assert_eq!(found.standby_pages(), [105, 106, 107, 108, 109, 110, 111, 112]);
-                assert_eq!(found.repurposed_pages(), [113, 114, 115, 116, 117, 118, 119, 120]);
-                assert_eq!(found.modified_pagefile_pages(), 121);
+                let counts = found.counts();
+                assert_eq!((counts.zero_pages, counts.free_pages, counts.modified_pages), (100, 101, 102));
+                assert_eq!((counts.modified_no_write_pages, counts.bad_pages), (103, 104));
+                assert_eq!(counts.standby_pages, [105, 106, 107, 108, 109, 110, 111, 112]);
+                assert_eq!(counts.repurposed_pages, [113, 114, 115, 116, 117, 118, 119, 120]);
+                assert_eq!(counts.modified_pagefile_pages, 121);
                 let commit = MemInfoCommit {
                     paged_pool_pages: 122,
                     non_paged_pool_pages: 123,

@@ -7,9 +7,10 @@ use super::header::DebugId;
 use super::outcome::{Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::system_config::DeviceFamily;
-use crate::bytes::Wide;
+use crate::bytes::{Wide, layout};
 use crate::units::FileTime;
 use uuid::{Uuid, uuid};
+use zerocopy::little_endian::U32;
 
 /// Class of the system's configuration.
 pub const SYS_CONFIG: Uuid = uuid!("9b79ee91-b5fd-41c0-a243-4248e266e9d0");
@@ -136,6 +137,10 @@ impl<'a> FileVersion<'a> {
     }
 }
 
+layout! {
+    NoDebugIdLayout<P> = 12 / 8 bytes => Merged<'a> as NoDebugId { base: P, process_id: U32 }
+}
+
 impl<'a> Merged<'a> {
     /// Decodes a record of one of the two classes; `None` for types that are only counted. The payload's hook id is not
     /// looked at.
@@ -158,10 +163,7 @@ impl<'a> Merged<'a> {
             33 => Merged::SystemPaths { system: c.wide("system directory")?, windows: c.wide("Windows directory")? },
             34 => Merged::UnknownVolume(c.wide("device")?),
             35 => Merged::Volume { nt_prefix: c.wide("NT prefix")?, dos_prefix: c.wide("DOS prefix")? },
-            _ => {
-                let family = DeviceFamily::read(payload)?;
-                return Ok(Parsed::new(Merged::DeviceFamily(family.value), family.oddity));
-            }
+            _ => return Ok(DeviceFamily::read(payload)?.map(Merged::DeviceFamily)),
         };
         Ok(Parsed::new(value, payload.ends(&c, ANY)))
     }
@@ -176,15 +178,8 @@ impl<'a> Merged<'a> {
                 time_date_stamp: c.u32("time stamp")?,
                 original_name: c.wide("original file name")?,
             },
-            32 => {
-                let oddity = payload.fixed(payload.pointer.pick(12, 8), ANY)?;
-                let value = Merged::NoDebugId { base: c.ptr("image base")?, process_id: c.u32("process id")? };
-                return Ok(Parsed::new(value, oddity));
-            }
-            64 => {
-                let version = FileVersion::read(payload)?;
-                return Ok(Parsed::new(Merged::FileVersion(version.value), version.oddity));
-            }
+            32 => return payload.read::<NoDebugIdLayout>(ANY),
+            64 => return Ok(FileVersion::read(payload)?.map(Merged::FileVersion)),
             _ => Merged::Pdb {
                 managed: opcode == 37,
                 base: c.ptr("image base")?,

@@ -145,6 +145,11 @@ impl<T> Parsed<T> {
     pub fn new(value: T, oddity: Option<Oddity>) -> Self {
         Parsed { value, oddity }
     }
+
+    /// The value made into another one.
+    pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Parsed<U> {
+        Parsed { value: make(self.value), oddity: self.oddity }
+    }
 }
 
 struct Kind(RecordId);

@@ -9,7 +9,9 @@
 
 pub use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange, WorkingSetKind};
 
+use crate::bytes::{self, layout};
 use crate::units::PointerSize;
+use zerocopy::little_endian::U64;
 
 super::hooks::hooks! {
     PAGE_IN_MEMORY = 0x0223, "Memory: PageInMemory", "InMemory";
@@ -169,39 +171,20 @@ pub struct PageIdentity {
     pub u2: u64,
 }
 
-#[inline(always)]
-fn le64(bytes: &[u8; 8]) -> u64 {
-    u64::from_le_bytes(*bytes)
-}
-
-/// A word of 64 bits and two of pointer size.
-#[inline(always)]
-pub(super) fn three_words(bytes: &[u8], pointer: PointerSize) -> Option<(u64, u64, u64)> {
-    let (first, rest) = bytes.split_first_chunk::<8>()?;
-    match pointer {
-        PointerSize::P8 => {
-            let (second, rest) = rest.split_first_chunk::<8>()?;
-            let third: &[u8; 8] = rest.try_into().ok()?;
-            Some((le64(first), le64(second), le64(third)))
-        }
-        PointerSize::P4 => {
-            let both: u64 = le64(rest.try_into().ok()?);
-            Some((le64(first), both & 0xffff_ffff, both >> 32))
-        }
-    }
+layout! {
+    IdentityLayout<P> = 24 / 16 bytes => PageIdentity { flags: U64, pfn: P, u2: P }
 }
 
 impl PageIdentity {
     /// Size of the structure, bytes: 24 or 16.
     pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(24, 16)
+        bytes::size::<IdentityLayout>(pointer)
     }
 
     /// The identity in `bytes`; `None` unless they are exactly as long as the structure.
     #[inline]
     pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageIdentity> {
-        let (flags, pfn, u2) = three_words(bytes, pointer)?;
-        Some(PageIdentity { flags, pfn, u2 })
+        bytes::exactly::<IdentityLayout>(bytes, pointer)
     }
 
     /// What the page is used for.

@@ -4,9 +4,11 @@
 //! ("Extra info", "Page range"). No public trace holds these records.
 
 use super::outcome::{Fault, Parsed, Read};
-use super::page::{PageIdentity, PageUse, three_words};
+use super::page::{IdentityLayout, PageIdentity, PageUse};
 use super::payload::{MEMORY, Payload};
+use crate::bytes::{self, layout};
 use crate::units::PointerSize;
+use zerocopy::little_endian::U64;
 
 super::hooks::hooks! {
     PAGE_ACCESS_EX = 0x0282, "Memory: PageAccessEx", "PageAccessEx";
@@ -39,13 +41,13 @@ pub struct ExtraInfo {
 impl ExtraInfo {
     /// Size of the word, bytes: 8 or 4.
     pub const fn size(pointer: PointerSize) -> usize {
-        pointer.bytes()
+        bytes::size::<ExtraLayout>(pointer)
     }
 
     /// The word in `bytes`; `None` unless they are exactly one pointer.
     #[inline]
     pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<ExtraInfo> {
-        pointer_word(bytes, pointer).map(|raw| ExtraInfo { raw })
+        bytes::exactly::<ExtraLayout>(bytes, pointer)
     }
 
     /// Whose working set.
@@ -78,19 +80,8 @@ impl ExtraInfo {
     }
 }
 
-#[inline(always)]
-fn pointer_word(bytes: &[u8], pointer: PointerSize) -> Option<u64> {
-    match pointer {
-        PointerSize::P8 => bytes.try_into().ok().map(u64::from_le_bytes),
-        PointerSize::P4 => bytes.try_into().ok().map(|b| u64::from(u32::from_le_bytes(b))),
-    }
-}
-
-/// A page identity and one more word of pointer size: 32 or 20 bytes, no padding.
-#[inline(always)]
-fn identity_and_word(bytes: &[u8], pointer: PointerSize) -> Option<(PageIdentity, u64)> {
-    let (identity, word) = bytes.split_at_checked(PageIdentity::size(pointer))?;
-    Some((PageIdentity::read(identity, pointer)?, pointer_word(word, pointer)?))
+layout! {
+    ExtraLayout<P> = 8 / 4 bytes => ExtraInfo { raw: P }
 }
 
 /// `0x0282` PageAccessEx: a shareable page was added to a working set. 32 or 20 bytes.
@@ -102,17 +93,20 @@ pub struct PageAccessEx {
     pub extra: ExtraInfo,
 }
 
+layout! {
+    AccessExLayout<P> = 32 / 20 bytes => PageAccessEx { page: IdentityLayout<P>, extra: ExtraLayout<P> }
+}
+
 impl PageAccessEx {
     /// Size of the structure, bytes: 32 or 20.
     pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(32, 20)
+        bytes::size::<AccessExLayout>(pointer)
     }
 
     /// The record in `bytes`; `None` unless they are exactly as long as the structure.
     #[inline]
     pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageAccessEx> {
-        let (page, raw) = identity_and_word(bytes, pointer)?;
-        Some(PageAccessEx { page, extra: ExtraInfo { raw } })
+        bytes::exactly::<AccessExLayout>(bytes, pointer)
     }
 }
 
@@ -125,17 +119,20 @@ pub struct PageCombine {
     pub prototype_pte_raw: u64,
 }
 
+layout! {
+    CombineLayout<P> = 32 / 20 bytes => PageCombine { page: IdentityLayout<P>, prototype_pte_raw: P }
+}
+
 impl PageCombine {
     /// Size of the structure, bytes: 32 or 20.
     pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(32, 20)
+        bytes::size::<CombineLayout>(pointer)
     }
 
     /// The record in `bytes`; `None` unless they are exactly as long as the structure.
     #[inline]
     pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageCombine> {
-        let (page, prototype_pte_raw) = identity_and_word(bytes, pointer)?;
-        Some(PageCombine { page, prototype_pte_raw })
+        bytes::exactly::<CombineLayout>(bytes, pointer)
     }
 
     /// Address of the combined page's prototype PTE, as in [`PageIdentity::prototype_pte`].
@@ -157,17 +154,20 @@ pub struct PageRange {
     pub pages: u64,
 }
 
+layout! {
+    RangeLayout<P> = 24 / 16 bytes => PageRange { flags: U64, start: P, pages: P }
+}
+
 impl PageRange {
     /// Size of the structure, bytes: 24 or 16.
     pub const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(24, 16)
+        bytes::size::<RangeLayout>(pointer)
     }
 
     /// The range in `bytes`; `None` unless they are exactly as long as the structure.
     #[inline]
     pub fn read(bytes: &[u8], pointer: PointerSize) -> Option<PageRange> {
-        let (flags, start, pages) = three_words(bytes, pointer)?;
-        Some(PageRange { flags, start, pages })
+        bytes::exactly::<RangeLayout>(bytes, pointer)
     }
 
     /// What the pages are used for.

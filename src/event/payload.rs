@@ -4,8 +4,8 @@
 //! Sources: `docs/formats.md` ("Group numbers and class GUIDs", "Length rule"), after the GUIDs of the public MOF
 //! classes.
 
-use super::outcome::{Fault, Oddity};
-use crate::bytes::Cursor;
+use super::outcome::{Fault, Oddity, Parsed, Read};
+use crate::bytes::{self, Cursor, Layout};
 use crate::etl::record::{HookId, Record, RecordId};
 use crate::units::PointerSize;
 use std::ops::RangeInclusive;
@@ -97,6 +97,15 @@ impl<'a> Payload<'a> {
         } else {
             None
         })
+    }
+
+    /// Reads a fixed layout by the rule for them.
+    #[inline(always)]
+    pub(crate) fn read<L: Layout<'a>>(&self, known: Versions) -> Read<L::Value> {
+        let expected = bytes::size::<L>(self.pointer);
+        let oddity = self.fixed(expected, known)?;
+        let (value, _) = bytes::first::<L>(self.bytes, self.pointer).ok_or(Fault::Length { expected })?;
+        Ok(Parsed::new(value, oddity))
     }
 
     /// The rule for layouts without padding: any other length is a fault, an unknown version is reported.

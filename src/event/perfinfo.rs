@@ -5,8 +5,9 @@
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{ANY, Payload};
-use crate::bytes::{Cursor, Narrow, Wide};
+use crate::bytes::{Narrow, Wide, each, layout, size};
 use crate::units::{PointerSize, Ticks};
+use zerocopy::little_endian::{I64, U16, U32};
 
 super::hooks::hooks! {
     MARK = 0x0f22, "PerfInfo: Mark", "Mark";
@@ -70,28 +71,9 @@ pub struct ProfileSample {
     pub rank: u8,
 }
 
-impl ProfileSample {
-    const fn size(pointer: PointerSize) -> usize {
-        pointer.pick(16, 12)
-    }
-
-    fn at(c: &mut Cursor<'_>) -> Result<ProfileSample, Fault> {
-        Ok(ProfileSample {
-            instruction: c.ptr("instruction pointer")?,
-            thread_id: c.u32("thread id")?,
-            count: c.u16("count")?,
-            flags: c.u8("flags")?,
-            rank: c.u8("rank")?,
-        })
-    }
-
-    /// Decodes the 16 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ProfileSample> {
-        let oddity = payload.fixed(ProfileSample::size(payload.pointer), 2..=2)?;
-        Ok(Parsed::new(ProfileSample::at(&mut payload.cursor())?, oddity))
+layout! {
+    SampleLayout<P> = 16 / 12 bytes => ProfileSample, fn read(2..=2) {
+        instruction: P, thread_id: U32, count: U16, flags: u8, rank: u8
     }
 }
 
@@ -105,9 +87,7 @@ pub struct ProfileBatch<'a> {
 impl<'a> ProfileBatch<'a> {
     /// The samples in order.
     pub fn samples(&self) -> impl Iterator<Item = ProfileSample> + 'a {
-        let pointer = self.pointer;
-        let entries = self.entries.chunks_exact(ProfileSample::size(pointer));
-        entries.filter_map(move |entry| ProfileSample::at(&mut Cursor::new(entry, pointer)).ok())
+        each::<SampleLayout>(self.entries, self.pointer)
     }
 
     /// Decodes a count of 4 bytes, with 8-byte pointers perhaps 4 bytes of padding, and that many samples.
@@ -117,7 +97,7 @@ impl<'a> ProfileBatch<'a> {
     pub fn read(payload: &Payload<'a>) -> Read<ProfileBatch<'a>> {
         let mut c = payload.cursor();
         let count = c.u32("count")?;
-        let size = ProfileSample::size(payload.pointer);
+        let size = size::<SampleLayout>(payload.pointer);
         let bytes = usize::try_from(count).ok().and_then(|n| n.checked_mul(size)).ok_or(Fault::Count { count })?;
         if payload.pointer == PointerSize::P8 && bytes.checked_add(4) == Some(c.remaining()) {
             c.skip(4, "padding")?;
@@ -160,16 +140,20 @@ impl<'a> ProfileInterval<'a> {
     /// A fault when the numbers are cut or the name has no NUL.
     pub fn read(payload: &Payload<'a>, phase: IntervalPhase) -> Read<ProfileInterval<'a>> {
         let has_name = payload.version >= 3 && phase != IntervalPhase::Set;
+        if !has_name {
+            return payload.read::<IntervalLayout>(2..=3);
+        }
         let mut c = payload.cursor();
-        let value = ProfileInterval {
-            source: c.u32("source")?,
-            interval: c.u32("new interval")?,
-            old_interval: c.u32("old interval")?,
-            source_name: if has_name { Some(c.wide("source name")?) } else { None },
-        };
-        let oddity = if has_name { payload.ends(&c, 2..=3) } else { payload.fixed(12, 2..=3)? };
-        Ok(Parsed::new(value, oddity))
+        let interval = c.read::<IntervalLayout>("profile interval")?;
+        let value = ProfileInterval { source_name: Some(c.wide("source name")?), ..interval };
+        Ok(Parsed::new(value, payload.ends(&c, 2..=3)))
     }
+}
+
+layout! {
+    IntervalLayout = 12 bytes => ProfileInterval<'a> {
+        source: U32, interval: U32, old_interval: U32
+    } with |_| { source_name: None }
 }
 
 /// Which record an interrupt came in.
@@ -205,21 +189,28 @@ impl Interrupt {
     /// A fault when there are fewer bytes than the layout has.
     pub fn read(payload: &Payload<'_>, kind: InterruptKind) -> Read<Interrupt> {
         let message = kind == InterruptKind::Message;
-        let expected = if message { payload.pointer.pick(24, 20) } else { payload.pointer.pick(20, 16) };
+        let expected = size::<InterruptLayout>(payload.pointer) + if message { size_of::<U32>() } else { 0 };
         let oddity = payload.fixed(expected, ANY)?;
         let mut c = payload.cursor();
-        let initial_time = Ticks(c.i64("initial time")?);
-        let routine = c.ptr("routine")?;
-        let (return_value, vector) = if payload.version == 1 {
-            (c.u32("return value")?, None)
-        } else {
-            let head = (u32::from(c.u8("return value")?), Some(c.u16("vector")?));
-            c.skip(1, "reserved")?;
-            head
+        let mut interrupt = match payload.version {
+            1 => c.read::<InterruptV1>("interrupt")?,
+            _ => c.read::<InterruptLayout>("interrupt")?,
         };
-        let message_number = if message { Some(c.u32("message number")?) } else { None };
-        Ok(Parsed::new(Interrupt { initial_time, routine, return_value, vector, message_number }, oddity))
+        interrupt.message_number = if message { Some(c.u32("message number")?) } else { None };
+        Ok(Parsed::new(interrupt, oddity))
     }
+}
+
+layout! {
+    InterruptV1<P> = 20 / 16 bytes => Interrupt {
+        initial_time: I64, routine: P, return_value: U32
+    } with |_| { vector: None, message_number: None }
+}
+
+layout! {
+    InterruptLayout<P> = 20 / 16 bytes => Interrupt {
+        initial_time: I64, routine: P, -returned(u8), vector: U16, -reserved(u8)
+    } with |raw| { return_value: raw.returned.into(), message_number: None }
 }
 
 /// Which record a deferred procedure call came in.
@@ -242,16 +233,8 @@ pub struct Dpc {
     pub routine: u64,
 }
 
-impl Dpc {
-    /// Decodes the 16 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<Dpc> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 12), ANY)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(Dpc { initial_time: Ticks(c.i64("initial time")?), routine: c.ptr("routine")? }, oddity))
-    }
+layout! {
+    DpcLayout<P> = 16 / 12 bytes => Dpc, fn read(ANY) { initial_time: I64, routine: P }
 }
 
 #[cfg(test)]

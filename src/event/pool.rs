@@ -4,9 +4,10 @@
 //! recorded trace. Snapshot classes are empty in the MOF: their payloads are handed on raw, with the hypotheses that a
 //! caller may test on all records of an id.
 
-use super::outcome::{Parsed, Read};
-use super::payload::{ANY, Payload};
+use super::payload::ANY;
+use crate::bytes::{Field, layout};
 use std::fmt;
+use zerocopy::little_endian::U32;
 
 super::hooks::hooks! {
     POOL_ALLOC = 0x0e20, "Pool: Alloc";
@@ -93,23 +94,23 @@ impl PoolPiece {
     pub const fn is_paged(&self) -> bool {
         self.pool_type & 1 != 0
     }
+}
 
-    /// Decodes a record; `session` says whether a session id follows.
-    ///
-    /// # Errors
-    /// A fault when there are fewer bytes than the layout has.
-    pub fn read(payload: &Payload<'_>, session: bool) -> Read<PoolPiece> {
-        let expected = if session { payload.pointer.pick(28, 20) } else { payload.pointer.pick(24, 16) };
-        let oddity = payload.fixed(expected, ANY)?;
-        let mut c = payload.cursor();
-        let value = PoolPiece {
-            pool_type: c.u32("pool type")?,
-            tag: PoolTag(c.u32("tag")?),
-            size_bytes: c.ptr("size")?,
-            address: c.ptr("address")?,
-            session_id: if session { Some(c.u32("session id")?) } else { None },
-        };
-        Ok(Parsed::new(value, oddity))
+impl Field<'_, PoolTag> for U32 {
+    fn value(&self) -> PoolTag {
+        PoolTag(self.get())
+    }
+}
+
+layout! {
+    PieceLayout<P> = 24 / 16 bytes => PoolPiece, fn read(ANY) {
+        pool_type: U32, tag: U32, size_bytes: P, address: P
+    } with |_| { session_id: None }
+}
+
+layout! {
+    SessionPieceLayout<P> = 28 / 20 bytes => PoolPiece, fn read_session(ANY) {
+        pool_type: U32, tag: U32, size_bytes: P, address: P, session_id: U32
     }
 }
 

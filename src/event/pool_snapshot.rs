@@ -6,8 +6,9 @@
 
 use super::payload::Payload;
 use super::pool::PoolTag;
-use crate::bytes::Cursor;
+use crate::bytes::{Cursor, exactly, layout, number, size};
 use crate::units::{PAGE_BYTES, PointerSize};
+use zerocopy::little_endian::U32;
 
 super::hooks::hooks! {
     SNAPSHOT_DC_START = 0x0e28, "Pool: SnapshotDCStart";
@@ -130,17 +131,16 @@ impl<'a> PoolSnapshot<'a> {
     pub fn entries(&self, form: PoolForm) -> Option<impl Iterator<Item = PoolEntry> + 'a> {
         let (entries, first_address) = self.split(form)?;
         let (pointer, pages) = (self.pointer, form == PoolForm::Pages);
-        let size = if pages { pointer.pick(16, 12) } else { 3 * pointer.bytes() };
+        let size = if pages { size::<PageEntry>(pointer) } else { size::<BigEntry>(pointer) };
         let mut next_address = first_address;
         Some(entries.chunks_exact(size).filter_map(move |entry| {
-            let mut c = Cursor::new(entry, pointer);
-            if pages {
-                let entry = page_entry(&mut c, next_address)?;
-                next_address = next_address.wrapping_add(entry.size_bytes);
-                Some(entry)
-            } else {
-                big_entry(&mut c)
+            if !pages {
+                return exactly::<BigEntry>(entry, pointer);
             }
+            let address = next_address;
+            let entry = exactly::<PageEntry>(entry, pointer)?;
+            next_address = next_address.wrapping_add(entry.size_bytes);
+            Some(PoolEntry { address, ..entry })
         }))
     }
 
@@ -150,10 +150,9 @@ impl<'a> PoolSnapshot<'a> {
         let mut first_address = 0;
         let count = match form {
             PoolForm::Pages => {
-                c.ptr("total size").ok()?;
-                first_address = c.ptr("first address").ok()?;
-                c.skip(4, "overhead").ok()?;
-                Some(c.u32("count").ok()?)
+                let header = c.read::<PagesHeader>("pool pages").ok()?;
+                first_address = header.first_address;
+                Some(header.count)
             }
             PoolForm::PaddedCount { session_id } | PoolForm::Count { session_id } => {
                 c.skip(if session_id { 4 } else { 0 }, "session id").ok()?;
@@ -168,7 +167,8 @@ impl<'a> PoolSnapshot<'a> {
                 None
             }
         };
-        let size = if form == PoolForm::Pages { self.pointer.pick(16, 12) } else { 3 * self.pointer.bytes() };
+        let pages = form == PoolForm::Pages;
+        let size = if pages { size::<PageEntry>(self.pointer) } else { size::<BigEntry>(self.pointer) };
         let entries = c.rest();
         let whole = entries.len().is_multiple_of(size);
         let counted = count.is_none_or(|count| u64::from(count) == (entries.len() / size) as u64);
@@ -176,21 +176,28 @@ impl<'a> PoolSnapshot<'a> {
     }
 }
 
-/// Allocated, 3 bytes of no interest, size, tag.
-fn page_entry(c: &mut Cursor<'_>, address: u64) -> Option<PoolEntry> {
-    let allocated = c.u8("allocated").ok()? != 0;
-    c.skip(3, "pool index").ok()?;
-    let size_bytes = u64::from(c.u32("size").ok()?);
-    let tag = PoolTag(c.u32("tag").ok()?);
-    Some(PoolEntry { address, size_bytes, tag, allocated, paged: None })
+/// What stands before the entries of [`PoolForm::Pages`].
+pub(super) struct PagesStart {
+    first_address: u64,
+    count: u32,
 }
 
-/// Address with bit 0 = non-paged, size, tag.
-fn big_entry(c: &mut Cursor<'_>) -> Option<PoolEntry> {
-    let address = c.ptr("address").ok()?;
-    let size_bytes = c.ptr("size").ok()?;
-    let tag = PoolTag(c.u32("tag").ok()?);
-    Some(PoolEntry { address: address & !1, size_bytes, tag, allocated: true, paged: Some(address & 1 == 0) })
+layout! {
+    PagesHeader<P> = 24 / 16 bytes => PagesStart { -total_bytes(P), first_address: P, -overhead(U32), count: U32 }
+}
+
+layout! {
+    /// The address is the sum of all before it.
+    PageEntry<P> = 16 / 12 bytes => PoolEntry {
+        allocated: u8, -pool_index([u8; 3]), size_bytes: U32, tag: U32, -padding(P::Padding)
+    } with |_| { address: 0, paged: None }
+}
+
+layout! {
+    /// Bit 0 of the address is set for non-paged pool.
+    BigEntry<P> = 24 / 12 bytes => PoolEntry {
+        -address_raw(P), size_bytes: P, tag: U32, -padding(P::Padding)
+    } with |raw| { address: number(&raw.address_raw) & !1, allocated: true, paged: Some(number(&raw.address_raw) & 1 == 0) }
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::sid::{Sid, SidForm};
-use crate::bytes::{Cursor, Narrow, Wide};
+use crate::bytes::{Cursor, Narrow, Wide, layout};
 use crate::etl::record::HookId;
 use crate::units::FileTime;
+use zerocopy::little_endian::{I32, U32};
 
 super::hooks::hooks! {
     PROCESS_START = 0x0301, "Process: Start", "P-Start";
@@ -103,7 +104,12 @@ impl<'a> Process<'a> {
         let defunct = payload.hook == PROCESS_DEFUNCT;
         let known = FIRST_VERSION..=if defunct { 5 } else { 4 };
         let has_exit_time = defunct && payload.version >= 5;
-        let (head, cursor) = Head::read(payload)?;
+        let mut cursor = payload.cursor();
+        let head = match payload.version {
+            ..=2 => cursor.read::<HeadV2>("process")?,
+            3 => cursor.read::<HeadV3>("process")?,
+            _ => cursor.read::<HeadV4>("process")?,
+        };
         if cursor.clone().u32("user SID")? != 0 {
             let (process, end) = head.rest(payload, cursor, SidForm::BehindTokenUser, has_exit_time)?;
             return Ok(Parsed::new(process, payload.ends(&end, known)));
@@ -124,7 +130,7 @@ impl<'a> Process<'a> {
 }
 
 /// The fixed part.
-struct Head {
+pub(super) struct Head {
     key: u64,
     process_id: u32,
     parent_id: u32,
@@ -134,21 +140,25 @@ struct Head {
     flags: Option<u32>,
 }
 
-impl Head {
-    fn read<'a>(payload: &Payload<'a>) -> Result<(Head, Cursor<'a>), Fault> {
-        let mut c = payload.cursor();
-        let head = Head {
-            key: c.ptr("unique process key")?,
-            process_id: c.u32("process id")?,
-            parent_id: c.u32("parent process id")?,
-            session_id: c.u32("session id")?,
-            exit_status: c.i32("exit status")?,
-            directory_table_base: if payload.version >= 3 { Some(c.ptr("directory table base")?) } else { None },
-            flags: if payload.version >= 4 { Some(c.u32("flags")?) } else { None },
-        };
-        Ok((head, c))
-    }
+layout! {
+    HeadV2<P> = 24 / 20 bytes => Head {
+        key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32
+    } with |_| { directory_table_base: None, flags: None }
+}
 
+layout! {
+    HeadV3<P> = 32 / 24 bytes => Head {
+        key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32, directory_table_base: P
+    } with |_| { flags: None }
+}
+
+layout! {
+    HeadV4<P> = 36 / 28 bytes => Head {
+        key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32, directory_table_base: P, flags: U32
+    }
+}
+
+impl Head {
     fn rest<'a>(
         &self,
         payload: &Payload<'a>,
@@ -183,15 +193,8 @@ pub struct ProcessTerminate {
     pub process_id: u32,
 }
 
-impl ProcessTerminate {
-    /// Decodes the 4 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ProcessTerminate> {
-        let oddity = payload.fixed(4, ANY)?;
-        Ok(Parsed::new(ProcessTerminate { process_id: payload.cursor().u32("process id")? }, oddity))
-    }
+layout! {
+    TerminateLayout = 4 bytes => ProcessTerminate, fn read(ANY) { process_id: U32 }
 }
 
 /// `0x0320` (at process end) and `0x0321` (end rundown): memory counters of a process, 104/60 bytes, all sizes in bytes.
@@ -229,35 +232,12 @@ pub struct ProcessCounters {
     pub private_bytes: u64,
 }
 
-impl ProcessCounters {
-    /// Decodes the 104 or 60 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ProcessCounters> {
-        let oddity = payload.fixed(payload.pointer.pick(104, 60), 2..=2)?;
-        let mut c = payload.cursor();
-        let process_id = c.u32("process id")?;
-        let page_faults = c.u32("page faults")?;
-        let handles = c.u32("handles")?;
-        c.skip(4, "reserved")?;
-        let value = ProcessCounters {
-            process_id,
-            page_faults,
-            handles,
-            peak_virtual_bytes: c.ptr("peak virtual size")?,
-            peak_working_set_bytes: c.ptr("peak working set")?,
-            peak_pagefile_bytes: c.ptr("peak pagefile usage")?,
-            peak_paged_pool_bytes: c.ptr("peak paged pool")?,
-            peak_non_paged_pool_bytes: c.ptr("peak non-paged pool")?,
-            virtual_bytes: c.ptr("virtual size")?,
-            working_set_bytes: c.ptr("working set")?,
-            pagefile_bytes: c.ptr("pagefile usage")?,
-            paged_pool_bytes: c.ptr("paged pool")?,
-            non_paged_pool_bytes: c.ptr("non-paged pool")?,
-            private_bytes: c.ptr("private bytes")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    CountersLayout<P> = 104 / 60 bytes => ProcessCounters, fn read(2..=2) {
+        process_id: U32, page_faults: U32, handles: U32, -reserved(U32), peak_virtual_bytes: P,
+        peak_working_set_bytes: P, peak_pagefile_bytes: P, peak_paged_pool_bytes: P, peak_non_paged_pool_bytes: P,
+        virtual_bytes: P, working_set_bytes: P, pagefile_bytes: P, paged_pool_bytes: P, non_paged_pool_bytes: P,
+        private_bytes: P
     }
 }
 
@@ -270,18 +250,8 @@ pub struct ProcessInSwap {
     pub process_id: u32,
 }
 
-impl ProcessInSwap {
-    /// Decodes the 12 or 8 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ProcessInSwap> {
-        let oddity = payload.fixed(payload.pointer.pick(12, 8), ANY)?;
-        let mut c = payload.cursor();
-        let value =
-            ProcessInSwap { directory_table_base: c.ptr("directory table base")?, process_id: c.u32("process id")? };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    InSwapLayout<P> = 12 / 8 bytes => ProcessInSwap, fn read(ANY) { directory_table_base: P, process_id: U32 }
 }
 
 #[cfg(test)]

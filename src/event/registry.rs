@@ -3,6 +3,7 @@
 //! Sources: `docs/formats.md` ("Registry hives"), after the Windows MOF. Not checked on a recorded trace. All other
 //! registry records are only counted.
 
+use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
@@ -78,26 +79,26 @@ impl<'a> Hive<'a> {
     /// A fault when a field passes the end, a string has no NUL, or for another hook id.
     pub fn read(payload: &Payload<'a>) -> Read<Hive<'a>> {
         let mut c = payload.cursor();
-        let value = match payload.hook.0 {
-            0x0924 => Hive::Initialize {
+        let value = match payload.hook {
+            HIVE_INITIALIZE => Hive::Initialize {
                 hive: c.ptr("hive")?,
                 operation: c.u32("operation")?,
                 pool_tag: c.u32("pool tag")?,
                 size_bytes: c.u32("size")?,
                 file_name: c.wide("file name")?,
             },
-            0x0925 => {
+            HIVE_DESTROY => {
                 Hive::Destroy { hive: c.ptr("hive")?, file_name: c.wide("file name")?, path: c.wide("hive path")? }
             }
-            0x0926 => Hive::Link { hive: c.ptr("hive")?, path: c.wide("hive path")? },
-            0x0927 => Hive::Rundown {
+            HIVE_LINK => Hive::Link { hive: c.ptr("hive")?, path: c.wide("hive path")? },
+            HIVE_RUNDOWN => Hive::Rundown {
                 size_bytes: c.u64("size")?,
                 hive: c.ptr("hive")?,
                 loaded_keys: c.u32("loaded keys")?,
                 file_name: c.wide("file name")?,
                 path: c.wide("link path")?,
             },
-            0x0928 => Hive::Dirty { hive: c.ptr("hive")?, path: c.wide("link path")?, reason: c.u32("reason")? },
+            HIVE_DIRTY => Hive::Dirty { hive: c.ptr("hive")?, path: c.wide("link path")?, reason: c.u32("reason")? },
             _ => return Err(Fault::Value { field: "hook id" }),
         };
         Ok(Parsed::new(value, payload.ends(&c, ANY)))

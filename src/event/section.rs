@@ -2,8 +2,9 @@
 //!
 //! Sources: `docs/formats.md` ("Memory"), after the Windows MOF. Not checked on a recorded trace.
 
-use super::outcome::{Parsed, Read};
-use super::payload::{MEMORY, Payload};
+use super::payload::MEMORY;
+use crate::bytes::layout;
+use zerocopy::little_endian::{U16, U32};
 
 super::hooks::hooks! {
     PAGEFILE_SECTION_RUNDOWN = 0x0248, "Memory: PFMappedSectionRundown";
@@ -43,21 +44,8 @@ pub struct PagefileSection {
     pub process_id: u32,
 }
 
-impl PagefileSection {
-    /// Decodes the 20 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<PagefileSection> {
-        let oddity = payload.fixed(payload.pointer.pick(20, 12), MEMORY)?;
-        let mut c = payload.cursor();
-        let value = PagefileSection {
-            start: c.ptr("range base")?,
-            end: c.ptr("range end")?,
-            process_id: c.u32("creating process id")?,
-        };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    SectionLayout<P> = 20 / 12 bytes => PagefileSection, fn read(MEMORY) { start: P, end: P, process_id: U32 }
 }
 
 /// `0x0287` (made), `0x0288` (deleted): a section object of a pagefile section, 16/8 bytes.
@@ -69,16 +57,8 @@ pub struct SectionObject {
     pub start: u64,
 }
 
-impl SectionObject {
-    /// Decodes the 16 or 8 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<SectionObject> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 8), MEMORY)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(SectionObject { object: c.ptr("section object")?, start: c.ptr("range base")? }, oddity))
-    }
+layout! {
+    ObjectLayout<P> = 16 / 8 bytes => SectionObject, fn read(MEMORY) { object: P, start: P }
 }
 
 /// `0x024b` (made), `0x024e` (deleted), `0x024d`, `0x024c` (rundowns): a session, 12/8 bytes.
@@ -90,16 +70,8 @@ pub struct Session {
     pub session_id: u32,
 }
 
-impl Session {
-    /// Decodes the 12 or 8 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<Session> {
-        let oddity = payload.fixed(payload.pointer.pick(12, 8), MEMORY)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(Session { key: c.ptr("session key")?, session_id: c.u32("session id")? }, oddity))
-    }
+layout! {
+    SessionLayout<P> = 12 / 8 bytes => Session, fn read(MEMORY) { key: P, session_id: U32 }
 }
 
 /// `0x0269`: an image is backed by the pagefile instead of its file, 16/12 bytes.
@@ -115,21 +87,9 @@ pub struct ImageLoadBacked {
     pub load_flags: u16,
 }
 
-impl ImageLoadBacked {
-    /// Decodes the 16 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ImageLoadBacked> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 12), MEMORY)?;
-        let mut c = payload.cursor();
-        let value = ImageLoadBacked {
-            file_key: c.ptr("file key")?,
-            device_characteristics: c.u32("device characteristics")?,
-            file_characteristics: c.u16("file characteristics")?,
-            load_flags: c.u16("load flags")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    LoadBackedLayout<P> = 16 / 12 bytes => ImageLoadBacked, fn read(MEMORY) {
+        file_key: P, device_characteristics: U32, file_characteristics: U16, load_flags: U16
     }
 }
 

@@ -5,7 +5,9 @@
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{Payload, PointerArray, Versions};
+use crate::bytes::layout;
 use crate::units::Ticks;
+use zerocopy::little_endian::{I64, U32};
 
 super::hooks::hooks! {
     STACK = 0x1820, "StackWalk: Stack", "Stack";
@@ -29,12 +31,8 @@ pub struct StackOwner {
     pub thread_id: u32,
 }
 
-fn owner(c: &mut crate::bytes::Cursor<'_>) -> Result<StackOwner, Fault> {
-    Ok(StackOwner {
-        event_time: Ticks(c.i64("event time stamp")?),
-        process_id: c.u32("process id")?,
-        thread_id: c.u32("thread id")?,
-    })
+layout! {
+    OwnerLayout = 16 bytes => StackOwner { event_time: I64, process_id: U32, thread_id: U32 }
 }
 
 /// The rest of the payload as whole frames.
@@ -66,7 +64,7 @@ impl<'a> Stack<'a> {
     /// A fault when the owner is cut or the frames are no whole number.
     pub fn read(payload: &Payload<'a>) -> Read<Stack<'a>> {
         let mut c = payload.cursor();
-        let owner = owner(&mut c)?;
+        let owner = c.read::<OwnerLayout>("stack owner")?;
         let (frames, oddity) = frames(payload, c.rest())?;
         Ok(Parsed::new(Stack { owner, frames }, oddity))
     }
@@ -81,16 +79,8 @@ pub struct StackReference {
     pub key: u64,
 }
 
-impl StackReference {
-    /// Decodes the 24 or 20 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<StackReference> {
-        let oddity = payload.fixed(payload.pointer.pick(24, 20), KNOWN)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(StackReference { owner: owner(&mut c)?, key: c.ptr("stack key")? }, oddity))
-    }
+layout! {
+    ReferenceLayout<P> = 24 / 20 bytes => StackReference, fn read(KNOWN) { owner: OwnerLayout, key: P }
 }
 
 /// `0x1822` (made), `0x1823` (deleted), `0x1824` (rundown): what a key stands for.
@@ -136,7 +126,7 @@ mod tests {
             assert_eq!(found.frames.iter().collect::<Vec<_>>(), [0x8000_0001, 0x7000_0002]);
             let parsed = 16 + p.bytes();
             assert_eq!(fault(0x1820, 2, p, &bytes.clone().cut(1)), Fault::Trailing { parsed });
-            assert_eq!(fault(0x1820, 2, p, &owner(16).cut(1)), Fault::Short { field: "thread id", at: 12 });
+            assert_eq!(fault(0x1820, 2, p, &owner(16).cut(1)), Fault::Short { field: "stack owner", at: 0 });
             check_unknown_version(0x1820, p, &bytes);
             assert!(matches!(event(0x1820, 2, p, &owner(16)), Event::Stack(stack) if stack.frames.is_empty()));
         }

@@ -3,9 +3,10 @@
 //! Sources: `docs/formats.md` ("SystemConfig"), checked on recorded traces (8-byte pointers); where the Windows MOF
 //! contradicts the traces, the traces win. Fixed character arrays are UTF-16LE, cut at the first NUL.
 
-use super::outcome::{Fault, Oddity, Parsed, Read};
+use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload, PointerArray};
-use crate::bytes::Wide;
+use crate::bytes::{Wide, layout};
+use zerocopy::little_endian::{U16, U32, U64};
 
 super::hooks::hooks! {
     CPU = 0x0b0a, "SystemConfig: CPU";
@@ -65,32 +66,31 @@ impl<'a> Cpu<'a> {
     /// # Errors
     /// A fault when there are fewer bytes than the version has.
     pub fn read(payload: &Payload<'a>) -> Read<Cpu<'a>> {
-        let long = payload.version >= 3;
-        let expected = if long { payload.pointer.pick(828, 820) } else { payload.pointer.pick(808, 804) };
-        let oddity = payload.fixed(expected, 2..=3)?;
-        let mut c = payload.cursor();
-        let mut value = Cpu {
-            mhz: c.u32("MHz")?,
-            processors: c.u32("number of processors")?,
-            memory_megabytes: c.u32("memory size")?,
-            page_bytes: c.u32("page size")?,
-            allocation_granularity_bytes: c.u32("allocation granularity")?,
-            computer_name: c.wide_array(256, "computer name")?,
-            domain_name: c.wide_array(134, "domain name")?,
-            hyper_threading: c.ptr("hyper-threading mask")?,
-            details: None,
-        };
-        if long {
-            value.details = Some(CpuDetails {
-                highest_user_address: c.ptr("highest user address")?,
-                architecture: c.u16("architecture")?,
-                level: c.u16("level")?,
-                revision: c.u16("revision")?,
-                pae_and_nx: (c.u8("PAE enabled")? != 0, c.u8("NX enabled")? != 0),
-                memory_mhz: Some(c.u32("memory speed")?).filter(|&mhz| mhz != 0),
-            });
-        }
-        Ok(Parsed::new(value, oddity))
+        let known = 2..=3;
+        if payload.version >= 3 { payload.read::<CpuLayout>(known) } else { payload.read::<CpuV2>(known) }
+    }
+}
+
+layout! {
+    CpuV2<P> = 808 / 804 bytes => Cpu<'a> {
+        mhz: U32, processors: U32, memory_megabytes: U32, page_bytes: U32, allocation_granularity_bytes: U32,
+        computer_name: [U16; 256], domain_name: [U16; 134], hyper_threading: P
+    } with |_| { details: None }
+}
+
+layout! {
+    CpuLayout<P> = 828 / 820 bytes => Cpu<'a> {
+        mhz: U32, processors: U32, memory_megabytes: U32, page_bytes: U32, allocation_granularity_bytes: U32,
+        computer_name: [U16; 256], domain_name: [U16; 134], hyper_threading: P, details: CpuDetailsLayout<P>
+    }
+}
+
+layout! {
+    CpuDetailsLayout<P> = 20 / 16 bytes => CpuDetails {
+        highest_user_address: P, architecture: U16, level: U16, revision: U16, -pae(u8), -nx(u8), -memory_mhz(U32)
+    } with |raw| {
+        pae_and_nx: (raw.pae != 0, raw.nx != 0),
+        memory_mhz: Some(raw.memory_mhz.get()).filter(|&mhz| mhz != 0),
     }
 }
 
@@ -207,21 +207,11 @@ pub struct DeviceFamily {
     pub form: u32,
 }
 
-impl DeviceFamily {
-    /// Decodes the 16 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<DeviceFamily> {
-        let oddity: Option<Oddity> = payload.fixed(16, ANY)?;
-        let mut c = payload.cursor();
-        let mut version = [0; 4];
-        for part in version.iter_mut().rev() {
-            *part = c.u16("version")?;
-        }
-        let value = DeviceFamily { version, family: c.u32("device family")?, form: c.u32("device form")? };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    /// The version is stored from its lowest part on.
+    FamilyLayout = 16 bytes => DeviceFamily, fn read(ANY) {
+        -version_reversed([U16; 4]), family: U32, form: U32
+    } with |raw| { version: { let [d, c, b, a] = raw.version_reversed.map(U16::get); [a, b, c, d] } }
 }
 
 /// `0x0b23` Processor: 428 bytes.
@@ -241,23 +231,9 @@ pub struct Processor<'a> {
     pub vendor: Wide<'a>,
 }
 
-impl<'a> Processor<'a> {
-    /// Decodes the 428 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'a>) -> Read<Processor<'a>> {
-        let oddity = payload.fixed(428, ANY)?;
-        let mut c = payload.cursor();
-        let value = Processor {
-            index: c.u32("index")?,
-            features: c.u32("feature set")?,
-            mhz: c.u32("MHz")?,
-            name: c.wide_array(64, "name")?,
-            identifier: c.wide_array(128, "identifier")?,
-            vendor: c.wide_array(16, "vendor")?,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    ProcessorLayout = 428 bytes => Processor<'a>, fn read(ANY) {
+        index: U32, features: U32, mhz: U32, name: [U16; 64], identifier: [U16; 128], vendor: [U16; 16]
     }
 }
 
@@ -272,21 +248,8 @@ pub struct Virtualization {
     pub hypervisor: bool,
 }
 
-impl Virtualization {
-    /// Decodes the 4 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<Virtualization> {
-        let oddity = payload.fixed(4, ANY)?;
-        let mut c = payload.cursor();
-        let value = Virtualization {
-            vbs: c.u8("VBS enabled")? != 0,
-            hvci: c.u8("HVCI enabled")? != 0,
-            hypervisor: c.u8("hypervisor enabled")? != 0,
-        };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    VirtualizationLayout = 4 bytes => Virtualization, fn read(ANY) { vbs: u8, hvci: u8, hypervisor: u8, -reserved(u8) }
 }
 
 /// `0x0b25` Boot: 16 bytes.
@@ -302,21 +265,9 @@ pub struct Boot {
     pub secure_boot_capable: bool,
 }
 
-impl Boot {
-    /// Decodes the 16 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<Boot> {
-        let oddity = payload.fixed(16, ANY)?;
-        let mut c = payload.cursor();
-        let value = Boot {
-            flags: c.u64("boot flags")?,
-            firmware: c.u32("firmware type")?,
-            secure_boot: c.u8("secure boot enabled")? != 0,
-            secure_boot_capable: c.u8("secure boot capable")? != 0,
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    BootLayout = 16 bytes => Boot, fn read(ANY) {
+        flags: U64, firmware: U32, secure_boot: u8, secure_boot_capable: u8, -reserved(U16)
     }
 }
 

@@ -178,9 +178,7 @@ pub(crate) fn exercise(event: &Event<'_>) -> usize {
             Event::LastDroppedTimes(dropped) => dropped.times().count(),
             Event::Process { process, .. } => process.sid.map_or(0, |sid| sid.to_string().len()),
             Event::Heap(HeapRange::Rundown(rundown)) => rundown.ranges().count() + rundown.len(),
-            Event::MemInfo(info) => {
-                format!("{:?} {:?} {:?}", info.commit(), info.standby_pages(), info.repurposed_pages()).len()
-            }
+            Event::MemInfo(info) => format!("{:?} {:?}", info.commit(), info.counts()).len(),
             Event::ProcessWorkingSets(sets) | Event::SessionWorkingSets(sets) => sets.iter().count() + sets.len(),
             Event::Pool { piece, .. } => piece.tag.to_string().len(),
             Event::PoolSnapshot { snapshot, .. } => {

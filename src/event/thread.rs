@@ -7,8 +7,9 @@ use super::Phase;
 use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
-use crate::bytes::Wide;
+use crate::bytes::{Wide, layout, size};
 use crate::etl::record::HookId;
+use zerocopy::little_endian::{U16, U32};
 
 super::hooks::hooks! {
     THREAD_START = 0x0501, "Thread: Start", "T-Start";
@@ -70,6 +71,24 @@ pub struct ThreadPriorities {
     pub flags: u8,
 }
 
+layout! {
+    ThreadV2<P> = 68 / 40 bytes => Thread<'a> {
+        process_id: U32, thread_id: U32, stack_base: P, stack_limit: P, user_stack_base: P, user_stack_limit: P,
+        start_address: P, win32_start_address: P, teb: P, sub_process_tag: U32
+    } with |_| { affinity: None, priorities: None, name: None }
+}
+
+layout! {
+    ThreadV3<P> = 72 / 44 bytes => Thread<'a> {
+        process_id: U32, thread_id: U32, stack_base: P, stack_limit: P, user_stack_base: P, user_stack_limit: P,
+        affinity: P, win32_start_address: P, teb: P, sub_process_tag: U32, priorities: PrioritiesLayout
+    } with |_| { start_address: None, name: None }
+}
+
+layout! {
+    PrioritiesLayout = 4 bytes => ThreadPriorities { base: u8, page: u8, io: u8, flags: u8 }
+}
+
 impl<'a> Thread<'a> {
     /// The event that tells of a thread in this phase.
     pub const fn hook(phase: Phase) -> HookId {
@@ -83,41 +102,10 @@ impl<'a> Thread<'a> {
     /// A fault when the fixed part is cut or what follows is not a name.
     pub fn read(payload: &Payload<'a>) -> Read<Thread<'a>> {
         let version_2 = payload.version == 2;
-        let expected = if version_2 { payload.pointer.pick(68, 40) } else { payload.pointer.pick(72, 44) };
-        if payload.bytes.len() < expected {
-            return Err(Fault::Length { expected });
-        }
+        let expected = if version_2 { size::<ThreadV2>(payload.pointer) } else { size::<ThreadV3>(payload.pointer) };
         let mut c = payload.cursor();
-        let process_id = c.u32("process id")?;
-        let thread_id = c.u32("thread id")?;
-        let stack_base = c.ptr("stack base")?;
-        let stack_limit = c.ptr("stack limit")?;
-        let user_stack_base = c.ptr("user stack base")?;
-        let user_stack_limit = c.ptr("user stack limit")?;
-        let start_or_affinity = c.ptr("start address or affinity")?;
-        let mut thread = Thread {
-            process_id,
-            thread_id,
-            stack_base,
-            stack_limit,
-            user_stack_base,
-            user_stack_limit,
-            start_address: version_2.then_some(start_or_affinity),
-            affinity: (!version_2).then_some(start_or_affinity),
-            win32_start_address: c.ptr("Win32 start address")?,
-            teb: c.ptr("TEB")?,
-            sub_process_tag: c.u32("sub-process tag")?,
-            priorities: None,
-            name: None,
-        };
-        if !version_2 {
-            thread.priorities = Some(ThreadPriorities {
-                base: c.u8("base priority")?,
-                page: c.u8("page priority")?,
-                io: c.u8("I/O priority")?,
-                flags: c.u8("flags")?,
-            });
-        }
+        let thread = if version_2 { c.read::<ThreadV2>("thread") } else { c.read::<ThreadV3>("thread") };
+        let mut thread = thread.map_err(|_| Fault::Length { expected })?;
         // 68 bytes with 8-byte pointers is the one layout that a C compiler pads; a padding is no name.
         let padded = version_2 && expected % payload.pointer.bytes() != 0;
         if c.remaining() != 0 {
@@ -188,22 +176,21 @@ pub struct ThreadPriority {
     pub dynamic: Option<i8>,
 }
 
+layout! {
+    PriorityLayout = 8 bytes => ThreadPriority {
+        thread_id: U32, old: u8, new: u8, dynamic: i8, -reserved(u8)
+    } with |_| { kind: PriorityKind::Base }
+}
+
 impl ThreadPriority {
-    /// Decodes the 8 bytes.
+    /// Decodes a record.
     ///
     /// # Errors
-    /// A fault when there are fewer.
+    /// A fault when the payload is shorter than the layout.
     pub fn read(payload: &Payload<'_>, kind: PriorityKind) -> Read<ThreadPriority> {
-        let oddity = payload.fixed(8, ANY)?;
-        let mut c = payload.cursor();
-        let value = ThreadPriority {
-            kind,
-            thread_id: c.u32("thread id")?,
-            old: c.u8("old priority")?,
-            new: c.u8("new priority")?,
-            dynamic: if kind == PriorityKind::Base { Some(c.i8("dynamic priority")?) } else { None },
-        };
-        Ok(Parsed::new(value, oddity))
+        let Parsed { value, oddity } = payload.read::<PriorityLayout>(ANY)?;
+        let dynamic = value.dynamic.filter(|_| kind == PriorityKind::Base);
+        Ok(Parsed::new(ThreadPriority { kind, dynamic, ..value }, oddity))
     }
 }
 
@@ -218,16 +205,9 @@ pub struct ThreadAffinity {
     pub group: u16,
 }
 
-impl ThreadAffinity {
-    /// Decodes the 16 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ThreadAffinity> {
-        let oddity = payload.fixed(payload.pointer.pick(16, 12), ANY)?;
-        let mut c = payload.cursor();
-        let value = ThreadAffinity { mask: c.ptr("mask")?, thread_id: c.u32("thread id")?, group: c.u16("group")? };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    AffinityLayout<P> = 16 / 12 bytes => ThreadAffinity, fn read(ANY) {
+        mask: P, thread_id: U32, group: U16, -reserved(U16)
     }
 }
 

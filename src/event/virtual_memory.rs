@@ -5,9 +5,11 @@
 
 use super::Phase;
 use super::hooks::*;
-use super::outcome::{Parsed, Read};
+use super::outcome::Read;
 use super::payload::{MEMORY, Payload};
+use crate::bytes::{layout, size};
 use crate::etl::record::HookId;
+use zerocopy::little_endian::{U32, U64};
 
 super::hooks::hooks! {
     VIRTUAL_ALLOC = 0x0262, "Memory: VirtualAlloc", "VirtualAlloc";
@@ -60,34 +62,17 @@ impl VirtualRange {
     pub const fn hook(phase: Phase) -> HookId {
         phase.pick([VIRTUAL_ALLOC, VIRTUAL_FREE, VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END])
     }
+}
 
-    /// Decodes `0x0262` and `0x0263`.
-    ///
-    /// # Errors
-    /// A fault when there are fewer than 24 or 16 bytes.
-    pub fn read(payload: &Payload<'_>) -> Read<VirtualRange> {
-        VirtualRange::read_with(payload, payload.pointer.pick(24, 16), false)
-    }
+layout! {
+    AllocLayout<P> = 24 / 16 bytes => VirtualRange, fn read(MEMORY) {
+        base: P, size_bytes: P, process_id: U32, flags: U32
+    } with |_| { commit_bytes: None }
+}
 
-    /// Decodes the rundown, `0x0280` and `0x0281`.
-    ///
-    /// # Errors
-    /// A fault when there are fewer than 32 or 20 bytes.
-    pub fn read_rundown(payload: &Payload<'_>) -> Read<VirtualRange> {
-        VirtualRange::read_with(payload, payload.pointer.pick(32, 20), true)
-    }
-
-    fn read_with(payload: &Payload<'_>, expected: usize, rundown: bool) -> Read<VirtualRange> {
-        let oddity = payload.fixed(expected, MEMORY)?;
-        let mut c = payload.cursor();
-        let value = VirtualRange {
-            base: c.ptr("base")?,
-            size_bytes: c.ptr("region size")?,
-            process_id: c.u32("process id")?,
-            flags: c.u32("flags")?,
-            commit_bytes: if rundown { Some(c.ptr("commit size")?) } else { None },
-        };
-        Ok(Parsed::new(value, oddity))
+layout! {
+    RundownLayout<P> = 32 / 20 bytes => VirtualRange, fn read_rundown(MEMORY) {
+        base: P, size_bytes: P, process_id: U32, flags: U32, commit_bytes: P
     }
 }
 
@@ -102,22 +87,24 @@ pub struct VirtualRotate {
     pub flags: Option<u32>,
 }
 
+layout! {
+    RotateLayout<P> = 20 / 12 bytes => VirtualRotate, fn read_with_flags(MEMORY) { base: P, size_bytes: P, flags: U32 }
+}
+
+layout! {
+    BriefRotateLayout<P> = 16 / 8 bytes => VirtualRotate, fn read_brief(MEMORY) {
+        base: P, size_bytes: P
+    } with |_| { flags: None }
+}
+
 impl VirtualRotate {
-    /// Decodes either form.
+    /// Decodes either form, which the length tells.
     ///
     /// # Errors
     /// A fault when the length is neither form's.
     pub fn read(payload: &Payload<'_>) -> Read<VirtualRotate> {
-        let short = payload.bytes.len() == payload.pointer.pick(16, 8);
-        let expected = if short { payload.bytes.len() } else { payload.pointer.pick(20, 12) };
-        let oddity = payload.fixed(expected, MEMORY)?;
-        let mut c = payload.cursor();
-        let value = VirtualRotate {
-            base: c.ptr("base")?,
-            size_bytes: c.ptr("size")?,
-            flags: if short { None } else { Some(c.u32("flags")?) },
-        };
-        Ok(Parsed::new(value, oddity))
+        let brief = payload.bytes.len() == size::<BriefRotateLayout>(payload.pointer);
+        if brief { VirtualRotate::read_brief(payload) } else { VirtualRotate::read_with_flags(payload) }
     }
 }
 
@@ -155,16 +142,10 @@ impl MemReset {
             _ => ResetKind::Unknown3,
         }
     }
+}
 
-    /// Decodes the 20 or 12 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<MemReset> {
-        let oddity = payload.fixed(payload.pointer.pick(20, 12), MEMORY)?;
-        let mut c = payload.cursor();
-        Ok(Parsed::new(MemReset { base: c.ptr("base")?, size_bytes: c.ptr("size")?, flags: c.u32("flags")? }, oddity))
-    }
+layout! {
+    ResetLayout<P> = 20 / 12 bytes => MemReset, fn read(MEMORY) { base: P, size_bytes: P, flags: U32 }
 }
 
 /// `0x0271`: physically contiguous memory was asked for, 16 bytes whatever the pointer size.
@@ -176,17 +157,8 @@ pub struct ContiguousMemory {
     pub size_bytes: u64,
 }
 
-impl ContiguousMemory {
-    /// Decodes the 16 bytes.
-    ///
-    /// # Errors
-    /// A fault when there are fewer.
-    pub fn read(payload: &Payload<'_>) -> Read<ContiguousMemory> {
-        let oddity = payload.fixed(16, MEMORY)?;
-        let mut c = payload.cursor();
-        let value = ContiguousMemory { thread_id: c.u64("thread id")?, size_bytes: c.u64("bytes")? };
-        Ok(Parsed::new(value, oddity))
-    }
+layout! {
+    ContiguousLayout = 16 bytes => ContiguousMemory, fn read(MEMORY) { thread_id: U64, size_bytes: U64 }
 }
 
 #[cfg(test)]

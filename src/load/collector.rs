@@ -279,12 +279,12 @@ impl Listener for Collector<'_> {
             Event::MemInfo(info) => history.counters.push(At {
                 moment,
                 value: MemoryCounters {
-                    zero: info.zero_pages(),
-                    free: info.free_pages(),
-                    modified: info.modified_pages(),
-                    modified_no_write: info.modified_no_write_pages(),
-                    bad: info.bad_pages(),
-                    standby: info.standby_pages(),
+                    zero: info.counts().zero_pages,
+                    free: info.counts().free_pages,
+                    modified: info.counts().modified_pages,
+                    modified_no_write: info.counts().modified_no_write_pages,
+                    bad: info.counts().bad_pages,
+                    standby: info.counts().standby_pages,
                 },
             }),
             Event::MmStats(MmStats::Aggregate { blocks_in_use, .. }) => {
