@@ -1,8 +1,5 @@
-//! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one, and the rules that need nothing
-//! but a page's own record. The table with keywords and reasons is `docs/categories.md`.
-
-use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::model::space::Layer;
+//! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. Which page has which is said by the
+//! [`rules`](crate::analysis::rules); the table with keywords is `docs/categories.md`.
 
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -178,53 +175,6 @@ impl Category {
             | Use14
             | Use15
             | WsMetaData => Class::Kernel,
-        }
-    }
-
-    /// The category of a private page (use 0) by what its address belongs to.
-    pub const fn of_layer(layer: Layer) -> Category {
-        match layer {
-            Layer::None => VirtualAllocPreTrace,
-            Layer::Heap => Win32Heap,
-            Layer::Stack => UserStack,
-            Layer::ImageView => CopyOnWriteImage,
-            Layer::FileView => CopyOnWriteMapFile,
-            Layer::PagefileView => CopyOnWritePageFileMappedSection,
-            Layer::Region => VirtualAlloc,
-        }
-    }
-
-    /// The category by list alone, corrected rules: what is on its way, free or bad holds nothing.
-    pub const fn of_list(list: PageList) -> Option<Category> {
-        match list {
-            PageList::Transition => Some(StraggleIOPage),
-            PageList::Zero | PageList::Free => Some(Unused),
-            PageList::Bad => Some(BadPage),
-            _ => None,
-        }
-    }
-
-    /// The category by use alone; what joins refine (names, addresses) begins as this.
-    #[inline]
-    pub const fn of_use(page: &PageIdentity) -> Category {
-        match page.page_use() {
-            PageUse::ProcessPrivate => VirtualAllocPreTrace,
-            PageUse::File if page.is_image() => Image,
-            PageUse::File => MapFile,
-            PageUse::PageFileMapped => PageFileMappedSection,
-            PageUse::PageTable => PageTable,
-            PageUse::PagedPool => PagedPool,
-            PageUse::NonPagedPool => NonPagedPool,
-            PageUse::SystemPte => SystemPage,
-            PageUse::SessionPrivate => SessionPrivate,
-            PageUse::MetaFile => MetaFile,
-            PageUse::Awe => AddressingWindowExtensionsPage,
-            PageUse::DriverLocked => DriverLockedSystemPage,
-            PageUse::KernelStack => KernelStack,
-            PageUse::WsMetaData => WsMetaData,
-            PageUse::LargePage => LargePage,
-            PageUse::Use14 => Use14,
-            PageUse::Use15 => Use15,
         }
     }
 }

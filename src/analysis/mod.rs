@@ -9,6 +9,7 @@ pub mod pages;
 pub mod readiness;
 pub mod reference;
 pub mod resident;
+pub mod rules;
 pub mod statistics;
 pub mod table;
 pub mod trust;

@@ -255,8 +255,8 @@ impl SnapshotPages<'_> {
         PageRow {
             page,
             time,
-            category: verdict.category,
-            wpa: verdict.wpa,
+            category: verdict.category(),
+            wpa: verdict.category_wpa(),
             process: match verdict.owner() {
                 Owner::Process(index) => RowProcess::Known(index),
                 Owner::None => RowProcess::Nothing,

@@ -139,8 +139,8 @@ pub struct Events {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Dimensions:
-  list, use, category, category_wpa, class, process, pid, session, file,
-  detail, priority, cold, pinned, non_tradeable
+  list, use, category, category_wpa, class, rule, process, pid, session,
+  file, detail, priority, cold, pinned, non_tradeable
 
 Presets:
   by-process           process, category

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// What a page belongs to, by both rule sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Cell {
+pub struct AddressOwner {
     /// By the corrected rules.
     pub corrected: Layer,
     /// As WPA takes it.
@@ -24,9 +24,9 @@ pub struct Cell {
     slot: u32,
 }
 
-impl Cell {
+impl AddressOwner {
     /// Belongs to nothing.
-    pub const EMPTY: Cell = Cell { corrected: Layer::None, wpa: Layer::None, slot: u32::MAX };
+    pub const NOTHING: AddressOwner = AddressOwner { corrected: Layer::None, wpa: Layer::None, slot: u32::MAX };
 }
 
 /// Children of a node, segments of a leaf.
@@ -241,8 +241,8 @@ impl AddressIndex {
 
     /// What pages belong to: the answers for (space, address) in the same order. Spaces that are not there are empty.
     #[inline]
-    pub fn get_all(&self, wanted: &[(u32, u64)], cells: &mut [Cell]) {
-        for (wanted, cells) in wanted.chunks(LANES).zip(cells.chunks_mut(LANES)) {
+    pub fn get_all(&self, wanted: &[(u32, u64)], owners: &mut [AddressOwner]) {
+        for (wanted, owners) in wanted.chunks(LANES).zip(owners.chunks_mut(LANES)) {
             let mut places = [0u32; LANES];
             for (place, &(space, _)) in places.iter_mut().zip(wanted) {
                 *place = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
@@ -255,8 +255,8 @@ impl AddressIndex {
             if !self.wide.is_empty() {
                 self.find_wide(wanted, &mut places);
             }
-            for ((cell, &place), &(_, address)) in cells.iter_mut().zip(&places).zip(wanted) {
-                *cell = self.cell(place, address);
+            for ((owner, &place), &(_, address)) in owners.iter_mut().zip(&places).zip(wanted) {
+                *owner = self.in_leaf(place, address);
             }
         }
     }
@@ -275,15 +275,15 @@ impl AddressIndex {
 
     /// The answer in a leaf.
     #[inline(always)]
-    fn cell(&self, place: u32, address: u64) -> Cell {
-        self.leaves.get(place as usize).map_or(Cell::EMPTY, |leaf| {
+    fn in_leaf(&self, place: u32, address: u64) -> AddressOwner {
+        self.leaves.get(place as usize).map_or(AddressOwner::NOTHING, |leaf| {
             let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
             let wanted = page.min(i16::MAX as u64 - 1) as i16;
             let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
             let at = (not_above as u32).saturating_sub(1);
             let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
             let [corrected, wpa] = layers.unpack();
-            Cell { corrected, wpa, slot: place * NODE as u32 + at }
+            AddressOwner { corrected, wpa, slot: place * NODE as u32 + at }
         })
     }
 
@@ -300,18 +300,18 @@ impl AddressIndex {
 
     /// What the page at `address` belongs to.
     #[inline]
-    pub fn get(&self, space: u32, address: u64) -> Cell {
+    pub fn get(&self, space: u32, address: u64) -> AddressOwner {
         let root = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
         let mut place = [(0..self.depth).fold(root, |place, _| self.below(place, address))];
         if !self.wide.is_empty() {
             self.find_wide(&[(space, address)], &mut place);
         }
-        self.cell(place[0], address)
+        self.in_leaf(place[0], address)
     }
 
-    /// File key of the view that a cell lies in.
-    pub fn file_key(&self, cell: Cell) -> Option<u64> {
-        let view = *self.views.get(cell.slot as usize)?;
+    /// File key of the view that the address lies in.
+    pub fn file_key(&self, owner: AddressOwner) -> Option<u64> {
+        let view = *self.views.get(owner.slot as usize)?;
         self.file_keys.get(view as usize).copied()
     }
 }
@@ -355,13 +355,13 @@ mod tests {
         let near = (0..pages + 40).map(|page| arena.saturating_add(page * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES);
         for address in near.chain(far) {
             for within in [0, 0xfff] {
-                let cell = index.get(1, address.saturating_add(within));
+                let owner = index.get(1, address.saturating_add(within));
                 // A page belongs to what holds its first byte.
-                prop_assert_eq!(cell.corrected, space.layer(address), "0x{:x}", address);
-                prop_assert_eq!(cell.wpa, space.layer_wpa(address), "0x{:x} by WPA's rules", address);
-                if cell.corrected.is_file_view() {
+                prop_assert_eq!(owner.corrected, space.layer(address), "0x{:x}", address);
+                prop_assert_eq!(owner.wpa, space.layer_wpa(address), "0x{:x} by WPA's rules", address);
+                if owner.corrected.is_file_view() {
                     let view = space.views.get(address).map(|(_, _, view)| view.file_key);
-                    prop_assert_eq!(index.file_key(cell), view, "file at 0x{:x}", address);
+                    prop_assert_eq!(index.file_key(owner), view, "file at 0x{:x}", address);
                 }
             }
         }
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn an_empty_space_holds_nothing() {
         let layers = |index: &AddressIndex, space, address| {
-            let Cell { corrected, wpa, .. } = index.get(space, address);
+            let AddressOwner { corrected, wpa, .. } = index.get(space, address);
             [corrected, wpa]
         };
         for index in

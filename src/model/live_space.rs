@@ -63,9 +63,9 @@ impl LiveSpace {
     #[inline]
     pub fn layer(&mut self, address: u64) -> (Layer, u64) {
         if let Some(index) = &self.index {
-            let cell = index.get(0, address);
-            let is_view = matches!(cell.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
-            return (cell.corrected, if is_view { index.file_key(cell).unwrap_or(0) } else { 0 });
+            let owner = index.get(0, address);
+            let is_view = matches!(owner.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
+            return (owner.corrected, if is_view { index.file_key(owner).unwrap_or(0) } else { 0 });
         }
         // Flattening costs about as much as a question for every fourth range.
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();

@@ -1,8 +1,9 @@
 //! `pfnset resident --explain` in all forms. Wire format: docs/json.md, schema `pfnset.explain`.
 
 use crate::analysis::resident::explain::{
-    Decision, EventRef, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Seen, Target,
+    EventRef, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Seen, Target,
 };
+use crate::analysis::rules::Rule;
 use crate::analysis::table::Table;
 use crate::report::{Report, Style, text};
 use crate::units::{Nanos, PAGE_BYTES};
@@ -144,13 +145,13 @@ impl Lines<'_> {
         }
         self.joined(&page.facts, &page.history, page.more_history)?;
         writeln!(self.out)?;
-        self.decision("Corrected", &page.corrected)?;
-        self.decision("WPA", &page.wpa)
+        self.decision("Corrected", page.rule)?;
+        self.decision("WPA", page.rule_wpa)
     }
 
     fn absent(&mut self, address: &ExplainedAddress) -> io::Result<()> {
         self.joined(&address.facts, &address.history, address.more_history)?;
-        let Some((corrected, wpa)) = &address.would_be else { return Ok(()) };
+        let Some((corrected, wpa)) = address.would_be else { return Ok(()) };
         writeln!(self.out, "\nA private page at this address would be")?;
         self.decision("Corrected", corrected)?;
         self.decision("WPA", wpa)?;
@@ -203,9 +204,9 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn decision(&mut self, whose: &str, decision: &Decision) -> io::Result<()> {
-        self.pair(whose, decision.category.name())?;
-        self.pair("", &format!("{} [{}]", decision.rule.text, decision.rule.id))
+    fn decision(&mut self, whose: &str, rule: Rule) -> io::Result<()> {
+        self.pair(whose, rule.category().name())?;
+        self.pair("", &format!("{} [{}]", rule.text(), rule.id()))
     }
 }
 
@@ -237,8 +238,8 @@ fn snapshot(snapshot: &InSnapshot) -> Value {
             "facts": absent.facts.iter().map(fact).collect::<Vec<_>>(),
             "events": absent.history.iter().map(seen).collect::<Vec<_>>(),
             "more_events": absent.more_history,
-            "would_be": absent.would_be.map(|(corrected, _)| decision(&corrected)),
-            "would_be_wpa": absent.would_be.map(|(_, wpa)| decision(&wpa)),
+            "would_be": absent.would_be.map(|(corrected, _)| decision(corrected)),
+            "would_be_wpa": absent.would_be.map(|(_, wpa)| decision(wpa)),
         })),
     })
 }
@@ -266,8 +267,8 @@ fn page(page: &ExplainedPage) -> Value {
         "facts": page.facts.iter().map(fact).collect::<Vec<_>>(),
         "events": page.history.iter().map(seen).collect::<Vec<_>>(),
         "more_events": page.more_history,
-        "category": decision(&page.corrected),
-        "category_wpa": decision(&page.wpa),
+        "category": decision(page.rule),
+        "category_wpa": decision(page.rule_wpa),
     })
 }
 
@@ -298,8 +299,8 @@ fn event(event: &EventRef) -> Value {
     json!({ "name": event.name, "hook": event.hook.to_string(), "time_s": seconds(event.time) })
 }
 
-fn decision(decision: &Decision) -> Value {
-    json!({ "name": decision.category.name(), "rule": decision.rule.id, "text": decision.rule.text })
+fn decision(rule: Rule) -> Value {
+    json!({ "name": rule.category().name(), "rule": rule.id(), "text": rule.text() })
 }
 
 /// Every value with its path, `snapshots.0.pages.0.pfn`.

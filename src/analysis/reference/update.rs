@@ -2,6 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
@@ -76,7 +77,7 @@ impl Update {
     #[inline(always)]
     pub fn new(moment: Moment, kind: UpdateKind, page: &PageIdentity, address: u64, pointer: PointerSize) -> Update {
         let bits = if pointer == PointerSize::P8 { POINTER_64 } else { 0 };
-        let of_use = (page.page_use() as u64) << USE_SHIFT | (Category::of_use(page) as u64) << CATEGORY_SHIFT;
+        let of_use = (page.page_use() as u64) << USE_SHIFT | (Rule::of_use(page).category() as u64) << CATEGORY_SHIFT;
         Update {
             moment,
             owner: OwnerId::SYSTEM,

@@ -1,11 +1,11 @@
 //! One owner's working set: what each update does to it, by the corrected rules.
 
-use crate::analysis::category::Category;
 use crate::analysis::reference::held_page::{Held, Place};
 use crate::analysis::reference::page_set::{Entered, PageSet};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::totals::{Recorder, add};
 use crate::analysis::reference::update::{Update, UpdateKind};
+use crate::analysis::rules::Rule;
 use crate::event::page::PageUse;
 use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;
@@ -34,7 +34,7 @@ impl WorkingSet {
         let private = |category, view| Held::private(moment.time, pfn, category, reason, view);
         let own_data = || {
             let (layer, view) = space(update.address());
-            private(Category::of_layer(layer), view)
+            private(Rule::of_layer(layer).category(), view)
         };
         let at = Place::address(update.address());
         match update.kind() {

@@ -1,20 +1,20 @@
 //! Many pages judged at once, as fast as the memory allows.
 //!
-//! The rule book ([`Scene::judge`]) asks of each page what it is and then goes another way with it. Pages come in no
+//! The rule book ([`Scene::judge`]) asks of each page what it is and then goes another class with it. Pages come in no
 //! order, so the processor guesses each of those turns wrong, and each look-up waits for the one before it. Here pages
-//! are first sorted by the way that they must go, by one table and without a branch; then each way is gone with all of
+//! are first sorted by the class that they must go, by one table and without a branch; then each class is gone with all of
 //! its pages at once. A property test holds this to what the rule book says.
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::model::address_index::Cell;
+use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::BATCH;
 
 /// What has to be looked up to judge a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum LookupClass {
     /// Nothing: use and list say it all.
     Known,
     /// Nothing either; memory combining made the page, which the checks count.
@@ -31,18 +31,22 @@ enum Way {
     Odd,
 }
 
-const WAYS: usize = 7;
+const CLASSES: usize = 7;
 
-/// Bits of each way's count of pages in a batch.
+/// Bits of each class's count of pages in a batch.
 const COUNT_BITS: usize = 9;
-const _: () = assert!(BATCH < 1 << COUNT_BITS && BATCH <= 1 << u8::BITS && WAYS * COUNT_BITS <= u64::BITS as usize);
+const _: () = assert!(BATCH < 1 << COUNT_BITS && BATCH <= 1 << u8::BITS && CLASSES * COUNT_BITS <= u64::BITS as usize);
 
-const NO_VERDICT: Verdict =
-    Verdict { category: Category::Unused, wpa: Category::Unused, owner: OwnerCode::NONE, cell: Cell::EMPTY };
+const NO_VERDICT: Verdict = Verdict {
+    rule: Rule::Unused,
+    rule_wpa: Rule::Unused,
+    owner: OwnerCode::NONE,
+    address_owner: AddressOwner::NOTHING,
+};
 
 /// What the checks want to know of all pages, whatever is asked of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct KeyStats {
     /// Pages that memory combining made.
     pub combined: u64,
     /// Active private pages with an owner key.
@@ -51,9 +55,9 @@ pub struct Met {
     pub unnamed: u64,
 }
 
-impl Met {
+impl KeyStats {
     /// Adds another thread's counts.
-    pub fn merge(&mut self, other: Met) {
+    pub fn merge(&mut self, other: KeyStats) {
         self.combined += other.combined;
         self.keyed += other.keyed;
         self.unnamed += other.unnamed;
@@ -64,17 +68,17 @@ impl Met {
 #[derive(Debug)]
 pub struct Judge<'s> {
     scene: &'s Scene<'s>,
-    /// The way of a page, by [`start_of`], and what is known of it at once.
-    ways: Box<[Way; 256]>,
+    /// The class of a page, by [`start_of`], and what is known of it at once.
+    classes: Box<[LookupClass; 256]>,
     starts: Box<[Verdict; 256]>,
     verdicts: [Verdict; BATCH],
-    /// Places in the batch of the pages of each way, and how many there are.
-    places: [[u8; BATCH]; WAYS],
-    counts: [usize; WAYS],
-    /// What was met so far.
-    pub met: Met,
+    /// Places in the batch of the pages of each class, and how many there are.
+    places: [[u8; BATCH]; CLASSES],
+    counts: [usize; CLASSES],
+    /// What was stats so far.
+    pub stats: KeyStats,
     wanted: [(u32, u64); BATCH],
-    cells: [Cell; BATCH],
+    address_owners: [AddressOwner; BATCH],
 }
 
 /// Use (4 bits) and list (3 bits) of a page as one number, with the bit that says *image* for files and *combined* for
@@ -88,21 +92,21 @@ impl<'s> Judge<'s> {
     /// For the pages of a scene.
     pub fn new(scene: &'s Scene<'s>) -> Judge<'s> {
         let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
-        let ways: [Way; 256] = std::array::from_fn(|number| way(scene, &page(number)));
-        let start = |number: usize| match ways.get(number) {
-            Some(Way::Odd) | None => NO_VERDICT,
+        let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(scene, &page(number)));
+        let start = |number: usize| match classes.get(number) {
+            Some(LookupClass::Odd) | None => NO_VERDICT,
             Some(_) => scene.judge(&page(number)),
         };
         Judge {
             scene,
             starts: Box::new(std::array::from_fn(start)),
-            ways: Box::new(ways),
+            classes: Box::new(classes),
             verdicts: [NO_VERDICT; BATCH],
-            places: [[0; BATCH]; WAYS],
-            counts: [0; WAYS],
-            met: Met::default(),
+            places: [[0; BATCH]; CLASSES],
+            counts: [0; CLASSES],
+            stats: KeyStats::default(),
             wanted: [(0, 0); BATCH],
-            cells: [Cell::EMPTY; BATCH],
+            address_owners: [AddressOwner::NOTHING; BATCH],
         }
     }
 
@@ -115,15 +119,15 @@ impl<'s> Judge<'s> {
         for (place, (page, verdict)) in pages.iter().zip(&mut self.verdicts).enumerate() {
             let start = start_of(page) as usize; // any u8 is in the tables
             *verdict = self.starts[start];
-            let way = self.ways[start] as usize;
-            let count = (counts >> (way * COUNT_BITS)) as usize & (BATCH - 1);
-            counts += 1 << (way * COUNT_BITS);
-            self.places[way][count] = place as u8;
+            let class = self.classes[start] as usize;
+            let count = (counts >> (class * COUNT_BITS)) as usize & (BATCH - 1);
+            counts += 1 << (class * COUNT_BITS);
+            self.places[class][count] = place as u8;
         }
-        self.counts = std::array::from_fn(|way| (counts >> (way * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
+        self.counts = std::array::from_fn(|class| (counts >> (class * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
         let [_, combined, owned, private, named, free, odd] = self.counts;
         let [_, _, owned_at, private_at, named_at, free_at, odd_at] = &self.places;
-        self.met.combined += combined as u64;
+        self.stats.combined += combined as u64;
         for &at in owned_at.iter().take(owned) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
             verdict.owner = scene.owner_by_key(page.key(), scene.owners.get(page.key()).unwrap_or(NOTHING));
@@ -133,27 +137,23 @@ impl<'s> Judge<'s> {
             let page = page_at(pages, at);
             *wanted = (scene.owners.get(page.key()).unwrap_or(NOTHING), page.u2);
         }
-        let (wanted, cells) = (self.wanted.split_at(private).0, self.cells.split_at_mut(private).0);
-        scene.spaces.get_all(wanted, cells);
-        for ((&at, &(process, _)), &cell) in private_at.iter().zip(wanted).zip(&*cells) {
+        let (wanted, found) = (self.wanted.split_at(private).0, self.address_owners.split_at_mut(private).0);
+        scene.spaces.get_all(wanted, found);
+        for ((&at, &(process, _)), &address_owner) in private_at.iter().zip(wanted).zip(&*found) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
             let is_keyed = (page.list() == PageList::Active) & (page.key() != 0);
-            self.met.keyed += u64::from(is_keyed);
-            self.met.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
-            *verdict = Verdict {
-                category: Category::of_layer(cell.corrected),
-                wpa: Category::of_layer(cell.wpa),
-                owner: scene.owner_by_key(page.key(), process),
-                cell,
-            };
+            self.stats.keyed += u64::from(is_keyed);
+            self.stats.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
+            let (rule, rule_wpa) = scene.private_rules(page.key(), process, address_owner);
+            *verdict = Verdict { rule, rule_wpa, owner: scene.owner_by_key(page.key(), process), address_owner };
         }
 
         for &at in named_at.iter().take(named) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            let rule = scene.file_rule(page);
+            let rules = scene.file_rules(page);
             let is_data = page.page_use() == PageUse::File;
-            verdict.category = if is_data { rule.data } else { verdict.category };
-            verdict.wpa = if is_data { rule.data_wpa } else { rule.meta_wpa };
+            verdict.rule = if is_data { rules.data } else { verdict.rule };
+            verdict.rule_wpa = if is_data { rules.data_wpa } else { rules.meta_wpa };
         }
         for &at in free_at.iter().take(free) {
             let page = page_at(pages, at);
@@ -178,9 +178,9 @@ impl<'s> Judge<'s> {
         &'j self,
         pages: &'j [PageIdentity],
     ) -> impl Iterator<Item = (&'j PageIdentity, &'j Verdict)> + 'j {
-        let ways =
-            [Way::Private, Way::Owned, Way::Odd].map(|way| (&self.places[way as usize], self.counts[way as usize]));
-        let places = ways.into_iter().flat_map(|(places, count)| places.iter().take(count));
+        let classes = [LookupClass::Private, LookupClass::Owned, LookupClass::Odd]
+            .map(|class| (&self.places[class as usize], self.counts[class as usize]));
+        let places = classes.into_iter().flat_map(|(places, count)| places.iter().take(count));
         places.map(|&at| (page_at(pages, at), &self.verdicts[at as usize]))
     }
 }
@@ -192,26 +192,26 @@ fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
     pages.get(at as usize).unwrap_or(&NONE)
 }
 
-fn way(scene: &Scene<'_>, page: &PageIdentity) -> Way {
-    let is_listed = Category::of_list(page.list()).is_some();
+fn lookup_class(scene: &Scene<'_>, page: &PageIdentity) -> LookupClass {
+    let is_listed = Rule::of_list(page.list()).is_some();
     match page.page_use() {
-        PageUse::PageFileMapped if page.combined() => Way::Combined,
+        PageUse::PageFileMapped if page.combined() => LookupClass::Combined,
         PageUse::PageFileMapped
         | PageUse::PagedPool
         | PageUse::NonPagedPool
         | PageUse::DriverLocked
         | PageUse::KernelStack
         | PageUse::Use14
-        | PageUse::Use15 => Way::Known,
-        PageUse::File if page.is_image() => Way::Known,
-        page_use @ (PageUse::Awe | PageUse::LargePage) if !scene.has_owner(page_use) => Way::Known,
-        PageUse::ProcessPrivate if matches!(page.list(), PageList::Zero | PageList::Free) => Way::Free,
+        | PageUse::Use15 => LookupClass::Known,
+        PageUse::File if page.is_image() => LookupClass::Known,
+        page_use @ (PageUse::Awe | PageUse::LargePage) if !scene.has_owner(page_use) => LookupClass::Known,
+        PageUse::ProcessPrivate if matches!(page.list(), PageList::Zero | PageList::Free) => LookupClass::Free,
         // What is on these lists is another matter to WPA than to us.
-        _ if is_listed => Way::Odd,
-        PageUse::PageTable | PageUse::WsMetaData | PageUse::Awe | PageUse::LargePage => Way::Owned,
-        PageUse::ProcessPrivate => Way::Private,
-        PageUse::File | PageUse::MetaFile => Way::Named,
-        PageUse::SystemPte | PageUse::SessionPrivate => Way::Odd,
+        _ if is_listed => LookupClass::Odd,
+        PageUse::PageTable | PageUse::WsMetaData | PageUse::Awe | PageUse::LargePage => LookupClass::Owned,
+        PageUse::ProcessPrivate => LookupClass::Private,
+        PageUse::File | PageUse::MetaFile => LookupClass::Named,
+        PageUse::SystemPte | PageUse::SessionPrivate => LookupClass::Odd,
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// The quick way against the rule book: every page of the machine, in any order, in batches of any size.
+        /// The quick class against the rule book: every page of the machine, in any order, in batches of any size.
         #[test]
         fn agrees_with_the_rule_book(
             pages in Just(pages()).prop_shuffle(),
@@ -234,16 +234,16 @@ mod tests {
         ) {
             with_scene(version, |scene, _| {
                 let mut judge = Judge::new(scene);
-                let mut met = Met::default();
+                let mut stats = KeyStats::default();
                 for batch in pages.chunks(size) {
                     judge.judge(batch);
                     let (mut owned, mut owned_by_book) = (0, 0);
                     for (page, verdict) in batch.iter().zip(judge.verdicts(batch.len())) {
                         assert_eq!(*verdict, scene.judge(page), "{page:x?}");
                         let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
-                        met.combined += u64::from(page.combined());
-                        met.keyed += u64::from(is_keyed);
-                        met.unnamed += u64::from(is_keyed && verdict.owner() == Owner::Unknown);
+                        stats.combined += u64::from(page.combined());
+                        stats.keyed += u64::from(is_keyed);
+                        stats.unnamed += u64::from(is_keyed && verdict.owner() == Owner::Unknown);
                         owned_by_book += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
                     }
                     for (page, verdict) in judge.owned(batch) {
@@ -252,7 +252,7 @@ mod tests {
                     }
                     assert_eq!(owned, owned_by_book);
                 }
-                assert_eq!(judge.met, met);
+                assert_eq!(judge.stats, stats);
             });
         }
     }

@@ -4,29 +4,30 @@
 use crate::analysis::category::Category;
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::Verdict;
+use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList};
 use std::collections::BTreeMap;
 
-/// Pages by corrected category, WPA's category, list and priority. Of the many cells a few hundred are in use, so that
-/// they stay in the first-level cache.
+/// Pages by corrected rule, WPA's rule, list and priority. Of the many cells a few hundred are in use, so that they
+/// stay in the first-level cache.
 #[derive(Debug, Clone)]
 pub struct CategoryCounts(Vec<u64>);
 
-const CATEGORIES: usize = Category::ALL.len();
+const RULES: usize = Rule::ALL.len();
 const LISTS: usize = PageList::ALL.len();
 const PRIORITIES: usize = 8;
 
 impl Default for CategoryCounts {
-    /// no pages.
+    /// No pages.
     fn default() -> CategoryCounts {
-        CategoryCounts(vec![0; CATEGORIES * CATEGORIES * LISTS * PRIORITIES])
+        CategoryCounts(vec![0; RULES * RULES * LISTS * PRIORITIES])
     }
 }
 
 /// A cell that is not empty.
 struct Cell {
-    category: usize,
-    wpa: usize,
+    rule: Rule,
+    rule_wpa: Rule,
     list: usize,
     priority: usize,
     pages: u64,
@@ -35,8 +36,8 @@ struct Cell {
 impl CategoryCounts {
     /// True when groupings by these dimensions can be read from them.
     pub fn holds(dimensions: &[Dimension]) -> bool {
-        use Dimension::{Category, CategoryWpa, Class, List, Priority};
-        dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | List | Priority))
+        use Dimension::{Category, CategoryWpa, Class, List, Priority, Rule};
+        dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | Rule | List | Priority))
     }
 
     /// Counts pages by their verdicts.
@@ -44,7 +45,7 @@ impl CategoryCounts {
     pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
         let cells = self.0.as_mut_slice();
         for (page, verdict) in pages.iter().zip(verdicts) {
-            let at = verdict.category as usize * CATEGORIES + verdict.wpa as usize;
+            let at = verdict.rule as usize * RULES + verdict.rule_wpa as usize;
             let at = (at * LISTS + page.list() as usize) * PRIORITIES + usize::from(page.priority());
             if let Some(cell) = cells.get_mut(at) {
                 *cell += 1;
@@ -61,13 +62,14 @@ impl CategoryCounts {
         self.0.iter().enumerate().filter(|(_, pages)| **pages > 0).map(|(at, &pages)| {
             let (priority, at) = (at % PRIORITIES, at / PRIORITIES);
             let (list, at) = (at % LISTS, at / LISTS);
-            Cell { category: at / CATEGORIES, wpa: at % CATEGORIES, list, priority, pages }
+            let rule = |number: usize| Rule::ALL.get(number).copied().unwrap_or(Rule::Unused);
+            Cell { rule: rule(at / RULES), rule_wpa: rule(at % RULES), list, priority, pages }
         })
     }
 
     /// Pages of a category by our rules.
     pub fn category(&self, category: Category) -> u64 {
-        self.cells().filter(|cell| cell.category == category as usize).map(|cell| cell.pages).sum()
+        self.cells().filter(|cell| cell.rule.category() == category).map(|cell| cell.pages).sum()
     }
 
     /// Pages by list, then priority.
@@ -85,9 +87,10 @@ impl CategoryCounts {
         let mut groups = BTreeMap::new();
         for cell in self.cells() {
             let code = |dimension: &Dimension| match dimension {
-                Dimension::Category => cell.category,
-                Dimension::CategoryWpa => cell.wpa,
-                Dimension::Class => Category::ALL.get(cell.category).map_or(0, |category| category.class() as usize),
+                Dimension::Category => cell.rule.category() as usize,
+                Dimension::CategoryWpa => cell.rule_wpa.category() as usize,
+                Dimension::Class => cell.rule.category().class() as usize,
+                Dimension::Rule => cell.rule as usize,
                 Dimension::Priority => cell.priority,
                 _ => cell.list,
             };

@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
-use crate::analysis::resident::batch::Met;
+use crate::analysis::resident::batch::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::scene::Scene;
 use crate::analysis::trust::counted;
@@ -21,8 +21,8 @@ use crate::units::Nanos;
 pub struct BaseCounts {
     /// All pages by category, list and priority.
     pub by_category: CategoryCounts,
-    /// What the judges met.
-    pub met: Met,
+    /// Counts of owner keys and combined pages.
+    pub stats: KeyStats,
 }
 
 /// A count beside the kernel's own.
@@ -136,7 +136,7 @@ impl Checks {
             lost_buffers,
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
-            combined: base.met.combined,
+            combined: base.stats.combined,
             combined_mmstats: mmstats,
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
             pfn_database_counted: base.by_category.category(Category::PfnDatabase),
@@ -146,7 +146,7 @@ impl Checks {
             contradictions: scene.contradictions.len() as u64,
             contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
             reading: scene.owners.reading,
-            keyed: (base.met.keyed, base.met.unnamed),
+            keyed: (base.stats.keyed, base.stats.unnamed),
         }
     }
 

@@ -4,6 +4,7 @@
 use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::rules::Rule;
 use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
@@ -16,6 +17,7 @@ dimensions! {
         Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
         CategoryWpa: "category_wpa", "WPA category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
         Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+        Rule: "rule", "Rule", Values::OneOf(Rule::ids_corrected);
         Process: "process", "Process", Values::Text;
         Pid: "pid", "PID", Values::Number;
         Session: "session", "Session", Values::Number;
@@ -36,6 +38,7 @@ impl Dimension {
             Dimension::Use => Some(16),
             Dimension::Category | Dimension::CategoryWpa => Some(Category::ALL.len()),
             Dimension::Class => Some(Class::ALL.len()),
+            Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
             Dimension::Process => Some(scene.processes.instances.len() + 2),
             Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => None,
@@ -48,9 +51,10 @@ impl Dimension {
         Some(match self {
             Dimension::List => page.list() as usize,
             Dimension::Use => page.page_use() as usize,
-            Dimension::Category => verdict.category as usize,
-            Dimension::CategoryWpa => verdict.wpa as usize,
-            Dimension::Class => verdict.category.class() as usize,
+            Dimension::Category => verdict.category() as usize,
+            Dimension::CategoryWpa => verdict.category_wpa() as usize,
+            Dimension::Class => verdict.category().class() as usize,
+            Dimension::Rule => verdict.rule as usize,
             Dimension::Priority => usize::from(page.priority()),
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
@@ -128,6 +132,7 @@ impl Dimension {
             Dimension::Use => named(PageUse::ALL.get(at).map(|page_use| page_use.name())),
             Dimension::Category | Dimension::CategoryWpa => named(Category::ALL.get(at).map(|c| c.name())),
             Dimension::Class => named(Class::ALL.get(at).map(|class| class.name())),
+            Dimension::Rule => named(Rule::ALL.get(at).map(|rule| rule.id())),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => (number != 0).to_string(),
             Dimension::Process => scene.processes.instances.get(at).map_or_else(|| named(None), |p| p.label()),
             Dimension::File | Dimension::Detail => named(scene.files.names.get(at).copied()),

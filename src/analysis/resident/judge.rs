@@ -1,12 +1,13 @@
-//! The verdict on one page: category by both rule sets, owner, file, detail. The first rule that fits decides.
+//! The verdict on one page: the rule that decides in each classification, its owner, its detail.
 //!
 //! This is the rule book. Millions of pages go the quicker way of [`batch`](super::batch), which must agree with it.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::scene::{FileRule, Scene};
+use crate::analysis::resident::scene::{FileRules, Scene};
+use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
-use crate::model::address_index::Cell;
+use crate::model::address_index::AddressOwner;
 
 /// Whose a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,17 +55,29 @@ pub enum Detail {
 /// The verdict. What else is told of a page follows from it: [`Scene::detail`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// Corrected category.
-    pub category: Category,
-    /// WPA's category.
-    pub wpa: Category,
+    /// The corrected rule that decides.
+    pub rule: Rule,
+    /// WPA's rule that decides.
+    pub rule_wpa: Rule,
     /// Owner; [`Verdict::owner`] spells it out.
     pub owner: OwnerCode,
     /// What the address of a private page belongs to.
-    pub cell: Cell,
+    pub address_owner: AddressOwner,
 }
 
 impl Verdict {
+    /// Corrected category.
+    #[inline(always)]
+    pub const fn category(&self) -> Category {
+        self.rule.category()
+    }
+
+    /// WPA's category.
+    #[inline(always)]
+    pub const fn category_wpa(&self) -> Category {
+        self.rule_wpa.category()
+    }
+
     /// Whose the page is.
     #[inline(always)]
     pub const fn owner(&self) -> Owner {
@@ -83,56 +96,46 @@ pub(super) const NOTHING: u32 = u32::MAX;
 impl Scene<'_> {
     /// Judges a page.
     pub fn judge(&self, page: &PageIdentity) -> Verdict {
-        let (list, page_use) = (page.list(), page.page_use());
+        let list = page.list();
         let process = self.process_of(page);
-        let category = Category::of_use(page);
-        let mut verdict =
-            Verdict { category, wpa: category, owner: self.owner(page, list, process), cell: Cell::EMPTY };
-        match page_use {
+        let mut address_owner = AddressOwner::NOTHING;
+        let by_use = Rule::of_use(page);
+        let (mut rule, mut rule_wpa) = match page.page_use() {
             PageUse::ProcessPrivate => {
-                verdict.cell = self.cell(process, page.u2);
-                verdict.category = Category::of_layer(verdict.cell.corrected);
-                verdict.wpa = Category::of_layer(verdict.cell.wpa);
+                address_owner = self.spaces.get(process, page.u2);
+                self.private_rules(page.key(), process, address_owner)
             }
             PageUse::File if !page.is_image() => {
-                let rule = self.file_rule(page);
-                (verdict.category, verdict.wpa) = (rule.data, rule.data_wpa);
+                let rules = self.file_rules(page);
+                (rules.data, rules.data_wpa)
             }
-            PageUse::MetaFile => verdict.wpa = self.file_rule(page).meta_wpa,
-            PageUse::SystemPte => {
-                if self.is_pfn_database(page.u2) {
-                    verdict.category = Category::PfnDatabase;
-                } else if self.kernel_image(page.u2).is_some() {
-                    (verdict.category, verdict.wpa) = (Category::Driver, Category::Driver);
-                }
-            }
+            PageUse::MetaFile => (by_use, self.file_rules(page).meta_wpa),
+            PageUse::SystemPte if self.is_pfn_database(page.u2) => (Rule::PfnDatabase, Rule::PfnDatabaseWpa),
+            PageUse::SystemPte if self.kernel_image(page.u2).is_some() => (Rule::Driver, Rule::Driver),
             PageUse::SessionPrivate if self.session_image(page.u2).is_some() => {
-                let category = Category::SessionCopyOnWriteImage;
-                (verdict.category, verdict.wpa) = (category, category);
+                (Rule::SessionImage, Rule::SessionImage)
             }
-            _ => {}
-        }
-        if let Some(category) = Category::of_list(list) {
-            verdict.category = category;
-            if list == PageList::Transition {
-                verdict.wpa = category; // WPA knows straggling I/O, but neither free nor bad pages
+            _ => (by_use, by_use),
+        };
+        if let Some(by_list) = Rule::of_list(list) {
+            rule = by_list;
+            if by_list == Rule::Transition {
+                rule_wpa = by_list; // WPA knows straggling I/O, but neither free nor bad pages
             }
         }
-        verdict
+        Verdict { rule, rule_wpa, owner: self.owner(page, list, process), address_owner }
     }
 
     /// What a page's detail is.
     pub fn detail(&self, page: &PageIdentity, verdict: &Verdict) -> Detail {
         let of = |found: Option<Detail>| found.unwrap_or(Detail::None);
         match page.page_use() {
-            _ if Category::of_list(page.list()).is_some() => Detail::None,
-            PageUse::ProcessPrivate if verdict.cell.corrected.is_file_view() => {
-                of(self.spaces.file_key(verdict.cell).map(Detail::File))
+            _ if Rule::of_list(page.list()).is_some() => Detail::None,
+            PageUse::ProcessPrivate if verdict.address_owner.corrected.is_file_view() => {
+                of(self.spaces.file_key(verdict.address_owner).map(Detail::File))
             }
             PageUse::File | PageUse::MetaFile => Detail::File(page.file_key()),
-            PageUse::SystemPte if verdict.category == Category::Driver => {
-                of(self.kernel_image(page.u2).map(Detail::Driver))
-            }
+            PageUse::SystemPte if verdict.rule == Rule::Driver => of(self.kernel_image(page.u2).map(Detail::Driver)),
             PageUse::SessionPrivate => of(self.session_image(page.u2).map(Detail::File)),
             PageUse::PagedPool | PageUse::NonPagedPool => of(self.pool_tag(page.u2).map(Detail::PoolTag)),
             PageUse::PageFileMapped if page.combined() => Detail::Combined,
@@ -147,10 +150,20 @@ impl Scene<'_> {
         if self.has_owner(page.page_use()) && key != 0 { self.owners.get(key).unwrap_or(NOTHING) } else { NOTHING }
     }
 
-    /// What the name of a file makes of its pages.
+    /// The rules for the pages of a file, by its name.
     #[inline(always)]
-    pub(super) fn file_rule(&self, page: &PageIdentity) -> FileRule {
-        self.special_files.get(&page.file_key()).copied().unwrap_or(FileRule::PLAIN)
+    pub(super) fn file_rules(&self, page: &PageIdentity) -> FileRules {
+        self.special_files.get(&page.file_key()).copied().unwrap_or(FileRules::PLAIN)
+    }
+
+    /// The rules for a private page.
+    #[inline(always)]
+    pub(super) fn private_rules(&self, key: u64, process: u32, address_owner: AddressOwner) -> (Rule, Rule) {
+        match (key, process) {
+            (0, _) => (Rule::NoOwner, Rule::NoOwner),
+            (_, NOTHING) => (Rule::UnknownOwner, Rule::UnknownOwner),
+            _ => (Rule::of_layer(address_owner.corrected), Rule::of_layer_wpa(address_owner.wpa)),
+        }
     }
 
     /// True for uses whose key is an owner key.
@@ -180,6 +193,32 @@ impl Scene<'_> {
             0 => OwnerCode::NONE,
             _ if self.owners.is_named(process) => OwnerCode::process(process),
             _ => OwnerCode::UNKNOWN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::resident::testing::{pages, with_scene};
+    use crate::analysis::rules::RuleSet;
+    use std::collections::BTreeSet;
+
+    /// The machine has a case for every rule; a rule without a case would be untested.
+    #[test]
+    fn every_rule_decides_in_its_own_classification() {
+        let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
+        with_scene(4, |scene, _| {
+            for page in pages() {
+                let verdict = scene.judge(&page);
+                ours.insert(verdict.rule);
+                theirs.insert(verdict.rule_wpa);
+            }
+        });
+        for rule in Rule::ALL {
+            let id = rule.id();
+            assert_eq!(ours.contains(&rule), rule.set() != RuleSet::Wpa && rule != Rule::HiveFile, "{id}, corrected");
+            assert_eq!(theirs.contains(&rule), rule.set() != RuleSet::Corrected, "{id}, WPA");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The scene of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
-use crate::analysis::category::Category;
+use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::history::History;
 use crate::load::space_events::Reader;
-use crate::model::address_index::{AddressIndex, Cell, Leaves};
+use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::file_names::FileNamesAt;
 use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
@@ -22,21 +22,20 @@ use crate::units::{PAGE_BYTES, PointerSize};
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 
-/// What a file's name makes of its pages.
+/// The rules for the pages of a file, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileRule {
-    /// Category of a data page, corrected.
-    pub data: Category,
-    /// The same by WPA's rules.
-    pub data_wpa: Category,
-    /// Category of a metafile page by WPA's rules.
-    pub meta_wpa: Category,
+pub struct FileRules {
+    /// For data pages, corrected.
+    pub data: Rule,
+    /// For data pages, WPA's.
+    pub data_wpa: Rule,
+    /// For metafile pages, WPA's.
+    pub meta_wpa: Rule,
 }
 
-impl FileRule {
+impl FileRules {
     /// Most files are this, and those without a name.
-    pub const PLAIN: FileRule =
-        FileRule { data: Category::MapFile, data_wpa: Category::MapFile, meta_wpa: Category::MetaFile };
+    pub const PLAIN: FileRules = FileRules { data: Rule::DataFile, data_wpa: Rule::DataFile, meta_wpa: Rule::Metafile };
 }
 
 /// A snapshot's surroundings.
@@ -56,8 +55,8 @@ pub struct Scene<'h> {
     pub spaces: AddressIndex,
     /// File names.
     pub files: FileNamesAt<'h>,
-    /// By file key, for the few files that are not [`FileRule::PLAIN`].
-    pub special_files: FastMap<u64, FileRule>,
+    /// By file key, for the few files that are not [`FileRules::PLAIN`].
+    pub special_files: FastMap<u64, FileRules>,
     /// Drivers, session images, PFN database.
     pub kernel: KernelSpace<'h>,
     /// Paths of the kernel's images, by index; `images` holds them by page.
@@ -93,8 +92,8 @@ impl<'h> Scene<'h> {
         };
         let names = || {
             let files = FileNamesAt::new(history, moment);
-            let rules: Vec<FileRule> = files.names.par_iter().map(|name| file_rule(name, hives)).collect();
-            let rule_of = |name: u32| rules.get(name as usize).copied().filter(|rule| *rule != FileRule::PLAIN);
+            let rules: Vec<FileRules> = files.names.par_iter().map(|name| file_rules(name, hives)).collect();
+            let rule_of = |name: u32| rules.get(name as usize).copied().filter(|rules| *rules != FileRules::PLAIN);
             let special = files.keys().filter_map(|(key, name)| Some((key, rule_of(name)?))).collect();
             (files, special)
         };
@@ -128,12 +127,6 @@ impl<'h> Scene<'h> {
             kernel,
             contradictions,
         }
-    }
-
-    /// What a private page of a process belongs to.
-    #[inline]
-    pub fn cell(&self, instance: u32, address: u64) -> Cell {
-        self.spaces.get(instance, address)
     }
 
     /// Index into `image_names` of the kernel image at an address.
@@ -174,7 +167,7 @@ fn holding<T: Copy>(ranges: &[(u64, u64, T)], address: u64) -> Option<T> {
     (address < end).then_some(value)
 }
 
-fn file_rule(path: &str, hives: &Hives) -> FileRule {
+fn file_rules(path: &str, hives: &Hives) -> FileRules {
     /// Names under which WPA "finds" the registry among metafiles.
     const WPA_HIVES: [&str; 8] =
         ["SYSTEM", "SOFTWARE", "SECURITY", "SAM", "DEFAULT", "COMPONENTS", "NTUSER.DAT", "UsrClass.dat"];
@@ -184,16 +177,20 @@ fn file_rule(path: &str, hives: &Hives) -> FileRule {
         at.and_then(|at| path.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
     };
     let by_ending = match () {
-        () if ends(".sys") => Some(Category::DriverFile),
-        () if ends(".pf") => Some(Category::Prefetcher),
+        () if ends(".sys") => Some(Rule::DriverFile),
+        () if ends(".pf") => Some(Rule::PrefetchFile),
         () => None,
     };
-    let hive = || if hives.is_hive(path) { Category::RegistryFile } else { Category::MapFile };
+    let by_hives = || match hives.is_hive(path) {
+        true if hives.are_known() => Rule::HiveFile,
+        true => Rule::HiveByPlace,
+        false => Rule::DataFile,
+    };
     let wpa_hive = WPA_HIVES.iter().any(|name| name.eq_ignore_ascii_case(last));
-    FileRule {
-        data: by_ending.unwrap_or_else(hive),
-        data_wpa: by_ending.unwrap_or(Category::MapFile),
-        meta_wpa: if wpa_hive { Category::RegistryFile } else { Category::MetaFile },
+    FileRules {
+        data: by_ending.unwrap_or_else(by_hives),
+        data_wpa: by_ending.unwrap_or(Rule::DataFile),
+        meta_wpa: if wpa_hive { Rule::HiveName } else { Rule::Metafile },
     }
 }
 
@@ -204,13 +201,16 @@ mod tests {
     #[test]
     fn names_decide_about_file_pages() {
         let rule = |path: &str| {
-            let rule = file_rule(path, &Hives::default());
-            (rule.data.name(), rule.data_wpa.name(), rule.meta_wpa.name())
+            let rules = file_rules(path, &Hives::default());
+            [rules.data, rules.data_wpa, rules.meta_wpa].map(Rule::id)
         };
-        assert_eq!(rule(r"\Device\HarddiskVolume3\x.SYS"), ("DriverFile", "DriverFile", "MetaFile"));
-        assert_eq!(rule(r"\Windows\Prefetch\A.EXE-1.pf"), ("Prefetcher", "Prefetcher", "MetaFile"));
-        assert_eq!(rule(r"\??\C:\Windows\System32\config\SOFTWARE"), ("RegistryFile", "MapFile", "RegistryFile"));
-        assert_eq!(rule(r"\Data\software"), ("MapFile", "MapFile", "RegistryFile"));
-        assert_eq!(rule("ä"), ("MapFile", "MapFile", "MetaFile"));
+        assert_eq!(rule(r"\Device\HarddiskVolume3\x.SYS"), ["file.sys", "file.sys", "use.metafile"]);
+        assert_eq!(rule(r"\Windows\Prefetch\A.EXE-1.pf"), ["file.pf", "file.pf", "use.metafile"]);
+        assert_eq!(
+            rule(r"\??\C:\Windows\System32\config\SOFTWARE"),
+            ["file.hive_by_place", "file.data", "metafile.hive_name"]
+        );
+        assert_eq!(rule(r"\Data\software"), ["file.data", "file.data", "metafile.hive_name"]);
+        assert_eq!(rule("ä"), ["file.data", "file.data", "use.metafile"]);
     }
 }

@@ -110,7 +110,7 @@ impl CountingPlan {
         let mut all = tally();
         for part in tallies {
             all.by_category.merge(&part.by_category);
-            all.judge.met.merge(part.judge.met);
+            all.judge.stats.merge(part.judge.stats);
             all.selected.as_mut().zip(part.selected).into_iter().for_each(|(all, part)| all.merge(&part));
             all.owners.as_mut().zip(part.owners).into_iter().for_each(|(all, part)| all.merge(part));
             let counters = [(&mut all.main, part.main), (&mut all.wpa, part.wpa)];
@@ -128,7 +128,7 @@ impl CountingPlan {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
-            base: BaseCounts { met: all.judge.met, by_category: all.by_category },
+            base: BaseCounts { stats: all.judge.stats, by_category: all.by_category },
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that tell of it.
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::history::{self, Seen};
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
 use crate::etl::record::{HookId, RecordId};
 use crate::event::Phase;
@@ -17,6 +17,7 @@ use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::{KernelView, SpaceEvent};
 use crate::load::space_events::Reader;
+use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::{lifetime, space_at};
@@ -84,12 +85,7 @@ impl<'m> Facts<'m> {
     ) -> Facts<'m> {
         let mut all = Facts::new(etl, model, scene, snapshot);
         let page_use = page.page_use();
-        let owned = match page_use {
-            PageUse::ProcessPrivate | PageUse::PageTable | PageUse::WsMetaData => true,
-            PageUse::Awe | PageUse::LargePage => scene.owned_large_pages,
-            _ => false,
-        };
-        if owned && page.key() != 0 {
+        if scene.has_owner(page_use) && page.key() != 0 {
             let instance = scene.owners.get(page.key());
             match instance {
                 Some(instance) => all.process(instance),
@@ -98,7 +94,7 @@ impl<'m> Facts<'m> {
                 }
             }
             if let Some(instance) = instance.filter(|_| page_use == PageUse::ProcessPrivate && page.u2 != 0) {
-                all.user_address(instance, page.u2, verdict);
+                all.user_address(instance, page.u2, verdict.address_owner);
             }
         }
         match page_use {
@@ -110,7 +106,7 @@ impl<'m> Facts<'m> {
             _ => {}
         }
         // Where the list decides, no range does. WPA looks at one list only.
-        if Category::of_list(page.list()).is_some() {
+        if Rule::of_list(page.list()).is_some() {
             all.facts.iter_mut().for_each(|fact| fact.corrected = false);
         }
         if page.list() == PageList::Transition {
@@ -127,14 +123,14 @@ impl<'m> Facts<'m> {
         snapshot: &'m Snapshot,
         instance: u32,
         address: u64,
-        verdict: &Verdict,
+        owner: AddressOwner,
     ) -> Facts<'m> {
         let mut all = Facts::new(etl, model, scene, snapshot);
         all.process(instance);
         if is_kernel_address(address, scene.pointer) {
             all.kernel_address(address);
         } else {
-            all.user_address(instance, address, verdict);
+            all.user_address(instance, address, owner);
         }
         all
     }
@@ -169,7 +165,7 @@ impl<'m> Facts<'m> {
         self.add("process", "Process", text, None, events);
     }
 
-    fn user_address(&mut self, instance: u32, address: u64, verdict: &Verdict) {
+    fn user_address(&mut self, instance: u32, address: u64, owner: AddressOwner) {
         let (model, moment) = (self.model, self.snapshot.first);
         let Some(process) = model.processes.instances.get(instance as usize) else { return };
         let Some(events) = model.history.spaces.get(&process.process_id) else { return };
@@ -183,7 +179,7 @@ impl<'m> Facts<'m> {
             let told = own.iter().filter(|e| e.moment == wanted).find(|e| is(&e.value));
             vec![event(self.etl, told.map_or(of_phase(phase), |e| history::hook(&e.value)), wanted.time)]
         };
-        let decided = |layer: Layer| (verdict.cell.corrected == layer, verdict.cell.wpa == layer);
+        let decided = |layer: Layer| (owner.corrected == layer, owner.wpa == layer);
         let mut found: Vec<Fact> = Vec::new();
         let mut push = |kind, title, text, range, events, (corrected, wpa)| {
             found.push(Fact { kind, title, text, range: Some(range), events, corrected, wpa });

@@ -6,22 +6,17 @@
 mod bits;
 mod facts;
 mod history;
-mod rule;
-#[cfg(test)]
-mod tests;
 
 pub use bits::Field;
 pub use facts::{EventRef, Fact};
 pub use history::Seen;
-pub use rule::{Decision, Rule};
 
-use crate::analysis::category::Category;
 use crate::analysis::readiness::{not_recorded, readiness_of};
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{OwnerCode, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::scene::Scene;
+use crate::analysis::rules::Rule;
 use crate::analysis::trust::TrustReport;
 use crate::analysis::trust::counted;
 use crate::error::Error;
@@ -33,7 +28,6 @@ use crate::model::snapshot::Snapshot;
 use crate::units::is_kernel_address;
 use crate::units::{FileOffset, Nanos, PAGE_BYTES};
 use facts::Facts;
-use rule::Whose;
 
 /// What to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +99,10 @@ pub struct ExplainedPage {
     pub history: Vec<Seen>,
     /// Events left out of `history`.
     pub more_history: usize,
-    /// By the corrected rules.
-    pub corrected: Decision,
-    /// By WPA's rules.
-    pub wpa: Decision,
+    /// The corrected rule that decided.
+    pub rule: Rule,
+    /// WPA's rule that decided.
+    pub rule_wpa: Rule,
 }
 
 /// An address without a page.
@@ -121,7 +115,7 @@ pub struct ExplainedAddress {
     /// Events left out of `history`.
     pub more_history: usize,
     /// What a private page there would be, by the corrected and by WPA's rules; `None` for kernel addresses.
-    pub would_be: Option<(Decision, Decision)>,
+    pub would_be: Option<(Rule, Rule)>,
 }
 
 /// Where a record lies.
@@ -255,8 +249,8 @@ impl Explainer<'_> {
             fields: bits::fields(&page, self.scene),
             process: label(Dimension::Process),
             detail: label(Dimension::Detail),
-            corrected: rule::corrected(self.scene, &self.model.hives, &page, &verdict),
-            wpa: rule::wpa(self.scene, &page, &verdict),
+            rule: verdict.rule,
+            rule_wpa: verdict.rule_wpa,
             facts: facts.facts,
             history: facts.history,
             more_history: facts.more_history,
@@ -314,18 +308,11 @@ impl Explainer<'_> {
 
     fn absent(&self, instance: u32, address: u64) -> ExplainedAddress {
         let address = address / PAGE_BYTES * PAGE_BYTES;
-        let cell = self.scene.cell(instance, address);
-        let verdict = Verdict {
-            category: Category::of_layer(cell.corrected),
-            wpa: Category::of_layer(cell.wpa),
-            owner: OwnerCode::process(instance),
-            cell,
-        };
-        let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, &verdict);
+        let owner = self.scene.spaces.get(instance, address);
+        let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, owner);
         let private = !is_kernel_address(address, self.scene.pointer);
         ExplainedAddress {
-            would_be: private
-                .then(|| (rule::private(Whose::Known, cell.corrected), rule::private_wpa(Whose::Known, cell.wpa))),
+            would_be: private.then(|| (Rule::of_layer(owner.corrected), Rule::of_layer_wpa(owner.wpa))),
             facts: facts.facts,
             history: facts.history,
             more_history: facts.more_history,
