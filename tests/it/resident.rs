@@ -50,6 +50,8 @@ fn nested_groups() {
         ("by_difference", &["--group-by", "category,process", "--top", "4", "--sort", "difference"]),
         ("without_category", &["--group-by", "class,use,priority,cold,pinned,non_tradeable", "--top", "3"]),
         ("session_pid", &["--group-by", "session,pid", "--unit", "pages"]),
+        ("by_rule", &["--group-by", "rule,category_wpa", "--unit", "pages"]),
+        ("where_rule", &["--where", "rule=private.*;file.hive*", "--group-by", "rule,process", "--top", "3"]),
         ("where", &["--group-by", "category,file", "--where", "category=MapFile;Image", "--top", "5", "--unit", "mib"]),
         ("nothing", &["--where", "process=nobody"]),
     ] {
