@@ -222,6 +222,37 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
     }
 }
 
+/// True for events that come in masses and whose payload fits its layout or not by version and length alone: if one of
+/// them is sound, all of its version, pointer size and length are.
+#[inline]
+pub const fn is_judged_by_length(hook: HookId) -> bool {
+    matches!(
+        hook,
+        PAGE_IN_MEMORY
+            | PAGE_IN_MEMORY_24H2
+            | IN_MEMORY_ACTIVE
+            | IN_MEMORY_ACTIVE_RUNDOWN
+            | PAGE_ACCESS
+            | PAGE_RELEASE
+            | PAGE_ACCESS_EX
+            | REMOVE_FROM_WS
+            | TRANSITION_FAULT
+            | DEMAND_ZERO_FAULT
+            | COPY_ON_WRITE
+            | VIRTUAL_ALLOC
+            | VIRTUAL_FREE
+            | VIRTUAL_ALLOC_DC_START
+            | VIRTUAL_ALLOC_DC_END
+            | MAP_FILE
+            | UNMAP_FILE
+            | MAP_FILE_DC_START
+            | MAP_FILE_DC_END
+            | CSWITCH
+            | READY_THREAD
+            | SAMPLED_PROFILE
+    )
+}
+
 /// Wraps what a decoder gave into its event.
 fn to<'a, T>(read: Read<T>, event: impl FnOnce(T) -> Event<'a>) -> Read<Event<'a>> {
     Ok(read?.map(event))

@@ -44,7 +44,7 @@ pub mod thread;
 pub mod virtual_memory;
 pub mod working_set;
 
-pub use dispatch::{Event, decode};
+pub use dispatch::{Event, decode, is_judged_by_length};
 pub use outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
 pub use payload::Payload;
 

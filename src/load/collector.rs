@@ -1,4 +1,4 @@
-//! The listener that collects the history: from decoded events to the model's small values.
+//! The visitor that collects the history: from decoded events to the model's small values.
 //!
 //! Runs on each thread of the survey's walk. What comes in millions (page records) or hundreds of thousands (rundowns
 //! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
@@ -14,8 +14,7 @@ use crate::event::hooks::{
     IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2, PAGE_RELEASE, REMOVE_FROM_WS,
 };
 use crate::event::memory_counters::MmStats;
-use crate::event::page::{ExtraInfo, PageAccessEx, PageIdentity, PageKind};
-use crate::event::payload::MEMORY;
+use crate::event::page::{PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
 use crate::event::{Event, Phase};
@@ -23,7 +22,8 @@ use crate::load::facts::*;
 use crate::load::history::History;
 use crate::load::page_run::{PageRun, cut_and_sort};
 use crate::load::space_events::{RundownRun, is_many};
-use crate::load::survey::{Listener, Survey, TakenRun};
+use crate::load::survey::Survey;
+use crate::load::walk::{CountOnly, Run, Visitor};
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
@@ -33,16 +33,21 @@ pub(crate) struct Collector<'r> {
     /// What was collected.
     pub(crate) history: History,
     run: Option<PageRun>,
+    count_only: CountOnly,
 }
 
 impl<'r> Collector<'r> {
     /// With the ranks of the buffers.
     pub(crate) fn new(rank: &'r [u32]) -> Self {
-        Collector { rank, history: History::default(), run: None }
+        Collector { rank, history: History::default(), run: None, count_only: CountOnly::default() }
     }
 
     fn begin_run(&mut self, run: PageRun) {
         self.history.runs.extend(self.run.replace(run));
+    }
+
+    fn end_run(&mut self) {
+        self.history.runs.extend(self.run.take());
     }
 
     fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
@@ -54,7 +59,7 @@ impl History {
     /// Walks the whole trace.
     pub fn new(etl: &EtlFile) -> History {
         let (rank, _) = ranks(&etl.buffers);
-        let (survey, parts) = Survey::with_listeners(etl, || Collector::new(&rank));
+        let (survey, parts) = Survey::with_visitors(etl, || Collector::new(&rank));
         // The first part is taken as it is: most lists are long, and many are in one part only.
         let mut parts = parts.into_iter().map(|part| part.history);
         let mut all = History { survey, ..parts.next().unwrap_or_default() };
@@ -74,53 +79,39 @@ fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
     Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
 }
 
-/// Page accesses and releases come in tens of millions, and the history has no use for them: what reads them later
-/// reads those that are sound, all others are decoded the slow way here, which counts them.
-#[inline(always)]
-fn take_access(raw: &RawRecord<'_>, hook: HookId) -> Option<TakenRun> {
-    let pointer = raw.header.pointer();
-    let size = match hook {
-        PAGE_ACCESS_EX => PageAccessEx::size(pointer),
-        REMOVE_FROM_WS => ExtraInfo::size(pointer),
-        _ => PageIdentity::size(pointer),
-    };
-    let is_sound = raw.kernel_payload()?.len() == size && MEMORY.contains(&raw.kernel_version());
-    let time = raw.time().filter(|_| is_sound)?;
-    Some(TakenRun { bytes: raw.bytes.len() as u64, ..TakenRun::new(time) })
-}
-
-impl Listener for Collector<'_> {
+impl Visitor for Collector<'_> {
     fn take_run(
         &mut self,
-        area: &Area<'_>,
         first: &RawRecord<'_>,
         hook: HookId,
-        behind: &mut Records<'_>,
-    ) -> Option<TakenRun> {
+        area: &Area<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
         match hook {
             PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2 => {}
             _ if is_many(hook) => {
                 let at = |offset, time| moment(self.rank, area, offset, time);
                 let spaces = &mut self.history.spaces;
-                return RundownRun::take(area, first, hook, behind, at, |process_id, run| {
+                return RundownRun::take(area, first, hook, rest, at, |process_id, run| {
                     spaces.entry(process_id).or_default().push_run(area, run);
                 });
             }
+            // They come in tens of millions, and what reads them later reads those that are sound.
             IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE | PAGE_ACCESS_EX | REMOVE_FROM_WS => {
-                return take_access(first, hook);
+                return self.count_only.take_run(first, hook, area, rest);
             }
             _ => return None,
         }
         let (version, pointer) = (first.kernel_version(), first.header.pointer());
         if self.run.is_some_and(|run| !run.is_like(hook, version, pointer)) {
-            self.end_of_buffer();
+            self.end_run();
         }
         let payload = first.kernel_payload()?;
         let payload_at = first.bytes.len() - payload.len();
         // A payload of another length is decoded the slow way, which counts it as malformed.
         let pfn = PageIdentity::read(payload, pointer)?.pfn;
         let (time, time_at) = (first.time()?, first.kernel_time_at());
-        let mut taken = TakenRun::new(time);
+        let mut taken = Run::new(time, first.bytes.len());
         let begin = |offset, time, pfn| {
             let first = moment(self.rank, area, offset, time);
             PageRun::new(first, area.index, offset, hook, version, pointer, pfn)
@@ -135,10 +126,10 @@ impl Listener for Collector<'_> {
                 begin(first.position.offset, time, pfn)
             }
         };
-        // What is alike has a payload of the same length and a time at the same place.
+        // Records alike have a payload of the same length and a time at the same place.
         let mut last = (pfn, time);
         loop {
-            let alike = behind.alike(first, MOST_AT_ONCE);
+            let alike = rest.alike(first, MOST_AT_ONCE);
             if alike.is_empty() {
                 break;
             }
@@ -170,15 +161,14 @@ impl Listener for Collector<'_> {
             }
         }
         self.run = Some(run);
-        taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
         Some(taken)
     }
 
-    fn end_of_buffer(&mut self) {
-        self.history.runs.extend(self.run.take());
+    fn end_of_buffer(&mut self, _: &Area<'_>, _: &Records<'_>) {
+        self.end_run();
     }
 
-    fn hear(&mut self, area: &Area<'_>, record: &Record<'_>, event: &Event<'_>, time: Ticks) {
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
         let moment = self.moment(area, record.position.offset, time);
         let history = &mut self.history;
         match *event {
@@ -219,7 +209,7 @@ impl Listener for Collector<'_> {
                     history.spaces.entry(process_id).or_default().push(event);
                 }
             }
-            Event::Heap(heap) => hear_heap(history, record, moment, heap),
+            Event::Heap(heap) => heap_event(history, record, moment, heap),
             // When the end of a thread is logged, its user stack may be gone.
             Event::Thread { phase, thread } if thread.user_stack_base != 0 || phase == Phase::End => {
                 let value = SpaceEvent::Thread {
@@ -313,7 +303,7 @@ impl Listener for Collector<'_> {
     }
 }
 
-fn hear_heap(history: &mut History, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
+fn heap_event(history: &mut History, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
     let (process_id, value) = match heap {
         HeapRange::Rundown(rundown) => {
             let events = history.spaces.entry(rundown.process_id).or_default();

@@ -7,7 +7,7 @@
 use crate::etl::area::Area;
 use crate::etl::extended;
 use crate::etl::record::{HookId, Record, RecordId};
-use crate::load::survey::Survey;
+use crate::load::walk::Run;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
@@ -95,11 +95,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// Adds records.
     #[inline(always)]
-    pub fn add(&mut self, records: u32, bytes: u64, earliest: Ticks, latest: Ticks) {
-        self.count += u64::from(records);
-        self.bytes += bytes;
-        self.first = self.first.min(earliest);
-        self.last = self.last.max(latest);
+    pub fn add(&mut self, run: &Run) {
+        self.count += u64::from(run.records);
+        self.bytes += run.bytes();
+        self.first = self.first.min(run.earliest);
+        self.last = self.last.max(run.latest);
     }
 }
 
@@ -124,12 +124,15 @@ pub(crate) struct Kinds {
     seen_in: Vec<u32>,
     /// Greatest key that may still be among the first, once there were too many.
     greatest: Option<Key>,
-    /// Records and bytes of the kinds behind it.
+    /// Records and bytes of the kinds after it.
     beyond: (u64, u64),
 }
 
 impl Kinds {
-    /// Index of a kind, new or known; one behind the last for kinds that are only counted.
+    /// Kinds that are told apart.
+    pub const MOST: usize = 32_768;
+
+    /// Index of a kind, new or known; one after the last for kinds that are only counted.
     pub fn index_of(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
         if self.greatest.is_some_and(|greatest| key > greatest) {
             return usize::MAX;
@@ -166,7 +169,7 @@ impl Kinds {
 
     /// True when the next new kind makes the indices of all others change.
     pub fn is_full(&self) -> bool {
-        self.kinds.len() >= 2 * Survey::MOST_KINDS
+        self.kinds.len() >= 2 * Kinds::MOST
     }
 
     /// Books a run of records and empties it.
@@ -207,8 +210,8 @@ impl Kinds {
     /// Keeps the first kinds only.
     fn shorten(&mut self) {
         let mut keys: Vec<Key> = self.index.keys().copied().collect();
-        if keys.len() > Survey::MOST_KINDS {
-            let (_, &mut greatest, _) = keys.select_nth_unstable(Survey::MOST_KINDS - 1);
+        if keys.len() > Kinds::MOST {
+            let (_, &mut greatest, _) = keys.select_nth_unstable(Kinds::MOST - 1);
             self.greatest = Some(self.greatest.map_or(greatest, |g| g.min(greatest)));
         }
         let Some(greatest) = self.greatest else { return };

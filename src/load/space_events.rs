@@ -12,12 +12,12 @@ use crate::event::hooks::{MAP_FILE_DC_END, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_E
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
 use crate::load::facts::SpaceEvent;
-use crate::load::survey::TakenRun;
+use crate::load::walk::Run;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use crate::units::is_kernel_address;
 
-/// Plain rundown records of one process id, one behind the other in one buffer.
+/// Plain rundown records of one process id, one after the other in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RundownRun {
     /// When the first was logged.
@@ -78,10 +78,10 @@ impl RundownRun {
         area: &Area<'_>,
         first: &RawRecord<'_>,
         hook: HookId,
-        behind: &mut Records<'_>,
+        rest: &mut Records<'_>,
         moment: impl Fn(u32, Ticks) -> Moment,
         mut note: impl FnMut(u32, RundownRun),
-    ) -> Option<TakenRun> {
+    ) -> Option<Run> {
         let begin = |raw: &RawRecord<'_>, time: Ticks| RundownRun {
             first: moment(raw.position.offset, time),
             times: (time, time),
@@ -92,10 +92,10 @@ impl RundownRun {
         };
         let (mut process_id, time) = (read(hook, first)?.0, first.time()?);
         let mut run = begin(first, time);
-        let mut taken = TakenRun::new(time);
-        while let Some(raw) = behind.next_alike(first) {
+        let mut taken = Run::new(time, first.bytes.len());
+        while let Some(raw) = rest.next_alike(first) {
             let Some(((id, _), time)) = read(hook, &raw).zip(raw.time()) else {
-                behind.put_back(&raw);
+                rest.put_back(&raw);
                 break;
             };
             taken.add(time);
@@ -107,7 +107,6 @@ impl RundownRun {
             }
         }
         note(process_id, run);
-        taken.bytes = u64::from(taken.records) * first.bytes.len() as u64;
         Some(taken)
     }
 
@@ -126,9 +125,8 @@ impl RundownRun {
         for _ in 0..self.records {
             let Some(raw) = next else { return };
             if let Some(((_, value), time)) = read(self.hook, &raw).zip(raw.time()) {
-                let behind_first = u64::from(raw.position.offset.saturating_sub(self.start));
-                events
-                    .push(At { moment: Moment { time, order: self.first.order.saturating_add(behind_first) }, value });
+                let after_first = u64::from(raw.position.offset.saturating_sub(self.start));
+                events.push(At { moment: Moment { time, order: self.first.order.saturating_add(after_first) }, value });
             }
             next = records.next_alike(&first);
         }
@@ -206,10 +204,10 @@ impl SpaceEvents {
         // Hardly anything happens within a run, so this is nearly always the order of time already.
         let mut kept = self.kept.as_slice();
         for run in &self.runs {
-            let (before, behind) = kept.split_at(kept.partition_point(|event| event.moment < run.first));
+            let (before, after) = kept.split_at(kept.partition_point(|event| event.moment < run.first));
             events.extend_from_slice(before);
             run.read_again(etl, events);
-            kept = behind;
+            kept = after;
         }
         events.extend_from_slice(kept);
         if !events.is_sorted_by_key(|event| event.moment) {

@@ -1,0 +1,242 @@
+//! The census: the visitor that counts every record by kind, header and processor, and what is odd about it.
+
+use crate::error::{Damage, DamageByBuffer, DamageLog};
+use crate::etl::EtlFile;
+use crate::etl::area::{Area, Records};
+use crate::etl::order::Span;
+use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
+use crate::event::Event;
+use crate::event::header::MasksPhase;
+use crate::event::merged::Merged;
+use crate::event::system_config::DeviceFamily;
+use crate::load::kinds::{Key, KindCount, Kinds, Tallies, Tally};
+use crate::load::misfits::{Misfit, Misfits};
+use crate::load::survey::{GroupMasks, Survey};
+use crate::load::walk::{CountOnly, Run, Visitor, walk};
+use crate::units::Ticks;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Survey {
+    /// Walks the whole trace and counts.
+    pub fn new(etl: &EtlFile) -> Survey {
+        Survey::with_visitors(etl, CountOnly::default).0
+    }
+
+    /// Walks the whole trace, counts, and shows all records to a visitor for each thread.
+    pub fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (Survey, Vec<V>) {
+        let parts = walk(etl, || (Census::default(), visitor()));
+        let (parts, visitors): (Vec<Census>, Vec<V>) = parts.into_iter().unzip();
+        (Survey::of_parts(etl, parts), visitors)
+    }
+
+    fn of_parts(etl: &EtlFile, parts: Vec<Census>) -> Survey {
+        let mut survey = Survey { spans: vec![None; etl.buffers.len()], ..Survey::default() };
+        let mut kinds = Kinds::default();
+        let mut damage = DamageByBuffer::default();
+        for part in parts {
+            survey.total += part.total;
+            survey.untimed += part.untimed;
+            add_counts(&mut survey.by_header, part.by_header);
+            add_counts(&mut survey.by_processor, part.by_processor);
+            survey.misfits.append(part.misfits);
+            part.group_masks.into_iter().for_each(|masks| keep_first(&mut survey.group_masks, masks));
+            part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
+            survey.os_text = survey.os_text.take().max(part.os_text);
+            damage.append(part.damage);
+            for (index, span) in part.spans {
+                if let Some(slot) = survey.spans.get_mut(index as usize) {
+                    *slot = Some(span);
+                }
+            }
+            kinds.append(part.kinds);
+        }
+        survey.damage = etl.damage.clone();
+        survey.damage.append(damage.into_log());
+        (survey.kinds, survey.unlisted) = kinds.finish();
+        let order = |k: &KindCount| (std::cmp::Reverse(k.count), k.id, k.version, k.own_name.clone());
+        survey.kinds.sort_by_cached_key(order);
+        survey
+    }
+}
+
+fn keep_first(all: &mut BTreeSet<GroupMasks>, masks: GroupMasks) {
+    all.insert(masks);
+    if all.len() > Survey::MOST_MASKS {
+        all.pop_last();
+    }
+}
+
+fn keep_last(all: &mut BTreeMap<u32, Ticks>, processor: u32, time: Ticks) {
+    all.entry(processor).and_modify(|last| *last = time.max(*last)).or_insert(time);
+}
+
+fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
+    part.into_iter().for_each(|(key, count)| *all.entry(key).or_default() += count);
+}
+
+/// The shape of the buffer that is being walked.
+#[derive(Debug, Default)]
+struct Shape {
+    span: Option<Span>,
+    headers: Vec<(HeaderType, u64)>,
+    previous: Ticks,
+}
+
+impl Shape {
+    #[inline(always)]
+    fn add(&mut self, header: HeaderType, run: &Run) {
+        match &mut self.span {
+            Some(span) => {
+                span.first = span.first.min(run.earliest);
+                span.last = span.last.max(run.latest);
+                span.records += run.records;
+                span.sorted &= run.sorted && self.previous <= run.first;
+            }
+            None => {
+                let Run { earliest, latest, records, sorted, .. } = *run;
+                self.span = Some(Span { first: earliest, last: latest, records, sorted });
+            }
+        }
+        self.previous = run.last;
+        match self.headers.iter_mut().find(|(kind, _)| *kind == header) {
+            Some((_, count)) => *count += u64::from(run.records),
+            None => self.headers.push((header, u64::from(run.records))),
+        }
+    }
+}
+
+/// What one thread has counted.
+#[derive(Debug, Default)]
+struct Census {
+    total: u64,
+    untimed: u64,
+    by_header: BTreeMap<HeaderType, u64>,
+    by_processor: BTreeMap<u16, u64>,
+    kinds: Kinds,
+    misfits: Misfits,
+    damage: DamageByBuffer,
+    spans: Vec<(u32, Span)>,
+    group_masks: BTreeSet<GroupMasks>,
+    dropped: BTreeMap<u32, Ticks>,
+    os_text: Option<(u8, String)>,
+    /// Of the buffer that is being walked.
+    tallies: Tallies,
+    shape: Shape,
+    buffer_damage: DamageLog,
+}
+
+impl Visitor for Census {
+    #[inline(always)]
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
+        self.shape.add(first.header, run);
+        self.tally(Key::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
+    }
+
+    #[inline(always)]
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
+        self.untimed += u64::from(raw.time().is_none());
+        let run = Run::new(time, raw.bytes.len());
+        self.shape.add(raw.header, &run);
+        self.tally(Key::of(record), Some(record), time, area).add(&run);
+    }
+
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {
+        let offset = raw.position.offset;
+        self.buffer_damage.push(Damage {
+            offset: area.file_offset(offset as usize),
+            what: format!("header of the record at 0x{offset:x} of the event area of buffer {}", area.index),
+            expected: "fields inside the record".into(),
+            found: error.to_string(),
+        });
+    }
+
+    fn misfit(&mut self, misfit: Misfit) {
+        self.misfits.add(misfit, 1);
+    }
+
+    /// Keeps what the session and the system say about themselves.
+    #[inline]
+    fn event(&mut self, _: &Record<'_>, event: &Event<'_>, time: Ticks, _: &Area<'_>) {
+        // The most exact text wins: 3 = build with revision, 2 = product and build lab, 1 = build lab alone.
+        let mut system = |exactness, text| self.os_text = self.os_text.take().max(Some((exactness, text)));
+        match *event {
+            Event::GroupMasks { phase, masks } => {
+                let is_start = phase == MasksPhase::AfterChange;
+                keep_first(&mut self.group_masks, GroupMasks { time, is_start, masks: masks.masks });
+            }
+            Event::LastDroppedTimes(times) => {
+                let dropped = (0..).zip(times.times()).filter_map(|(cpu, time)| Some((cpu, Ticks(time? as i64))));
+                dropped.for_each(|(cpu, time)| keep_last(&mut self.dropped, cpu, time));
+            }
+            Event::BuildLab(lab) => system(1, lab.to_string()),
+            Event::Merged(Merged::Build { lab, product, .. }) => system(2, format!("{product}, {lab}")),
+            Event::DeviceFamily(family) | Event::Merged(Merged::DeviceFamily(family)) => {
+                let DeviceFamily { version: [major, minor, build, revision], .. } = family;
+                if major != 0 {
+                    system(3, format!("Windows {major}.{minor}.{build}.{revision}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {
+        self.tallies.slots.iter_mut().for_each(|tally| self.kinds.book(tally));
+        self.tallies = Tallies::default();
+        let shape = std::mem::take(&mut self.shape);
+        let count = shape.span.map_or(0, |span| u64::from(span.records));
+        self.total += count;
+        shape.headers.into_iter().for_each(|(kind, count)| *self.by_header.entry(kind).or_default() += count);
+        if count > 0 {
+            *self.by_processor.entry(area.buffer.processor).or_default() += count;
+        }
+        area.damage(records).into_iter().for_each(|damage| self.buffer_damage.push(damage));
+        self.damage.insert(area.index, std::mem::take(&mut self.buffer_damage));
+        self.spans.extend(shape.span.map(|span| (area.index, span)));
+    }
+}
+
+impl Census {
+    /// The tally of a kind. Few kinds are mixed at a time: their records are tallied, and booked when others come.
+    #[inline(always)]
+    fn tally(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> &mut Tally {
+        let tallies = &mut self.tallies;
+        let at = match tallies.slots.iter().position(|tally| tally.key == Some(key)) {
+            Some(at) => at,
+            None => {
+                if self.kinds.is_full() {
+                    tallies.slots.iter_mut().for_each(|tally| self.kinds.book(&mut std::mem::take(tally)));
+                }
+                let at = tallies.oldest % Tallies::SLOTS;
+                tallies.oldest = at + 1;
+                let kind = self.kinds.index_of(key, record, time, area);
+                let fresh = Tally { key: Some(key), at: kind, first: time, last: time, ..Tally::default() };
+                self.kinds.book(&mut std::mem::replace(&mut tallies.slots[at], fresh));
+                at
+            }
+        };
+        &mut tallies.slots[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Takes nothing.
+    struct Bystander;
+
+    impl Visitor for Bystander {}
+
+    #[test]
+    fn what_is_only_counted_counts_like_what_is_decoded() {
+        for name in ["resident-small.etl", "refset-small.etl"] {
+            let etl = EtlFile::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)).unwrap();
+            let counted = Survey::new(&etl);
+            let (decoded, _) = Survey::with_visitors(&etl, || Bystander);
+            assert!(counted.total > 1000);
+            assert_eq!(format!("{counted:?}"), format!("{decoded:?}"), "{name}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Payloads that do not fit their layouts, by kind.
+
+use crate::event::{Malformed, Surplus};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A payload that does not fit its layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Misfit {
+    /// Nothing of it was used.
+    Malformed(Malformed),
+    /// It was used as far as its layout is known.
+    Surplus(Surplus),
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::Malformed(malformed) => malformed.fmt(f),
+            Misfit::Surplus(surplus) => surplus.fmt(f),
+        }
+    }
+}
+
+/// Payloads that do not fit, by kind: the first [`Misfits::KEPT`] kinds in their order, the rest only counted.
+///
+/// Capped, so that a trace made of misfits cannot take more memory than its own size; which kinds are kept does not
+/// depend on the order in which they are met.
+#[derive(Debug, Clone, Default)]
+pub struct Misfits {
+    kinds: BTreeMap<Misfit, u64>,
+    total: u64,
+}
+
+impl Misfits {
+    /// How many kinds are kept.
+    pub const KEPT: usize = 1000;
+
+    pub(crate) fn add(&mut self, misfit: Misfit, count: u64) {
+        *self.kinds.entry(misfit).or_default() += count;
+        self.total += count;
+        if self.kinds.len() > Self::KEPT {
+            self.kinds.pop_last();
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Misfits) {
+        let kept: u64 = other.kinds.values().sum();
+        self.total += other.total - kept;
+        other.kinds.into_iter().for_each(|(misfit, count)| self.add(misfit, count));
+    }
+
+    /// Kinds with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (&Misfit, &u64)> {
+        self.kinds.iter()
+    }
+
+    /// Records that do not fit.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+}

@@ -1,0 +1,231 @@
+//! The walk over all records of a trace: all buffers in parallel, each record looked at once, by visitors.
+//!
+//! What several visitors need of a record (its header, its payload decoded) is read once. A visitor that has no use for
+//! the content of millions of records takes them in runs, undecoded.
+
+use crate::etl::EtlFile;
+use crate::etl::area::{Area, Records};
+use crate::etl::record::{HeaderError, HookId, RawRecord, Record, RecordId};
+use crate::event::{Decoded, Event, decode, is_judged_by_length};
+use crate::load::misfits::Misfit;
+use crate::units::Ticks;
+
+/// Someone who looks at the records of a walk; one for each thread. Which visitor sees which buffer is left open.
+#[allow(unused_variables)] // the names say what is given
+pub trait Visitor: Send {
+    /// A kernel record before its header is read in full, and the records after it. The visitor may take it and any
+    /// number of records of the same kind and version that follow it directly: what it takes is not decoded any more.
+    #[inline(always)]
+    fn take_run(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &Area<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
+        None
+    }
+
+    /// A run that a visitor took.
+    #[inline(always)]
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {}
+
+    /// One record that nobody took. Its time is its own, or that of the record before it.
+    #[inline(always)]
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {}
+
+    /// The header of the record that comes next does not fit into it.
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {}
+
+    /// The payload of the record that was last does not fit its layout.
+    fn misfit(&mut self, misfit: Misfit) {}
+
+    /// What the record that was last says.
+    #[inline(always)]
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {}
+
+    /// A buffer has been walked to its end.
+    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {}
+}
+
+/// Records of one kind and version that were taken together.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// How many, at least one.
+    pub records: u32,
+    /// Bytes of each, with its header.
+    pub record_bytes: usize,
+    /// Stamp of the first.
+    pub first: Ticks,
+    /// Stamp of the last.
+    pub last: Ticks,
+    /// Earliest stamp.
+    pub earliest: Ticks,
+    /// Latest stamp.
+    pub latest: Ticks,
+    /// True when no stamp is smaller than the one before it.
+    pub sorted: bool,
+}
+
+impl Run {
+    /// A run of one record of this many bytes.
+    #[inline(always)]
+    pub fn new(time: Ticks, record_bytes: usize) -> Run {
+        Run { records: 1, record_bytes, first: time, last: time, earliest: time, latest: time, sorted: true }
+    }
+
+    /// Bytes of all.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.records) * self.record_bytes as u64
+    }
+
+    /// Counts records that follow in the order of their stamps, up to `last`; the first is not before the one before it.
+    #[inline(always)]
+    pub fn add_sorted(&mut self, records: u32, last: Ticks) {
+        self.records += records;
+        (self.last, self.latest) = (last, self.latest.max(last));
+    }
+
+    /// Counts the next record, which is as long as the others.
+    #[inline(always)]
+    pub fn add(&mut self, time: Ticks) {
+        self.records += 1;
+        self.sorted &= self.last <= time;
+        (self.last, self.earliest, self.latest) = (time, self.earliest.min(time), self.latest.max(time));
+    }
+}
+
+/// Walks the whole trace with a visitor for each thread.
+pub fn walk<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> Vec<V> {
+    etl.fold_buffers(visitor, |visitor, area| walk_area(etl.before_first(), area, visitor))
+}
+
+fn walk_area<V: Visitor>(before_first: Ticks, area: &Area<'_>, visitor: &mut V) {
+    let mut records = area.records();
+    let mut time = before_first;
+    while let Some(raw) = records.next() {
+        if let Some(hook) = raw.hook()
+            && let Some(run) = visitor.take_run(&raw, hook, area, &mut records)
+        {
+            time = run.last;
+            visitor.run(&raw, hook, &run, area);
+            continue;
+        }
+        time = raw.time().unwrap_or(time);
+        let record = raw.read().unwrap_or_else(|error| {
+            visitor.unreadable(&raw, error, area);
+            unread(&raw)
+        });
+        visitor.record(&raw, &record, time, area);
+        match decode(&record) {
+            Decoded::NotDecoded => {}
+            Decoded::Malformed(malformed) => visitor.misfit(Misfit::Malformed(malformed)),
+            Decoded::Event { event, surplus } => {
+                surplus.into_iter().for_each(|surplus| visitor.misfit(Misfit::Surplus(surplus)));
+                visitor.event(&record, &event, time, area);
+            }
+        }
+    }
+    visitor.end_of_buffer(area, &records);
+}
+
+/// A record whose header could not be read: only its kind is known.
+fn unread<'a>(raw: &RawRecord<'a>) -> Record<'a> {
+    Record {
+        header: raw.header,
+        id: RecordId::Opaque(raw.header),
+        version: 0,
+        pointer: raw.header.pointer(),
+        thread_id: None,
+        process_id: None,
+        time: None,
+        payload: &[],
+        extended: &[],
+        position: raw.position,
+    }
+}
+
+/// Two visitors in one walk; the first one's wish to take a run goes before the second one's.
+impl<A: Visitor, B: Visitor> Visitor for (A, B) {
+    #[inline(always)]
+    fn take_run(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &Area<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
+        self.0.take_run(first, hook, area, rest).or_else(|| self.1.take_run(first, hook, area, rest))
+    }
+
+    #[inline(always)]
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
+        self.0.run(first, hook, run, area);
+        self.1.run(first, hook, run, area);
+    }
+
+    #[inline(always)]
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
+        self.0.record(raw, record, time, area);
+        self.1.record(raw, record, time, area);
+    }
+
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {
+        self.0.unreadable(raw, error, area);
+        self.1.unreadable(raw, error, area);
+    }
+
+    fn misfit(&mut self, misfit: Misfit) {
+        self.0.misfit(misfit);
+        self.1.misfit(misfit);
+    }
+
+    #[inline(always)]
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
+        self.0.event(record, event, time, area);
+        self.1.event(record, event, time, area);
+    }
+
+    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {
+        self.0.end_of_buffer(area, records);
+        self.1.end_of_buffer(area, records);
+    }
+}
+
+/// Takes all records that can be counted without a look at their values: those whose layout is judged by version and
+/// length alone. One of a kind and length is decoded, and what is like it is as sound as it is.
+#[derive(Debug)]
+pub struct CountOnly {
+    /// First eight bytes of sound records, by hook: kind of header, size, hook, version and extension words.
+    sound: [[u8; 8]; 64],
+}
+
+impl Default for CountOnly {
+    fn default() -> Self {
+        CountOnly { sound: [[0; 8]; 64] } // no record begins with zeros
+    }
+}
+
+impl Visitor for CountOnly {
+    #[inline(always)]
+    fn take_run(&mut self, first: &RawRecord<'_>, hook: HookId, _: &Area<'_>, rest: &mut Records<'_>) -> Option<Run> {
+        let head = *first.bytes.first_chunk::<8>()?;
+        let sound = self.sound.get_mut(usize::from(hook.0) % 64)?;
+        if *sound != head {
+            let is_sound = is_judged_by_length(hook)
+                && matches!(decode(&first.read().ok()?), Decoded::Event { surplus: None, .. });
+            if !is_sound {
+                return None;
+            }
+            *sound = head;
+        }
+        let mut run = Run::new(first.kernel_time()?, first.bytes.len());
+        let time_at = first.kernel_time_at();
+        // Not in batches: in some traces nearly all runs are of one record.
+        while let Some(next) = rest.next_alike(first) {
+            run.add(RawRecord::time_in(next.bytes, time_at));
+        }
+        Some(run)
+    }
+}
