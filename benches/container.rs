@@ -7,8 +7,8 @@
 mod generated;
 
 use criterion::{Criterion, Throughput, criterion_group};
+use etl_writer::ResidentSpec;
 use generated::sum_of_words;
-use generated::synth::ResidentSpec;
 use pfnset::etl::EtlFile;
 use pfnset::etl::area::Area;
 use pfnset::etl::order::Schedule;

@@ -6,7 +6,7 @@
 
 mod generated;
 
-use generated::synth::refset::RefsetSpec;
+use etl_writer::refset::RefsetSpec;
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::Query;
 use pfnset::etl::EtlFile;

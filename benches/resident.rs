@@ -7,8 +7,8 @@
 
 mod generated;
 
+use etl_writer::ResidentSpec;
 use generated::sum_of_words;
-use generated::synth::ResidentSpec;
 use pfnset::analysis::resident::query::Query;
 use pfnset::analysis::resident::{ResidentModel, ResidentSet};
 use pfnset::etl::EtlFile;

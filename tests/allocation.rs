@@ -4,20 +4,17 @@
 //! constants, whatever a file says: room for one decompressed buffer for each thread, lists of kinds, of damage and of
 //! misfits with their texts, open buffers of the merged order, batches of digests.
 
-#[path = "it/hostile.rs"]
-mod hostile;
-#[path = "synth/mod.rs"]
-mod synth;
+#[allow(dead_code)] // a part is used
+#[path = "reader/reading.rs"]
+mod reading;
 
-use hostile::{
-    Effort, a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise, read_all, recorded_traces,
-};
+use etl_writer::hostile::{a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
+use reading::{Effort, read_all, recorded_traces};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use tempfile::NamedTempFile;
 
 /// Counts live bytes and their maximum.
 struct Counting;
@@ -89,8 +86,7 @@ fn check(name: &str, bytes: &[u8], fixed: usize) {
 }
 
 fn check_work(name: &str, bytes: &[u8], fixed: usize, work: impl FnOnce(&Path)) {
-    let file = NamedTempFile::with_suffix(".etl").expect("a temporary file");
-    std::fs::write(file.path(), bytes).expect("room for a temporary file");
+    let file = etl_writer::file_of(bytes);
     let (peak, largest) = peak_of(|| work(file.path()));
     let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
     println!("{name}: file {:.2} MiB, peak {:.2} MiB, largest {:.2} MiB", mib(bytes.len()), mib(peak), mib(largest));
@@ -138,7 +134,7 @@ fn memory_is_bounded_by_the_file() {
 /// Buffers of 255 records of 65 KB of zeros, whose times all go from the start to the end: 16 MiB each that take a few
 /// kilobytes in the file.
 fn overlapping_zeros(buffers: u64) -> Vec<u8> {
-    use synth::{Compression, Ptr::P8, Rec, Session, Trace};
+    use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
     let session = Session { buffer_size: 16 << 20, ..Session::windows10().compressed(Compression::Xpress) };
     let zeros = |n: u64, at| Rec::perf(P8, 1, 0, vec![0; 65_500]).on(n as u16).at(at);
     let mut trace = Trace::new(session);

@@ -1,22 +1,19 @@
 //! Generated traces for benches, made once and kept in `target/bench-data`.
 //!
-//! The generator is the test support's (`tests/synth`): a machine with hundreds of processes and thousands of ranges,
+//! The generator is the test support's (`tests/writer`): a machine with hundreds of processes and thousands of ranges,
 //! and one page record for each physical page, or a scenario of page accesses and releases. A kept trace is made again
 //! when the generator's source is newer.
 
 // Each bench uses its own part.
 #![allow(dead_code)]
 
-#[path = "../../tests/synth/mod.rs"]
-pub mod synth;
-
+use etl_writer::refset::{RefsetSpec, generate_refset};
+use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::etl::EtlFile;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
-use synth::refset::{RefsetSpec, generate_refset};
-use synth::{ResidentSpec, generate_resident};
 
 /// Sum of the 8-byte words of all event areas, by all threads: what reading the memory costs.
 pub fn sum_of_words(etl: &EtlFile) -> u64 {
@@ -54,7 +51,7 @@ fn kept(name: &str, make: impl FnOnce(Out) -> io::Result<(Out, u64)>) -> PathBuf
     let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let path = folder.join("bench-data").join(name);
     let made = fs::metadata(&path).and_then(|m| m.modified()).ok();
-    if made.is_some_and(|made| made > newest(&root.join("tests/synth"))) {
+    if made.is_some_and(|made| made > newest(&root.join("tests/writer/src"))) {
         return path;
     }
     let begin = Instant::now();

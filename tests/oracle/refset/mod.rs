@@ -1,0 +1,155 @@
+//! The reference set of made-up histories: the library's account against rules that are followed one event after the
+//! other, and against what the machine itself holds.
+//!
+//! `machine` lives through random steps and logs them as `events`, `rules` follows those, the library reads the trace
+//! that `tests/writer` writes of them. No layout, no look-up and no state is shared with the library.
+
+mod events;
+mod machine;
+mod recording;
+mod rules;
+mod system;
+mod wpa;
+
+use self::events::{Setup, What};
+use self::machine::{Machine, OPS, Op};
+use self::rules::{Counts, Rules, Said, Span};
+use crate::with_file;
+use etl_writer::Ptr;
+use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::reference::query::{Dimension, Query};
+use pfnset::analysis::reference::reason::{AccessReason, ReleaseReason};
+use pfnset::model::window::Bound;
+use pfnset::units::Nanos;
+use proptest::prelude::*;
+
+/// Ticks of the made-up traces: 100 ns, from this stamp on.
+const TICK: i128 = 100;
+const T0: u64 = 1_000_000_000;
+
+fn counts<'a>(list: impl Iterator<Item = (&'static str, &'a u64)>) -> Counts {
+    list.filter(|(_, count)| **count > 0).map(|(name, count)| (name, *count)).collect()
+}
+
+/// What the library says, in the form of the rules.
+fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
+    let by_access = |list: &[u64; 6]| counts(AccessReason::ALL.iter().map(|reason| reason.name()).zip(list));
+    let verification = set.verification.as_ref().expect("a final sequence");
+    let all = verification.all;
+    Said {
+        accesses: by_access(&set.accesses),
+        releases: counts(ReleaseReason::ALL.iter().map(|reason| reason.name()).zip(&set.releases)),
+        reaccesses: by_access(&set.reaccesses),
+        wpa: by_access(&set.wpa_reaccesses),
+        second_mappings: set.second_mappings,
+        held_at_start: set.held_at_start,
+        held_at_stop: set.held_at_stop,
+        peak: (set.peak.0, T0 + u64::try_from(set.peak.1.0 / TICK).unwrap()),
+        unattributed: set.unattributed,
+        kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
+        pool_at_stop: set.pool_at_stop,
+        ranges_at_stop: set.ranges_at_stop,
+        rows: set.rows.iter().map(|row| ((row.labels[0].clone(), row.labels[1].clone()), row.measure.pages)).collect(),
+        impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.measure.pages)))
+            .filter(|row| row.1 != 0)
+            .collect(),
+        verification: (verification.tracked, all.matched, all.only_tracked, all.only_final),
+    }
+}
+
+/// Lets a machine live, and compares. `window` is a share of the trace, in 256ths; without one the marks count.
+fn check(
+    setup: &Setup,
+    seed: u64,
+    [before, during, behind]: [&[Op]; 3],
+    window: Option<(u8, u8)>,
+    slice_records: u64,
+) -> Result<(), TestCaseError> {
+    let mut machine = Machine::new(setup.clone(), seed);
+    before.iter().for_each(|op| machine.step(*op));
+    machine.start();
+    let start = machine.events.iter().position(|event| matches!(event.what, What::Mark(_))).unwrap();
+    during.iter().for_each(|op| machine.step(*op));
+    machine.mark_stop();
+    let stop = machine.events.len() - 1;
+    behind.iter().for_each(|op| machine.step(*op));
+    machine.finish();
+    let (events, lives) = (&machine.events, &machine.lives);
+
+    let mut query = Query { slice_records, ..Query::default() };
+    let mut span = Span { from: start + 1, to: stop, begin: events[start].time };
+    if let Some((from, length)) = window {
+        // The final sequence is not followed, and the window begins before it.
+        let last = events.iter().position(|event| matches!(event.what, What::Final(_))).unwrap() - 1;
+        let at = |share: u64| events[0].time + (events[last].time - events[0].time) * share / 256;
+        let (from, to) = (at(u64::from(from)), at((u64::from(from) + u64::from(length)).min(255)));
+        let bound = |time: u64| Some(Bound::Time(Nanos(i128::from(time - T0) * TICK)));
+        (query.from, query.to) = (bound(from), bound(to));
+        span = Span {
+            from: events.iter().position(|event| event.time >= from).unwrap(),
+            to: events.iter().rposition(|event| event.time <= to).unwrap(),
+            begin: from,
+        };
+    }
+    let wanted = Rules::new(setup, lives).follow(events, span);
+    let bytes = events::write(setup, lives, events, seed);
+    with_file(&bytes, |etl| {
+        let set = ReferenceSet::new(etl, &query).unwrap();
+        let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
+        prop_assert_eq!(said_by(&set, &impact), wanted);
+        if setup.removals {
+            prop_assert_eq!(set.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
+            if window.is_none() {
+                let unknown = machine.held_by_nobody();
+                let all = set.verification.as_ref().unwrap().all;
+                prop_assert!(all.only_tracked == 0 && all.only_final <= unknown, "{:?}", all);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let op = (0..OPS, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
+    prop::collection::vec(op, 0..most)
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(wide, by_id, headers)| Setup {
+        p: if wide { Ptr::P8 } else { Ptr::P4 },
+        by_id,
+        headers,
+        removals: true,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// With RemoveFromWS events: the rules, which find no re-access, and the machine.
+    #[test]
+    fn every_page_is_accounted_for(
+        setup in setup(), seed in any::<u64>(), before in ops(80), during in ops(200), behind in ops(30),
+        slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
+    ) {
+        check(&setup, seed, [&before, &during, &behind], None, slab)?;
+    }
+
+    /// Without them: the rules alone, with the re-accesses that are left.
+    #[test]
+    fn trims_that_were_not_recorded(
+        setup in setup(), seed in any::<u64>(), before in ops(80), during in ops(200), behind in ops(30),
+        slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
+    ) {
+        check(&Setup { removals: false, ..setup }, seed, [&before, &during, &behind], None, slab)?;
+    }
+
+    /// Any window, marks or not.
+    #[test]
+    fn any_window(
+        setup in setup(), removals in any::<bool>(), seed in any::<u64>(), before in ops(80), during in ops(200),
+        behind in ops(30), from in any::<u8>(), length in any::<u8>(), slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
+    ) {
+        check(&Setup { removals, ..setup }, seed, [&before, &during, &behind], Some((from, length)), slab)?;
+    }
+}

@@ -1,0 +1,137 @@
+//! The resident set of made-up machines, page by page: the library's joins against the plain truth.
+//!
+//! A machine lives through random events (processes with reused ids, regions, views, heaps, stacks, files, drivers,
+//! session images), is recorded in one of many ways (with and without rundowns, with losses, in all forms of keys,
+//! headers and pointers), and is looked at once or several times. `world` keeps what is true in arrays, `truth` names
+//! it by the rules of the specification; nothing of the library's own model is used for that.
+
+mod checks;
+mod recording;
+mod sequences;
+mod spaces;
+mod stories;
+mod system;
+mod truth;
+mod world;
+
+use self::truth::{Labels, Snap};
+use self::world::{Keys, Op, Setup, World};
+use crate::with_file;
+use etl_writer::{Compression, Ptr};
+use pfnset::analysis::resident::ResidentModel;
+use pfnset::analysis::resident::dimension::Dimension;
+use pfnset::etl::EtlFile;
+use pfnset::model::snapshot::Snapshot;
+use proptest::prelude::*;
+
+/// What the library calls the pages of a snapshot, in order of their PFNs.
+fn judged(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Labels>, usize) {
+    let scene = model.scene(etl, snapshot);
+    let parts = snapshot.fold(etl, Vec::new, |all, pages| {
+        all.extend(pages.iter().map(|page| {
+            let verdict = scene.judge(page);
+            let label = |dimension: Dimension| dimension.label(&scene, dimension.code(&scene, page, &verdict));
+            Labels {
+                pfn: page.pfn,
+                category: label(Dimension::Category),
+                wpa: label(Dimension::CategoryWpa),
+                process: label(Dimension::Process),
+                file: label(Dimension::File),
+                detail: label(Dimension::Detail),
+            }
+        }));
+    });
+    let mut all: Vec<Labels> = parts.into_iter().flatten().collect();
+    all.sort_by_key(|page| page.pfn);
+    (all, scene.contradictions.len())
+}
+
+/// Lets a machine live and compares.
+fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]) -> Result<(), TestCaseError> {
+    let mut world = World::new(setup.clone(), seed);
+    (0..3).for_each(|i| world.step(Op(0, i, 0, 0)));
+    [Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)].iter().chain(before).for_each(|op| world.step(*op));
+    world.begin();
+    let mut snaps: Vec<Snap> = Vec::new();
+    for op in during {
+        match op {
+            Op(17, ..) if !setup.lossy && snaps.len() < 3 => snaps.push(truth::take(&mut world)),
+            op => world.step(*op),
+        }
+    }
+    world.stop(&mut if setup.lossy { Vec::new() } else { meanwhile.to_vec() });
+    snaps.push(truth::take(&mut world));
+    let (bytes, world) = world.finish();
+    with_file(&bytes, |etl| {
+        let model = ResidentModel::new(etl).unwrap();
+        prop_assert_eq!(model.snapshots.len(), snaps.len(), "snapshots");
+        for (index, (snapshot, snap)) in model.snapshots.iter().zip(&snaps).enumerate() {
+            let (found, contradictions) = judged(etl, &model, snapshot);
+            let wanted = truth::labels(&world, snap);
+            prop_assert_eq!(found.len(), wanted.len(), "pages of snapshot {}", index);
+            for (number, (found, mut wanted)) in found.into_iter().zip(wanted).enumerate() {
+                if setup.lossy {
+                    // WPA's rules know only events, and those are lost.
+                    wanted.wpa.clone_from(&found.wpa);
+                    if wanted.detail == truth::ANY {
+                        wanted.detail.clone_from(&found.detail);
+                    }
+                }
+                prop_assert_eq!(
+                    &found,
+                    &wanted,
+                    "page {} of snapshot {}: {}",
+                    number,
+                    index,
+                    truth::show(snap, number)
+                );
+            }
+            if !setup.lossy {
+                prop_assert_eq!(contradictions, 0, "contradictions in snapshot {}", index);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn ops(most: usize, last: u8) -> impl Strategy<Value = Vec<Op>> {
+    let op = (0..=last, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
+    prop::collection::vec(op, 0..most)
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let forms = (0u8..3, any::<bool>(), any::<bool>(), 0u8..4);
+    (flags, forms).prop_map(|((start, heap_start, end, headers, provider), (keys, wide, new_hook, how))| Setup {
+        p: if wide { Ptr::P8 } else { Ptr::P4 },
+        keys: [Keys::Pid, Keys::Address, Keys::Directory][usize::from(keys)],
+        hook: if new_hook { 0x028a } else { 0x0223 },
+        start,
+        heap_start: start && heap_start,
+        end,
+        lossy: false,
+        headers,
+        provider,
+        compression: if how == 0 { Compression::Xpress } else { Compression::None },
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// All that the trace tells is told right, at each of several moments.
+    #[test]
+    fn every_page_is_what_it_is(
+        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19), meanwhile in ops(8, 19),
+    ) {
+        check(setup, seed, &before, &during, &meanwhile)?;
+    }
+
+    /// Where events were lost, the end rundown is right.
+    #[test]
+    fn the_end_rundown_is_right_where_events_were_lost(
+        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19),
+    ) {
+        check(Setup { end: true, lossy: true, ..setup }, seed, &before, &during, &[])?;
+    }
+}

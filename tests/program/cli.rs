@@ -1,0 +1,326 @@
+//! The program as a whole: exit codes, messages, streams, colors, threads.
+
+use crate::program::{Ran, command, finish, fixtures, out, pfnset, run, trace_commands};
+use etl_writer::file_of;
+use etl_writer::hostile::flipped;
+use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+const TRACE: &str = "resident-small.etl";
+const REFSET: &str = "refset-small.etl";
+
+/// A trace that lost events and a buffer.
+fn lossy() -> tempfile::NamedTempFile {
+    let session = Session { buffer_size: 0x400, events_lost: 41, buffers_lost: 1, ..Session::windows10() };
+    let recs = (0..200).map(|n| Rec::perf(P8, 0x0f2e, 2, vec![0; 16]).at(1_000_000_000 + n * 1_000));
+    file_of(&Trace::new(session).push_all(recs).lose_buffers(&[5]).finish())
+}
+
+/// One line on standard error, nothing on standard output.
+fn assert_refused(ran: &Ran, code: i32, says: &str) {
+    assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{ran:?}");
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    assert!(ran.err.starts_with("pfnset: ") && ran.err.contains(says), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_be_read_is_code_3_and_one_line() {
+    let text = file_of(b"Hello, this is a letter and no trace at all. It goes on for more than one buffer header.\n");
+    let empty = file_of(b"");
+    let cut = file_of(&std::fs::read(fixtures().join(TRACE)).unwrap()[..0x90]);
+    let folder = tempfile::tempdir().unwrap();
+    for (path, says) in [
+        (text.path(), "is no .etl file"),
+        (empty.path(), "it is empty"),
+        (cut.path(), "it ends after 144 bytes"),
+        (folder.path(), "it is a directory"),
+        (&folder.path().join("none.etl"), "cannot read"),
+    ] {
+        for command in &trace_commands() {
+            let ran = run(&[command, path.to_str().unwrap()]);
+            assert_refused(&ran, 3, says);
+            assert!(ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_and_pipes_are_code_3_and_do_not_wait() {
+    assert_refused(&run(&["info", "/dev/null"]), 3, "not a regular file");
+    // A pipe into which nobody writes: opening it would wait for ever.
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = pfnset(&["info", pipe.to_str().unwrap()]);
+    assert_refused(&finish(command.timeout(std::time::Duration::from_secs(20))), 3, "not a regular file");
+}
+
+#[test]
+fn a_trace_without_the_events_that_a_command_needs_is_code_4() {
+    let trace = lossy();
+    for (command, keyword) in [("resident", "Memory"), ("pages", "Memory"), ("refset", "ReferenceSet")] {
+        let ran = run(&[command, trace.path().to_str().unwrap()]);
+        assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+        assert!(
+            ran.err.contains(&format!("keyword {keyword}")) && ran.err.contains("wpr -start"),
+            "the remedy: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    for arguments in [
+        &["info"][..],
+        &["nonsense", TRACE],
+        &["info", TRACE, "--format", "xml"],
+        &["info", TRACE, "-j", "0"],
+        &["info", TRACE, "--color", "maybe"],
+        &["events", TRACE, "--unknown"],
+        &["completions", "tcsh"],
+        &[],
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains("Usage") || ran.err.contains("possible values") || ran.err.contains("invalid value"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let nowhere = folder.path().join("none").join("out.txt");
+    assert_refused(&run(&["info", TRACE, "-o", nowhere.to_str().unwrap()]), 2, "cannot write");
+}
+
+#[test]
+fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
+    for command in &trace_commands() {
+        let sound = |trace: &&str| run(&[command, trace, "--strict", "-q"]).code == 0;
+        let trace = [TRACE, REFSET].into_iter().find(sound).expect("a fixture with the events that it needs");
+        let whole = std::fs::read(fixtures().join(trace)).unwrap();
+        let cut = file_of(&whole[..whole.len() - 0x5000]);
+        let path = cut.path().to_str().unwrap();
+        let ran = run(&[command, path]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        assert!(ran.out.starts_with("! THE FILE IS DAMAGED in 1 place,"), "before any table: {}", ran.out);
+        let strict = run(&[command, path, "--strict"]);
+        assert_eq!((strict.code, &strict.out), (3, &ran.out));
+    }
+}
+
+#[test]
+fn losses_are_loud_in_every_form_and_strict_makes_them_code_3() {
+    let trace = lossy();
+    let path = trace.path().to_str().unwrap();
+    for command in ["info", "events"] {
+        let table = run(&[command, path]);
+        assert_eq!((table.code, table.err.as_str()), (0, ""));
+        assert!(table.out.starts_with("! DATA WAS LOST while recording: 41 events, 1 buffer,"), "{}", table.out);
+        for format in ["json", "csv"] {
+            let ran = run(&[command, path, "--format", format]);
+            assert_eq!(ran.code, 0);
+            assert!(ran.err.starts_with("pfnset: warning: DATA WAS LOST"), "{}", ran.err);
+            assert!(!ran.out.starts_with("! "));
+            let quiet = run(&[command, path, "--format", format, "-q"]);
+            assert_eq!((quiet.code, quiet.err.as_str(), &quiet.out), (0, "", &ran.out));
+        }
+        assert_eq!(run(&[command, path, "--strict"]).code, 3);
+    }
+}
+
+#[test]
+fn output_goes_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out");
+    for format in ["table", "json", "csv"] {
+        for command in ["info", "events"] {
+            let direct = out(&[command, TRACE, "--format", format]);
+            assert_eq!(out(&[command, TRACE, "--format", format, "-o", file.to_str().unwrap()]), "");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), direct);
+        }
+    }
+}
+
+/// Writing over the trace would destroy it, while it is mapped.
+#[test]
+fn the_trace_is_never_overwritten() {
+    let whole = std::fs::read(fixtures().join(TRACE)).unwrap();
+    let copy = file_of(&whole);
+    let path = copy.path().to_str().unwrap();
+    for command in &trace_commands() {
+        assert_refused(&run(&[command, path, "-o", path]), 2, "is the trace itself");
+    }
+    assert_eq!(std::fs::read(copy.path()).unwrap(), whole);
+}
+
+/// Reads one line of a large output and closes the pipe. JSON and CSV writers hide the system's "broken pipe".
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    // More kinds than any pipe holds.
+    let kind = |n: u16| Rec::event(P8, [(n >> 8) as u8; 16], n, 0, vec![]).at(1_000_000_000 + u64::from(n));
+    let trace = file_of(&Trace::new(Session::windows10()).push_all((0..5_000).map(kind)).finish());
+    for format in ["table", "json", "csv"] {
+        let mut child = command(&["events", trace.path().to_str().unwrap(), "--format", format])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut reader = BufReader::with_capacity(256, child.stdout.take().unwrap());
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        drop(reader);
+        let mut err = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!((status.code(), err.as_str()), (Some(0), ""), "{format}");
+        assert!(!line.is_empty());
+    }
+}
+
+#[test]
+fn a_pipe_that_is_closed_from_the_start_ends_quietly() {
+    for arguments in [
+        &["completions", "bash"][..],
+        &["info", TRACE],
+        &["info", TRACE, "--format", "json"],
+        &["resident", TRACE],
+        &["pages", TRACE, "--format", "csv"],
+        &["pages", TRACE],
+        &["refset", REFSET],
+        &["--help"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = command(arguments);
+        command.stdout(writer).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn colors_follow_the_flag_and_no_color() {
+    let colored = |command: &mut assert_cmd::Command| finish(command).out.contains('\u{1b}');
+    assert!(!colored(&mut pfnset(&["info", TRACE])), "not into a pipe");
+    assert!(colored(&mut pfnset(&["info", TRACE, "--color", "always"])));
+    assert!(!colored(&mut pfnset(&["info", TRACE, "--color", "never"])));
+    assert!(colored(pfnset(&["info", TRACE]).env("CLICOLOR_FORCE", "1")));
+    assert!(!colored(pfnset(&["info", TRACE]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1")));
+    assert!(colored(pfnset(&["info", TRACE, "--color", "always"]).env("NO_COLOR", "1")), "a flag is stronger");
+    // Without its color codes the text is the same.
+    let plain = out(&["info", TRACE]);
+    let colors = finish(&mut pfnset(&["info", TRACE, "--color", "always"])).out;
+    assert_eq!(anstream::adapter::strip_str(&colors).to_string(), plain);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out");
+    assert_eq!(out(&["info", TRACE, "-o", file.to_str().unwrap()]), "");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), plain);
+}
+
+/// Names in a trace must not clear the screen of whoever looks at it.
+#[test]
+fn control_characters_of_a_trace_do_not_reach_the_terminal() {
+    let session = Session { logger_name: "a\u{1b}[2Jb\nc".into(), ..Session::windows10() };
+    let schema = etl_writer::tracelogging_schema("x\u{1b}]0;title\u{7}y\n", &[]);
+    let traits = b"\x0c\0p\x1b[31mq\0";
+    let rec = Rec::event(P8, [9; 16], 0, 0, vec![]).with_item(11, &schema).with_item(12, traits).at(1_000_000_001);
+    let trace = file_of(&Trace::new(session).push(rec).finish());
+    for command in ["info", "events"] {
+        let ran = run(&[command, trace.path().to_str().unwrap(), "--color", "never"]);
+        let raw = finish(&mut pfnset(&[command, trace.path().to_str().unwrap(), "--color", "always"])).out;
+        for hidden in ["\u{1b}[2J", "\u{1b}]0", "\u{7}", "\u{1b}[31m"] {
+            assert!(!raw.contains(hidden), "{command}: {hidden:?}");
+        }
+        assert_eq!(ran.code, 0);
+    }
+}
+
+#[test]
+fn the_same_bytes_for_any_number_of_threads() {
+    let session = Session { buffer_size: 0x1000, ..Session::windows8().merged() };
+    let rec = |n: u64| Rec::perf(P8, 0x0f00 + (n * 7 % 90) as u16, 2, vec![n as u8; 40]).at(1_000_000_000 + n);
+    let bytes = Trace::new(session).push_all((0..4_000).map(|n| rec(n).on((n % 5) as u16))).finish();
+    let (sound, damaged) = (file_of(&bytes), file_of(&flipped(&bytes, 40, 3)));
+    let lossy = lossy();
+    let paths = [sound.path(), damaged.path(), lossy.path()].map(|path| path.to_str().unwrap());
+    for path in paths.into_iter().chain([TRACE, "refset-small.etl"]) {
+        for arguments in [&["info"][..], &["events", "--digest"], &["resident"]] {
+            for format in ["table", "json", "csv"] {
+                let run = |threads| run(&[arguments, &[path, "--format", format, "-j", threads][..]].concat());
+                let one = run("1");
+                assert!(one.code == 0 || (one.code == 4 && arguments == ["resident"]), "{one:?}");
+                assert_eq!(one, run("2"), "{path} {arguments:?} {format}");
+                assert_eq!(one, run("5"));
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_traces_of_every_format_are_read() {
+    for format in [Compression::Xpress, Compression::Lznt1, Compression::Huffman] {
+        let session = Session { buffer_size: 0x1000, ..Session::windows10().compressed(format) };
+        let rec = |n: u64| Rec::perf(P8, 0x0f2e, 2, vec![0; 16]).at(1_000_000_000 + n);
+        let trace = file_of(&Trace::new(session).push_all((0..1_000).map(rec)).finish());
+        let text = out(&["events", trace.path().to_str().unwrap(), "--format", "csv"]);
+        assert!(text.contains(",1000,32000,"), "{text}");
+    }
+}
+
+#[test]
+fn completions_for_four_shells() {
+    for (shell, sign) in [
+        ("bash", "complete -F _pfnset"),
+        ("zsh", "#compdef pfnset"),
+        ("fish", "complete -c pfnset"),
+        ("powershell", "Register-ArgumentCompleter -Native -CommandName 'pfnset'"),
+    ] {
+        let script = out(&["completions", shell]);
+        assert!(script.contains(sign) && script.contains("digest"), "{shell}");
+        // Where the shell is there, it must be able to read the script.
+        let parses = match shell {
+            "bash" => Command::new("bash").args(["-n", "-c", &script]).output(),
+            "zsh" => Command::new("zsh").args(["-n", "-c", &script]).output(),
+            "fish" => Command::new("fish").args(["--no-execute", "-c", &script]).output(),
+            _ => continue,
+        };
+        match parses {
+            Ok(output) => assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(_) => eprintln!("SKIPPED: no {shell} to parse its completions"),
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_between_two_buffers_is_called_cut() {
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).expect("the fixture");
+    let buffer = u32::from_le_bytes(*whole.first_chunk().expect("a buffer header")) as usize;
+    let folder = tempfile::tempdir().expect("a folder");
+    let cut = folder.path().join("cut.etl");
+    std::fs::write(&cut, whole.get(..5 * buffer).expect("six buffers")).expect("room for a trace");
+    let name = cut.to_str().expect("a plain name");
+    let ran = run(&["resident", name]);
+    assert!(ran.out.starts_with("! THE FILE IS CUT: it holds 5 buffers of the 6"), "{}", ran.out);
+    assert_eq!(run(&["resident", name, "--strict"]).code, 3);
+}
+
+#[test]
+fn a_residue_is_a_number_of_percent() {
+    for wrong in ["nan", "-1", "much"] {
+        let ran = run(&["refset", "refset-small.etl", "--verify", &format!("--max-residue={wrong}")]);
+        assert_eq!(ran.code, 2, "{wrong}");
+    }
+    let ran = run(&["refset", "refset-small.etl", "--verify", "--where", "process=x"]);
+    assert_eq!(ran.code, 2, "what is proved is the whole account");
+}
+
+#[test]
+fn conditions_follow_the_rules_that_are_asked_for() {
+    let count = |rules: &str| {
+        let conditions = ["--where", "category=SystemPage", "--classification", rules, "--format", "csv"];
+        let ran = run(&[&["resident", "resident-small.etl"][..], &conditions].concat());
+        ran.out.lines().nth(1).expect("a row").split(',').nth(2).map(str::to_owned)
+    };
+    assert_eq!((count("corrected").as_deref(), count("wpa").as_deref()), (Some("30"), Some("78")));
+}

@@ -1,0 +1,14 @@
+//! The program from outside: the real binary on fixtures, on traces of known content and on generated machines. Outputs,
+//! exit codes, streams, and what docs and README say of them.
+
+mod cli;
+mod contract;
+mod counters;
+mod machine;
+mod output;
+mod owner_keys;
+mod pages;
+mod program;
+mod readme;
+mod refset;
+mod resident;

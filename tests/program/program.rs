@@ -1,0 +1,70 @@
+//! How the tests run the program: in a folder of its own, without the user's settings.
+
+use assert_cmd::Command;
+use std::path::{Path, PathBuf};
+
+/// The folder of the traces that are kept with the source.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// The program with these arguments, in the folder of the fixtures.
+pub fn pfnset(arguments: &[&str]) -> Command {
+    Command::from_std(command(arguments))
+}
+
+/// The same to be spawned.
+pub fn command(arguments: &[&str]) -> std::process::Command {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pfnset"));
+    for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "RUST_BACKTRACE"] {
+        command.env_remove(setting);
+    }
+    command.current_dir(fixtures()).args(arguments);
+    command
+}
+
+/// Runs it to its end.
+pub fn run(arguments: &[&str]) -> Ran {
+    finish(&mut pfnset(arguments))
+}
+
+/// Runs a command to its end, which must not be a signal or a panic.
+pub fn finish(command: &mut Command) -> Ran {
+    let output = command.output().expect("the program starts");
+    let code = output.status.code().expect("the program ends by itself");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let ran = Ran { code, out: text(output.stdout), err: text(output.stderr) };
+    assert!(!ran.err.contains("panicked") && code != 101, "{}", ran.err);
+    ran
+}
+
+/// Standard output of a run that must end well and quietly.
+pub fn out(arguments: &[&str]) -> String {
+    let ran = run(arguments);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
+    ran.out
+}
+
+/// All commands, as the help lists them.
+pub fn commands() -> Vec<String> {
+    let help = out(&["--help"]);
+    let (_, list) = help.split_once("\nCommands:\n").expect("a list of commands");
+    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// Those that read a trace.
+pub fn trace_commands() -> Vec<String> {
+    let reads = |command: &String| out(&["help", command]).contains("<TRACE>");
+    let found: Vec<String> = commands().into_iter().filter(reads).collect();
+    assert!(found.len() >= 5, "{found:?}");
+    found
+}

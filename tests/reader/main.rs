@@ -1,0 +1,9 @@
+//! The library as a reader of traces: that an independent writer made (`etl_writer`, which is checked here too), that are
+//! damaged, and recorded ones where they are present.
+
+mod container;
+mod corrupt;
+mod opened;
+mod reading;
+mod recorded;
+mod writer;

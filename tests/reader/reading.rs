@@ -1,0 +1,114 @@
+//! Everything that is done with a trace, whatever it holds; and where recorded traces are.
+
+use pfnset::analysis::digest::Digest;
+use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::pages::{PageListing, PageQuery};
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::{Query, SnapshotChoice};
+use pfnset::analysis::statistics::{EventFilter, EventStatistics};
+use pfnset::etl::EtlFile;
+use pfnset::etl::order::Schedule;
+use pfnset::load::survey::Survey;
+use pfnset::report::events::EventsReport;
+use pfnset::report::info::InfoReport;
+use pfnset::report::pages::{PageForm, PageText};
+use pfnset::report::resident::ResidentReport;
+use pfnset::report::text::Unit;
+use pfnset::report::{Report, Style};
+use std::path::{Path, PathBuf};
+
+/// How much is done with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Everything that one parallel walk gives.
+    Survey,
+    /// That, digests, merged order and all reports.
+    All,
+}
+
+/// What came of reading a file that may be damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// False when the file was refused.
+    pub opened: bool,
+    pub records: u64,
+    pub damaged_places: u64,
+}
+
+/// Reads a file in every way; whatever it holds, this returns.
+pub fn read_all(path: &Path, effort: Effort) -> Found {
+    let etl = match EtlFile::open(path) {
+        Ok(etl) => etl,
+        Err(error) => {
+            assert!(!error.to_string().contains('\n'), "{error}");
+            return Found::default();
+        }
+    };
+    let survey = Survey::new(&etl);
+    let listed: u64 = survey.kinds.iter().map(|kind| kind.count).sum();
+    assert_eq!(listed + survey.unlisted.0, survey.total, "kinds add up");
+    assert_eq!(survey.by_header.values().sum::<u64>(), survey.total, "header types add up");
+    assert_eq!(survey.by_processor.values().sum::<u64>(), survey.total, "processors add up");
+    let spans: u64 = survey.spans.iter().flatten().map(|span| u64::from(span.records)).sum();
+    assert_eq!(spans, survey.total, "buffers add up");
+    let info = TraceInfo::new(&etl, &survey);
+    if effort == Effort::All {
+        let schedule = Schedule::new(&etl);
+        let mut merge = schedule.merge(&etl);
+        let (mut merged, mut latest) = (0, i64::MIN);
+        while let Some((_, time, _)) = merge.next_record() {
+            assert!(latest <= time.0 || merge.late_records() > 0, "merged order runs forward");
+            (merged, latest) = (merged + 1, latest.max(time.0));
+        }
+        assert_eq!(merged, survey.total, "the merged order has every record");
+        let digest = Digest::new(&etl);
+        let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
+        let mut out = std::io::sink();
+        let reports: [&dyn Report; 2] =
+            [&InfoReport::new(path, &info), &EventsReport::new(path, &statistics, Some(&digest))];
+        for report in reports {
+            report.table(&mut out, &Style { width: 80 }).unwrap();
+            report.csv(&mut out).unwrap();
+            drop(report.json());
+        }
+    }
+    Found { opened: true, records: survey.total, damaged_places: survey.damage.total }
+}
+
+/// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
+pub fn read_pages(path: &Path) -> bool {
+    let Ok(etl) = EtlFile::open(path) else { return false };
+    let query = Query { snapshot: SnapshotChoice::All, ..Query::default() };
+    let mut out = std::io::sink();
+    if let Ok(set) = ResidentSet::new(&etl, &query) {
+        let report = ResidentReport::new(path, &set, Unit::Auto, true);
+        report.table(&mut out, &Style { width: 80 }).unwrap();
+        report.csv(&mut out).unwrap();
+        drop(report.json());
+    }
+    let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
+    let Ok(listing) = PageListing::new(&etl, &query) else { return false };
+    for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
+        for &index in &listing.snapshots {
+            let pages = listing.snapshot(index).expect("a snapshot that is listed");
+            let text = PageText::new(form, &etl, &pages.names(), index);
+            pages.stream(|out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
+        }
+    }
+    true
+}
+
+/// Recorded traces, where they are present: `PFNSET_TRACES`, or the folder that they have in this project.
+pub fn recorded_traces() -> Vec<PathBuf> {
+    let folder = std::env::var_os("PFNSET_TRACES")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces/real"));
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("SKIPPED: no recorded traces in {}", folder.display());
+        return Vec::new();
+    };
+    let mut traces: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    traces.retain(|path| path.extension().is_some_and(|e| e == "etl"));
+    traces.sort();
+    traces
+}
