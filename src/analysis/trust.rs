@@ -88,7 +88,7 @@ impl TrustReport {
         lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
         if let Some((held, named)) = self.cut {
             lines.push(format!(
-                "THE FILE IS CUT: it holds {} of the {named} that its header names. What was behind is unknown, so all \
+                "THE FILE IS CUT: it holds {} of the {named} that its header names. What came after is unknown, so all \
                  numbers are lower bounds, and rundowns may be missing",
                 counted(held, "buffer", "buffers"),
             ));

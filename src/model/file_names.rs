@@ -1,4 +1,4 @@
-//! Which path a file key had at the time of an access. Keys are reused after a file is deleted.
+//! Which path a file key had at a given time. Keys are reused after a file is deleted.
 
 use crate::event::file::FileNameKind;
 use crate::load::facts::FileEvent;
@@ -30,19 +30,12 @@ impl<'h> FileNames<'h> {
         all
     }
 
-    /// Index of the name that a key had at a moment: the last one given before, unless the file was deleted; else the
-    /// next one that says what the key has been all along.
+    /// Index of the name that a key had at a moment.
     pub fn at(&self, key: u64, moment: Moment) -> Option<u32> {
         let events = self.by_key.get(&key)?;
         let now = events.partition_point(|event| event.0 <= moment);
-        let past = now.checked_sub(1).and_then(|i| events.get(i)).filter(|event| event.1 != FileNameKind::Delete);
-        let told_later = |event: &&(Moment, FileNameKind, u32)| match event.1 {
-            FileNameKind::Create => false,
-            // After a delete a second delete tells nothing of the time between.
-            FileNameKind::Delete => now == 0,
-            FileNameKind::Name | FileNameKind::Rundown => true,
-        };
-        past.or_else(|| events.get(now).filter(told_later)).map(|event| event.2)
+        let named = |event: &(Moment, FileNameKind, u32)| (event.1, event.2);
+        name_between(now.checked_sub(1).and_then(|at| events.get(at)).map(named), events.get(now).map(named))
     }
 
     /// A name.
@@ -51,7 +44,23 @@ impl<'h> FileNames<'h> {
     }
 }
 
-/// Names of all file keys at one time. Names are interned: equal names have equal indices.
+/// The name of a key between two events that follow each other: the last one given before, unless the file was deleted;
+/// else the next one that says what the key has been all along.
+fn name_between<N>(past: Option<(FileNameKind, N)>, next: Option<(FileNameKind, N)>) -> Option<N> {
+    use FileNameKind::{Create, Delete, Name, Rundown};
+    match (past, next) {
+        // Events of this key were lost when a list of all names comes next and says otherwise.
+        (Some(_), Some((Rundown, name))) => Some(name),
+        (Some((Create | Name | Rundown, name)), _) => Some(name),
+        (Some((Delete, _)), Some((Name, name))) => Some(name),
+        // After a delete a second delete tells nothing of the time between.
+        (Some((Delete, _)), _) => None,
+        (None, Some((Create, _)) | None) => None,
+        (None, Some((Delete | Name | Rundown, name))) => Some(name),
+    }
+}
+
+/// Names of all file keys at one moment, for look-ups of millions of pages. Names are interned: equal names have equal indices.
 #[derive(Debug, Clone, Default)]
 pub struct FileNamesAt<'h> {
     /// Distinct names.
@@ -74,34 +83,26 @@ impl<'h> FileNamesAt<'h> {
         };
         let now = history.files.partition_point(|event| event.moment < moment);
         let (past, future) = history.files.split_at(now);
-        // What the past says of a key: its name, or that it has none.
-        let mut before: FastMap<u64, Option<u32>> = FastMap::default();
-        for FileEvent { kind, key, name } in past.iter().map(|event| &event.value) {
-            let name = (*kind != FileNameKind::Delete).then(|| intern(name, &mut all.names));
-            before.insert(*key, name);
-        }
+        let mut before: FastMap<u64, &FileEvent> = FastMap::default();
+        before.extend(past.iter().map(|event| (event.value.key, &event.value)));
         // Backwards, so that the event nearest to `moment` comes last and wins.
         let mut next: FastMap<u64, &FileEvent> = FastMap::default();
         for event in future.iter().rev().map(|event| &event.value) {
             if before.contains_key(&event.key) {
                 next.insert(event.key, event);
-            } else if event.kind == FileNameKind::Create {
-                all.by_key.remove(&event.key); // the key was free
-            } else {
-                let name = intern(&event.name, &mut all.names);
+            } else if let Some(name) = name_between(None, Some((event.kind, &*event.name))) {
+                let name = intern(name, &mut all.names);
                 all.by_key.insert(event.key, name);
+            } else {
+                all.by_key.remove(&event.key); // the key was free
             }
         }
-        for (key, name) in before {
-            // Events of this key were lost when a list of all names comes next and says otherwise.
-            let name = match next.get(&key) {
-                Some(event) if event.kind == FileNameKind::Rundown => Some(intern(&event.name, &mut all.names)),
-                Some(event) if event.kind == FileNameKind::Name => {
-                    Some(name.unwrap_or_else(|| intern(&event.name, &mut all.names)))
-                }
-                _ => name,
-            };
-            all.by_key.extend(name.map(|name| (key, name)));
+        for (key, past) in before {
+            let named = |event: &&'h FileEvent| (event.kind, &*event.name);
+            if let Some(name) = name_between(Some(named(&past)), next.get(&key).map(named)) {
+                let name = intern(name, &mut all.names);
+                all.by_key.insert(key, name);
+            }
         }
         all
     }
@@ -132,48 +133,41 @@ mod tests {
 
     #[test]
     fn a_reused_key_has_the_name_of_its_time() {
+        let at = |time: i64, order: u64| Moment { time: Ticks(time), order };
         let event = |time: i64, kind, key: u64, name: &str| At {
-            moment: Moment { time: Ticks(time), order: 0 },
+            moment: at(time, 0),
             value: FileEvent { kind, key, name: name.into() },
         };
         let mut files = vec![
             event(10, Create, 1, "a"),
             event(20, Delete, 1, "a"),
             event(30, Create, 1, "b"),
+            event(90, Rundown, 1, "b"),
             event(40, Delete, 2, "c"),
             event(60, Rundown, 2, "d"),
             event(60, Rundown, 3, "e"),
+            event(40, Delete, 4, "f"),
+            event(50, Delete, 4, "g"),
+            event(10, Create, 5, "h"),
+            event(80, Rundown, 5, "i"),
         ];
         files.sort_by_key(|event| event.moment);
         let history = History { files, ..History::default() };
-        let times = FileNames::new(&history);
-        let name = |key, time| times.at(key, Moment { time: Ticks(time), order: 1 }).map(|index| times.name(index));
-        assert_eq!([5, 15, 25, 35].map(|time| name(1, time)), [None, Some("a"), None, Some("b")]);
-        assert_eq!([5, 45, 70].map(|time| name(2, time)), [Some("c"), Some("d"), Some("d")]);
-        assert_eq!([5, 70].map(|time| name(3, time)), [Some("e"), Some("e")]);
-        assert_eq!(name(4, 5), None);
-    }
-
-    fn event(time: i64, kind: FileNameKind, key: u64, name: &str) -> At<FileEvent> {
-        At { moment: Moment { time: Ticks(time), order: 0 }, value: FileEvent { kind, key, name: name.into() } }
-    }
-
-    #[test]
-    fn at_one_moment_a_reused_key_has_the_name_of_its_time() {
-        use FileNameKind::*;
-        let files = vec![
-            event(10, Create, 1, "a"),
-            event(20, Delete, 1, "a"),
-            event(30, Create, 1, "b"),
-            event(90, Rundown, 1, "b"),
-            event(90, Rundown, 2, "c"),
-            event(40, Delete, 3, "d"),
+        let all = FileNames::new(&history);
+        let expected = [
+            (1, vec![(5, None), (15, Some("a")), (25, None), (35, Some("b")), (95, Some("b"))]),
+            (2, vec![(5, Some("c")), (45, Some("d")), (70, Some("d"))]),
+            (3, vec![(5, Some("e")), (70, Some("e"))]),
+            (4, vec![(5, Some("f")), (45, None), (55, None)]),
+            // That the file was deleted was lost.
+            (5, vec![(5, None), (15, Some("i")), (95, Some("i"))]),
+            (6, vec![(5, None)]),
         ];
-        let mut history = History { files, ..History::default() };
-        history.files.sort_by_key(|e| e.moment);
-        let name = |key, time| FileNamesAt::new(&history, Moment { time: Ticks(time), order: 0 }).name(key);
-        assert_eq!([5, 15, 25, 35, 95].map(|time| name(1, time)), [None, Some("a"), None, Some("b"), Some("b")]);
-        assert_eq!([5, 95].map(|time| name(2, time)), [Some("c"), Some("c")]);
-        assert_eq!([5, 45].map(|time| name(3, time)), [Some("d"), None]);
+        for (key, times) in expected {
+            for (time, name) in times {
+                assert_eq!(all.at(key, at(time, 1)).map(|index| all.name(index)), name, "key {key} at {time}");
+                assert_eq!(FileNamesAt::new(&history, at(time, 1)).name(key), name, "key {key} at {time}");
+            }
+        }
     }
 }

@@ -30,8 +30,8 @@ impl<T> Ranges<T> {
     fn last_up_to(&self, address: u64) -> Option<(u64, u64, &T)> {
         match self {
             Ranges::List(list) => {
-                let behind = list.partition_point(|range| range.0 <= address);
-                list.get(behind.checked_sub(1)?).map(|(base, end, value)| (*base, *end, value))
+                let after = list.partition_point(|range| range.0 <= address);
+                list.get(after.checked_sub(1)?).map(|(base, end, value)| (*base, *end, value))
             }
             Ranges::Tree(tree) => tree.range(..=address).next_back().map(|(base, (end, value))| (*base, *end, value)),
         }

@@ -93,7 +93,7 @@ fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
 }
 
 impl Snapshot {
-    /// The moment behind the last page.
+    /// The moment after the last page.
     pub fn end(&self) -> Moment {
         Moment { time: self.last_time, order: u64::MAX }
     }

@@ -11,9 +11,9 @@ use crate::load::facts::SpaceEvent;
 use crate::model::process::Instance;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, Kind, Rundowns};
+pub use crate::model::rundown_merge::Contradiction;
+use crate::model::rundown_merge::ProcessRundown;
 use crate::model::space::{AddressSpace, Source, View};
-pub use crate::model::takeover::Contradiction;
-use crate::model::takeover::OfProcess;
 use crate::model::undo::undo;
 use crate::moment::{At, Moment};
 use std::ops::Range;
@@ -44,8 +44,8 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     let counts = |episode: &Episode| {
         (episode.at_end || !episode.is_first) && instance.start_time().is_none_or(|start| start < episode.begin)
     };
-    let rundowns_due = OfProcess::all(latest.map(|episode| episode.filter(counts)), past, rundowns);
-    let mut due: Vec<&OfProcess<'_>> = rundowns_due.iter().flatten().collect();
+    let rundowns_due = ProcessRundown::all(latest.map(|episode| episode.filter(counts)), past, rundowns);
+    let mut due: Vec<&ProcessRundown<'_>> = rundowns_due.iter().flatten().collect();
     due.sort_by_key(|rundown| rundown.from);
     let mut pending = Pending::default();
     let mut next = 0;
@@ -69,15 +69,15 @@ pub fn lifetime<'e>(events: &'e [At<SpaceEvent>], instance: &Instance) -> &'e [A
 fn replay(
     events: &[At<SpaceEvent>],
     range: Range<usize>,
-    due: &[Option<OfProcess<'_>>; 4],
+    due: &[Option<ProcessRundown<'_>>; 4],
     rundowns: &Rundowns,
     pending: &mut Pending,
     space: &mut AddressSpace,
 ) {
     for (index, event) in range.clone().zip(events.get(range).unwrap_or_default()) {
-        let taken_over = due.get(Kind::of(&event.value) as usize).and_then(Option::as_ref);
-        if taken_over.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
-            continue; // part of the state that was taken over
+        let merged = due.get(Kind::of(&event.value) as usize).and_then(Option::as_ref);
+        if merged.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
+            continue; // part of the state that was merged
         }
         if !pending.take(event) {
             pending.settle(space);
@@ -142,7 +142,7 @@ fn undo_back_from(
     if let Some(episode) = end {
         let mut episodes = [None; 4];
         episodes.iter_mut().skip(kind as usize).take(1).for_each(|slot| *slot = Some(episode));
-        for known in OfProcess::all(episodes, future, rundowns).iter().flatten() {
+        for known in ProcessRundown::all(episodes, future, rundowns).iter().flatten() {
             // What is listed was there when the last record was logged. A process that is not listed may have ended
             // before its turn came.
             if let Some(last) = known.last() {

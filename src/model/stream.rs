@@ -52,12 +52,13 @@ struct State {
     at_work: usize,
 }
 
-struct Desk {
+/// Brings the text of slices into their order: threads hand it over, one writes it.
+struct OrderedWriter {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Desk {
+impl OrderedWriter {
     /// A thread that panicked holds no half-made state: every change is made in one step.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -126,7 +127,7 @@ impl Desk {
 }
 
 /// Counts a thread as gone, also when it panics: the writer must not wait for it.
-struct AtWork<'d>(&'d Desk);
+struct AtWork<'d>(&'d OrderedWriter);
 
 impl Drop for AtWork<'_> {
     fn drop(&mut self) {
@@ -136,7 +137,7 @@ impl Drop for AtWork<'_> {
 }
 
 impl Slice {
-    /// Gives the slice that begins here and moves on behind it; `None` behind the last page.
+    /// Gives the slice that begins here and moves on to what comes after it; `None` after the last page.
     fn cut(&mut self, runs: &[PageRun], compressed: impl Fn(u32) -> bool) -> Option<Slice> {
         let mut slice = Slice { pages: 0, ..*self };
         let mut in_buffer = None;
@@ -173,7 +174,7 @@ impl Snapshot {
         page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let desk = Desk {
+        let writer = OrderedWriter {
             state: Mutex::new(State {
                 next: Slice { number: 0, run: 0, skip: 0, pages: 0 },
                 turn: 0,
@@ -187,26 +188,26 @@ impl Snapshot {
         };
         rayon::in_place_scope(|scope| {
             scope.spawn_broadcast(|_, _| {
-                let _at_work = AtWork(&desk);
+                let _at_work = AtWork(&writer);
                 let mut state = state();
                 let mut reader = Reader { etl, scratch: Scratch::new(), decompressed: None };
-                while let Some((slice, text)) = desk.take(self, etl) {
+                while let Some((slice, text)) = writer.take(self, etl) {
                     let mut text = Some(text);
                     reader.read(self, slice, |identity, time| {
                         let Some(buffer) = &mut text else { return false };
                         page(&mut state, buffer, identity, time);
                         if buffer.len() >= PIECE_BYTES {
-                            text = desk.hand_over(slice.number, std::mem::take(buffer), false);
+                            text = writer.hand_over(slice.number, std::mem::take(buffer), false);
                         }
                         true
                     });
                     let Some(text) = text else { return };
-                    if desk.hand_over(slice.number, text, true).is_none() {
+                    if writer.hand_over(slice.number, text, true).is_none() {
                         return;
                     }
                 }
             });
-            desk.write(write)
+            writer.write(write)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Taking events back: the state before an event, from the state behind it.
+//! Taking events back: the state before an event, from the state after it.
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;

@@ -9,6 +9,7 @@ use crate::etl::clock::Clock;
 use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::units::{Nanos, Ticks};
+use fundu::{CustomDurationParserBuilder, CustomTimeUnit, TimeUnit};
 
 /// One end of the window as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,29 +32,23 @@ impl std::str::FromStr for Bound {
     }
 }
 
-/// A time as users write it: seconds, or a number with `s`, `ms`, `us` or `ns`. `None` when it is none.
+/// Units of durations as users write them.
+const UNITS: [CustomTimeUnit<'static>; 4] = [
+    CustomTimeUnit::with_default(TimeUnit::Second, &["s"]),
+    CustomTimeUnit::with_default(TimeUnit::MilliSecond, &["ms"]),
+    CustomTimeUnit::with_default(TimeUnit::MicroSecond, &["us"]),
+    CustomTimeUnit::with_default(TimeUnit::NanoSecond, &["ns"]),
+];
+
+/// A duration as users write it: seconds, or a number with `s`, `ms`, `us` or `ns`; exact, what is less than a nanosecond
+/// is cut off. `None` when it is none.
 pub fn duration(text: &str) -> Option<Nanos> {
     let text = text.trim();
-    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit);
-    let digits = match unit {
-        "s" | "" => 9,
-        "ms" => 6,
-        "us" => 3,
-        "ns" => 0,
-        _ => return None,
-    };
-    let (whole, fraction) = number.trim().split_once('.').unwrap_or((number.trim(), ""));
-    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || whole.len() > 12 || !all_digits(whole) || !all_digits(fraction) {
-        return None;
-    }
-    let mut nanos = whole.parse::<i128>().ok()?;
-    let mut rest = fraction.bytes();
-    for _ in 0..digits {
-        nanos = nanos * 10 + i128::from(rest.next().map_or(0, |b| b - b'0'));
-    }
-    Some(Nanos(nanos))
+    // A sign or a point in front makes no duration.
+    text.starts_with(|first: char| first.is_ascii_digit()).then_some(())?;
+    let parser = CustomDurationParserBuilder::new().time_units(&UNITS).disable_exponent().allow_time_unit_delimiter();
+    let parsed = parser.inner_delimiter(|byte| byte == b' ').build().parse(text).ok()?;
+    i128::try_from(std::time::Duration::try_from(parsed).ok()?.as_nanos()).ok().map(Nanos)
 }
 
 /// Where the window comes from.
@@ -72,7 +67,7 @@ pub enum Origin {
 pub struct Window {
     /// What comes after this moment is inside.
     pub from: Moment,
-    /// What comes after this moment is behind.
+    /// What comes after this moment is outside.
     pub to: Moment,
     /// Text of the mark that it begins with.
     pub from_mark: Option<String>,
@@ -149,7 +144,7 @@ impl Window {
     }
 }
 
-/// The first mark behind `after` whose text matches.
+/// The first mark after `after` whose text matches.
 fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, Option<String>), Error> {
     let patterns = Patterns::new(name);
     let found = marks.iter().find(|mark| mark.moment > after && patterns.matches(&mark.value));
@@ -172,9 +167,9 @@ pub fn recorder_marks(marks: &[Mark]) -> (Option<&Mark>, Option<&Mark>) {
     let own = |mark: &&Mark| words(mark).contains("refset") || words(mark).contains("referenceset");
     let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
     if let Some(start) = by_words {
-        let behind = || marks.iter().filter(|mark| mark.moment > start.moment);
-        let stop = behind().find(|mark| own(mark) && is_stop(mark)).or_else(|| behind().find(is_stop));
-        return (Some(start), stop.or_else(|| behind().next_back()));
+        let later = || marks.iter().filter(|mark| mark.moment > start.moment);
+        let stop = later().find(|mark| own(mark) && is_stop(mark)).or_else(|| later().find(is_stop));
+        return (Some(start), stop.or_else(|| later().next_back()));
     }
     match marks {
         [start, .., stop] => (Some(start), Some(stop)),
@@ -230,8 +225,11 @@ mod tests {
     fn durations() {
         assert_eq!(duration("1.25"), Some(Nanos(1_250_000_000)));
         assert_eq!(duration("20ms"), Some(Nanos(20_000_000)));
+        assert_eq!([duration("12"), duration("12s"), duration("12 s")], [Some(Nanos(12_000_000_000)); 3]);
+        assert_eq!([duration("7ns"), duration("0.25us")], [Some(Nanos(7)), Some(Nanos(250))]);
+        assert_eq!(duration("123456789.123456789"), Some(Nanos(123_456_789_123_456_789)));
         assert_eq!(duration("0.0000000019 s"), Some(Nanos(1)));
-        for wrong in ["", "-1", "1.2.3", "5 min", "s", ".5", "1e3"] {
+        for wrong in ["", "-1", "1.2.3", "5 min", "s", ".5", "1e3", "+1", "inf", "5 m", "1s 2ms"] {
             assert_eq!(duration(wrong), None, "{wrong}");
         }
     }

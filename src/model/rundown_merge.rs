@@ -1,7 +1,8 @@
-//! A rundown's state in the place of what the events added up to, for one process.
+//! Merging a rundown into an address space: the state that it lists replaces what the events added up to, for one process.
 //!
 //! Which rundown counts is for `state` to decide; here its records are found, put in, and compared with what the events
-//! said. What changes while a rundown is being logged can be described before or after: such differences are none.
+//! said. What changes while a rundown is being logged can be described before or after: differences in that interval are
+//! not contradictions.
 
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
@@ -24,10 +25,10 @@ pub struct Contradiction {
 }
 
 /// A rundown of one kind, as far as it is about one process.
-pub struct OfProcess<'e> {
+pub struct ProcessRundown<'e> {
     kind: Kind,
     episode: Episode,
-    /// Index of the process's first record in it; where it has none, of its first event behind the beginning. Events
+    /// Index of the process's first record in it; where it has none, of its first event after the beginning. Events
     /// from there on come on top of it.
     pub from: usize,
     records: Vec<&'e At<SpaceEvent>>,
@@ -35,7 +36,7 @@ pub struct OfProcess<'e> {
     meanwhile: Touched,
 }
 
-impl<'e> OfProcess<'e> {
+impl<'e> ProcessRundown<'e> {
     /// The records of the given rundowns, one for each kind, among a process's events in order.
     ///
     /// Heap ranges are described by each process itself, and one that is suspended does not: that it has no records
@@ -44,12 +45,12 @@ impl<'e> OfProcess<'e> {
         episodes: [Option<Episode>; 4],
         events: &'e [At<SpaceEvent>],
         rundowns: &Rundowns,
-    ) -> [Option<OfProcess<'e>>; 4] {
+    ) -> [Option<ProcessRundown<'e>>; 4] {
         let start = |time: Ticks| events.partition_point(|event| event.moment.time < time);
         let mut found = [Kind::Region, Kind::View, Kind::Heap, Kind::Thread].map(|kind| {
             let episode = episodes.get(kind as usize).copied().flatten()?;
             let from = start(episode.first);
-            Some(OfProcess { kind, episode, from, records: Vec::new(), meanwhile: Touched::default() })
+            Some(ProcessRundown { kind, episode, from, records: Vec::new(), meanwhile: Touched::default() })
         });
         let first = episodes.iter().flatten().map(|episode| start(episode.first)).min().unwrap_or(events.len());
         for (index, event) in (first..).zip(events.get(first..).unwrap_or_default()) {
@@ -80,14 +81,14 @@ impl<'e> OfProcess<'e> {
     pub fn replace(&self, space: &mut AddressSpace) -> Vec<Contradiction> {
         let mut differences = match self.kind {
             Kind::Region => {
-                let mut differences = take_over(self.kind, &mut space.regions, self.regions());
+                let mut differences = replace_ranges(self.kind, &mut space.regions, self.regions());
                 differences.retain(|d| d.only_events || space.heap_memory.get(d.base).is_none());
                 differences
             }
-            Kind::View => take_over(self.kind, &mut space.views, self.views()),
+            Kind::View => replace_ranges(self.kind, &mut space.views, self.views()),
             Kind::Heap => {
                 let mut heaps = std::mem::take(&mut space.heaps);
-                let differences = take_over(self.kind, &mut heaps, self.heaps());
+                let differences = replace_ranges(self.kind, &mut heaps, self.heaps());
                 space.set_heaps(heaps);
                 differences
             }
@@ -149,7 +150,7 @@ impl<'e> OfProcess<'e> {
 }
 
 /// Replaces a map; gives the ranges that only one side has.
-fn take_over<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
+fn replace_ranges<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
     let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
         let mut there = there.iter().peekable();
         let missing = of.iter().filter(|&(base, ..)| {
