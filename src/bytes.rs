@@ -106,11 +106,6 @@ impl<'a> Cursor<'a> {
         self.array::<1>(field).map(|b| b[0])
     }
 
-    /// A signed byte.
-    pub fn i8(&mut self, field: &'static str) -> Result<i8, FieldError> {
-        self.array::<1>(field).map(i8::from_le_bytes)
-    }
-
     /// A little-endian 16-bit number.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, FieldError> {
         self.array(field).map(u16::from_le_bytes)
@@ -119,11 +114,6 @@ impl<'a> Cursor<'a> {
     /// A little-endian 32-bit number.
     pub fn u32(&mut self, field: &'static str) -> Result<u32, FieldError> {
         self.array(field).map(u32::from_le_bytes)
-    }
-
-    /// A little-endian signed 32-bit number.
-    pub fn i32(&mut self, field: &'static str) -> Result<i32, FieldError> {
-        self.array(field).map(i32::from_le_bytes)
     }
 
     /// A little-endian 64-bit number.
@@ -171,14 +161,6 @@ impl<'a> Cursor<'a> {
             }
             None => Err(FieldError::Unterminated { field, at: self.at }),
         }
-    }
-
-    /// A UTF-16LE string in a fixed array of `units` 2-byte units, cut at its first NUL.
-    pub fn wide_array(&mut self, units: usize, field: &'static str) -> Result<Wide<'a>, FieldError> {
-        let need = units.saturating_mul(2);
-        let array = self.take(need, field)?;
-        let used = array.chunks_exact(2).position(|pair| pair == [0, 0]).unwrap_or(units);
-        Ok(Wide(array.get(..used * 2).unwrap_or_default()))
     }
 }
 

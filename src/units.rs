@@ -71,13 +71,3 @@ impl Nanos {
 /// 100-nanosecond units since 1601-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileTime(pub u64);
-
-/// Page frame number: physical address divided by 4096.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Pfn(pub u64);
-
-impl fmt::Display for Pfn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "0x{:x}", self.0)
-    }
-}

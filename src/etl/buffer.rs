@@ -3,8 +3,10 @@
 //! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that real files fill with left-overs
 //! (SavedOffset, CurrentOffset, TimeStamp, State of data buffers) are not read; see `docs/formats.md`.
 
-use crate::units::{FileOffset, PointerSize};
-use crate::{bytes::Cursor, etl::index::Limits};
+use crate::etl::index::Limits;
+use crate::units::FileOffset;
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Size of a buffer header, bytes.
 pub const BUFFER_HEADER_BYTES: u32 = 0x48;
@@ -36,6 +38,25 @@ pub const fn type_name(kind: u16) -> &'static str {
         _ => "unknown",
     }
 }
+
+/// `WMI_BUFFER_HEADER`.
+#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Header {
+    size: U32,
+    _saved_offset_to_time_stamp: [u8; 20],
+    sequence: U64,
+    _clock: [u8; 8],
+    processor: U16,
+    _logger: U16,
+    state: U32,
+    used: U32,
+    flags: U16,
+    kind: U16,
+    _reference_clock: [u8; 16],
+}
+
+const _: () = assert!(size_of::<Header>() == BUFFER_HEADER_BYTES as usize);
 
 /// One buffer of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,24 +97,12 @@ impl Buffer {
     /// # Errors
     /// The first value that no sound buffer has, as (expected, found).
     pub(crate) fn read(bytes: &[u8], offset: FileOffset, limits: Limits) -> Result<Buffer, Unsound> {
-        let fields = (|| {
-            let mut c = Cursor::new(bytes, PointerSize::P8);
-            let size = c.u32("BufferSize")?;
-            c.skip(0x14, "SavedOffset to TimeStamp")?;
-            let sequence = c.u64("SequenceNumber")?;
-            c.skip(8, "clock")?;
-            let processor = c.u16("ProcessorIndex")?;
-            c.skip(2, "LoggerId")?;
-            let state = c.u32("State")?;
-            let used = c.u32("Offset")?;
-            let flags = c.u16("BufferFlag")?;
-            let kind = c.u16("BufferType")?;
-            c.skip(16, "reference clock")?;
-            Ok::<_, crate::bytes::FieldError>((size, sequence, processor, state, used, flags, kind))
-        })();
-        let (size, sequence, processor, state, used, flags, kind) = fields.map_err(|_| {
-            Unsound::new(format!("a buffer header of {BUFFER_HEADER_BYTES} bytes"), format!("{} bytes", bytes.len()))
-        })?;
+        let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
+            let expected = format!("a buffer header of {BUFFER_HEADER_BYTES} bytes");
+            return Err(Unsound::new(expected, format!("{} bytes", bytes.len())));
+        };
+        let (size, used, processor) = (header.size.get(), header.used.get(), header.processor.get());
+        let (flags, kind) = (header.flags.get(), header.kind.get());
         let compressed = flags & FLAG_COMPRESSED != 0;
         if size < BUFFER_HEADER_BYTES || size > limits.session_buffer_bytes {
             return Err(Unsound::new(
@@ -113,7 +122,7 @@ impl Buffer {
             offset,
             size_bytes: size.min(available),
             used_bytes: used,
-            sequence,
+            sequence: header.sequence.get(),
             processor: match (kind, flags & FLAG_PROCESSOR_INDEX != 0) {
                 (TYPE_HEADER, _) => 0, // the field says nothing in a header buffer
                 (_, true) => processor & 0x07ff,
@@ -121,7 +130,7 @@ impl Buffer {
             },
             flags,
             kind,
-            state,
+            state: header.state.get(),
             cut: size > available,
         })
     }

@@ -3,9 +3,10 @@
 //! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record chooses the layout: SYSTEM32 has 4-byte
 //! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
 
-use crate::bytes::{Cursor, FieldError, Wide};
+use crate::bytes::{Cursor, FieldError, Wide, layout};
 use crate::etl::clock::{Clock, ClockKind};
 use crate::units::{FileTime, Ticks};
+use zerocopy::little_endian::{I32, U32, U64};
 
 /// The numbers of the log-file header: 0x110 (32-bit) or 0x118 (64-bit) bytes, before the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,58 +72,28 @@ impl<'a> LogFileNames<'a> {
     }
 }
 
+layout! {
+    /// `TRACE_LOGFILE_HEADER`. The names' pointers are stale; the time zone's names and dates are not needed.
+    LogFileLayout<P> = 280 / 272 bytes => LogFileHeader {
+        buffer_size_bytes: U32, -version([u8; 4]), os_build: U32, processors: U32, -end_time_or_0(U64),
+        timer_resolution_100ns: U32, maximum_file_size: U32, mode: U32, buffers_written: U32, start_buffers: U32,
+        pointer_bytes: U32, events_lost: U32, cpu_mhz: U32, -logger_name(P), -log_file_name(P),
+        time_zone_bias_minutes: I32, -time_zone([u8; 168]), -padding(U32), boot_time: U64, perf_frequency_hz: U64,
+        start_time: U64, clock_type: U32, buffers_lost: U32
+    } with |raw| {
+        os_version: (raw.version[0], raw.version[1]),
+        format_version: (raw.version[2], raw.version[3]),
+        end_time: Some(raw.end_time_or_0.get()).filter(|&time| time != 0).map(FileTime),
+    }
+}
+
 impl LogFileHeader {
     /// Reads the numbers from the start of the payload of a hook-0x0000 record.
     ///
     /// # Errors
-    /// The field that does not fit.
+    /// When they pass the end.
     pub fn read(c: &mut Cursor<'_>) -> Result<LogFileHeader, FieldError> {
-        let buffer_size_bytes = c.u32("BufferSize")?;
-        let os_version = (c.u8("MajorVersion")?, c.u8("MinorVersion")?);
-        let format_version = (c.u8("SubVersion")?, c.u8("SubMinorVersion")?);
-        let os_build = c.u32("ProviderVersion")?;
-        let processors = c.u32("NumberOfProcessors")?;
-        let end_time = c.u64("EndTime")?;
-        let timer_resolution_100ns = c.u32("TimerResolution")?;
-        let maximum_file_size = c.u32("MaximumFileSize")?;
-        let mode = c.u32("LogFileMode")?;
-        let buffers_written = c.u32("BuffersWritten")?;
-        let start_buffers = c.u32("StartBuffers")?;
-        let pointer_bytes = c.u32("PointerSize")?;
-        let events_lost = c.u32("EventsLost")?;
-        let cpu_mhz = c.u32("CpuSpeedInMHz")?;
-        c.ptr("LoggerName")?; // a stale pointer or a timer source
-        c.ptr("LogFileName")?;
-        let time_zone_bias_minutes = c.i32("TimeZone.Bias")?;
-        c.skip(168, "TimeZone")?; // names and dates of the 172-byte TIME_ZONE_INFORMATION
-        c.skip(4, "padding")?;
-        let boot_time = FileTime(c.u64("BootTime")?);
-        let perf_frequency_hz = c.u64("PerfFreq")?;
-        let start_time = FileTime(c.u64("StartTime")?);
-        let clock_type = c.u32("ReservedFlags")?;
-        let buffers_lost = c.u32("BuffersLost")?;
-        Ok(LogFileHeader {
-            buffer_size_bytes,
-            os_version,
-            format_version,
-            os_build,
-            processors,
-            end_time: (end_time != 0).then_some(FileTime(end_time)),
-            timer_resolution_100ns,
-            maximum_file_size,
-            mode,
-            buffers_written,
-            start_buffers,
-            pointer_bytes,
-            events_lost,
-            cpu_mhz,
-            time_zone_bias_minutes,
-            boot_time,
-            perf_frequency_hz,
-            start_time,
-            clock_type,
-            buffers_lost,
-        })
+        c.read::<LogFileLayout>("log-file header")
     }
 
     /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and warnings when the

@@ -8,7 +8,10 @@ use crate::bytes::Cursor;
 pub use crate::etl::header_type::HeaderType;
 use crate::units::{PointerSize, Ticks};
 use std::fmt;
+use std::mem::offset_of;
 use uuid::Uuid;
+use zerocopy::FromBytes;
+use zerocopy::little_endian::{I64, U16, U32};
 
 /// Group × 256 + type of a kernel event, e.g. `0x0223` = Memory/PageInMemory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -111,6 +114,68 @@ pub struct Record<'a> {
     pub position: Position,
 }
 
+/// PERFINFO: the kernel logger's short header, 16 bytes.
+#[derive(FromBytes)]
+#[repr(C)]
+struct Perfinfo {
+    version: u8,
+    extension: u8,
+    _type: U16,
+    _size: U16,
+    hook: U16,
+    time: I64,
+}
+
+/// COMPACT, 24 bytes, and the start of SYSTEM, which has two CPU times of 4 bytes after it.
+#[derive(FromBytes)]
+#[repr(C)]
+struct Compact {
+    _version_type_size: [u8; 6],
+    hook: U16,
+    thread_id: U32,
+    process_id: U32,
+    time: I64,
+}
+
+/// FULL (classic events), 48 bytes, and the start of INSTANCE.
+#[derive(FromBytes)]
+#[repr(C)]
+struct Full {
+    _size_and_type: [u8; 4],
+    opcode: u8,
+    _level: u8,
+    version: u8,
+    _version_high: u8,
+    thread_id: U32,
+    process_id: U32,
+    time: I64,
+    class: [u8; 16],
+    _cpu_times: [u8; 8],
+}
+
+/// EVENT (manifest and TraceLogging events), 80 bytes.
+#[derive(FromBytes)]
+#[repr(C)]
+struct Manifest {
+    _size_and_type: U32,
+    flags: U16,
+    _property: U16,
+    thread_id: U32,
+    process_id: U32,
+    time: I64,
+    provider: [u8; 16],
+    id: U16,
+    version: u8,
+    _channel_to_activity: [u8; 37],
+}
+
+const _: () = {
+    assert!(size_of::<Perfinfo>() == HeaderType::Perfinfo64.header_bytes());
+    assert!(size_of::<Compact>() == HeaderType::Compact64.header_bytes());
+    assert!(size_of::<Full>() == HeaderType::Full64.header_bytes());
+    assert!(size_of::<Manifest>() == HeaderType::Event64.header_bytes());
+};
+
 fn le16(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
 }
@@ -137,13 +202,16 @@ impl<'a> RawRecord<'a> {
     /// The hook id of a kernel event; `None` for all other kinds.
     #[inline(always)]
     pub fn hook(&self) -> Option<HookId> {
-        self.header.is_kernel().then(|| HookId(le16(self.bytes, 6)))
+        self.header.is_kernel().then(|| HookId(le16(self.bytes, offset_of!(Perfinfo, hook))))
     }
 
     /// Where the raw time of a kernel event lies in it.
     #[inline(always)]
     pub const fn kernel_time_at(&self) -> usize {
-        if matches!(self.header, HeaderType::Perfinfo32 | HeaderType::Perfinfo64) { 8 } else { 16 }
+        match self.header {
+            HeaderType::Perfinfo32 | HeaderType::Perfinfo64 => offset_of!(Perfinfo, time),
+            _ => offset_of!(Compact, time),
+        }
     }
 
     /// The raw time in a record's bytes, at the place that [`RawRecord::kernel_time_at`] gave for one that is alike.
@@ -157,10 +225,9 @@ impl<'a> RawRecord<'a> {
     pub fn time(&self) -> Option<Ticks> {
         use HeaderType::*;
         match self.header {
-            Perfinfo32 | Perfinfo64 => Some(Ticks(le64(self.bytes, 8) as i64)),
             Message => self.message().time,
             Error | Other(_) => None,
-            _ => Some(Ticks(le64(self.bytes, 16) as i64)),
+            _ => Some(RawRecord::time_in(self.bytes, self.kernel_time_at())), // all others have it where COMPACT has it
         }
     }
 
@@ -168,7 +235,7 @@ impl<'a> RawRecord<'a> {
     /// (one PEBS index, 0–7 performance counters). `None` when those items pass the record's end.
     #[inline(always)]
     pub fn kernel_payload(&self) -> Option<&'a [u8]> {
-        let extension = self.bytes.get(1).copied().unwrap_or(0);
+        let extension = self.bytes.get(offset_of!(Perfinfo, extension)).copied().unwrap_or(0);
         let items = usize::from(extension >> 7) + usize::from(extension & 7);
         self.bytes.get(self.header.header_bytes() + 8 * items..)
     }
@@ -185,14 +252,17 @@ impl<'a> RawRecord<'a> {
     pub fn kernel_ids(&self) -> (Option<u32>, Option<u32>) {
         match self.header {
             HeaderType::Perfinfo32 | HeaderType::Perfinfo64 => (None, None),
-            _ => (id(le32(self.bytes, 8)), id(le32(self.bytes, 12))),
+            _ => (
+                id(le32(self.bytes, offset_of!(Compact, thread_id))),
+                id(le32(self.bytes, offset_of!(Compact, process_id))),
+            ),
         }
     }
 
     /// The low byte of the version field of a kernel event.
     #[inline(always)]
     pub fn kernel_version(&self) -> u8 {
-        self.bytes.first().copied().unwrap_or(0)
+        self.bytes.get(offset_of!(Perfinfo, version)).copied().unwrap_or(0)
     }
 
     /// Reads the whole header.
@@ -202,55 +272,59 @@ impl<'a> RawRecord<'a> {
     /// pass the end of the record.
     pub fn read(&self) -> Result<Record<'a>, HeaderError> {
         use HeaderType::*;
-        let bytes = self.bytes;
         let mut record = Record {
             header: self.header,
             id: RecordId::Opaque(self.header),
-            version: self.kernel_version(),
+            version: 0,
             pointer: self.header.pointer(),
-            thread_id: id(le32(bytes, 8)),
-            process_id: id(le32(bytes, 12)),
-            time: Some(Ticks(le64(bytes, 16) as i64)),
-            payload: &[],
+            thread_id: None,
+            process_id: None,
+            time: self.time(),
+            payload: self.bytes.get(self.header.header_bytes()..).unwrap_or_default(),
             extended: &[],
             position: self.position,
         };
-        let plain = bytes.get(self.header.header_bytes()..).unwrap_or_default();
+        let size = self.bytes.len();
         match self.header {
             System32 | System64 | Compact32 | Compact64 | Perfinfo32 | Perfinfo64 => {
-                record.id = RecordId::Kernel(HookId(le16(bytes, 6)));
-                record.payload = self.kernel_payload().ok_or(HeaderError::ExtensionWords { size: bytes.len() })?;
-                if matches!(self.header, Perfinfo32 | Perfinfo64) {
-                    (record.thread_id, record.process_id, record.time) = (None, None, self.time());
-                }
+                record.id = self.hook().map_or(record.id, RecordId::Kernel);
+                record.version = self.kernel_version();
+                (record.thread_id, record.process_id) = self.kernel_ids();
+                record.payload = self.kernel_payload().ok_or(HeaderError::ExtensionWords { size })?;
             }
             Full32 | Full64 | Instance32 | Instance64 => {
-                record.id = RecordId::Classic { class: guid(bytes, 0x18), opcode: bytes.get(4).copied().unwrap_or(0) };
-                record.version = bytes.get(6).copied().unwrap_or(0);
-                record.payload = plain;
+                let header: Full = self.start();
+                record.id = RecordId::Classic { class: Uuid::from_bytes_le(header.class), opcode: header.opcode };
+                record.version = header.version;
+                (record.thread_id, record.process_id) = (id(header.thread_id.get()), id(header.process_id.get()));
             }
             Event32 | Event64 => {
-                record.id = RecordId::Manifest { provider: guid(bytes, 0x18), id: le16(bytes, 0x28) };
-                record.version = bytes.get(0x2a).copied().unwrap_or(0);
-                record.payload = if le16(bytes, 4) & 1 != 0 { behind_extended_items(plain)? } else { plain };
-                record.extended = plain.get(..plain.len() - record.payload.len()).unwrap_or_default();
+                let header: Manifest = self.start();
+                let provider = Uuid::from_bytes_le(header.provider);
+                record.id = RecordId::Manifest { provider, id: header.id.get() };
+                record.version = header.version;
+                (record.thread_id, record.process_id) = (id(header.thread_id.get()), id(header.process_id.get()));
+                if header.flags.get() & 1 != 0 {
+                    let plain = record.payload;
+                    record.payload = behind_extended_items(plain)?;
+                    record.extended = plain.get(..plain.len() - record.payload.len()).unwrap_or_default();
+                }
             }
             Message => {
                 let message = self.message();
-                record.id = RecordId::Message { guid: message.guid, number: le16(bytes, 4) };
-                record.version = 0;
+                record.id = RecordId::Message { guid: message.guid, number: le16(self.bytes, 4) };
                 record.pointer = message.pointer;
-                (record.thread_id, record.process_id, record.time) =
-                    (message.thread_id, message.process_id, message.time);
-                record.payload =
-                    bytes.get(message.payload_at..).ok_or(HeaderError::MessageOptions { size: bytes.len() })?;
+                (record.thread_id, record.process_id) = (message.thread_id, message.process_id);
+                record.payload = self.bytes.get(message.payload_at..).ok_or(HeaderError::MessageOptions { size })?;
             }
-            Error | Other(_) => {
-                (record.version, record.thread_id, record.process_id, record.time) = (0, None, None, None);
-                record.payload = plain;
-            }
+            Error | Other(_) => {}
         }
         Ok(record)
+    }
+
+    /// The header; zeros if the record were shorter, which `etl::area` rules out.
+    fn start<T: FromBytes>(&self) -> T {
+        T::read_from_prefix(self.bytes).map_or_else(|_| T::new_zeroed(), |(header, _)| header)
     }
 
     /// Optional fields of a WPP message lie unaligned behind the 8-byte header, in this order.

@@ -10,13 +10,12 @@ use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
-use crate::event::hooks::{
-    IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2, PAGE_RELEASE, REMOVE_FROM_WS,
-};
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::event::memory_counters::MmStats;
 use crate::event::page::{PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
+use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Event, Phase};
 use crate::load::facts::*;
 use crate::load::history::History;
@@ -97,7 +96,7 @@ impl Visitor for Collector<'_> {
                 });
             }
             // They come in tens of millions, and what reads them later reads those that are sound.
-            IN_MEMORY_ACTIVE | PAGE_ACCESS | PAGE_RELEASE | PAGE_ACCESS_EX | REMOVE_FROM_WS => {
+            _ if WorkingSetEvent::is(hook) => {
                 return self.count_only.take_run(first, hook, area, rest);
             }
             _ => return None,

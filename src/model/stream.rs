@@ -255,7 +255,11 @@ impl Reader<'_> {
         };
         // Nearly always nothing lies between the records of a run, so the way to its middle is a multiplication; where
         // the page that should be there is not, it is a walk.
-        let record_bytes = 16 + PageIdentity::size(run.pointer) as u32;
+        let mut records = area.records().at_offset(run.start);
+        let record_bytes = match (records.next(), records.next()) {
+            (Some(first), Some(second)) => second.position.offset.saturating_sub(first.position.offset),
+            _ => 0,
+        };
         let jump = run.start.saturating_add(skip.saturating_mul(record_bytes));
         let wanted = run.first_pfn.checked_add(u64::from(skip));
         let landed = area.records().at_offset(jump).next().and_then(|record| run.page_of(&record)).map(|page| page.pfn);
