@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
 pub enum FieldError {
     /// The payload ends before the field does.
-    #[error("{field} at offset {at} needs {need} bytes, {have} are left")]
+    #[error("{} at offset {at} needs {need} bytes, {have} are left", spaced(.field))]
     Short {
         /// Name of the field as in `docs/formats.md`.
         field: &'static str,
@@ -27,13 +27,18 @@ pub enum FieldError {
         have: usize,
     },
     /// A string without its terminating NUL.
-    #[error("{field} at offset {at} has no terminating NUL")]
+    #[error("{} at offset {at} has no terminating NUL", spaced(.field))]
     Unterminated {
         /// Name of the field.
         field: &'static str,
         /// Offset of the field in the payload, bytes.
         at: usize,
     },
+}
+
+/// A field's name in prose: those of layouts are written as in the code.
+pub(crate) fn spaced(field: &str) -> String {
+    field.replace('_', " ")
 }
 
 /// A cursor over one payload.
@@ -77,13 +82,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// The fixed part of a record, or another group of fields.
-    pub(crate) fn read<L: Layout<'a>>(&mut self, field: &'static str) -> Result<L::Value, FieldError> {
-        let need = size::<L>(self.pointer);
-        let have = self.remaining();
-        let (value, _) =
-            first::<L>(self.rest(), self.pointer).ok_or(FieldError::Short { field, at: self.at, need, have })?;
-        self.at += need;
+    pub(crate) fn read<L: Layout<'a>>(&mut self) -> Result<L::Value, FieldError> {
+        let (value, rest) = first::<L>(self.rest(), self.pointer).ok_or_else(|| self.cut::<L>())?;
+        self.at = self.bytes.len() - rest.len();
         Ok(value)
+    }
+
+    /// Which field of a layout the payload ends in.
+    #[cold]
+    fn cut<L: Layout<'a>>(&self) -> FieldError {
+        let have = self.remaining();
+        let offsets = self.pointer.pick(L::FIELDS, L::FIELDS_P4);
+        let count = offsets.iter().take_while(|(_, at)| *at <= have).count();
+        let (field, at) = offsets.get(count.saturating_sub(1)).copied().unwrap_or_default();
+        let end = offsets.get(count).map_or(size::<L>(self.pointer), |(_, at)| *at);
+        FieldError::Short { field, at: self.at + at, need: end - at, have: have - at }
     }
 
     /// Passes over `count` bytes.
@@ -321,6 +334,10 @@ pub(crate) trait Layout<'a>:
 {
     /// The value that is read.
     type Value;
+    /// Names and offsets of the fields.
+    const FIELDS: &'static [(&'static str, usize)];
+    /// Names and offsets of the fields with 4-byte pointers.
+    const FIELDS_P4: &'static [(&'static str, usize)];
     /// The same layout with 4-byte pointers.
     type P4: FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a;
 }
@@ -406,6 +423,14 @@ macro_rules! layout {
         impl<'a> $crate::bytes::Layout<'a> for $name {
             type Value = $value;
             type P4 = $name $(<$crate::bytes::layout!(@p4 $p)>)?;
+            const FIELDS: &'static [(&'static str, usize)] = &[
+                $($((stringify!($skipped), std::mem::offset_of!($name, $skipped)),)?
+                  $((stringify!($field), std::mem::offset_of!($name, $field)),)?)*
+            ];
+            const FIELDS_P4: &'static [(&'static str, usize)] = &[
+                $($((stringify!($skipped), std::mem::offset_of!(Self::P4, $skipped)),)?
+                  $((stringify!($field), std::mem::offset_of!(Self::P4, $field)),)?)*
+            ];
         }
 
         $(

@@ -91,9 +91,9 @@ impl LogFileHeader {
     /// Reads the numbers from the start of the payload of a hook-0x0000 record.
     ///
     /// # Errors
-    /// When they pass the end.
+    /// The field that does not fit.
     pub fn read(c: &mut Cursor<'_>) -> Result<LogFileHeader, FieldError> {
-        c.read::<LogFileLayout>("log-file header")
+        c.read::<LogFileLayout>()
     }
 
     /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and warnings when the
@@ -224,7 +224,7 @@ mod tests {
     fn a_cut_header_names_the_field() {
         let error =
             LogFileHeader::read(&mut Cursor::new(&payload(PointerSize::P8)[..0x100], PointerSize::P8)).unwrap_err();
-        assert!(error.to_string().contains("PerfFreq"), "{error}");
+        assert!(error.to_string().contains("perf frequency hz at offset 256"), "{error}");
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::units::{PointerSize, Ticks};
 use std::fmt;
 use std::mem::offset_of;
 use uuid::Uuid;
-use zerocopy::FromBytes;
 use zerocopy::little_endian::{I64, U16, U32};
 
 /// Group × 256 + type of a kernel event, e.g. `0x0223` = Memory/PageInMemory.
@@ -115,7 +114,6 @@ pub struct Record<'a> {
 }
 
 /// PERFINFO: the kernel logger's short header, 16 bytes.
-#[derive(FromBytes)]
 #[repr(C)]
 struct Perfinfo {
     version: u8,
@@ -127,7 +125,6 @@ struct Perfinfo {
 }
 
 /// COMPACT, 24 bytes, and the start of SYSTEM, which has two CPU times of 4 bytes after it.
-#[derive(FromBytes)]
 #[repr(C)]
 struct Compact {
     _version_type_size: [u8; 6],
@@ -138,7 +135,6 @@ struct Compact {
 }
 
 /// FULL (classic events), 48 bytes, and the start of INSTANCE.
-#[derive(FromBytes)]
 #[repr(C)]
 struct Full {
     _size_and_type: [u8; 4],
@@ -154,7 +150,6 @@ struct Full {
 }
 
 /// EVENT (manifest and TraceLogging events), 80 bytes.
-#[derive(FromBytes)]
 #[repr(C)]
 struct Manifest {
     _size_and_type: U32,
@@ -174,7 +169,17 @@ const _: () = {
     assert!(size_of::<Compact>() == HeaderType::Compact64.header_bytes());
     assert!(size_of::<Full>() == HeaderType::Full64.header_bytes());
     assert!(size_of::<Manifest>() == HeaderType::Event64.header_bytes());
+    // What is read before the kind is looked at lies at one place in all of them.
+    assert!(
+        offset_of!(Compact, time) == offset_of!(Full, time) && offset_of!(Full, time) == offset_of!(Manifest, time)
+    );
+    assert!(offset_of!(Compact, hook) == offset_of!(Perfinfo, hook));
 };
+
+#[inline(always)]
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
 
 fn le16(bytes: &[u8], at: usize) -> u16 {
     bytes.get(at..).and_then(|b| b.first_chunk()).map_or(0, |b| u16::from_le_bytes(*b))
@@ -225,9 +230,10 @@ impl<'a> RawRecord<'a> {
     pub fn time(&self) -> Option<Ticks> {
         use HeaderType::*;
         match self.header {
+            Perfinfo32 | Perfinfo64 => Some(RawRecord::time_in(self.bytes, offset_of!(Perfinfo, time))),
             Message => self.message().time,
             Error | Other(_) => None,
-            _ => Some(RawRecord::time_in(self.bytes, self.kernel_time_at())), // all others have it where COMPACT has it
+            _ => Some(RawRecord::time_in(self.bytes, offset_of!(Compact, time))),
         }
     }
 
@@ -235,7 +241,7 @@ impl<'a> RawRecord<'a> {
     /// (one PEBS index, 0–7 performance counters). `None` when those items pass the record's end.
     #[inline(always)]
     pub fn kernel_payload(&self) -> Option<&'a [u8]> {
-        let extension = self.bytes.get(offset_of!(Perfinfo, extension)).copied().unwrap_or(0);
+        let extension = byte(self.bytes, offset_of!(Perfinfo, extension));
         let items = usize::from(extension >> 7) + usize::from(extension & 7);
         self.bytes.get(self.header.header_bytes() + 8 * items..)
     }
@@ -262,7 +268,7 @@ impl<'a> RawRecord<'a> {
     /// The low byte of the version field of a kernel event.
     #[inline(always)]
     pub fn kernel_version(&self) -> u8 {
-        self.bytes.get(offset_of!(Perfinfo, version)).copied().unwrap_or(0)
+        byte(self.bytes, offset_of!(Perfinfo, version))
     }
 
     /// Reads the whole header.
@@ -272,59 +278,65 @@ impl<'a> RawRecord<'a> {
     /// pass the end of the record.
     pub fn read(&self) -> Result<Record<'a>, HeaderError> {
         use HeaderType::*;
+        let bytes = self.bytes;
         let mut record = Record {
             header: self.header,
             id: RecordId::Opaque(self.header),
-            version: 0,
+            version: self.kernel_version(),
             pointer: self.header.pointer(),
-            thread_id: None,
-            process_id: None,
-            time: self.time(),
-            payload: self.bytes.get(self.header.header_bytes()..).unwrap_or_default(),
+            thread_id: id(le32(bytes, offset_of!(Compact, thread_id))),
+            process_id: id(le32(bytes, offset_of!(Compact, process_id))),
+            time: Some(Ticks(le64(bytes, offset_of!(Compact, time)) as i64)),
+            payload: &[],
             extended: &[],
             position: self.position,
         };
-        let size = self.bytes.len();
+        let plain = bytes.get(self.header.header_bytes()..).unwrap_or_default();
         match self.header {
             System32 | System64 | Compact32 | Compact64 | Perfinfo32 | Perfinfo64 => {
-                record.id = self.hook().map_or(record.id, RecordId::Kernel);
-                record.version = self.kernel_version();
-                (record.thread_id, record.process_id) = self.kernel_ids();
-                record.payload = self.kernel_payload().ok_or(HeaderError::ExtensionWords { size })?;
+                record.id = RecordId::Kernel(HookId(le16(bytes, offset_of!(Compact, hook))));
+                record.payload = self.kernel_payload().ok_or(HeaderError::ExtensionWords { size: bytes.len() })?;
+                if matches!(self.header, Perfinfo32 | Perfinfo64) {
+                    (record.thread_id, record.process_id, record.time) = (None, None, self.time());
+                }
             }
             Full32 | Full64 | Instance32 | Instance64 => {
-                let header: Full = self.start();
-                record.id = RecordId::Classic { class: Uuid::from_bytes_le(header.class), opcode: header.opcode };
-                record.version = header.version;
-                (record.thread_id, record.process_id) = (id(header.thread_id.get()), id(header.process_id.get()));
+                record.id = RecordId::Classic {
+                    class: guid(bytes, offset_of!(Full, class)),
+                    opcode: byte(bytes, offset_of!(Full, opcode)),
+                };
+                record.version = byte(bytes, offset_of!(Full, version));
+                record.payload = plain;
             }
             Event32 | Event64 => {
-                let header: Manifest = self.start();
-                let provider = Uuid::from_bytes_le(header.provider);
-                record.id = RecordId::Manifest { provider, id: header.id.get() };
-                record.version = header.version;
-                (record.thread_id, record.process_id) = (id(header.thread_id.get()), id(header.process_id.get()));
-                if header.flags.get() & 1 != 0 {
-                    let plain = record.payload;
-                    record.payload = behind_extended_items(plain)?;
-                    record.extended = plain.get(..plain.len() - record.payload.len()).unwrap_or_default();
-                }
+                record.id = RecordId::Manifest {
+                    provider: guid(bytes, offset_of!(Manifest, provider)),
+                    id: le16(bytes, offset_of!(Manifest, id)),
+                };
+                record.version = byte(bytes, offset_of!(Manifest, version));
+                record.payload = if le16(bytes, offset_of!(Manifest, flags)) & 1 != 0 {
+                    behind_extended_items(plain)?
+                } else {
+                    plain
+                };
+                record.extended = plain.get(..plain.len() - record.payload.len()).unwrap_or_default();
             }
             Message => {
                 let message = self.message();
-                record.id = RecordId::Message { guid: message.guid, number: le16(self.bytes, 4) };
+                record.id = RecordId::Message { guid: message.guid, number: le16(bytes, 4) };
+                record.version = 0;
                 record.pointer = message.pointer;
-                (record.thread_id, record.process_id) = (message.thread_id, message.process_id);
-                record.payload = self.bytes.get(message.payload_at..).ok_or(HeaderError::MessageOptions { size })?;
+                (record.thread_id, record.process_id, record.time) =
+                    (message.thread_id, message.process_id, message.time);
+                record.payload =
+                    bytes.get(message.payload_at..).ok_or(HeaderError::MessageOptions { size: bytes.len() })?;
             }
-            Error | Other(_) => {}
+            Error | Other(_) => {
+                (record.version, record.thread_id, record.process_id, record.time) = (0, None, None, None);
+                record.payload = plain;
+            }
         }
         Ok(record)
-    }
-
-    /// The header; zeros if the record were shorter, which `etl::area` rules out.
-    fn start<T: FromBytes>(&self) -> T {
-        T::read_from_prefix(self.bytes).map_or_else(|_| T::new_zeroed(), |(header, _)| header)
     }
 
     /// Optional fields of a WPP message lie unaligned behind the 8-byte header, in this order.

@@ -163,7 +163,7 @@ impl<'a> CompactSwitches<'a> {
     /// A fault when there are fewer.
     pub fn read(payload: &Payload<'a>) -> Read<CompactSwitches<'a>> {
         let mut c = payload.cursor();
-        let head = c.read::<CompactHead>("head").map_err(|_| Fault::Length { expected: size_of::<CompactHead>() })?;
+        let head = c.read::<CompactHead>().map_err(|_| Fault::Length { expected: size_of::<CompactHead>() })?;
         Ok(Parsed::new(CompactSwitches { packets: c.rest(), ..head }, None))
     }
 }

@@ -139,7 +139,7 @@ impl<'a> HeapRundown<'a> {
     /// [`Fault::Count`] when no known header length does.
     pub fn read(payload: &Payload<'a>) -> Read<HeapRundown<'a>> {
         let (length, pointer, version) = (payload.bytes.len(), payload.pointer, payload.version);
-        let head = payload.cursor().read::<HeadLayout>("heap rundown")?;
+        let head = payload.cursor().read::<HeadLayout>()?;
         let by_count = |head: &Head| header_by_count(length, head.count, pointer);
         let header = by_count(&head);
         let fits = |version| header.filter(|h| header_lengths(version, pointer).contains(h));

@@ -81,7 +81,7 @@ impl<'a> Image<'a> {
 
     fn read_details(payload: &Payload<'a>) -> Read<Image<'a>> {
         let mut c = payload.cursor();
-        let mut image = c.read::<ImageLayout>("image")?;
+        let mut image = c.read::<ImageLayout>()?;
         image.details = image
             .details
             .map(|details| ImageDetails { signature: details.signature.filter(|_| payload.version >= 3), ..details });
@@ -96,8 +96,8 @@ impl<'a> Image<'a> {
     fn read_old(payload: &Payload<'a>) -> Read<Image<'a>> {
         type Form<'a> = fn(&mut Cursor<'a>) -> Result<Image<'a>, FieldError>;
         let forms: &[Form<'a>] = match payload.version {
-            0 => &[|c| c.read::<ImageV0>("image")],
-            _ => &[|c| c.read::<BriefImageV1>("image"), |c| c.read::<ImageV1>("image")],
+            0 => &[|c| c.read::<ImageV0>()],
+            _ => &[|c| c.read::<BriefImageV1>(), |c| c.read::<ImageV1>()],
         };
         let mut fault = Fault::Value { field: "image" }; // replaced by what the last form says
         for read in forms {

@@ -7,7 +7,7 @@
 //! the report.
 
 use super::Event;
-use crate::bytes::FieldError;
+use crate::bytes::{FieldError, spaced};
 use crate::etl::record::RecordId;
 use crate::units::PointerSize;
 use std::fmt;
@@ -184,7 +184,7 @@ impl fmt::Display for Malformed {
         write!(f, "{} v{}: length {}, ", Kind(self.id), self.version, self.length)?;
         match self.fault {
             Fault::Length { expected } => write!(f, "expected {expected}"),
-            Fault::Short { field, at } => write!(f, "ends inside {field} at {at}"),
+            Fault::Short { field, at } => write!(f, "ends inside {} at {at}", spaced(field)),
             Fault::Unterminated { field, at } => write!(f, "{field} at {at} has no terminating NUL"),
             Fault::Trailing { parsed } => write!(f, "parsed {parsed}"),
             Fault::Value { field } => write!(f, "impossible {field}"),

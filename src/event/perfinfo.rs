@@ -144,7 +144,7 @@ impl<'a> ProfileInterval<'a> {
             return payload.read::<IntervalLayout>(2..=3);
         }
         let mut c = payload.cursor();
-        let interval = c.read::<IntervalLayout>("profile interval")?;
+        let interval = c.read::<IntervalLayout>()?;
         let value = ProfileInterval { source_name: Some(c.wide("source name")?), ..interval };
         Ok(Parsed::new(value, payload.ends(&c, 2..=3)))
     }
@@ -193,8 +193,8 @@ impl Interrupt {
         let oddity = payload.fixed(expected, ANY)?;
         let mut c = payload.cursor();
         let mut interrupt = match payload.version {
-            1 => c.read::<InterruptV1>("interrupt")?,
-            _ => c.read::<InterruptLayout>("interrupt")?,
+            1 => c.read::<InterruptV1>()?,
+            _ => c.read::<InterruptLayout>()?,
         };
         interrupt.message_number = if message { Some(c.u32("message number")?) } else { None };
         Ok(Parsed::new(interrupt, oddity))

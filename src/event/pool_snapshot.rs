@@ -150,7 +150,7 @@ impl<'a> PoolSnapshot<'a> {
         let mut first_address = 0;
         let count = match form {
             PoolForm::Pages => {
-                let header = c.read::<PagesHeader>("pool pages").ok()?;
+                let header = c.read::<PagesHeader>().ok()?;
                 first_address = header.first_address;
                 Some(header.count)
             }

@@ -106,9 +106,9 @@ impl<'a> Process<'a> {
         let has_exit_time = defunct && payload.version >= 5;
         let mut cursor = payload.cursor();
         let head = match payload.version {
-            ..=2 => cursor.read::<HeadV2>("process")?,
-            3 => cursor.read::<HeadV3>("process")?,
-            _ => cursor.read::<HeadV4>("process")?,
+            ..=2 => cursor.read::<HeadV2>()?,
+            3 => cursor.read::<HeadV3>()?,
+            _ => cursor.read::<HeadV4>()?,
         };
         if cursor.clone().u32("user SID")? != 0 {
             let (process, end) = head.rest(payload, cursor, SidForm::BehindTokenUser, has_exit_time)?;

@@ -64,7 +64,7 @@ impl<'a> Stack<'a> {
     /// A fault when the owner is cut or the frames are no whole number.
     pub fn read(payload: &Payload<'a>) -> Read<Stack<'a>> {
         let mut c = payload.cursor();
-        let owner = c.read::<OwnerLayout>("stack owner")?;
+        let owner = c.read::<OwnerLayout>()?;
         let (frames, oddity) = frames(payload, c.rest())?;
         Ok(Parsed::new(Stack { owner, frames }, oddity))
     }
@@ -126,7 +126,7 @@ mod tests {
             assert_eq!(found.frames.iter().collect::<Vec<_>>(), [0x8000_0001, 0x7000_0002]);
             let parsed = 16 + p.bytes();
             assert_eq!(fault(0x1820, 2, p, &bytes.clone().cut(1)), Fault::Trailing { parsed });
-            assert_eq!(fault(0x1820, 2, p, &owner(16).cut(1)), Fault::Short { field: "stack owner", at: 0 });
+            assert_eq!(fault(0x1820, 2, p, &owner(16).cut(1)), Fault::Short { field: "thread_id", at: 12 });
             check_unknown_version(0x1820, p, &bytes);
             assert!(matches!(event(0x1820, 2, p, &owner(16)), Event::Stack(stack) if stack.frames.is_empty()));
         }

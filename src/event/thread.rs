@@ -104,7 +104,7 @@ impl<'a> Thread<'a> {
         let version_2 = payload.version == 2;
         let expected = if version_2 { size::<ThreadV2>(payload.pointer) } else { size::<ThreadV3>(payload.pointer) };
         let mut c = payload.cursor();
-        let thread = if version_2 { c.read::<ThreadV2>("thread") } else { c.read::<ThreadV3>("thread") };
+        let thread = if version_2 { c.read::<ThreadV2>() } else { c.read::<ThreadV3>() };
         let mut thread = thread.map_err(|_| Fault::Length { expected })?;
         // 68 bytes with 8-byte pointers is the one layout that a C compiler pads; a padding is no name.
         let padded = version_2 && expected % payload.pointer.bytes() != 0;
