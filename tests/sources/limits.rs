@@ -1,0 +1,159 @@
+//! What a room does not do, and how long files and functions are. Exceptions are listed with their number; the lists may
+//! only shrink.
+
+use crate::{Source, program_sources, sources};
+
+const MOST_LINES: usize = 500;
+const MOST_LINES_OF_A_FUNCTION: usize = 60;
+
+/// Longer functions, with their lines.
+const LONG_FUNCTIONS: [(&str, &str, usize); 7] = [
+    ("analysis/reference/verify.rs", "new", 95),
+    ("analysis/resident/explain/facts.rs", "user_address", 88),
+    ("event/dispatch.rs", "by_hook", 178),
+    ("load/collector.rs", "event", 133),
+    ("load/collector.rs", "take_run", 83),
+    ("report/info.rs", "json", 81),
+    ("report/refset/json.rs", "whole", 62),
+];
+
+/// What presentation would compute with: sums, orders, joins, parallel work. Text is built with `fold` nowhere.
+const COMPUTING: [&str; 12] = [
+    ".sum()", ".sum::<", ".product", ".sort", ".fold(", ".max_by", ".min_by", "HashMap", "HashSet", ".judge(", "Scene",
+    "rayon",
+];
+
+/// Places where presentation computes. The table layer fits columns to a width.
+const PRESENTATION: [(&str, &str, usize); 3] =
+    [("report/refset/json.rs", ".sum::<", 3), ("report/table.rs", ".sort", 1), ("report/table.rs", ".sum::<", 1)];
+
+/// What analyses would read bytes with.
+const BYTES: [&str; 12] = [
+    "from_le_bytes",
+    "from_be_bytes",
+    "from_ne_bytes",
+    ".payload",
+    "Payload",
+    "crate::bytes",
+    "RawRecord",
+    "Area<",
+    ".area(",
+    ".bytes[",
+    "BUFFER_HEADER_BYTES",
+    "zerocopy",
+];
+
+/// Places where analyses touch bytes. The digest is about bytes; slices of the reference set are read in one pass.
+const ANALYSES: [(&str, &str, usize); 6] = [
+    ("analysis/digest.rs", ".area(", 1),
+    ("analysis/digest.rs", ".payload", 1),
+    ("analysis/reference/slice_reader.rs", "Area<", 1),
+    ("analysis/reference/slice_reader.rs", "RawRecord", 4),
+    ("analysis/resident/explain/mod.rs", ".area(", 1),
+    ("analysis/resident/explain/mod.rs", "BUFFER_HEADER_BYTES", 2),
+];
+
+/// Counts words in the sources of a room and compares with the exceptions.
+fn avoids(room: &str, words: &[&str], exceptions: &[(&str, &str, usize)]) {
+    let sources: Vec<Source> = program_sources().into_iter().filter(|source| source.room() == room).collect();
+    assert!(!sources.is_empty(), "src/{room}");
+    for source in &sources {
+        for word in words {
+            let found = source.program().matches(word).count();
+            let listed = exceptions.iter().find(|(path, listed, _)| source.path == *path && word == listed);
+            let allowed = listed.map_or(0, |exception| exception.2);
+            assert!(found <= allowed, "src/{} has {word} {found} times; {allowed} times is known", source.path);
+        }
+    }
+    for (path, word, _) in exceptions {
+        let still = sources.iter().any(|source| source.path == *path && source.program().contains(word));
+        assert!(still, "src/{path} has no {word} any more: take it from the list");
+    }
+}
+
+#[test]
+fn presentation_computes_nothing() {
+    avoids("report", &COMPUTING, &PRESENTATION);
+}
+
+#[test]
+fn analyses_touch_no_bytes() {
+    avoids("analysis", &BYTES, &ANALYSES);
+}
+
+/// Ids of events have names beside their layouts, in `event`.
+#[test]
+fn no_bare_hook_id_stands_above_the_events() {
+    for source in program_sources().iter().filter(|s| !["etl", "event", "units", "bytes"].contains(&s.room())) {
+        for (at, _) in source.program().match_indices("HookId(") {
+            let rest = &source.program()[at + "HookId(".len()..];
+            assert!(!rest.starts_with(|c: char| c.is_ascii_digit()), "src/{}: HookId({:.6}", source.path, rest);
+        }
+        let words = source.program().split(|c: char| !c.is_alphanumeric() && c != '_');
+        for word in words.filter(|word| word.len() == 6 && word.starts_with("0x")) {
+            let number = u16::from_str_radix(&word[2..], 16).unwrap_or(0);
+            // Sizes and addresses are multiples of a page, group masks single bits.
+            assert!(number.is_multiple_of(0x1000) || number.is_power_of_two(), "src/{}: {word}", source.path);
+        }
+    }
+}
+
+#[test]
+fn files_open_with_their_job_and_stay_short() {
+    for folder in ["src", "tests", "benches", "fuzz"] {
+        for source in sources(folder) {
+            let lines = source.text.lines().count();
+            assert!(lines <= MOST_LINES, "{folder}/{} has {lines} lines", source.path);
+            assert!(source.text.starts_with("//!"), "{folder}/{} does not say its job", source.path);
+        }
+    }
+}
+
+/// Functions of a formatted text with their lines: one ends where a brace stands below its first letter.
+fn functions(code: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = code.lines().collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let Some((before, rest)) = line.split_once("fn ") else { continue };
+        let words = ["const", "unsafe", "async"];
+        let only = |part: &str| part.starts_with("pub") || part == "crate)" || words.contains(&part);
+        let starts = before.split_whitespace().all(only) && (before.is_empty() || before.ends_with(' '));
+        if !starts || line.trim_end().ends_with([';', '}']) {
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let end = |line: &&str| line.starts_with(&format!("{}}}", " ".repeat(indent)));
+        if let Some(length) = lines[number..].iter().position(end) {
+            found.push((rest.split(['(', '<']).next().unwrap_or_default(), length + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_are_measured() {
+    let code = "impl X {\n    pub(crate) fn a(&self) -> u32 {\n        1\n    }\n\n    fn b(\n        c: u8,\n    ) {\n    }\n}\nfn d();\n";
+    assert_eq!(functions(code), [("a", 3), ("b", 4)]);
+}
+
+#[test]
+fn functions_stay_short() {
+    let (mut seen, mut long) = (0, Vec::new());
+    for source in program_sources() {
+        for (name, lines) in functions(source.program()) {
+            seen += 1;
+            if lines > MOST_LINES_OF_A_FUNCTION {
+                long.push((source.path.clone(), name.to_owned(), lines));
+            }
+        }
+    }
+    assert!(seen > 1_000, "functions were found: {seen}");
+    for (path, name, lines) in &long {
+        let known = LONG_FUNCTIONS.iter().find(|known| known.0 == path && known.1 == name);
+        assert!(known.is_some_and(|known| *lines <= known.2), "src/{path}: {name} has {lines} lines");
+    }
+    for (path, name, _) in LONG_FUNCTIONS {
+        let still = long.iter().any(|found| found.0 == path && found.1 == name);
+        assert!(still, "src/{path}: {name} is short now: take it from the list");
+    }
+}
