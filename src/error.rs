@@ -27,6 +27,9 @@ pub enum Error {
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
     MissingEvents(String),
+    /// The events that the command needs are missing from the file: it is cut, or they were lost.
+    #[error("{0}")]
+    MissingPart(String),
     /// The user named something that the trace does not hold, or wrote a pattern that cannot be read.
     #[error("{0}")]
     Usage(String),

@@ -8,6 +8,7 @@ use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
 use crate::etl::record::HookId;
+use crate::etl::record::RecordId;
 use crate::event::hooks::*;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks};
@@ -62,6 +63,10 @@ pub struct Loss {
     pub dropped: Vec<(u32, Nanos)>,
     /// The fastest moment; `None` for a trace without records.
     pub peak: Option<PeakRate>,
+    /// Processors of the session.
+    processors: u32,
+    /// True when the session recorded events of the kernel.
+    is_kernel: bool,
 }
 
 /// Holes that are described one by one; more are only counted.
@@ -79,6 +84,8 @@ impl Loss {
             flagged_buffer_lost: flagged(FLAG_BUFFER_LOST),
             dropped: survey.dropped.iter().map(|(&cpu, &time)| (cpu, etl.clock.nanos(time))).collect(),
             peak: peak_rate(etl, survey),
+            processors: etl.header.processors,
+            is_kernel: survey.kinds.iter().any(|kind| matches!(kind.id, RecordId::Kernel(hook) if hook.group() != 0)),
             ..Loss::default()
         };
         find_holes(etl, survey, &mut loss);
@@ -113,24 +120,36 @@ impl Loss {
         Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
     }
 
-    /// What to change for the next recording, with numbers; `None` when nothing was lost.
+    /// What the loss tells: how fast the session wrote, and with what buffers to record next time where that is why;
+    /// `None` when nothing was lost.
     pub fn advice(&self, buffer_size_bytes: u32) -> Option<String> {
         let peak = self.peak.filter(|_| self.any())?;
-        let size = 1u64 << 20; // the largest buffer that every recorder accepts
-        let needed = (2 * peak.bytes_per_second).div_ceil(size).max(64);
         let rate = match peak.bytes_per_second {
             less @ 0..=999_999 => format!("{:.1} kB/s", less as f64 / 1e3),
             more => format!("{:.1} MB/s", more as f64 / 1e6),
         };
+        let rate = format!("{rate} ({} events/s, at {:.3} s)", peak.events_per_second, peak.at.seconds());
+        // Windows gives a session two buffers for each processor, and more as it needs them.
+        let least = 2 * u64::from(self.processors.clamp(1, 2048));
+        let (own_bytes, own_kib) = (u64::from(buffer_size_bytes.max(1)), buffer_size_bytes / 1024);
+        if peak.bytes_per_second < least * own_bytes {
+            return Some(format!(
+                "the session wrote up to {rate}, less than the {least} buffers of {own_kib} KiB that it had at least: \
+                 the rate does not explain the loss"
+            ));
+        }
+        let size = 1u64 << 20; // the largest buffer that every recorder accepts
+        let needed = (2 * peak.bytes_per_second).div_ceil(size).max(least);
+        let most = 2 * needed;
+        let how = match self.is_kernel {
+            true => format!("xperf -BufferSize 1024 -MinBuffers {needed} -MaxBuffers {most}"),
+            false => format!("logman -bs 1024 -nb {needed} {most}"),
+        };
         Some(format!(
-            "the session wrote up to {rate} ({} events/s, at {:.3} s), {} of its {} KiB buffers each second; record \
-             with larger and more buffers, enough for two seconds at that rate: xperf -BufferSize 1024 -MinBuffers {needed} \
-             -MaxBuffers {}, or in a WPR profile <BufferSize Value=\"1024\"/> <Buffers Value=\"{needed}\"/>",
-            peak.events_per_second,
-            peak.at.seconds(),
-            peak.bytes_per_second.div_ceil(u64::from(buffer_size_bytes.max(1))),
-            buffer_size_bytes / 1024,
-            2 * needed,
+            "the session wrote up to {rate}, {} of its {own_kib} KiB buffers each second; record with larger and more \
+             buffers, enough for two seconds at that rate: {how}, or in a WPR profile <BufferSize Value=\"1024\"/> \
+             <Buffers Value=\"{needed}\"/>",
+            peak.bytes_per_second.div_ceil(own_bytes),
         ))
     }
 }

@@ -4,7 +4,7 @@
 //! and gives the text to a writer in order. How a row looks is `report::pages`' business.
 
 use crate::analysis::category::Category;
-use crate::analysis::readiness::{not_recorded, readiness_of};
+use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::count::Filter;
 use crate::analysis::resident::dimension::Dimension;
@@ -192,12 +192,13 @@ impl<'e> PageListing<'e> {
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &'e EtlFile, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
         let model = ResidentModel::new(etl)?;
-        let snapshots = query.snapshot.indices(model.snapshots.len())?;
+        let snapshots = query.snapshot.indices(&model.snapshots)?;
         let survey = &model.history.survey;
         let doubts = TrustReport::new(etl, survey);
         let mut warnings = doubts.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(not_recorded(&missing));
+        warnings.extend(doubts.not_there(&missing));
+        warnings.extend(model.sequence_doubts(etl));
         Ok(PageListing { etl, query, warnings, doubtful: doubts.any(), snapshots, model })
     }
 

@@ -236,12 +236,6 @@ pub fn readiness_of(survey: &Survey, name: &str) -> Option<Readiness> {
     ANALYSES.iter().find(|a| a.0 == name).map(|(name, title, needs)| judge(survey, name, title, needs))
 }
 
-/// One line on what is unknown for want of keywords; `None` when nothing is.
-pub fn not_recorded(missing: &[Need]) -> Option<String> {
-    let costs: Vec<_> = missing.iter().map(|need| format!("{} ({})", need.keyword, need.without)).collect();
-    (!costs.is_empty()).then(|| format!("not in the trace, therefore unknown: {}", costs.join("; ")))
-}
-
 fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need]) -> Readiness {
     let masks = survey.masks_ever_on();
     let marked = |need: &Need| Need { was_on: keywords::has(&masks, need.keyword), ..*need };

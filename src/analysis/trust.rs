@@ -2,11 +2,14 @@
 //! every command, shown before any table.
 
 use crate::analysis::loss::Loss;
+use crate::analysis::readiness::Need;
+use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
 use crate::etl::logfile::MODE_CIRCULAR;
 use crate::etl::order::{circular_start, is_circular_order};
 use crate::event::hooks::LOG_FILE;
+use crate::event::keywords;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
@@ -26,6 +29,10 @@ pub struct TrustReport {
     buffer_size_bytes: u32,
     /// How many buffers the file holds and its header names, where those are more: it was cut.
     pub cut: Option<(u64, u64)>,
+    /// True when the file ends inside of its last buffer.
+    cut_inside: bool,
+    /// Every bit of the group masks that was on at some time.
+    masks: [u32; 8],
     other: Vec<String>,
 }
 
@@ -51,6 +58,8 @@ impl TrustReport {
         let loss = Loss::new(etl, survey);
         TrustReport {
             cut: cut(etl, &loss),
+            cut_inside: etl.buffers.iter().any(|buffer| buffer.cut),
+            masks: survey.masks_ever_on(),
             loss,
             damaged: survey.damage.total,
             first_damage: survey
@@ -68,6 +77,75 @@ impl TrustReport {
     /// True when data was lost or the file is damaged.
     pub fn any(&self) -> bool {
         self.loss.any() || self.damaged > 0 || self.cut.is_some()
+    }
+
+    /// Where a recorder keyword's events are that the trace does not hold.
+    pub fn fate(&self, keyword: &str) -> Fate {
+        let is_cut = self.cut.is_some() || self.cut_inside;
+        match () {
+            // What was on is told by the log-file header's neighbour, or, after a merge, anywhere.
+            () if is_cut && self.masks == [0; 8] => Fate::PerhapsCutOff,
+            () if !keywords::has(&self.masks, keyword) => Fate::NotRecorded,
+            () if is_cut => Fate::CutOff,
+            () if self.any() => Fate::Lost,
+            () => Fate::NotLogged,
+        }
+    }
+
+    /// The error of a command that cannot work without a keyword's events. `absent` says what is missing, `advice` what to
+    /// record.
+    pub fn cannot_run(&self, keyword: &str, absent: &str, advice: &str) -> Error {
+        let cut = match self.cut {
+            Some((held, named)) => {
+                format!("it holds {} of the {named} that its header names", counted(held, "buffer", "buffers"))
+            }
+            None => "it ends inside of its last buffer".into(),
+        };
+        let lost = || self.loss.summary().or_else(|| self.damage_line()).unwrap_or_default();
+        match self.fate(keyword) {
+            Fate::CutOff => Error::MissingPart(format!(
+                "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it again"
+            )),
+            Fate::PerhapsCutOff => Error::MissingPart(format!(
+                "{absent}. If they were recorded, they lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it \
+                 again"
+            )),
+            Fate::Lost => Error::MissingPart(format!(
+                "{absent}. They were recorded (the keyword {keyword} was on), but none is left: {}",
+                lost()
+            )),
+            Fate::NotLogged => Error::MissingEvents(format!(
+                "{absent}, although the keyword {keyword} was on: it is logged while the session runs or when it is \
+                 stopped with its rundown. {advice}"
+            )),
+            Fate::NotRecorded if self.any() => Error::MissingEvents(format!(
+                "{absent}, and the keyword {keyword} was not on. {advice}\n(This file is not whole either: {})",
+                self.warnings().first().map_or("", String::as_str)
+            )),
+            Fate::NotRecorded => Error::MissingEvents(format!("{absent}. {advice}")),
+        }
+    }
+
+    /// Lines on what is unknown for want of keywords.
+    pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
+        let of = |wanted: &dyn Fn(Fate) -> bool| {
+            let costs = missing.iter().filter(|need| wanted(self.fate(need.keyword)));
+            costs.map(|need| format!("{} ({})", need.keyword, need.without)).collect::<Vec<_>>().join("; ")
+        };
+        let lines = [
+            (
+                "recorded, but not in the part of the trace that is left, therefore unknown",
+                of(&|fate| fate.is_incomplete()),
+            ),
+            ("not in the trace, therefore unknown", of(&|fate| !fate.is_incomplete())),
+        ];
+        let told = lines.into_iter().filter(|(_, costs)| !costs.is_empty());
+        told.map(|(text, costs)| format!("{text}: {costs}")).collect()
+    }
+
+    fn damage_line(&self) -> Option<String> {
+        let places = counted(self.damaged, "place", "places");
+        self.first_damage.as_ref().map(|first| format!("THE FILE IS DAMAGED in {places}, first: {first}"))
     }
 
     /// One line each, most important first.
@@ -89,14 +167,11 @@ impl TrustReport {
         if let Some((held, named)) = self.cut {
             lines.push(format!(
                 "THE FILE IS CUT: it holds {} of the {named} that its header names. What came after is unknown, so all \
-                 numbers are lower bounds, and rundowns may be missing",
+                 numbers are lower bounds, and rundowns may be missing. Copy it again",
                 counted(held, "buffer", "buffers"),
             ));
         }
-        if let Some(first) = &self.first_damage {
-            let places = counted(self.damaged, "place", "places");
-            lines.push(format!("THE FILE IS DAMAGED in {places}, first: {first}"));
-        }
+        lines.extend(self.damage_line());
         if self.misfit_records > 0 {
             let shown: Vec<_> = self.misfits.iter().take(3).map(|(text, count)| format!("{count} of {text}")).collect();
             let more = if self.misfits.len() > shown.len() { "; …" } else { "" };
@@ -105,6 +180,28 @@ impl TrustReport {
         }
         lines.extend(self.other.iter().cloned());
         lines
+    }
+}
+
+/// Where events are that a trace does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Their keyword was off.
+    NotRecorded,
+    /// Their keyword was on, and nothing is missing from the file: there were none.
+    NotLogged,
+    /// Their keyword was on, and data was lost or damaged.
+    Lost,
+    /// Their keyword was on, and the file is cut.
+    CutOff,
+    /// The file is cut, so that not even the keywords are known.
+    PerhapsCutOff,
+}
+
+impl Fate {
+    /// True when the file, not the recording, may be to blame.
+    pub const fn is_incomplete(self) -> bool {
+        matches!(self, Fate::Lost | Fate::CutOff | Fate::PerhapsCutOff)
     }
 }
 

@@ -13,7 +13,8 @@ pub enum Exit {
     Difference = 1,
     /// 2: wrong usage (also what clap uses), or the output cannot be written.
     Usage = 2,
-    /// 3: the input cannot be read or is no `.etl`; with `--strict` also lost or damaged data.
+    /// 3: the input cannot be read or is no `.etl`, or what the command needs was lost or cut off; with `--strict` any
+    /// lost or damaged data.
     BadInput = 3,
     /// 4: the events that the command needs are not in the trace.
     MissingEvents = 4,
@@ -32,7 +33,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         return Exit::Fine;
     }
     match error.downcast_ref::<Error>() {
-        Some(Error::Unreadable { .. } | Error::NotEtl { .. }) => Exit::BadInput,
+        Some(Error::Unreadable { .. } | Error::NotEtl { .. } | Error::MissingPart(_)) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
         Some(Error::Usage(_)) | None => Exit::Usage,
     }
@@ -54,6 +55,7 @@ mod tests {
     fn library_errors_have_their_codes() {
         let error = Error::NotEtl { path: "x".into(), reason: "y".into() };
         assert_eq!(of_error(&error.into()), Exit::BadInput);
+        assert_eq!(of_error(&Error::MissingPart("y".into()).into()), Exit::BadInput);
         assert_eq!(of_error(&Error::MissingEvents("z".into()).into()), Exit::MissingEvents);
     }
 }

@@ -6,7 +6,6 @@ use crate::cli::{progress, run};
 use clap::{Args, ValueEnum};
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::{Query, RowOrder};
-use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
 use pfnset::report::refset::{RefsetReport, View};
 use pfnset::units::Nanos;
@@ -120,7 +119,7 @@ pub fn refset(args: &Refset) -> anyhow::Result<Exit> {
         query.short = top;
     }
     let etl = run::open(&args.common)?;
-    let set = progress::with_bar(
+    let mut set = progress::with_bar(
         args.common.quiet,
         2 * etl.size_bytes(), // one walk for the events, one for the pages
         || etl.bytes_read(),
@@ -133,15 +132,8 @@ pub fn refset(args: &Refset) -> anyhow::Result<Exit> {
         () => View::Summary,
     };
     let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
-    if args.verify && residue.is_none() {
-        return Err(Error::MissingEvents(
-            "there is no page sequence (Memory: PageInMemory) behind the scenario to compare with. Record with the \
-             keyword Memory too, and stop the recording with its rundown:\n  \
-             wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-             xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
-                .into(),
-        )
-        .into());
+    if let Some(error) = set.unverified.take_if(|_| args.verify) {
+        return Err(error.into());
     }
     let report = RefsetReport::new(&args.common.trace, &set, args.unit.unit(), view);
     let exit = run::finish(&report, &args.common, set.doubtful)?;

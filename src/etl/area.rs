@@ -1,12 +1,14 @@
 //! The event area of one buffer: a chain of records at multiples of 8.
 //!
-//! A record's size leads to the next record. Where the chain breaks (no record, too short, past the end) the rest of
-//! the buffer is damaged: it is reported once, and reading goes on with the next buffer.
+//! A record's size leads to the next record. Where the chain breaks (no record, too short, past the end, filler that
+//! does not reach the end) the place is reported, and reading goes on where records are sound again ([`resync`]).
 
-use crate::error::Damage;
+use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::etl::header_type::{Marker, marker};
 use crate::etl::record::{Position, RawRecord};
+use crate::etl::resync::{self, Break, Breaks};
+use crate::etl::stamps::StampLimits;
 use crate::units::{FileOffset, Ticks};
 
 /// The readable event area of one buffer, decompressed.
@@ -20,13 +22,15 @@ pub struct Area<'a> {
     pub bytes: &'a [u8],
     /// Why `bytes` is shorter than the header says; `None` when it is whole.
     pub fault: Option<String>,
+    /// Which stamps can be true.
+    pub stamps: StampLimits,
 }
 
 impl<'a> Area<'a> {
     /// The records in offset order.
     #[inline]
     pub fn records(&self) -> Records<'a> {
-        Records { bytes: self.bytes, at: 0, buffer: self.index, broken: None }
+        Records { bytes: self.bytes, at: 0, buffer: self.index, stamps: self.stamps, breaks: None }
     }
 
     /// Where the byte `at` of the event area lies in the file; for compressed buffers where the buffer begins.
@@ -37,37 +41,50 @@ impl<'a> Area<'a> {
         }
     }
 
+    /// What of a record's stamp can be believed: `None` for a record without one, and for one that cannot be true.
+    #[inline(always)]
+    pub fn time_of(&self, record: &RawRecord<'_>) -> Option<Ticks> {
+        record.time().filter(|time| self.stamps.hold(*time))
+    }
+
     /// The damage of this buffer: what `records`, walked to its end, met, or why the area is not whole. A cut buffer
     /// was reported when the file was indexed, and a record that the cut runs through is not reported again.
-    pub fn damage(&self, records: &Records<'a>) -> Option<Damage> {
-        let what = |at: usize| format!("record at 0x{at:x} of the event area of buffer {}", self.index);
-        match (&self.fault, &records.broken) {
-            (Some(fault), _) => Some(Damage {
+    pub fn damage(&self, records: &Records<'a>) -> DamageLog {
+        let mut log = DamageLog::default();
+        if let Some(fault) = self.fault.as_ref().filter(|_| !self.buffer.cut) {
+            log.push(Damage {
                 offset: self.buffer.offset,
                 what: format!("compressed event area of buffer {}", self.index),
                 expected: format!("{} bytes", self.buffer.area_bytes()),
                 found: format!("{} bytes, then {fault}", self.bytes.len()),
-            })
-            .filter(|_| !self.buffer.cut),
-            (None, Some(_)) if self.buffer.cut => None,
-            (None, Some(broken)) => Some(Damage {
-                offset: self.file_offset(broken.at),
-                what: what(broken.at),
+            });
+        }
+        let is_whole = self.fault.is_none() && !self.buffer.cut;
+        let Some(breaks) = &records.breaks else { return log };
+        for broken in breaks.places.iter().filter(|broken| is_whole || !broken.is_cut_short()) {
+            let (at, index) = (broken.at, self.index);
+            log.push(Damage {
+                offset: self.file_offset(at),
+                what: format!(
+                    "record at 0x{at:x} of the event area of buffer {index} ({} bytes passed over)",
+                    broken.passed_over
+                ),
                 expected: broken.expected(),
                 found: broken.found(),
-            }),
-            (None, None) => None,
+            });
         }
+        log.total += breaks.more;
+        log
     }
 
-    /// Calls `visit` for each record with its time: its own, or for records without one that of the record before it
-    /// (`before_first` in front of the first). Returns the walk, for [`Area::damage`].
+    /// Calls `visit` for each record with its time: its own, or for records without one that can be believed that of the
+    /// record before it (`before_first` in front of the first). Returns the walk, for [`Area::damage`].
     #[inline]
     pub fn for_each_timed(&self, before_first: Ticks, mut visit: impl FnMut(RawRecord<'a>, Ticks)) -> Records<'a> {
         let mut records = self.records();
         let mut time = before_first;
         for record in &mut records {
-            time = record.time().unwrap_or(time);
+            time = self.time_of(&record).unwrap_or(time);
             visit(record, time);
         }
         records
@@ -116,34 +133,9 @@ pub struct Records<'a> {
     bytes: &'a [u8],
     at: usize,
     buffer: u32,
-    broken: Option<Broken>,
-}
-
-/// Where and why a chain of records broke.
-#[derive(Debug, Clone, Copy)]
-struct Broken {
-    at: usize,
-    left: usize,
-    /// First bytes and, if they are a record's, its smallest and its stated size.
-    head: [u8; 8],
-    sizes: Option<(usize, usize)>,
-}
-
-impl Broken {
-    fn expected(&self) -> String {
-        match self.sizes {
-            Some((least, _)) => format!("a record size between {least} and {}", self.left),
-            None => "a record marker (0xc0 or 0x90 at byte 3)".into(),
-        }
-    }
-
-    fn found(&self) -> String {
-        match self.sizes {
-            Some((_, size)) => size.to_string(),
-            None if self.left < 8 => format!("{} bytes", self.left),
-            None => format!("bytes {:02x?}", self.head),
-        }
-    }
+    stamps: StampLimits,
+    /// Where the chain broke; boxed, because it hardly ever does.
+    breaks: Option<Box<Breaks>>,
 }
 
 impl<'a> Records<'a> {
@@ -153,9 +145,9 @@ impl<'a> Records<'a> {
         self
     }
 
-    /// Makes a record that was given out last the next again.
-    pub fn put_back(&mut self, record: &RawRecord<'_>) {
-        self.at = record.position.offset as usize;
+    /// Makes the record at `offset`, which was given out before, the next again.
+    pub fn go_back_to(&mut self, offset: u32) {
+        self.at = offset as usize;
     }
 
     /// The next record, if it begins with the same eight bytes as `first`: same kind, size, hook, version and extension
@@ -184,11 +176,17 @@ impl<'a> Records<'a> {
         alike
     }
 
+    /// The chain is broken here, or ends with filler: goes on at the next sound place, if there is one.
     #[cold]
-    fn break_off(&mut self, head: [u8; 8], sizes: Option<(usize, usize)>) -> Option<RawRecord<'a>> {
-        self.broken = Some(Broken { at: self.at, left: self.bytes.len().saturating_sub(self.at), head, sizes });
-        self.at = usize::MAX; // an iterator that failed is finished
-        None
+    fn take_up_again(&mut self) -> Option<RawRecord<'a>> {
+        if resync::is_filler_to_the_end(self.bytes, self.at) {
+            self.at = usize::MAX;
+            return None;
+        }
+        let next = resync::next_sound(self.bytes, self.at, self.stamps);
+        self.breaks.get_or_insert_default().push(Break::new(self.bytes, self.at, next));
+        self.at = next.unwrap_or(usize::MAX); // an iterator that failed is finished
+        next.and_then(|_| self.next())
     }
 }
 
@@ -198,32 +196,16 @@ impl<'a> Iterator for Records<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<RawRecord<'a>> {
         let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let Some(head) = rest.first_chunk::<8>() else {
-            let mut head = [0; 8];
-            rest.iter().zip(&mut head).for_each(|(from, to)| *to = *from);
-            if rest.iter().all(|&b| b == 0xff) {
-                self.at = usize::MAX;
-                return None;
-            }
-            return self.break_off(head, None);
-        };
-        let (header, size) = match marker(*head) {
-            Marker::Record(header, size) => (header, size),
-            Marker::Filler => {
-                self.at = usize::MAX;
-                return None;
-            }
-            Marker::Unknown => return self.break_off(*head, None),
-        };
-        let least = header.header_bytes();
-        match rest.get(..size) {
-            Some(bytes) if size >= least => {
-                let position = Position { buffer: self.buffer, offset: self.at as u32 };
-                self.at += (size + 7) & !7;
-                Some(RawRecord { header, position, bytes })
-            }
-            _ => self.break_off(*head, Some((least, size))),
+        if let Some(head) = rest.first_chunk::<8>()
+            && let Marker::Record(header, size) = marker(*head)
+            && size >= header.header_bytes()
+            && let Some(bytes) = rest.get(..size)
+        {
+            let position = Position { buffer: self.buffer, offset: self.at as u32 };
+            self.at += (size + 7) & !7;
+            return Some(RawRecord { header, position, bytes });
         }
+        self.take_up_again()
     }
 }
 
@@ -238,7 +220,7 @@ mod tests {
         header[0x30] = 0x48;
         let limits = Limits { session_buffer_bytes: 0x400 };
         let buffer = Buffer::read(&header, FileOffset(0), limits).unwrap();
-        Area { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None }
+        Area { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None, stamps: StampLimits::NONE }
     }
 
     fn perfinfo(size: u16) -> Vec<u8> {
@@ -248,11 +230,11 @@ mod tests {
         bytes
     }
 
-    fn walk(bytes: &[u8]) -> (Vec<usize>, Option<Damage>) {
+    fn walk(bytes: &[u8]) -> (Vec<usize>, Vec<Damage>) {
         let area = area(bytes);
         let mut records = area.records();
         let sizes = (&mut records).map(|r| r.bytes.len()).collect();
-        (sizes, area.damage(&records))
+        (sizes, area.damage(&records).places)
     }
 
     #[test]
@@ -260,9 +242,9 @@ mod tests {
         let mut bytes = perfinfo(19);
         bytes.resize(24, 0xaa);
         bytes.extend(perfinfo(16));
-        assert_eq!(walk(&bytes), (vec![19, 16], None));
+        assert_eq!(walk(&bytes), (vec![19, 16], vec![]));
         bytes.extend([0xff; 16]);
-        assert_eq!(walk(&bytes), (vec![19, 16], None));
+        assert_eq!(walk(&bytes), (vec![19, 16], vec![]));
     }
 
     #[test]
@@ -271,7 +253,7 @@ mod tests {
             let bytes = [perfinfo(16), tail].concat();
             let (sizes, damage) = walk(&bytes);
             assert_eq!(sizes, [16]);
-            let damage = damage.unwrap();
+            let [damage] = &damage[..] else { panic!("{damage:?}") };
             assert_eq!(damage.offset, FileOffset(0x48 + 16));
             assert!(damage.found.starts_with(found), "{damage:?}");
         }
@@ -294,7 +276,7 @@ mod tests {
         assert!(records.next_alike(&first).is_none());
         let last = records.next().unwrap();
         assert_eq!((last.bytes.len(), last.position.offset), (16, 72));
-        records.put_back(&last);
+        records.go_back_to(last.position.offset);
         assert_eq!(records.next().map(|record| record.position.offset), Some(72));
     }
 

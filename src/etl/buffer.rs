@@ -1,7 +1,7 @@
 //! Buffer headers: where each buffer of the file lies and what its header says.
 //!
 //! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that real files fill with left-overs
-//! (SavedOffset, CurrentOffset, TimeStamp, State of data buffers) are not read; see `docs/formats.md`.
+//! (SavedOffset, CurrentOffset, State of data buffers) are not read; see `docs/formats.md`.
 
 use crate::etl::index::Limits;
 use crate::units::FileOffset;
@@ -44,7 +44,8 @@ pub const fn type_name(kind: u16) -> &'static str {
 #[repr(C)]
 struct Header {
     size: U32,
-    _saved_offset_to_time_stamp: [u8; 20],
+    _saved_offset_to_reference_count: [u8; 12],
+    time_stamp: U64,
     sequence: U64,
     _clock: [u8; 8],
     processor: U16,
@@ -67,6 +68,9 @@ pub struct Buffer {
     pub size_bytes: u32,
     /// Valid bytes including the 0x48-byte header, after decompression.
     pub used_bytes: u32,
+    /// TimeStamp: when the buffer was flushed, in ticks of the session's clock or, after a merge, as FILETIME; 0 in
+    /// header buffers. Only [`crate::etl::stamps`] believes it.
+    pub flushed: u64,
     /// SequenceNumber: unique in the file, ascending per processor.
     pub sequence: u64,
     /// Processor on which all records of the buffer were logged; 0 for the header buffer.
@@ -122,6 +126,7 @@ impl Buffer {
             offset,
             size_bytes: size.min(available),
             used_bytes: used,
+            flushed: header.time_stamp.get(),
             sequence: header.sequence.get(),
             processor: match (kind, flags & FLAG_PROCESSOR_INDEX != 0) {
                 (TYPE_HEADER, _) => 0, // the field says nothing in a header buffer

@@ -6,10 +6,12 @@ use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
+use crate::etl::header_type::{Marker, marker};
 use crate::etl::index::{Limits, Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::map::Mapping;
-use crate::etl::record::{HeaderType, HookId, RecordId};
+use crate::etl::record::{HeaderType, HookId, Position, RawRecord, RecordId};
+use crate::etl::stamps::StampLimits;
 use crate::units::{FileOffset, Ticks};
 use rayon::prelude::*;
 use std::path::Path;
@@ -23,6 +25,9 @@ const LARGEST_SESSION_BUFFER: u32 = 64 << 20;
 /// time of its own, so it takes a few tokens, even if it is all zeros. Without this limit a file of a few kilobytes
 /// could claim gigabytes, buffer by buffer.
 const MOST_EXPANSION: usize = 16_384;
+
+/// Buffers whose first stamps tell whether the header's own can be true.
+const BUFFERS_ASKED: usize = 16;
 
 /// Room for one decompressed event area; kept from buffer to buffer.
 pub type Scratch = Vec<u8>;
@@ -45,6 +50,8 @@ pub struct EtlFile {
     pub damage: DamageLog,
     /// Doubts that are no damage (a coarse or guessed clock).
     pub warnings: Vec<String>,
+    /// Which stamps of records can be true.
+    pub stamps: StampLimits,
     /// Where zeros end a preallocated log before the file ends.
     pub end_of_log: Option<FileOffset>,
     format: Format,
@@ -76,7 +83,8 @@ impl EtlFile {
         if first.is_compressed() {
             return Err("its first buffer is compressed, which a header buffer never is".into());
         }
-        let area = Area { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None };
+        let stamps = StampLimits::NONE;
+        let area = Area { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None, stamps };
         let no_header = || match area.bytes.len() < area.buffer.area_bytes() as usize {
             true => format!("it ends after {} bytes, inside its first record", bytes.len()),
             false => "its first record is no log-file header".to_owned(),
@@ -102,7 +110,8 @@ impl EtlFile {
         doubt.into_iter().for_each(|d| damage.push(d));
         let indexed = index(bytes, first, Limits { session_buffer_bytes }, mode);
         damage.append(indexed.damage);
-        Ok(EtlFile {
+        let stamps = StampLimits::new(&header, &clock, &indexed.buffers);
+        let mut etl = EtlFile {
             header,
             logger_name: names.map(|names| names.logger.to_string()).unwrap_or_default(),
             log_file_name: names.map(|names| names.log_file.to_string()).unwrap_or_default(),
@@ -110,11 +119,48 @@ impl EtlFile {
             buffers: indexed.buffers,
             damage,
             warnings,
+            stamps,
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),
             bytes_read: AtomicU64::new(0),
             map,
-        })
+        };
+        etl.doubt_origin();
+        Ok(etl)
+    }
+
+    /// When most buffers begin at a time that cannot be true, it is the header's own stamp that is wrong.
+    fn doubt_origin(&mut self) {
+        let step = self.buffers.len().div_ceil(BUFFERS_ASKED).max(1);
+        let mut scratch = Scratch::new();
+        let stamps: Vec<Ticks> =
+            (1..self.buffers.len()).step_by(step).filter_map(|index| self.first_stamp(index, &mut scratch)).collect();
+        let believed = stamps.iter().filter(|stamp| self.stamps.hold(**stamp)).count();
+        if stamps.len() > 2 && believed * 2 < stamps.len() {
+            self.stamps = StampLimits::NONE;
+            self.damage.push(Damage {
+                offset: FileOffset(BUFFER_HEADER_BYTES.into()),
+                what: "time stamp of the log-file header, to which all times are related".into(),
+                expected: "one near those of the other records".into(),
+                found: self.clock.origin.0.to_string(),
+            });
+        }
+    }
+
+    /// Stamp of the first record of a buffer; of a compressed one only the first bytes are decompressed.
+    fn first_stamp(&self, index: usize, scratch: &mut Scratch) -> Option<Ticks> {
+        let buffer = self.buffers.get(index)?;
+        let bytes = match buffer.is_compressed() {
+            true => {
+                let written = decompress(self.format, stored_area(self.map.bytes(), buffer), scratch, 0x100).written;
+                scratch.get(..written)?
+            }
+            false => plain_area(self.map.bytes(), buffer),
+        };
+        match marker(*bytes.first_chunk()?) {
+            Marker::Record(header, _) => RawRecord { header, position: Position::default(), bytes }.time(),
+            _ => None,
+        }
     }
 
     /// Size of the file, bytes.
@@ -139,14 +185,12 @@ impl EtlFile {
 
     /// The event area of buffer `index`, decompressed into `scratch` when need be.
     ///
-    /// An index behind the last buffer gives an empty area of the header buffer.
+    /// An index after the last buffer gives an empty area.
     pub fn area<'s>(&'s self, index: usize, scratch: &'s mut Scratch) -> Area<'s> {
-        let (buffer, index) = match self.buffers.get(index) {
-            Some(buffer) => (*buffer, index as u32),
-            None => (Buffer { used_bytes: 0, ..self.buffers.first().copied().unwrap_or(EMPTY) }, 0),
-        };
+        let buffer = self.buffers.get(index).copied().unwrap_or(EMPTY);
+        let index = index as u32;
         if !buffer.is_compressed() {
-            return Area { buffer, index, bytes: plain_area(self.map.bytes(), &buffer), fault: None };
+            return self.area_over(index, &[]);
         }
         let stored = stored_area(self.map.bytes(), &buffer);
         let most = stored.len().saturating_mul(MOST_EXPANSION);
@@ -157,12 +201,14 @@ impl EtlFile {
             None if outcome.written < buffer.area_bytes() as usize => Some("the end of the compressed bytes".into()),
             None => None,
         };
-        Area { buffer, index, bytes, fault }
+        Area { buffer, index, bytes, fault, stamps: self.stamps }
     }
 
-    /// The event area of an uncompressed buffer; empty for an index behind the last.
-    pub(crate) fn plain_area_of(&self, index: u32) -> &[u8] {
-        self.buffers.get(index as usize).map_or(&[], |buffer| plain_area(self.map.bytes(), buffer))
+    /// The event area of a buffer whose bytes, if they are compressed, were decompressed before.
+    pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> Area<'s> {
+        let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);
+        let bytes = if buffer.is_compressed() { decompressed } else { plain_area(self.map.bytes(), &buffer) };
+        Area { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
     /// Visits all buffers in parallel and gives the results in file order: the same for any number of threads.
@@ -248,6 +294,7 @@ const EMPTY: Buffer = Buffer {
     offset: FileOffset(0),
     size_bytes: 0,
     used_bytes: 0,
+    flushed: 0,
     sequence: 0,
     processor: 0,
     flags: 0,

@@ -16,5 +16,7 @@ pub mod logfile;
 mod map;
 pub mod order;
 pub mod record;
+mod resync;
+pub mod stamps;
 
 pub use file::{EtlFile, Scratch};

@@ -193,12 +193,11 @@ impl<'e> Merged<'e> {
         let etl = self.etl;
         let open = self.open.get(slot)?;
         let buffer = etl.buffers.get(open.index as usize)?;
-        let bytes = if buffer.is_compressed() { open.scratch.as_slice() } else { etl.plain_area_of(open.index) };
         let at = match &open.sorted {
             Some(sorted) => sorted.last()?.1,
             None => open.next,
         };
-        let area = Area { buffer: *buffer, index: open.index, bytes, fault: None };
+        let area = etl.area_over(open.index, &open.scratch);
         let record = area.records().at_offset(at).next()?;
         Some((record, open.time, buffer.processor))
     }
@@ -248,7 +247,8 @@ impl<'e> Merged<'e> {
         });
         let first = match open.sorted.as_ref().and_then(|s| s.last()) {
             Some(&first) => Some(first),
-            None => area.records().next().map(|record| (record.time().unwrap_or(before_first), 0)),
+            None => (area.records().next())
+                .map(|record| (area.time_of(&record).unwrap_or(before_first), record.position.offset)),
         };
         // Compressed bytes can claim more than they hold, and a claim must not keep its room.
         let written = open.scratch.len();
@@ -275,14 +275,12 @@ impl<'e> Merged<'e> {
             open.time = time;
             return Some(Reverse((time, open.rank, offset, slot)));
         }
-        let buffer = etl.buffers.get(open.index as usize)?;
-        let bytes = if buffer.is_compressed() { open.scratch.as_slice() } else { etl.plain_area_of(open.index) };
-        let area = Area { buffer: *buffer, index: open.index, bytes, fault: None };
+        let area = etl.area_over(open.index, &open.scratch);
         let mut records = area.records().at_offset(open.next);
         records.next();
         let Position { offset, .. } = {
             let record = records.next()?;
-            open.time = record.time().unwrap_or(open.time);
+            open.time = area.time_of(&record).unwrap_or(open.time);
             record.position
         };
         open.next = offset;

@@ -187,6 +187,12 @@ impl PageIdentity {
         bytes::exactly::<IdentityLayout>(bytes, pointer)
     }
 
+    /// True for a PFN that a machine can have: physical addresses have 52 bits, so PFNs have 40.
+    #[inline(always)]
+    pub const fn is_possible_pfn(pfn: u64) -> bool {
+        pfn >> 40 == 0
+    }
+
     /// What the page is used for.
     #[inline]
     pub const fn page_use(&self) -> PageUse {

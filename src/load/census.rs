@@ -5,6 +5,7 @@ use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
+use crate::etl::stamps::WrongStamps;
 use crate::event::Event;
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
@@ -43,6 +44,7 @@ impl Survey {
             part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
             damage.append(part.damage);
+            part.wrong_stamps.iter().for_each(|wrong| damage.insert(wrong.buffer(), wrong.damage(etl)));
             for (index, span) in part.spans {
                 if let Some(slot) = survey.spans.get_mut(index as usize) {
                     *slot = Some(span);
@@ -123,6 +125,8 @@ struct Census {
     tallies: Tallies,
     shape: Shape,
     buffer_damage: DamageLog,
+    /// Of all buffers.
+    wrong_stamps: Vec<WrongStamps>,
 }
 
 impl Visitor for Census {
@@ -134,7 +138,11 @@ impl Visitor for Census {
 
     #[inline(always)]
     fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
-        self.untimed += u64::from(raw.time().is_none());
+        match raw.time() {
+            Some(own) if area.stamps.hold(own) => {}
+            Some(own) => WrongStamps::note(&mut self.wrong_stamps, raw, own, area),
+            None => self.untimed += 1,
+        }
         let run = Run::new(time, raw.bytes.len());
         self.shape.add(raw.header, &run);
         self.tally(Key::of(record), Some(record), time, area).add(&run);
@@ -190,7 +198,7 @@ impl Visitor for Census {
         if count > 0 {
             *self.by_processor.entry(area.buffer.processor).or_default() += count;
         }
-        area.damage(records).into_iter().for_each(|damage| self.buffer_damage.push(damage));
+        self.buffer_damage.append(area.damage(records));
         self.damage.insert(area.index, std::mem::take(&mut self.buffer_damage));
         self.spans.extend(shape.span.map(|span| (area.index, span)));
     }

@@ -107,10 +107,15 @@ impl Visitor for Collector<'_> {
         }
         let payload = first.kernel_payload()?;
         let payload_at = first.bytes.len() - payload.len();
-        // A payload of another length is decoded the slow way, which counts it as malformed.
+        // A payload of another length, and a stamp that cannot be true, are for who takes records one by one.
         let pfn = PageIdentity::read(payload, pointer)?.pfn;
-        let (time, time_at) = (first.time()?, first.kernel_time_at());
+        let (time, time_at) = (area.time_of(first)?, first.kernel_time_at());
         let mut taken = Run::new(time, first.bytes.len());
+        if !PageIdentity::is_possible_pfn(pfn) {
+            self.end_run();
+            self.history.impossible_pages += 1;
+            return Some(taken);
+        }
         let begin = |offset, time, pfn| {
             let first = moment(self.rank, area, offset, time);
             PageRun::new(first, area.index, offset, hook, version, pointer, pfn)
@@ -127,7 +132,7 @@ impl Visitor for Collector<'_> {
         };
         // Records alike have a payload of the same length and a time at the same place.
         let mut last = (pfn, time);
-        loop {
+        'alike: loop {
             let alike = rest.alike(first, MOST_AT_ONCE);
             if alike.is_empty() {
                 break;
@@ -142,13 +147,18 @@ impl Visitor for Collector<'_> {
                 goes_on &= (next.0 == last.0.wrapping_add(1)) & (last.1 <= next.1);
                 last = next;
             }
-            if goes_on {
+            // Stamps that do not fall can all be true when the last one can.
+            if goes_on && area.stamps.hold(last.1) {
                 run.extend(alike.len() as u32, last.1);
                 taken.add_sorted(alike.len() as u32, last.1);
                 continue;
             }
             last = before;
             for (number, (pfn, time)) in pages().enumerate() {
+                if !area.stamps.hold(time) || !PageIdentity::is_possible_pfn(pfn) {
+                    rest.go_back_to(alike.offset_of(number));
+                    break 'alike;
+                }
                 taken.add(time);
                 if run.continues(pfn, time) {
                     run.extend(1, time);
@@ -252,6 +262,12 @@ impl Visitor for Collector<'_> {
             }
             Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
             // A page record under its class's GUID.
+            Event::Page { kind: PageKind::InMemory | PageKind::InMemoryTradeable, page }
+                if !PageIdentity::is_possible_pfn(page.pfn) =>
+            {
+                history.impossible_pages += 1;
+                self.end_run();
+            }
             Event::Page { kind: kind @ (PageKind::InMemory | PageKind::InMemoryTradeable), page } => {
                 let hook = if kind == PageKind::InMemory { PAGE_IN_MEMORY } else { PAGE_IN_MEMORY_24H2 };
                 let at = record.position.offset;

@@ -49,6 +49,8 @@ pub struct History {
     pub kernel_blocks: Vec<At<KernelBlock>>,
     /// RAM by the system configuration, pages.
     pub ram_pages: Option<u64>,
+    /// Page records that were left out, because no machine has such a PFN.
+    pub impossible_pages: u64,
     /// Prefixes of kernel paths and what users call them.
     pub volumes: Vec<(Box<str>, Box<str>)>,
     /// Marks.
@@ -92,6 +94,7 @@ impl History {
         self.pool.append(&mut part.pool);
         self.pool_rundown.append(part.pool_rundown);
         self.ram_pages = self.ram_pages.max(part.ram_pages);
+        self.impossible_pages += part.impossible_pages;
         self.highest_user_address = self.highest_user_address.max(part.highest_user_address);
         self.volumes.append(&mut part.volumes);
         self.marks.append(&mut part.marks);

@@ -72,12 +72,13 @@ impl PageRun {
     /// The parts of the run between the stamps of other runs; one cut too many does no harm.
     fn cut(&self, area: &Area<'_>, starts: &[Ticks], parts: &mut Vec<PageRun>) {
         let mut part: Option<PageRun> = None;
-        let mut left = self.pages;
+        let (mut left, mut time) = (self.pages, self.first.time);
         for record in area.records().at_offset(self.start) {
             if left == 0 {
                 break;
             }
-            let Some((page, time)) = self.page_of(&record).zip(record.time()) else { continue };
+            let Some(page) = self.page_of(&record) else { continue };
+            time = area.time_of(&record).unwrap_or(time);
             left -= 1;
             match &mut part {
                 Some(part)

@@ -90,12 +90,12 @@ impl RundownRun {
             start: raw.position.offset,
             records: 1,
         };
-        let (mut process_id, time) = (read(hook, first)?.0, first.time()?);
+        let (mut process_id, time) = (read(hook, first)?.0, area.time_of(first)?);
         let mut run = begin(first, time);
         let mut taken = Run::new(time, first.bytes.len());
         while let Some(raw) = rest.next_alike(first) {
-            let Some(((id, _), time)) = read(hook, &raw).zip(raw.time()) else {
-                rest.put_back(&raw);
+            let Some(((id, _), time)) = read(hook, &raw).zip(area.time_of(&raw)) else {
+                rest.go_back_to(raw.position.offset);
                 break;
             };
             taken.add(time);
@@ -112,10 +112,7 @@ impl RundownRun {
 
     /// Reads the records again, from the map.
     fn read_again(&self, etl: &EtlFile, events: &mut Vec<At<SpaceEvent>>) {
-        if let Some(&buffer) = etl.buffers.get(self.buffer as usize) {
-            let area = Area { buffer, index: self.buffer, bytes: etl.plain_area_of(self.buffer), fault: None };
-            self.read(&area, events);
-        }
+        self.read(&etl.area_over(self.buffer, &[]), events);
     }
 
     fn read(&self, area: &Area<'_>, events: &mut Vec<At<SpaceEvent>>) {

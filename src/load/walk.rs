@@ -112,7 +112,7 @@ fn walk_area<V: Visitor>(before_first: Ticks, area: &Area<'_>, visitor: &mut V) 
             visitor.run(&raw, hook, &run, area);
             continue;
         }
-        time = raw.time().unwrap_or(time);
+        time = area.time_of(&raw).unwrap_or(time);
         let record = raw.read().unwrap_or_else(|error| {
             visitor.unreadable(&raw, error, area);
             unread(&raw)
@@ -209,7 +209,13 @@ impl Default for CountOnly {
 
 impl Visitor for CountOnly {
     #[inline(always)]
-    fn take_run(&mut self, first: &RawRecord<'_>, hook: HookId, _: &Area<'_>, rest: &mut Records<'_>) -> Option<Run> {
+    fn take_run(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &Area<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
         let head = *first.bytes.first_chunk::<8>()?;
         let sound = self.sound.get_mut(usize::from(hook.0) % 64)?;
         if *sound != head {
@@ -220,11 +226,17 @@ impl Visitor for CountOnly {
             }
             *sound = head;
         }
-        let mut run = Run::new(first.kernel_time()?, first.bytes.len());
+        let time = first.kernel_time().filter(|time| area.stamps.hold(*time))?;
+        let mut run = Run::new(time, first.bytes.len());
         let time_at = first.kernel_time_at();
         // Not in batches: in some traces nearly all runs are of one record.
         while let Some(next) = rest.next_alike(first) {
-            run.add(RawRecord::time_in(next.bytes, time_at));
+            let time = RawRecord::time_in(next.bytes, time_at);
+            if !area.stamps.hold(time) {
+                rest.go_back_to(next.position.offset);
+                break;
+            }
+            run.add(time);
         }
         Some(run)
     }

@@ -92,6 +92,14 @@ fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
     all
 }
 
+/// Numbers of the snapshots that are whole: none of the trace's others is larger by more than a tenth. The rest are
+/// fragments, of which damage or a loss took the larger part.
+pub fn whole(snapshots: &[Snapshot]) -> impl DoubleEndedIterator<Item = usize> {
+    let most = snapshots.iter().map(|snapshot| snapshot.pages).max().unwrap_or(0);
+    let is_whole = move |snapshot: &Snapshot| u128::from(snapshot.pages) * 10 >= u128::from(most) * 9;
+    snapshots.iter().enumerate().filter(move |(_, snapshot)| is_whole(snapshot)).map(|(index, _)| index)
+}
+
 impl Snapshot {
     /// The moment after the last page.
     pub fn end(&self) -> Moment {
@@ -193,6 +201,13 @@ mod tests {
         assert_eq!(times(&[run(1, 1, 10), newer(2, 1), run(3, 11, 10), newer(4, 11)]), [(2, 20)]);
         // One after the other they are two.
         assert_eq!(times(&[run(1, 1, 10), run(2, 11, 10), newer(3, 1), newer(4, 11)]), [(1, 20), (3, 20)]);
+    }
+
+    #[test]
+    fn a_sequence_that_is_much_smaller_than_another_is_a_fragment() {
+        let all = snapshots(&[run(1, 1, 90), run(2, 1, 100), run(3, 1, 89), run(4, 1, 1)]);
+        assert_eq!(whole(&all).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(whole(&all[3..]).collect::<Vec<_>>(), [0]);
     }
 
     #[test]

@@ -8,7 +8,6 @@
 //! What a page's text is, is the caller's business.
 
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
 use crate::etl::file::Scratch;
 use crate::event::page::PageIdentity;
 use crate::load::page_run::PageRun;
@@ -241,12 +240,8 @@ impl Reader<'_> {
         pages: u32,
         visit: &mut impl FnMut(PageIdentity, Ticks) -> bool,
     ) -> bool {
-        let buffer = self.etl.buffers.get(run.buffer as usize).copied();
-        let known = self.decompressed.filter(|&(index, _)| index == run.buffer).zip(buffer);
-        let area = match known {
-            Some(((index, len), buffer)) => {
-                Area { buffer, index, bytes: self.scratch.get(..len).unwrap_or_default(), fault: None }
-            }
+        let area = match self.decompressed.filter(|&(index, _)| index == run.buffer) {
+            Some((index, len)) => self.etl.area_over(index, self.scratch.get(..len).unwrap_or_default()),
             None => {
                 let area = self.etl.area(run.buffer as usize, &mut self.scratch);
                 self.decompressed = area.buffer.is_compressed().then_some((run.buffer, area.bytes.len()));
@@ -264,18 +259,19 @@ impl Reader<'_> {
         let wanted = run.first_pfn.checked_add(u64::from(skip));
         let landed = area.records().at_offset(jump).next().and_then(|record| run.page_of(&record)).map(|page| page.pfn);
         let (start, mut skip) = if landed == wanted { (jump, 0) } else { (run.start, skip) };
-        let mut left = pages;
+        let (mut left, mut time) = (pages, run.first.time);
         for record in area.records().at_offset(start) {
             if left == 0 {
                 return true;
             }
             let Some(page) = run.page_of(&record) else { continue };
+            time = area.time_of(&record).unwrap_or(time);
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
             left -= 1;
-            if !visit(page, record.time().unwrap_or(run.first.time)) {
+            if !visit(page, time) {
                 return false;
             }
         }

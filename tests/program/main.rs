@@ -12,3 +12,4 @@ mod program;
 mod readme;
 mod refset;
 mod resident;
+mod trust;

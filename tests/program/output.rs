@@ -264,7 +264,7 @@ fn events_json_is_its_contract() {
 fn every_way_to_number_an_event() {
     let rec = |rec: Rec| rec.at(1_000_000_009);
     let trace = Trace::new(Session::windows10())
-        .push(rec(Rec::system(P8, 0x0223, 4, vec![1; 24])))
+        .push(rec(Rec::system(P8, 0x0223, 4, vec![0; 24])))
         .push(rec(Rec::event(P8, [1; 16], 4711, 3, vec![])))
         .push(rec(Rec::full(P8, [2; 16], 33, 2, vec![])))
         .push(rec(Rec { guid: [3; 16], ..Rec::message(43, 0x0a, vec![]) }))

@@ -85,7 +85,7 @@ impl Opened {
                     extended: record.extended.to_vec(),
                 });
             });
-            assert_eq!(area.damage(&walked), None);
+            assert!(area.damage(&walked).is_empty());
         }
         reads
     }

@@ -44,7 +44,7 @@ use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{Snapshot, snapshots};
+use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::units::{Nanos, PointerSize};
@@ -96,6 +96,8 @@ pub struct ReferenceSet {
     pub ranges_at_stop: u64,
     /// The comparison with the final sequence; `None` without one.
     pub verification: Option<Verification>,
+    /// Why there is no comparison.
+    pub unverified: Option<Error>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// True when rows count holdings that ended in the window too.
@@ -130,7 +132,7 @@ impl ReferenceSet {
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
         let mut history = History::new(etl);
         history.unroll(etl);
-        need_accesses(&history.survey)?;
+        need_accesses(etl, &history.survey)?;
         let sequences = snapshots(&std::mem::take(&mut history.runs));
         let (window, sequence) = scenario(etl, &history, &sequences, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
@@ -189,6 +191,7 @@ impl ReferenceSet {
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
             verification: None,
+            unverified: None,
             dimensions: query.group_by.clone(),
             with_ended: plan.ended,
             is_selection: !query.conditions.is_empty(),
@@ -208,30 +211,42 @@ impl ReferenceSet {
         self.doubtful = trust.any();
         self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
         self.warnings = trust.warnings();
-        self.warnings.extend(self.doubts());
-        let costs: Vec<_> = (self.missing.iter())
-            .filter(|need| !["WorkingSet", "Memory"].contains(&need.keyword))
-            .map(|need| format!("{} ({})", need.keyword, need.without))
-            .collect();
-        if !costs.is_empty() {
-            self.warnings.push(format!("not in the trace, therefore unknown: {}", costs.join("; ")));
-        }
+        self.warnings.extend(self.doubts(&trust));
+        let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
+        let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
+        self.warnings.extend(trust.not_there(&costs));
+        self.unverified = self.verification.is_none().then(|| {
+            trust.cannot_run(
+                "Memory",
+                "there is no page sequence (Memory: PageInMemory) behind the scenario to compare with",
+                "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
+                 wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+                 xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+            )
+        });
     }
 
     /// What casts doubt on the account itself.
-    fn doubts(&self) -> Vec<String> {
+    fn doubts(&self, trust: &TrustReport) -> Vec<String> {
         let mut lines = Vec::new();
         if self.window.origin == Origin::WholeTrace {
             lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
         }
         if !self.has_removals {
-            lines.push(
-                "trims were not recorded (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
-                    .to_owned(),
-            );
+            let fate = match trust.fate("WorkingSet").is_incomplete() {
+                true => "are not in the part of the trace that is left",
+                false => "were not recorded",
+            };
+            lines.push(format!(
+                "trims {fate} (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
+            ));
         }
         if self.verification.is_none() {
-            lines.push("there is no page sequence behind the scenario: nothing proves the result".to_owned());
+            let fate = match trust.fate("Memory").is_incomplete() {
+                true => "the page sequence after the scenario is in the part of the trace that is missing",
+                false => "there is no page sequence behind the scenario",
+            };
+            lines.push(format!("{fate}: nothing proves the result"));
         }
         if self.unattributed > 0 {
             lines.push(format!(
@@ -262,17 +277,18 @@ impl ReferenceSet {
 }
 
 /// # Errors
-/// [`Error::MissingEvents`] without page accesses.
-fn need_accesses(survey: &Survey) -> Result<(), Error> {
+/// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
+fn need_accesses(etl: &EtlFile, survey: &Survey) -> Result<(), Error> {
     if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| survey.kernel_count(hook) > 0) {
         return Ok(());
     }
-    Err(Error::MissingEvents(
+    Err(TrustReport::new(etl, survey).cannot_run(
+        "ReferenceSet",
         "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
-         touched. Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
+         touched",
+        "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
          wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
-            .into(),
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
     ))
 }
 
@@ -287,7 +303,8 @@ fn scenario<'s>(
     let survey = &history.survey;
     let (start, stop) = recorder_marks(&history.marks);
     let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
-    let sequence = sequences.iter().find(|s| stop.is_some() && s.first > begin).or(sequences.last());
+    let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
+    let sequence = whole.iter().find(|s| stop.is_some() && s.first > begin).or(whole.last()).copied();
     let sequence = sequence.filter(|s| s.first > begin);
     let end = || survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX });
     let ends = Ends {

@@ -121,11 +121,11 @@ impl<'a> SliceReader<'a> {
         for raw in area.records() {
             let hook = match raw.kernel_time() {
                 Some(own) => {
-                    time = own;
+                    time = if area.stamps.hold(own) { own } else { time };
                     raw.hook()
                 }
                 None => {
-                    time = untimed(raw, time);
+                    time = untimed(area, raw, time);
                     None
                 }
             };
@@ -236,9 +236,9 @@ impl<'a> SliceReader<'a> {
     }
 }
 
-/// Time of a record without a kernel header; that of the record before it when it has none.
+/// Time of a record without a kernel header; that of the record before it when it has none that can be true.
 #[cold]
 #[inline(never)]
-fn untimed(raw: RawRecord<'_>, before: Ticks) -> Ticks {
-    raw.time().unwrap_or(before)
+fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
+    area.time_of(&raw).unwrap_or(before)
 }

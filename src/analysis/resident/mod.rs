@@ -17,9 +17,9 @@ mod tally;
 #[cfg(test)]
 mod testing;
 
-use crate::analysis::readiness::{Need, not_described, not_recorded, readiness_of};
+use crate::analysis::readiness::{Need, not_described, readiness_of};
 use crate::analysis::table::{Group, Node};
-use crate::analysis::trust::TrustReport;
+use crate::analysis::trust::{TrustReport, counted};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
@@ -29,7 +29,7 @@ use crate::model::hives::Hives;
 use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{Snapshot, snapshots};
+use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::Nanos;
 use checks::Checks;
 use dimension::Dimension;
@@ -103,7 +103,7 @@ impl ResidentModel {
     /// Walks the trace.
     ///
     /// # Errors
-    /// [`Error::MissingEvents`] when it holds no page sequence.
+    /// [`Error::MissingEvents`] when it holds no page sequence, [`Error::MissingPart`] when it is not whole.
     pub fn new(etl: &EtlFile) -> Result<ResidentModel, Error> {
         let mut history = History::new(etl);
         let runs = std::mem::take(&mut history.runs);
@@ -112,17 +112,48 @@ impl ResidentModel {
         let repeated = pages(&runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
         drop(runs);
         if snapshots.is_empty() {
-            return Err(Error::MissingEvents(
-                "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held. Record \
-                 with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl"
-                    .into(),
+            return Err(TrustReport::new(etl, &history.survey).cannot_run(
+                "Memory",
+                "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
+                "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
+                 xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
             ));
         }
         let (processes, rundowns) = rayon::join(|| Processes::new(&history), || Rundowns::new(&history));
         let hives = Hives::new(&history);
         let owner_keys = OwnerKeys::new(etl, &history.survey, &processes, &snapshots);
         Ok(ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history })
+    }
+
+    /// What is odd about the page sequences: records that are none, sequences of which only a part is there.
+    pub fn sequence_doubts(&self, etl: &EtlFile) -> Vec<String> {
+        let impossible = self.history.impossible_pages;
+        let pages =
+            counted(impossible, "page record is left out: it names a PFN", "page records are left out: they name PFNs");
+        let left_out = (impossible > 0).then(|| format!("{pages} that no machine has"));
+        left_out.into_iter().chain(self.fragments(etl)).collect()
+    }
+
+    /// A line on sequences of which only a part is there.
+    fn fragments(&self, etl: &EtlFile) -> Option<String> {
+        let is_whole: Vec<usize> = whole(&self.snapshots).collect();
+        let (count, last) = (self.snapshots.len() - is_whole.len(), is_whole.last()?);
+        let fragments = self.snapshots.iter().enumerate().filter(|(index, _)| is_whole.binary_search(index).is_err());
+        let text = |(index, snapshot): (usize, &Snapshot)| {
+            let time = etl.clock.nanos(snapshot.first.time).seconds();
+            format!("snapshot {index} at {time:.3} s with {}", counted(snapshot.pages, "page", "pages"))
+        };
+        let named: Vec<String> = fragments.take(3).map(text).collect();
+        let more = if count > named.len() { format!(" and {} more", count - named.len()) } else { String::new() };
+        let pages = self.snapshots.get(*last)?.pages;
+        (count > 0).then(|| {
+            format!(
+                "{} of a page sequence, most of which is missing: {}{more}; the last whole one is snapshot {last} with \
+                 {pages} pages (--snapshot takes any)",
+                counted(count as u64, "fragment", "fragments"),
+                named.join(", ")
+            )
+        })
     }
 
     /// The surroundings of a snapshot.
@@ -139,9 +170,10 @@ impl ResidentSet {
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
         let model = ResidentModel::new(etl)?;
-        let chosen = query.snapshot.indices(model.snapshots.len())?;
+        let chosen = query.snapshot.indices(&model.snapshots)?;
         let doubts = TrustReport::new(etl, &model.history.survey);
         let mut warnings = doubts.warnings();
+        warnings.extend(model.sequence_doubts(etl));
         let missing =
             readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         let sets: Vec<SnapshotSet> = chosen
@@ -158,7 +190,7 @@ impl ResidentSet {
                 model.repeated
             ));
         }
-        warnings.extend(not_recorded(&missing));
+        warnings.extend(doubts.not_there(&missing));
         warnings.extend(not_described(&model.history.survey));
         Ok(ResidentSet {
             warnings,

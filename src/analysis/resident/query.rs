@@ -5,6 +5,7 @@ use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::rows::Sort;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
+use crate::model::snapshot::{Snapshot, whole};
 use crate::pattern::Patterns;
 
 /// By whose rules pages are counted.
@@ -33,7 +34,7 @@ impl Classification {
 /// Which snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SnapshotChoice {
-    /// The last one.
+    /// The last one that is whole.
     #[default]
     Last,
     /// All.
@@ -43,13 +44,14 @@ pub enum SnapshotChoice {
 }
 
 impl SnapshotChoice {
-    /// Numbers of the chosen ones of `count` snapshots.
+    /// Numbers of the chosen ones.
     ///
     /// # Errors
     /// A usage error for a number that is not there.
-    pub fn indices(self, count: usize) -> Result<Vec<usize>, Error> {
+    pub fn indices(self, snapshots: &[Snapshot]) -> Result<Vec<usize>, Error> {
+        let count = snapshots.len();
         match self {
-            SnapshotChoice::Last => Ok(count.checked_sub(1).into_iter().collect()),
+            SnapshotChoice::Last => Ok(whole(snapshots).next_back().into_iter().collect()),
             SnapshotChoice::All => Ok((0..count).collect()),
             SnapshotChoice::Index(index) if index < count => Ok(vec![index]),
             SnapshotChoice::Index(index) => Err(Error::Usage(match count {

@@ -155,13 +155,14 @@ fn a_session_buffer_size_that_no_buffer_has_does_not_hide_the_file() {
 }
 
 #[test]
-fn a_record_that_lies_about_its_size_costs_the_rest_of_its_buffer() {
+fn a_record_that_lies_about_its_size_costs_what_lies_up_to_the_next_sound_one() {
     for size in [0, 7, 0x0f, 0x9000] {
         let lie = Rec { size_field: Some(size), ..serial(6, 6) };
         let trace = Trace::new(small()).push(serial(0, 1)).push(lie).push(serial(2, 7)).flush_all().push(serial(4, 8));
         let (bytes, placed) = trace.finish_placed();
         let (total, damage) = survey(&bytes);
-        assert_eq!((total, damage.len()), (3, 1), "{damage:?}");
+        assert_eq!((total, damage.len()), (4, 1), "{damage:?}");
+        assert!(damage[0].what.contains("(24 bytes passed over)"), "{damage:?}");
         assert_eq!(damage[0].offset, FileOffset(placed[1].offset as u64 + 0x48 + 24));
         assert!(damage[0].found == size.to_string() && damage[0].expected.contains("record size"), "{damage:?}");
     }

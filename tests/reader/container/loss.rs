@@ -162,5 +162,22 @@ fn advice_has_the_numbers_of_the_peak() {
     assert!((0.0599..0.0702).contains(&peak.at.seconds()), "{peak:?}");
     assert!((6_000..12_000).contains(&peak.events_per_second), "{peak:?}");
     let advice = warnings.iter().find(|w| w.starts_with("Advice:")).unwrap();
-    assert!(advice.contains("-MinBuffers 64") && advice.contains("1 KiB buffers"), "{advice}");
+    assert!(advice.contains("-MinBuffers 6 -MaxBuffers 12") && advice.contains("1 KiB buffers"), "{advice}");
+}
+
+#[test]
+fn advice_says_what_the_loss_tells_and_no_more() {
+    let advice = |session, recs: Vec<Rec>| {
+        let (_, warnings) = loss_of(&open_sound(Trace::new(session).push_all(recs)));
+        warnings.into_iter().find(|w| w.starts_with("Advice:")).unwrap()
+    };
+    let lossy = Session { events_lost: 3, ..small() };
+    // A slow session: more buffers would not have helped.
+    let slow = advice(lossy.clone(), (0..20).map(|n| serial(n, n * 1_000_000)).collect());
+    assert!(slow.contains("the rate does not explain the loss"), "{slow}");
+    assert!(!slow.contains("-BufferSize") && !slow.contains("record with"), "{slow}");
+    // A fast session without events of the kernel: no flags of the kernel's recorder.
+    let event = |n: u64| Rec::event(P8, [7; 16], 1, 0, vec![0; 16]).at(lossy.t0 + n * 1_000);
+    let user = advice(lossy.clone(), (0..600).map(event).collect());
+    assert!(user.contains("<Buffers Value=\"6\"/>") && user.contains("logman") && !user.contains("xperf"), "{user}");
 }

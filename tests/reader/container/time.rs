@@ -97,7 +97,8 @@ fn a_header_record_without_frequency_warns() {
 fn extreme_stamps_do_not_overflow() {
     let stamps = [0, 1, u64::MAX, i64::MAX as u64, i64::MIN as u64];
     for session in [Session::windows10(), Session { t0: u64::MAX, frequency: 1, ..Session::windows10() }] {
-        let opened = open_sound(Trace::new(session).push_all(stamps.map(|at| Rec::perf(Ptr::P8, 1, 0, vec![]).at(at))));
+        let trace = Trace::new(session).push_all(stamps.map(|at| Rec::perf(Ptr::P8, 1, 0, vec![]).at(at)));
+        let opened = open(&trace.finish());
         let survey = Survey::new(&opened);
         let info = pfnset::analysis::info::TraceInfo::new(&opened, &survey);
         let report = pfnset::report::info::InfoReport::new(opened.path(), &info);

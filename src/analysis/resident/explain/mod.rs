@@ -11,7 +11,7 @@ pub use bits::Field;
 pub use facts::{EventRef, Fact};
 pub use history::Seen;
 
-use crate::analysis::readiness::{not_recorded, readiness_of};
+use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -145,8 +145,9 @@ impl Explanation {
         let doubts = TrustReport::new(etl, survey);
         let mut warnings = doubts.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(not_recorded(&missing));
-        let chosen = choice.indices(model.snapshots.len())?;
+        warnings.extend(doubts.not_there(&missing));
+        warnings.extend(model.sequence_doubts(etl));
+        let chosen = choice.indices(&model.snapshots)?;
         let in_snapshot = |index: usize| {
             let snapshot = model.snapshots.get(index)?;
             Some(explain_in(etl, &model, target, index, snapshot))
@@ -228,7 +229,7 @@ impl Explainer<'_> {
             let buffer = &area.buffer;
             let in_file = buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + u64::from(record.position.offset);
             let place = RecordPlace {
-                event: facts::event(self.etl, run.hook, record.time().unwrap_or(run.first.time)),
+                event: facts::event(self.etl, run.hook, area.time_of(&record).unwrap_or(run.first.time)),
                 version: record.kernel_version(),
                 buffer: run.buffer,
                 area_offset: record.position.offset,

@@ -1,0 +1,112 @@
+//! Which time stamps can be true: a record's stamp from another year is damage, not time.
+//!
+//! A session's records lie between its start and its end, give or take an hour. Its end is EndTime or the latest flush of
+//! a buffer, whichever is later: merged files go on after EndTime, and the machine's clock may have been set back.
+
+use crate::error::{Damage, DamageLog};
+use crate::etl::EtlFile;
+use crate::etl::area::Area;
+use crate::etl::buffer::{Buffer, TYPE_HEADER};
+use crate::etl::clock::{Clock, ClockKind};
+use crate::etl::logfile::LogFileHeader;
+use crate::etl::record::RawRecord;
+use crate::units::{FileOffset, FileTime, Ticks};
+
+/// FILETIME units in ten years: how long after its start a session's buffers may have been flushed.
+const TEN_YEARS: u64 = 10 * 366 * 86_400 * 10_000_000;
+
+/// The earliest and the latest stamp that can be true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StampLimits {
+    /// An hour before the session's start.
+    pub earliest: Ticks,
+    /// An hour after its end.
+    pub latest: Ticks,
+}
+
+impl StampLimits {
+    /// Every stamp is believed.
+    pub const NONE: StampLimits = StampLimits { earliest: Ticks(i64::MIN), latest: Ticks(i64::MAX) };
+
+    /// Those of a session.
+    pub(crate) fn new(header: &LogFileHeader, clock: &Clock, buffers: &[Buffer]) -> StampLimits {
+        let hour = i128::from(clock.frequency_hz) * 3600;
+        let ticks = |ticks: i128| Ticks(ticks.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+        let end = header.end_time.filter(|end| *end >= header.start_time).map(|end| in_ticks(clock, end));
+        // The kernel writes its session's ticks, a merge writes FILETIMEs, and header buffers hold 0.
+        let is_filetime = |flushed: u64| (clock.start.0..clock.start.0.saturating_add(TEN_YEARS)).contains(&flushed);
+        let flushes = buffers.iter().filter(|buffer| buffer.kind != TYPE_HEADER && buffer.flushed != 0);
+        let flushes = flushes.map(|buffer| match is_filetime(buffer.flushed) {
+            true => in_ticks(clock, FileTime(buffer.flushed)),
+            false => i128::from(buffer.flushed as i64),
+        });
+        let last = flushes.chain(end).max();
+        let mut start = i128::from(clock.origin.0);
+        if clock.kind == ClockKind::SystemTime {
+            // That clock can be set back while the session runs.
+            start = header.end_time.map_or(start, |end| start.min(in_ticks(clock, end)));
+        }
+        let latest = last.map_or(Ticks(i64::MAX), |last| ticks(last.max(start) + hour));
+        StampLimits { earliest: ticks(start - hour), latest }
+    }
+
+    /// True for a stamp that can be true.
+    #[inline(always)]
+    pub fn hold(&self, stamp: Ticks) -> bool {
+        (self.earliest <= stamp) & (stamp <= self.latest)
+    }
+}
+
+/// The tick at a FILETIME.
+fn in_ticks(clock: &Clock, time: FileTime) -> i128 {
+    let since_start = i128::from(time.0) - i128::from(clock.start.0);
+    i128::from(clock.origin.0) + since_start.saturating_mul(clock.frequency_hz.into()).div_euclid(10_000_000)
+}
+
+/// Records of one buffer whose stamps cannot be true.
+#[derive(Debug)]
+pub(crate) struct WrongStamps {
+    buffer: u32,
+    count: u64,
+    /// Place of the first in the event area and in the file, and its stamp.
+    at: u32,
+    offset: FileOffset,
+    stamp: Ticks,
+}
+
+impl WrongStamps {
+    /// Adds a record to those of its buffer, which is the last of `all` or new.
+    #[cold]
+    pub fn note(all: &mut Vec<WrongStamps>, record: &RawRecord<'_>, stamp: Ticks, area: &Area<'_>) {
+        let at = record.position.offset;
+        match all.last_mut().filter(|last| last.buffer == area.index) {
+            Some(last) => last.count += 1,
+            None => {
+                let offset = area.file_offset(at as usize);
+                all.push(WrongStamps { buffer: area.index, count: 1, at, offset, stamp });
+            }
+        }
+    }
+
+    /// Index of the buffer.
+    pub fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
+    /// One place of damage for all of them.
+    pub fn damage(&self, etl: &EtlFile) -> DamageLog {
+        let seconds = |stamp| etl.clock.nanos(stamp).seconds();
+        let whose = match self.count {
+            1 => format!("time stamp of the record at 0x{:x} of the event area of buffer {}", self.at, self.buffer),
+            many => format!("time stamps of {many} records of buffer {}, the first at 0x{:x}", self.buffer, self.at),
+        };
+        let mut log = DamageLog::default();
+        log.push(Damage {
+            offset: self.offset,
+            what: format!("{whose} (taken as that of the record before)"),
+            expected: format!("{:.3} s to {:.3} s", seconds(etl.stamps.earliest), seconds(etl.stamps.latest)),
+            found: format!("{:.3} s", seconds(self.stamp)),
+        });
+        log
+    }
+}

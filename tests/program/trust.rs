@@ -1,0 +1,273 @@
+//! Traces that are damaged inside, and traces of which a part is missing: what is sound is counted, what is not is said,
+//! and nobody is told to record again what was recorded.
+
+use crate::program::{Ran, fixtures, run};
+use etl_writer::file_of;
+use pfnset::etl::{EtlFile, Scratch};
+use pfnset::load::survey::Survey;
+use serde_json::Value;
+use std::ops::Range;
+
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(fixtures().join(name)).unwrap()
+}
+
+/// Where the records of kernel events lie in the file, padding included; all records when no event is named.
+fn places(bytes: &[u8], hooks: &[u16]) -> Vec<Range<usize>> {
+    let file = file_of(bytes);
+    let etl = EtlFile::open(file.path()).unwrap();
+    let mut scratch = Scratch::new();
+    let mut places = Vec::new();
+    for index in 1..etl.buffers.len() {
+        let area = etl.area(index, &mut scratch);
+        for record in area
+            .records()
+            .filter(|record| hooks.is_empty() || record.hook().is_some_and(|hook| hooks.contains(&hook.0)))
+        {
+            let start = area.file_offset(record.position.offset as usize).0 as usize;
+            places.push(start..start + record.bytes.len().next_multiple_of(8));
+        }
+    }
+    places
+}
+
+const PAGES: [u16; 2] = [0x0223, 0x028a];
+const ACCESSES: [u16; 2] = [0x0276, 0x0282];
+
+fn survey(bytes: &[u8]) -> Survey {
+    let file = file_of(bytes);
+    Survey::new(&EtlFile::open(file.path()).unwrap())
+}
+
+fn with(command: &str, bytes: &[u8], more: &[&str]) -> Ran {
+    let file = file_of(bytes);
+    run(&[&[command, file.path().to_str().unwrap()], more].concat())
+}
+
+/// JSON without what differs by design: the path and the warnings.
+fn json(command: &str, bytes: &[u8]) -> Value {
+    let ran = with(command, bytes, &["--format", "json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let mut json: Value = serde_json::from_str(&ran.out).unwrap();
+    json.as_object_mut().unwrap().retain(|key, _| key != "warnings" && key != "trace");
+    json
+}
+
+#[test]
+fn filler_inside_of_a_buffer_costs_the_records_that_it_covers() {
+    let whole = fixture("resident-small.etl");
+    let (total, pages) = (survey(&whole).total, places(&whole, &PAGES));
+    for fill in [0xff, 0x00, 0x41] {
+        for (first, count) in [(1, 1), (pages.len() / 2, 1), (pages.len() / 2, 3), (pages.len() - 2, 1)] {
+            let gone = &pages[first..first + count];
+            let mut bytes = whole.clone();
+            gone.iter().for_each(|place| bytes[place.clone()].fill(fill));
+            let survey = survey(&bytes);
+            assert_eq!(survey.total, total - count as u64, "{fill:#x} {first} {count}");
+            let [damage] = &survey.damage.places[..] else { panic!("{:?}", survey.damage) };
+            assert_eq!(damage.offset.0 as usize, gone[0].start);
+            let passed_over: usize = gone.iter().map(|place| place.len()).sum();
+            assert!(damage.what.contains(&format!("({passed_over} bytes passed over)")), "{damage:?}");
+        }
+    }
+}
+
+#[test]
+fn filler_at_the_start_and_shortly_before_the_end_of_an_area_is_damage_too() {
+    let whole = fixture("resident-small.etl");
+    let total = survey(&whole).total;
+    let all = places(&whole, &[]);
+    let area = &all[all.iter().position(|place| place.start == 2 * 0x1_0000 + 0x48).unwrap()..];
+    let last = area.windows(2).position(|pair| pair[0].end != pair[1].start).unwrap();
+    for gone in [&area[0], &area[last - 1]] {
+        let mut bytes = whole.clone();
+        bytes[gone.clone()].fill(0xff);
+        assert_eq!((survey(&bytes).total, survey(&bytes).damage.total), (total - 1, 1), "{gone:?}");
+        assert_eq!(with("resident", &bytes, &["--strict"]).code, 3);
+    }
+    // Filler that reaches the end of the area ends it.
+    let mut bytes = whole.clone();
+    bytes[area[last].clone()].fill(0xff);
+    assert_eq!((survey(&bytes).total, survey(&bytes).damage.total), (total - 1, 0));
+}
+
+#[test]
+fn damage_that_begins_inside_of_a_record_makes_no_snapshot_of_its_own() {
+    let whole = fixture("resident-small.etl");
+    let pages = places(&whole, &PAGES);
+    let of = |bytes: &[u8]| json("resident", bytes)["snapshots"][0]["pages"].as_u64().unwrap();
+    for into in [8, 16, 24, 32] {
+        let mut bytes = whole.clone();
+        let start = pages[pages.len() / 2].start + into;
+        bytes[start..start + 40].fill(0xff);
+        let lost = of(&whole) - of(&bytes);
+        assert!((1..=2).contains(&lost), "{into}: {lost}");
+    }
+}
+
+#[test]
+fn a_stamp_that_cannot_be_true_is_damage_and_the_record_counts_at_the_time_of_the_one_before() {
+    for end_time in [None, Some(0u64)] {
+        let mut whole = fixture("resident-small.etl");
+        if let Some(end_time) = end_time {
+            whole[0x78..0x80].copy_from_slice(&end_time.to_le_bytes()); // never stopped
+        }
+        let pages = places(&whole, &PAGES);
+        let expected = json("resident", &whole);
+        for stamp in [0i64, -1, i64::MAX, i64::MIN, 470_211_118_447 * 10_000_000] {
+            let mut bytes = whole.clone();
+            // The second and a later one: both are about pages of the same snapshot.
+            for page in [&pages[1], &pages[pages.len() / 2]] {
+                let at = page.start + if bytes[page.start + 2] == 17 { 8 } else { 16 };
+                bytes[at..at + 8].copy_from_slice(&stamp.to_le_bytes());
+            }
+            assert_eq!(json("resident", &bytes), expected, "{stamp}");
+            let survey = survey(&bytes);
+            let damaged = survey.damage.places.iter().filter(|damage| damage.what.starts_with("time stamp")).count();
+            assert_eq!(damaged as u64, survey.damage.total, "{:?}", survey.damage);
+            assert!((1..=2).contains(&damaged));
+            let strict = with("resident", &bytes, &["--strict"]);
+            assert!(strict.code == 3 && strict.out.contains("THE FILE IS DAMAGED"), "{}", strict.out);
+        }
+    }
+}
+
+#[test]
+fn an_access_with_a_stamp_that_cannot_be_true_is_still_an_access() {
+    let whole = fixture("refset-small.etl");
+    let accesses = places(&whole, &ACCESSES);
+    let place = &accesses[accesses.len() / 2];
+    let at = place.start + if whole[place.start + 2] == 17 { 8 } else { 16 };
+    let counts = |bytes: &[u8]| {
+        let json = json("refset", bytes);
+        (json["accesses"].clone(), json["held_at_stop"].clone(), json["window"].clone())
+    };
+    for stamp in [0i64, i64::MAX] {
+        let mut bytes = whole.clone();
+        bytes[at..at + 8].copy_from_slice(&stamp.to_le_bytes());
+        assert_eq!(counts(&bytes), counts(&whole));
+        assert_eq!(with("refset", &bytes, &["--strict"]).code, 3);
+    }
+}
+
+#[test]
+fn a_wrong_stamp_of_the_log_file_header_is_damage_and_all_records_count() {
+    let whole = fixture("resident-small.etl");
+    let mut bytes = whole.clone();
+    bytes[0x58..0x60].copy_from_slice(&(i64::MAX / 2).to_le_bytes());
+    let (survey, sound) = (survey(&bytes), survey(&whole));
+    assert_eq!((survey.total, survey.damage.total), (sound.total, 1));
+    assert!(survey.damage.places[0].what.contains("log-file header"), "{:?}", survey.damage);
+}
+
+/// What a recorded fixture lacks after a cut, by command.
+#[test]
+fn a_cut_trace_is_to_be_copied_again_and_not_to_be_recorded_again() {
+    for (name, commands) in [
+        ("resident-small.etl", &[&["resident"][..], &["pages"], &["resident", "--explain", "1"]][..]),
+        ("refset-small.etl", &[&["refset"][..], &["refset", "--verify"], &["refset", "--timeline", "10ms"]]),
+    ] {
+        let whole = fixture(name);
+        let cut = file_of(&whole[..70_000]);
+        for command in commands {
+            for more in [&[][..], &["--strict"], &["--format", "csv"]] {
+                let ran = run(&[command, &[cut.path().to_str().unwrap()][..], more].concat());
+                assert_eq!((ran.code, ran.out.as_str()), (3, ""), "{command:?} {more:?}: {}", ran.err);
+                assert!(ran.err.contains("THE FILE IS CUT: it holds 2 buffers of the"), "{}", ran.err);
+                assert!(ran.err.contains("Copy it again") && !ran.err.contains("Record with"), "{}", ran.err);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_cut_trace_still_holds_is_shown_with_a_warning() {
+    let whole = fixture("refset-small.etl");
+    let cut = &whole[..200_000];
+    let ran = with("refset", cut, &[]);
+    assert!(ran.code == 0 && ran.out.starts_with("! THE FILE IS CUT"), "{} {}", ran.out, ran.err);
+    let lines = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        lines.contains("the page sequence after the scenario is in the part of the trace that is missing"),
+        "{lines}"
+    );
+    assert!(lines.contains("recorded, but not in the part of the trace that is left, therefore unknown: Filename"));
+    assert_eq!(with("refset", cut, &["--strict"]).code, 3);
+    // To compare with, it needs the sequence that is gone.
+    let verify = with("refset", cut, &["--verify"]);
+    assert_eq!(verify.code, 3);
+    assert!(verify.err.contains("THE FILE IS CUT") && !verify.err.contains("Record with"), "{}", verify.err);
+}
+
+/// The fixture without its page records, as if the buffers that held them had been lost.
+fn without_pages() -> Vec<u8> {
+    let mut bytes = fixture("resident-small.etl");
+    for page in places(&bytes.clone(), &PAGES) {
+        bytes[page.start + 6..page.start + 8].copy_from_slice(&0x02ff_u16.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn events_that_a_loss_took_away_were_recorded() {
+    // Nothing is missing: the sequence was never logged.
+    let never = with("resident", &without_pages(), &[]);
+    assert!(never.code == 4 && never.err.contains("Record with the keyword Memory"), "{}", never.err);
+    assert!(never.err.contains("although the keyword Memory was on"), "{}", never.err);
+    // The session lost events (EventsLost of the log-file header).
+    let mut bytes = without_pages();
+    bytes[0x48 + 0x20 + 0x30] = 7;
+    let lost = with("resident", &bytes, &[]);
+    assert!(lost.code == 3 && lost.err.contains("DATA WAS LOST while recording: 7 events"), "{}", lost.err);
+    assert!(lost.err.contains("the keyword Memory was on") && !lost.err.contains("Record with"), "{}", lost.err);
+}
+
+#[test]
+fn a_command_whose_keyword_was_off_says_so_and_names_the_cut_too() {
+    let whole = fixture("resident-small.etl");
+    let ran = with("refset", &whole, &[]);
+    assert!(ran.code == 4 && ran.err.contains("Record with the keyword ReferenceSet"), "{}", ran.err);
+    let ran = with("refset", &whole[..whole.len() - 0x4000], &[]);
+    assert!(ran.code == 4 && ran.err.contains("(This file is not whole either: THE FILE IS"), "{}", ran.err);
+}
+
+#[test]
+fn the_default_snapshot_is_whole_and_fragments_are_named() {
+    let whole = fixture("resident-small.etl");
+    let mut pages = places(&whole, &PAGES);
+    let pfn_at = |page: &Range<usize>| page.start + if whole[page.start + 2] == 17 { 0x18 } else { 0x20 };
+    pages.sort_by_key(|page| u64::from_le_bytes(whole[pfn_at(page)..][..8].try_into().unwrap()));
+    let sizes = |bytes: &[u8], choice: &str| -> Vec<u64> {
+        let json: Value =
+            serde_json::from_str(&with("resident", bytes, &["--snapshot", choice, "--format", "json"]).out).unwrap();
+        json["snapshots"].as_array().unwrap().iter().map(|snapshot| snapshot["pages"].as_u64().unwrap()).collect()
+    };
+    let all = sizes(&whole, "last")[0];
+    // The PFN of the last page but nine falls back to 1: ten pages look like a snapshot of their own.
+    let mut bytes = whole.clone();
+    bytes[pfn_at(&pages[pages.len() - 10])..][..8].copy_from_slice(&1u64.to_le_bytes());
+    assert_eq!(sizes(&bytes, "all"), [all - 10, 10]);
+    assert_eq!((sizes(&bytes, "last"), sizes(&bytes, "1")), (vec![all - 10], vec![10]));
+    for command in ["resident", "pages"] {
+        let ran = with(command, &bytes, &["--format", "csv"]);
+        let fragment = "1 fragment of a page sequence, most of which is missing: snapshot 1 at ";
+        assert!(ran.code == 0 && ran.err.contains(fragment) && ran.err.contains("with 10 pages;"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_record_whose_pfn_no_machine_has_is_left_out_and_no_snapshot() {
+    let whole = fixture("resident-small.etl");
+    let pages = places(&whole, &PAGES);
+    let count = |bytes: &[u8]| json("resident", bytes)["snapshots"][0]["pages"].as_u64().unwrap();
+    for pfn in [1u64 << 40, u64::MAX] {
+        let mut bytes = whole.clone();
+        let page = &pages[pages.len() / 3];
+        let header = if bytes[page.start + 2] == 17 { 0x10 } else { 0x18 };
+        bytes[page.start + header + 8..page.start + header + 16].copy_from_slice(&pfn.to_le_bytes());
+        assert_eq!(count(&bytes), count(&whole) - 1);
+        assert!(
+            with("resident", &bytes, &[]).out.contains("1 page record is left out: it names a PFN that no machine has")
+        );
+    }
+}
