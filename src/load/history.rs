@@ -25,8 +25,8 @@ pub struct History {
     pub processes: Vec<At<ProcessEvent>>,
     /// Address-space events by process id.
     pub spaces: FastMap<u32, SpaceEvents>,
-    /// What was mapped or allocated in a process without an id yet, by the thread that did it.
-    pub newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
+    /// What was mapped or allocated in a process without an id yet, by the thread that did it; empty once all is in order.
+    pub(crate) newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views at kernel addresses (session images), whatever process they name.
     pub kernel_views: Vec<At<KernelView>>,
     /// Images at kernel addresses.
@@ -146,12 +146,9 @@ impl History {
         for (thread_id, mut events) in std::mem::take(&mut self.newborn) {
             by_moment(&mut events);
             for event in events {
-                match starts.next(thread_id, event.moment) {
-                    Some((moment, process_id)) => {
-                        // The process begins to be known at its start, so its views do too.
-                        self.spaces.entry(process_id).or_default().push(At { moment, value: event.value });
-                    }
-                    None => self.newborn.entry(thread_id).or_default().push(event),
+                // The process begins to be known at its start, so its views do too.
+                if let Some((moment, process_id)) = starts.next(thread_id, event.moment) {
+                    self.spaces.entry(process_id).or_default().push(At { moment, value: event.value });
                 }
             }
         }

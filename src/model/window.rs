@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::etl::clock::Clock;
+use crate::load::history::History;
 use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::units::{Nanos, Ticks};
@@ -88,8 +89,21 @@ pub struct Ends<'t> {
     pub first: Ticks,
     /// Last moment that is followed: the final page sequence, or the end of the trace.
     pub last: Moment,
-    /// Stamp of the first page of the active rundown.
+    /// Stamp of the first page of the active rundown, after which the working sets were empty but for it.
     pub rundown: Option<Ticks>,
+}
+
+impl Ends<'_> {
+    /// Of a whole trace.
+    pub fn of_trace(history: &History) -> Ends<'_> {
+        let spans = || history.survey.spans.iter().flatten();
+        Ends {
+            marks: &history.marks,
+            first: spans().map(|span| span.first).min().unwrap_or_default(),
+            last: history.survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX }),
+            rundown: None,
+        }
+    }
 }
 
 impl Window {

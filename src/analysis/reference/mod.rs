@@ -300,18 +300,16 @@ fn scenario<'s>(
     sequences: &'s [Snapshot],
     query: &Query,
 ) -> Result<(Window, Option<&'s Snapshot>), Error> {
-    let survey = &history.survey;
     let (start, stop) = recorder_marks(&history.marks);
     let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
     let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
     let sequence = whole.iter().find(|s| stop.is_some() && s.first > begin).or(whole.last()).copied();
     let sequence = sequence.filter(|s| s.first > begin);
-    let end = || survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX });
+    let whole = Ends::of_trace(history);
     let ends = Ends {
-        marks: &history.marks,
-        first: survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default(),
-        last: sequence.map_or_else(end, |sequence| sequence.first),
-        rundown: survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+        last: sequence.map_or(whole.last, |sequence| sequence.first),
+        rundown: history.survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+        ..whole
     };
     Ok((Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?, sequence))
 }
