@@ -33,7 +33,7 @@ impl AddressOwner {
 const NODE: usize = 16;
 
 /// Searches that go down side by side.
-const LANES: usize = 16;
+const LANES: usize = 32;
 
 /// Bits of a page number that the keys of inner nodes leave out: what is left of an address of 47 bits fits into 31, and
 /// ranges rarely begin elsewhere than at 64 KiB, the allocation granularity.
@@ -45,12 +45,48 @@ const fn key(page: u64) -> i32 {
     if granule < i32::MAX as u64 { granule as i32 } else { i32::MAX }
 }
 
-/// An inner node: up to 16 children, one behind the other.
+/// The key to search for an address. Larger addresses lie after all that is there, as the largest key that is no padding
+/// does.
+#[inline(always)]
+fn search_key(address: u64) -> i32 {
+    key(address / PAGE_BYTES).min(i32::MAX - 1)
+}
+
+/// A page to look up.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Question {
+    /// Its address space.
+    pub space: u32,
+    /// Whatever the one who asks wants to know again with the answer.
+    pub tag: u32,
+    /// Its address.
+    pub address: u64,
+}
+
+/// An inner node, one line of the cache: up to 16 children, one after the other.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Inner {
-    /// First keys of the children; the first child also holds all that is below.
+    /// First keys of the children. The first child also holds all that is below, so it needs no key: in its place stands
+    /// the child's index with the sign bit set, which is below every key.
     keys: [i32; NODE],
+}
+
+impl Inner {
+    /// A node with these children: their first keys and indices.
+    fn new(children: &[(i32, u32)]) -> Inner {
+        let mut keys = [i32::MAX; NODE];
+        keys.iter_mut().zip(children).for_each(|(slot, (key, _))| *slot = *key);
+        keys[0] = children.first().map_or(0, |&(_, first)| first as i32) | i32::MIN;
+        Inner { keys }
+    }
+
+    /// Index of the child for a key that is no padding.
+    #[inline(always)]
+    fn child(&self, wanted: i32) -> u32 {
+        let not_above: i32 = self.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
+        ((self.keys[0] & i32::MAX) as u32).wrapping_add(not_above as u32).wrapping_sub(1)
+    }
 }
 
 /// A leaf, one line of the cache: up to 16 segments. The first one begins at `base`, so that there is one for every page
@@ -177,8 +213,6 @@ pub struct AddressIndex {
     /// By space: its root, a node or, without inner levels, a leaf.
     roots: Vec<u32>,
     nodes: Vec<Inner>,
-    /// By node: index of its first child, less one.
-    children: Vec<u32>,
     /// The first one is that of spaces that are not there.
     leaves: Vec<Leaf>,
     /// Inner levels.
@@ -226,59 +260,59 @@ impl AddressIndex {
         self.leaves.append(&mut space.list);
         for _ in 0..self.depth {
             let above = level.chunks(NODE).map(|children| {
-                let &(first_key, child) = children.first().unwrap_or(&(0, 0));
-                let mut keys = [i32::MAX; NODE];
-                keys.iter_mut().zip(children).for_each(|(slot, (key, _))| *slot = *key);
-                keys[0] = i32::MIN;
-                self.nodes.push(Inner { keys });
-                self.children.push(child.wrapping_sub(1));
-                (first_key, self.nodes.len() as u32 - 1)
+                self.nodes.push(Inner::new(children));
+                (children.first().map_or(0, |&(first_key, _)| first_key), self.nodes.len() as u32 - 1)
             });
             level = above.collect();
         }
         level.first().map_or(0, |&(_, root)| root)
     }
 
-    /// What pages belong to: the answers for (space, address) in the same order. Spaces that are not there are empty.
-    #[inline]
-    pub fn get_all(&self, wanted: &[(u32, u64)], owners: &mut [AddressOwner]) {
-        for (wanted, owners) in wanted.chunks(LANES).zip(owners.chunks_mut(LANES)) {
-            let mut places = [0u32; LANES];
-            for (place, &(space, _)) in places.iter_mut().zip(wanted) {
-                *place = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
+    /// Looks many pages up and hands each question on with its answer, in the same order.
+    #[inline(always)]
+    pub fn find_all(&self, questions: &[Question], mut found: impl FnMut(&Question, AddressOwner)) {
+        for questions in questions.chunks(LANES) {
+            let (mut places, mut keys) = ([0u32; LANES], [0i32; LANES]);
+            for ((place, key), question) in places.iter_mut().zip(&mut keys).zip(questions) {
+                *place = self.roots.get(question.space as usize).copied().unwrap_or(self.nowhere);
+                *key = search_key(question.address);
             }
             for _ in 0..self.depth {
-                for (place, &(_, address)) in places.iter_mut().zip(wanted) {
-                    *place = self.below(*place, address);
+                for (place, &key) in places.iter_mut().zip(&keys).take(questions.len()) {
+                    *place = self.child(*place, key);
                 }
             }
             if !self.wide.is_empty() {
-                self.find_wide(wanted, &mut places);
+                self.find_wide(questions, &mut places);
             }
-            for ((owner, &place), &(_, address)) in owners.iter_mut().zip(&places).zip(wanted) {
-                *owner = self.in_leaf(place, address);
+            // First only a glance at each leaf, so that all of them are on their way from memory at the same time.
+            let mut keys = [0i16; LANES];
+            for ((key, &place), question) in keys.iter_mut().zip(&places).zip(questions) {
+                *key = self.leaf_key(place, question.address);
+            }
+            for ((question, &place), &key) in questions.iter().zip(&places).zip(&keys) {
+                found(question, self.in_leaf(place, key));
             }
         }
     }
 
-    /// The child of a node that an address leads to.
+    /// The child of a node that a key leads to.
     #[inline(always)]
-    fn below(&self, place: u32, address: u64) -> u32 {
-        // Larger addresses are behind all that lies there, like the largest key that is no padding.
-        let wanted = key(address / PAGE_BYTES).min(i32::MAX - 1);
-        let node = self.nodes.get(place as usize).zip(self.children.get(place as usize));
-        node.map_or(0, |(node, before)| {
-            let not_above: i32 = node.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
-            before.wrapping_add(not_above as u32)
-        })
+    fn child(&self, place: u32, key: i32) -> u32 {
+        self.nodes.get(place as usize).map_or(0, |node| node.child(key))
+    }
+
+    /// The key to search for an address in a leaf.
+    #[inline(always)]
+    fn leaf_key(&self, place: u32, address: u64) -> i16 {
+        let base = self.leaves.get(place as usize).map_or(0, |leaf| leaf.base);
+        (address / PAGE_BYTES).saturating_sub(base).min(i16::MAX as u64 - 1) as i16
     }
 
     /// The answer in a leaf.
     #[inline(always)]
-    fn in_leaf(&self, place: u32, address: u64) -> AddressOwner {
+    fn in_leaf(&self, place: u32, wanted: i16) -> AddressOwner {
         self.leaves.get(place as usize).map_or(AddressOwner::NOTHING, |leaf| {
-            let page = (address / PAGE_BYTES).saturating_sub(leaf.base);
-            let wanted = page.min(i16::MAX as u64 - 1) as i16;
             let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
             let at = (not_above as u32).saturating_sub(1);
             let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
@@ -289,8 +323,8 @@ impl AddressIndex {
 
     /// Puts the leaves of wide spaces in the place of what the inner nodes lead to.
     #[cold]
-    fn find_wide(&self, wanted: &[(u32, u64)], places: &mut [u32]) {
-        for (place, (space, address)) in places.iter_mut().zip(wanted) {
+    fn find_wide(&self, questions: &[Question], places: &mut [u32]) {
+        for (place, Question { space, address, .. }) in places.iter_mut().zip(questions) {
             let Some(range) = self.wide.get(space) else { continue };
             let leaves = self.leaves.get(range.clone()).unwrap_or_default();
             let behind = leaves.partition_point(|leaf| leaf.base <= address / PAGE_BYTES);
@@ -302,11 +336,12 @@ impl AddressIndex {
     #[inline]
     pub fn get(&self, space: u32, address: u64) -> AddressOwner {
         let root = self.roots.get(space as usize).copied().unwrap_or(self.nowhere);
-        let mut place = [(0..self.depth).fold(root, |place, _| self.below(place, address))];
+        let key = search_key(address);
+        let mut place = [(0..self.depth).fold(root, |place, _| self.child(place, key))];
         if !self.wide.is_empty() {
-            self.find_wide(&[(space, address)], &mut place);
+            self.find_wide(&[Question { space, tag: 0, address }], &mut place);
         }
-        self.in_leaf(place[0], address)
+        self.in_leaf(place[0], self.leaf_key(place[0], address))
     }
 
     /// File key of the view that the address lies in.

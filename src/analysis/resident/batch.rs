@@ -1,15 +1,14 @@
 //! Many pages judged at once, as fast as the memory allows.
 //!
-//! The rule book ([`Scene::judge`]) asks of each page what it is and then goes another class with it. Pages come in no
-//! order, so the processor guesses each of those turns wrong, and each look-up waits for the one before it. Here pages
-//! are first sorted by the class that they must go, by one table and without a branch; then each class is gone with all of
-//! its pages at once. A property test holds this to what the rule book says.
+//! [`Scene::judge`] is the rule book, page by page. For millions of pages that is slow: branches for each page mispredict
+//! and serialise cache misses. Here a table assigns each page a lookup class, and each class is processed in one loop. A
+//! property test holds the result to the rule book.
 
 use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
 use crate::analysis::resident::scene::Scene;
 use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::model::address_index::AddressOwner;
+use crate::model::address_index::{AddressOwner, Question};
 use crate::model::snapshot::BATCH;
 
 /// What has to be looked up to judge a page.
@@ -77,8 +76,7 @@ pub struct Judge<'s> {
     counts: [usize; CLASSES],
     /// What was stats so far.
     pub stats: KeyStats,
-    wanted: [(u32, u64); BATCH],
-    address_owners: [AddressOwner; BATCH],
+    questions: [Question; BATCH],
 }
 
 /// Use (4 bits) and list (3 bits) of a page as one number, with the bit that says *image* for files and *combined* for
@@ -95,6 +93,10 @@ impl<'s> Judge<'s> {
         let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(scene, &page(number)));
         let start = |number: usize| match classes.get(number) {
             Some(LookupClass::Odd) | None => NO_VERDICT,
+            Some(LookupClass::Named) => {
+                let by_use = Rule::of_use(&page(number));
+                Verdict { rule: by_use, rule_wpa: by_use, ..scene.judge(&page(number)) }
+            }
             Some(_) => scene.judge(&page(number)),
         };
         Judge {
@@ -105,8 +107,7 @@ impl<'s> Judge<'s> {
             places: [[0; BATCH]; CLASSES],
             counts: [0; CLASSES],
             stats: KeyStats::default(),
-            wanted: [(0, 0); BATCH],
-            address_owners: [AddressOwner::NOTHING; BATCH],
+            questions: [Question::default(); BATCH],
         }
     }
 
@@ -125,35 +126,22 @@ impl<'s> Judge<'s> {
             self.places[class][count] = place as u8;
         }
         self.counts = std::array::from_fn(|class| (counts >> (class * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
-        let [_, combined, owned, private, named, free, odd] = self.counts;
-        let [_, _, owned_at, private_at, named_at, free_at, odd_at] = &self.places;
+        let [_, combined, owned, _, named, free, odd] = self.counts;
         self.stats.combined += combined as u64;
+        self.judge_private(pages);
+        let [_, _, owned_at, _, named_at, free_at, odd_at] = &self.places;
         for &at in owned_at.iter().take(owned) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
             verdict.owner = scene.owner_by_key(page.key(), scene.owners.get(page.key()).unwrap_or(NOTHING));
         }
-
-        for (&at, wanted) in private_at.iter().take(private).zip(&mut self.wanted) {
-            let page = page_at(pages, at);
-            *wanted = (scene.owners.get(page.key()).unwrap_or(NOTHING), page.u2);
-        }
-        let (wanted, found) = (self.wanted.split_at(private).0, self.address_owners.split_at_mut(private).0);
-        scene.spaces.get_all(wanted, found);
-        for ((&at, &(process, _)), &address_owner) in private_at.iter().zip(wanted).zip(&*found) {
-            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            let is_keyed = (page.list() == PageList::Active) & (page.key() != 0);
-            self.stats.keyed += u64::from(is_keyed);
-            self.stats.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
-            let (rule, rule_wpa) = scene.private_rules(page.key(), process, address_owner);
-            *verdict = Verdict { rule, rule_wpa, owner: scene.owner_by_key(page.key(), process), address_owner };
-        }
-
         for &at in named_at.iter().take(named) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            let rules = scene.file_rules(page);
-            let is_data = page.page_use() == PageUse::File;
-            verdict.rule = if is_data { rules.data } else { verdict.rule };
-            verdict.rule_wpa = if is_data { rules.data_wpa } else { rules.meta_wpa };
+            if let Some(rules) = scene.special_files.get(page.file_key()) {
+                (verdict.rule, verdict.rule_wpa) = match page.page_use() {
+                    PageUse::File => (rules.data, rules.data_wpa),
+                    _ => (verdict.rule, rules.meta_wpa),
+                };
+            }
         }
         for &at in free_at.iter().take(free) {
             let page = page_at(pages, at);
@@ -164,6 +152,37 @@ impl<'s> Judge<'s> {
         for &at in odd_at.iter().take(odd) {
             self.verdicts[at as usize] = scene.judge(page_at(pages, at));
         }
+    }
+
+    /// Judges the pages of [`LookupClass::Private`]: processes first, then all of their addresses at once.
+    #[inline(always)]
+    fn judge_private(&mut self, pages: &[PageIdentity]) {
+        let scene = self.scene;
+        let (places, private) =
+            (&self.places[LookupClass::Private as usize], self.counts[LookupClass::Private as usize]);
+        let (mut asked, mut stats) = (0, self.stats);
+        for &at in places.iter().take(private) {
+            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            let key = page.key();
+            let process = scene.owners.get(key).filter(|_| key != 0).unwrap_or(NOTHING);
+            let is_keyed = (page.list() == PageList::Active) & (key != 0);
+            stats.keyed += u64::from(is_keyed);
+            stats.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
+            if process == NOTHING {
+                (verdict.rule, verdict.rule_wpa) = scene.private_rules(key, process, AddressOwner::NOTHING);
+                verdict.owner = scene.owner_by_key(key, process);
+            } else if let Some(question) = self.questions.get_mut(asked) {
+                *question = Question { space: process, tag: u32::from(at), address: page.u2 };
+                asked += 1;
+            }
+        }
+        self.stats = stats;
+        let verdicts = &mut self.verdicts;
+        scene.spaces.find_all(self.questions.get(..asked).unwrap_or_default(), |question, address_owner| {
+            let (rule, rule_wpa) = (Rule::of_layer(address_owner.corrected), Rule::of_layer_wpa(address_owner.wpa));
+            let owner = scene.owner_of(question.space);
+            verdicts[question.tag as u8 as usize] = Verdict { rule, rule_wpa, owner, address_owner };
+        });
     }
 
     /// The verdicts on the first pages of the last batch.

@@ -102,7 +102,9 @@ impl Scene<'_> {
         let by_use = Rule::of_use(page);
         let (mut rule, mut rule_wpa) = match page.page_use() {
             PageUse::ProcessPrivate => {
-                address_owner = self.spaces.get(process, page.u2);
+                if process != NOTHING {
+                    address_owner = self.spaces.get(process, page.u2);
+                }
                 self.private_rules(page.key(), process, address_owner)
             }
             PageUse::File if !page.is_image() => {
@@ -153,7 +155,7 @@ impl Scene<'_> {
     /// The rules for the pages of a file, by its name.
     #[inline(always)]
     pub(super) fn file_rules(&self, page: &PageIdentity) -> FileRules {
-        self.special_files.get(&page.file_key()).copied().unwrap_or(FileRules::PLAIN)
+        self.special_files.get(page.file_key()).unwrap_or(FileRules::PLAIN)
     }
 
     /// The rules for a private page.
@@ -191,9 +193,14 @@ impl Scene<'_> {
     pub(super) fn owner_by_key(&self, key: u64, process: u32) -> OwnerCode {
         match key {
             0 => OwnerCode::NONE,
-            _ if self.owners.is_named(process) => OwnerCode::process(process),
-            _ => OwnerCode::UNKNOWN,
+            _ => self.owner_of(process),
         }
+    }
+
+    /// The owner of a page whose key means this process.
+    #[inline(always)]
+    pub(super) const fn owner_of(&self, process: u32) -> OwnerCode {
+        if self.owners.is_named(process) { OwnerCode::process(process) } else { OwnerCode::UNKNOWN }
     }
 }
 

@@ -38,6 +38,43 @@ impl FileRules {
     pub const PLAIN: FileRules = FileRules { data: Rule::DataFile, data_wpa: Rule::DataFile, meta_wpa: Rule::Metafile };
 }
 
+/// Files that are not [`FileRules::PLAIN`]. They are few, and millions of pages ask whether theirs is one of them: most
+/// are answered by a bit.
+#[derive(Debug)]
+pub struct SpecialFiles {
+    by_key: FastMap<u64, FileRules>,
+    /// A bit for each hash of a key; set where a file has it.
+    filter: Box<[u64; SpecialFiles::WORDS]>,
+}
+
+impl SpecialFiles {
+    /// The filter takes a quarter of a first-level cache at most.
+    const WORDS: usize = 1024;
+
+    fn new(by_key: FastMap<u64, FileRules>) -> SpecialFiles {
+        let mut filter = Box::new([0; SpecialFiles::WORDS]);
+        for &key in by_key.keys() {
+            let (word, bit) = SpecialFiles::bit(key);
+            filter[word] |= 1 << bit;
+        }
+        SpecialFiles { by_key, filter }
+    }
+
+    /// Word and bit of a key in the filter. A trace that is made to fill it only makes look-ups as slow as the map's.
+    #[inline(always)]
+    const fn bit(key: u64) -> (usize, u32) {
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        (hash as usize / 64 % SpecialFiles::WORDS, hash as u32 % 64)
+    }
+
+    /// The rules for the pages of a file, if it is special.
+    #[inline(always)]
+    pub fn get(&self, key: u64) -> Option<FileRules> {
+        let (word, bit) = SpecialFiles::bit(key);
+        if self.filter[word] >> bit & 1 == 0 { None } else { self.by_key.get(&key).copied() }
+    }
+}
+
 /// A snapshot's surroundings.
 #[derive(Debug)]
 pub struct Scene<'h> {
@@ -56,7 +93,7 @@ pub struct Scene<'h> {
     /// File names.
     pub files: FileNamesAt<'h>,
     /// By file key, for the few files that are not [`FileRules::PLAIN`].
-    pub special_files: FastMap<u64, FileRules>,
+    pub special_files: SpecialFiles,
     /// Drivers, session images, PFN database.
     pub kernel: KernelSpace<'h>,
     /// Paths of the kernel's images, by index; `images` holds them by page.
@@ -117,7 +154,7 @@ impl<'h> Scene<'h> {
             owners: ProcessTimeline::new(processes, reading, snapshot.pointer).owners_at(moment),
             owned_large_pages: snapshot.version >= 4,
             spaces: AddressIndex::new(built.into_iter().map(|(leaves, _)| leaves).collect()),
-            special_files,
+            special_files: SpecialFiles::new(special_files),
             files,
             images: (0..).zip(kernel.images.iter()).map(|(index, (base, end, _))| (base, end, index)).collect(),
             session_images: sessions.map(|(base, end, (_, key))| (base, end, *key)).collect(),
