@@ -5,11 +5,12 @@
 
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
+use crate::etl::record::HookId;
 use crate::event::hooks::PAGE_IN_MEMORY_24H2;
 use crate::event::page::PageIdentity;
 use crate::load::page_run::PageRun;
 use crate::moment::Moment;
-use crate::units::{PointerSize, Ticks};
+use crate::units::{FileOffset, PointerSize, Ticks};
 
 /// Pages that are judged together.
 pub const BATCH: usize = 256;
@@ -100,7 +101,49 @@ pub fn whole(snapshots: &[Snapshot]) -> impl DoubleEndedIterator<Item = usize> {
     snapshots.iter().enumerate().filter(move |(_, snapshot)| is_whole(snapshot)).map(|(index, _)| index)
 }
 
+/// A page record and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRecord {
+    /// What it says.
+    pub page: PageIdentity,
+    /// Which event it is.
+    pub hook: HookId,
+    /// Event version.
+    pub version: u8,
+    /// When it was logged.
+    pub time: Ticks,
+    /// Buffer in file order.
+    pub buffer: u32,
+    /// Offset in the buffer's event area, decompressed.
+    pub area_offset: u32,
+    /// Offset in the file; `None` in a compressed buffer.
+    pub file_offset: Option<FileOffset>,
+}
+
 impl Snapshot {
+    /// The records of a page frame: one, unless the sequence repeats it.
+    pub fn records_of(&self, etl: &EtlFile, pfn: u64) -> Vec<PageRecord> {
+        let mut scratch = Vec::new();
+        let runs = self.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn));
+        let record = |run: &PageRun| {
+            let area = etl.area(run.buffer as usize, &mut scratch);
+            let records = area.records().at_offset(run.start);
+            let of_sequence = records.filter_map(|record| Some((run.page_of(&record)?, record)));
+            let (page, record) = of_sequence.take(run.pages as usize).find(|(page, _)| page.pfn == pfn)?;
+            let area_offset = record.position.offset;
+            Some(PageRecord {
+                page,
+                hook: run.hook,
+                version: record.kernel_version(),
+                time: area.time_of(&record).unwrap_or(run.first.time),
+                buffer: run.buffer,
+                area_offset,
+                file_offset: (!area.buffer.is_compressed()).then(|| area.file_offset(area_offset as usize)),
+            })
+        };
+        runs.filter_map(record).collect()
+    }
+
     /// The moment after the last page.
     pub fn end(&self) -> Moment {
         Moment { time: self.last_time, order: u64::MAX }

@@ -61,7 +61,7 @@ impl Report for ExplainReport<'_> {
                 if let Target::Address { .. } = answer.target {
                     writeln!(lines.out)?;
                 }
-                let (pfn, physical) = (page.page.pfn, page.page.pfn.wrapping_mul(PAGE_BYTES));
+                let (pfn, physical) = (page.record.page.pfn, page.record.page.pfn.wrapping_mul(PAGE_BYTES));
                 text::heading(lines.out, &format!("PFN 0x{pfn:x} (physical address 0x{physical:x}) {at}"))?;
                 lines.page(page)?;
             }
@@ -120,8 +120,8 @@ impl Lines<'_> {
             Some(offset) => format!("file offset {offset}"),
             None => format!("0x{:x} of the event area of the compressed buffer {}", record.area_offset, record.buffer),
         };
-        self.pair("Record", &format!("{} version {}, {place}", show_event(&record.event), record.version))?;
-        self.pair("Flags word", &format!("0x{:016x}", page.page.flags))?;
+        self.pair("Record", &format!("{} version {}, {place}", show_event(&page.event), record.version))?;
+        self.pair("Flags word", &format!("0x{:016x}", page.record.page.flags))?;
         for field in &page.fields {
             let left = if field.bits == "u2" { "u2".to_owned() } else { format!("  {}", field.bits) };
             let name = if field.bits == "u2" { "" } else { field.name };
@@ -249,14 +249,14 @@ fn page(page: &ExplainedPage) -> Value {
         |field| json!({ "name": field.name, "bits": field.bits, "value": hex(field.value), "meaning": field.meaning }),
     );
     json!({
-        "pfn": page.page.pfn,
-        "flags": hex(page.page.flags),
-        "u2": hex(page.page.u2),
+        "pfn": page.record.page.pfn,
+        "flags": hex(page.record.page.flags),
+        "u2": hex(page.record.page.u2),
         "record": {
-            "name": page.record.event.name,
-            "hook": page.record.event.hook.to_string(),
+            "name": page.event.name,
+            "hook": page.event.hook.to_string(),
             "version": page.record.version,
-            "time_s": seconds(page.record.event.time),
+            "time_s": seconds(page.event.time),
             "buffer": page.record.buffer,
             "area_offset": page.record.area_offset,
             "file_offset": page.record.file_offset.map(|offset| offset.0),

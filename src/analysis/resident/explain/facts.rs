@@ -1,14 +1,14 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that tell of it.
 
 use crate::analysis::resident::ResidentModel;
+use crate::analysis::resident::explain::event_ref::{self, EventRef};
 use crate::analysis::resident::explain::history::{self, Seen};
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::scene::Scene;
 use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
-use crate::etl::record::{HookId, RecordId};
+use crate::etl::record::HookId;
 use crate::event::Phase;
-use crate::event::catalog;
 use crate::event::file::{MapView, ViewKind};
 use crate::event::hooks::{HEAP_RANGE_RUNDOWN, KERNEL_MEM_USAGE};
 use crate::event::image::Image;
@@ -22,19 +22,8 @@ use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::{lifetime, space_at};
 use crate::moment::{At, Moment};
+use crate::units::PAGE_BYTES;
 use crate::units::is_kernel_address;
-use crate::units::{Nanos, PAGE_BYTES, Ticks};
-
-/// An event that was joined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventRef {
-    /// Hook id.
-    pub hook: HookId,
-    /// Name as `pfnset events` prints it.
-    pub name: &'static str,
-    /// When, since trace start.
-    pub time: Nanos,
-}
 
 /// Something that the page was joined with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,11 +132,11 @@ impl<'m> Facts<'m> {
         range: Option<(u64, u64)>,
         events: Vec<EventRef>,
     ) {
-        self.facts.push(Fact { kind, title, text, range, events, corrected: false, wpa: false });
+        self.facts.push(fact(kind, title, text, range, events));
     }
 
     fn event(&self, hook: HookId, moment: Moment) -> EventRef {
-        event(self.etl, hook, moment.time)
+        EventRef::new(self.etl, hook, moment.time)
     }
 
     fn process(&mut self, instance: u32) {
@@ -177,7 +166,7 @@ impl<'m> Facts<'m> {
         let at = address / PAGE_BYTES * PAGE_BYTES;
         let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId| {
             let told = own.iter().filter(|e| e.moment == wanted).find(|e| is(&e.value));
-            vec![event(self.etl, told.map_or(of_phase(phase), |e| history::hook(&e.value)), wanted.time)]
+            vec![EventRef::new(self.etl, told.map_or(of_phase(phase), |e| event_ref::hook(&e.value)), wanted.time)]
         };
         let decided = |layer: Layer| (owner.corrected == layer, owner.wpa == layer);
         let mut found: Vec<Fact> = Vec::new();
@@ -192,7 +181,7 @@ impl<'m> Facts<'m> {
         }
         if let Some((base, end, &heap)) = space.traced_heaps.get(at) {
             let made = |event: &&At<SpaceEvent>| history::makes_heap_range(&event.value, at) && event.moment < moment;
-            let events = own.iter().rfind(made).map(|e| self.event(history::hook(&e.value), e.moment));
+            let events = own.iter().rfind(made).map(|e| self.event(event_ref::hook(&e.value), e.moment));
             let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
             let wpa = decided(Layer::Heap).1;
             push("traced_heap_range", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
@@ -238,7 +227,7 @@ impl<'m> Facts<'m> {
         }
         if let Some((base, end, ())) = space.traced_regions.get(at) {
             let made = |event: &&At<SpaceEvent>| history::makes_region(&event.value, at) && event.moment < moment;
-            let events = own.iter().rfind(made).map(|e| self.event(history::hook(&e.value), e.moment));
+            let events = own.iter().rfind(made).map(|e| self.event(event_ref::hook(&e.value), e.moment));
             let text = "allocated during the trace, so WPA knows it".into();
             let wpa = decided(Layer::Region).1;
             push("traced_region", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
@@ -279,7 +268,7 @@ impl<'m> Facts<'m> {
         }
         if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
             let told = self.model.history.kernel_views.iter().filter(|e| e.value.base == base);
-            let hook = |view: &KernelView| history::hook(&view.as_view());
+            let hook = |view: &KernelView| event_ref::hook(&view.as_view());
             let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
             let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
             let text = if image { "view of a session image" } else { "view at a kernel address" };
@@ -341,10 +330,4 @@ fn region_events(
 ) -> Vec<EventRef> {
     let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if (base..base.saturating_add(size)).contains(&at));
     source(moment, phase, &is, VirtualRange::hook)
-}
-
-/// An event by its hook.
-pub(super) fn event(etl: &EtlFile, hook: HookId, time: Ticks) -> EventRef {
-    let name = catalog::name(RecordId::Kernel(hook)).map_or("unknown event", |known| known.name);
-    EventRef { hook, name, time: etl.clock.nanos(time) }
 }

@@ -1,14 +1,8 @@
 //! What happened at one address of a process: every event that touches it, whether it still counts or not.
 
-use crate::analysis::resident::explain::facts::{EventRef, event};
+use crate::analysis::resident::explain::event_ref::{EventRef, hook};
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
 use crate::event::Phase;
-use crate::event::file::MapView;
-use crate::event::hooks::{
-    HEAP_RANGE_CREATE, HEAP_RANGE_DESTROY, HEAP_RANGE_RELEASE, HEAP_RANGE_RESERVE, HEAP_RANGE_RUNDOWN,
-};
-use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::SpaceEvent;
 use crate::model::space::AddressSpace;
@@ -62,7 +56,7 @@ pub(super) fn at_address(
             _ => {}
         }
         let after = known.moment >= snapshot;
-        let event = event(etl, hook(&known.value), known.moment.time);
+        let event = EventRef::new(etl, hook(&known.value), known.moment.time);
         let rundown = is_rundown(&known.value);
         all.push(Seen { event, range: range.filter(|_| inside), text: text(&known.value), rundown, after });
     }
@@ -144,19 +138,5 @@ fn text(event: &SpaceEvent) -> String {
         | SpaceEvent::HeapDestroy { heap }
         | SpaceEvent::HeapRundown { heap, .. } => format!("heap 0x{heap:x}"),
         SpaceEvent::Thread { thread_id, .. } => format!("thread {thread_id}"),
-    }
-}
-
-/// The hook of an event.
-pub(super) fn hook(event: &SpaceEvent) -> HookId {
-    match *event {
-        SpaceEvent::Region { phase, .. } => VirtualRange::hook(phase),
-        SpaceEvent::View { phase, .. } => MapView::hook(phase),
-        SpaceEvent::Thread { phase, .. } => Thread::hook(phase),
-        SpaceEvent::HeapRundown { .. } => HEAP_RANGE_RUNDOWN,
-        SpaceEvent::HeapCreate { .. } => HEAP_RANGE_CREATE,
-        SpaceEvent::HeapReserve { .. } => HEAP_RANGE_RESERVE,
-        SpaceEvent::HeapRelease { .. } => HEAP_RANGE_RELEASE,
-        SpaceEvent::HeapDestroy { .. } => HEAP_RANGE_DESTROY,
     }
 }

@@ -4,11 +4,13 @@
 //! address space of the one process is built again with the events that made it.
 
 mod bits;
+mod event_ref;
 mod facts;
 mod history;
 
 pub use bits::Field;
-pub use facts::{EventRef, Fact};
+pub use event_ref::EventRef;
+pub use facts::Fact;
 pub use history::Seen;
 
 use crate::analysis::readiness::readiness_of;
@@ -21,12 +23,11 @@ use crate::analysis::trust::TrustReport;
 use crate::analysis::trust::counted;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::buffer::BUFFER_HEADER_BYTES;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::owner_key::KeyReading;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{PageRecord, Snapshot};
 use crate::units::is_kernel_address;
-use crate::units::{FileOffset, Nanos, PAGE_BYTES};
+use crate::units::{Nanos, PAGE_BYTES};
 use facts::Facts;
 
 /// What to explain.
@@ -83,10 +84,10 @@ pub struct InSnapshot {
 /// A page with its reasons.
 #[derive(Debug)]
 pub struct ExplainedPage {
-    /// The record.
-    pub page: PageIdentity,
-    /// Where and when it was logged.
-    pub record: RecordPlace,
+    /// The record and where it lies.
+    pub record: PageRecord,
+    /// Its event.
+    pub event: EventRef,
     /// The record's fields.
     pub fields: Vec<Field>,
     /// Label of the process.
@@ -116,21 +117,6 @@ pub struct ExplainedAddress {
     pub more_history: usize,
     /// What a private page there would be, by the corrected and by WPA's rules; `None` for kernel addresses.
     pub would_be: Option<(Rule, Rule)>,
-}
-
-/// Where a record lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordPlace {
-    /// Event.
-    pub event: EventRef,
-    /// Event version.
-    pub version: u8,
-    /// Buffer in file order.
-    pub buffer: u32,
-    /// Offset in the buffer's event area, decompressed.
-    pub area_offset: u32,
-    /// Offset in the file; `None` in a compressed buffer.
-    pub file_offset: Option<FileOffset>,
 }
 
 impl Explanation {
@@ -218,34 +204,16 @@ struct Explainer<'m> {
 impl Explainer<'_> {
     /// The records of a page frame: one, unless the sequence repeats it.
     fn frame(&self, pfn: u64) -> Vec<ExplainedPage> {
-        let mut pages = Vec::new();
-        let mut scratch = Vec::new();
-        for run in self.snapshot.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn)) {
-            let area = self.etl.area(run.buffer as usize, &mut scratch);
-            let records = area.records().at_offset(run.start);
-            let of_sequence = records.filter_map(|record| Some((run.page_of(&record)?, record)));
-            let found = of_sequence.take(run.pages as usize).find(|(page, _)| page.pfn == pfn);
-            let Some((page, record)) = found else { continue };
-            let buffer = &area.buffer;
-            let in_file = buffer.offset.0 + u64::from(BUFFER_HEADER_BYTES) + u64::from(record.position.offset);
-            let place = RecordPlace {
-                event: facts::event(self.etl, run.hook, area.time_of(&record).unwrap_or(run.first.time)),
-                version: record.kernel_version(),
-                buffer: run.buffer,
-                area_offset: record.position.offset,
-                file_offset: (!buffer.is_compressed()).then_some(FileOffset(in_file)),
-            };
-            pages.push(self.page(page, place));
-        }
-        pages
+        self.snapshot.records_of(self.etl, pfn).into_iter().map(|record| self.page(record)).collect()
     }
 
-    fn page(&self, page: PageIdentity, record: RecordPlace) -> ExplainedPage {
+    fn page(&self, record: PageRecord) -> ExplainedPage {
+        let page = record.page;
         let verdict = self.scene.judge(&page);
         let facts = Facts::of_page(self.etl, self.model, self.scene, self.snapshot, &page, &verdict);
         let label = |dimension: Dimension| dimension.label(self.scene, dimension.code(self.scene, &page, &verdict));
         ExplainedPage {
-            page,
+            event: EventRef::new(self.etl, record.hook, record.time),
             record,
             fields: bits::fields(&page, self.scene),
             process: label(Dimension::Process),
