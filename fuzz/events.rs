@@ -70,12 +70,7 @@ fn look(event: &Event<'_>, length: usize) {
             assert_eq!(sets.iter().count(), sets.len());
             within(sets.len());
         }
-        Event::MemInfo(info) => {
-            let pages = [info.zero_pages(), info.free_pages(), info.modified_pages(), info.modified_no_write_pages()];
-            let more = [info.bad_pages(), info.modified_pagefile_pages()];
-            show(&format_args!("{pages:?} {more:?} {:?}", info.standby_pages()));
-            show(&format_args!("{:?} {:?}", info.repurposed_pages(), info.commit()));
-        }
+        Event::MemInfo(info) => show(&format_args!("{:?} {:?}", info.counts(), info.commit())),
         Event::Merged(Merged::FileVersion(version)) => {
             use FileVersionField::*;
             for field in [OriginalName, Description, FileVersion, BinaryVersion, Language] {
