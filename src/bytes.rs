@@ -387,7 +387,7 @@ pub(crate) fn each<'a, L: Layout<'a>>(
 /// makes a `#[repr(C)]` structure of that name and size (with 8-byte and 4-byte pointers where it has a `P`), which
 /// becomes a value whose fields have the names of the layout's. A field after `-` is not part of the value; the value's
 /// other fields stand after `with`. `fn read` makes a decoder of that name for payloads of just this layout, with the
-/// versions for which it is known; without it the layout is read by [`first`], [`exactly`], [`each`] or
+/// versions for which it is known (in `event` only); without it the layout is read by [`first`], [`exactly`], [`each`] or
 /// [`Cursor::read`]. `=> Value as Variant` makes a variant of an enum.
 macro_rules! layout {
     (
@@ -439,7 +439,7 @@ macro_rules! layout {
                 ///
                 /// # Errors
                 /// A fault when the payload is shorter than the layout.
-                pub fn $read(payload: &$crate::event::Payload<'a>) -> $crate::event::Read<Self> {
+                pub fn $read(payload: &super::Payload<'a>) -> super::Read<Self> {
                     payload.read::<$name>($known)
                 }
             }
