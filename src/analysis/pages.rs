@@ -10,7 +10,7 @@ use crate::analysis::resident::count::Filter;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
@@ -89,7 +89,7 @@ pub struct PageNames<'s> {
 pub struct SnapshotPages<'l> {
     listing: &'l PageListing<'l>,
     snapshot: &'l Snapshot,
-    scene: Scene<'l>,
+    scene: SnapshotContext<'l>,
 }
 
 /// Something that is either so or not about a page.

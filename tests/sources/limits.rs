@@ -16,7 +16,17 @@ const LONG_FUNCTIONS: [(&str, &str, usize); 4] = [
 
 /// What presentation would compute with: sums, orders, joins, parallel work. Text is built with `fold` nowhere.
 const COMPUTING: [&str; 12] = [
-    ".sum()", ".sum::<", ".product", ".sort", ".fold(", ".max_by", ".min_by", "HashMap", "HashSet", ".judge(", "Scene",
+    ".sum()",
+    ".sum::<",
+    ".product",
+    ".sort",
+    ".fold(",
+    ".max_by",
+    ".min_by",
+    "HashMap",
+    "HashSet",
+    ".judge(",
+    "SnapshotContext",
     "rayon",
 ];
 

@@ -1,11 +1,11 @@
 //! Many pages judged at once, as fast as the memory allows.
 //!
-//! [`Scene::judge`] is the rule book, page by page. For millions of pages that is slow: branches for each page mispredict
+//! [`SnapshotContext::judge`] is the rule book, page by page. For millions of pages that is slow: branches for each page mispredict
 //! and serialise cache misses. Here a table assigns each page a lookup class, and each class is processed in one loop. A
 //! property test holds the result to the rule book.
 
 use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::address_index::{AddressOwner, Question};
@@ -66,7 +66,7 @@ impl KeyStats {
 /// Judges batches of up to [`BATCH`] pages; one for each thread.
 #[derive(Debug)]
 pub struct Judge<'s> {
-    scene: &'s Scene<'s>,
+    scene: &'s SnapshotContext<'s>,
     /// The class of a page, by [`start_of`], and what is known of it at once.
     classes: Box<[LookupClass; 256]>,
     starts: Box<[Verdict; 256]>,
@@ -88,7 +88,7 @@ const fn start_of(page: &PageIdentity) -> u8 {
 
 impl<'s> Judge<'s> {
     /// For the pages of a scene.
-    pub fn new(scene: &'s Scene<'s>) -> Judge<'s> {
+    pub fn new(scene: &'s SnapshotContext<'s>) -> Judge<'s> {
         let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
         let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(scene, &page(number)));
         let start = |number: usize| match classes.get(number) {
@@ -211,7 +211,7 @@ fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
     pages.get(at as usize).unwrap_or(&NONE)
 }
 
-fn lookup_class(scene: &Scene<'_>, page: &PageIdentity) -> LookupClass {
+fn lookup_class(scene: &SnapshotContext<'_>, page: &PageIdentity) -> LookupClass {
     let is_listed = Rule::of_list(page.list()).is_some();
     match page.page_use() {
         PageUse::PageFileMapped if page.combined() => LookupClass::Combined,

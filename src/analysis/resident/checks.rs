@@ -4,7 +4,7 @@ use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::batch::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::trust::counted;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
@@ -107,7 +107,7 @@ impl Checks {
     /// Compares.
     pub fn new(
         base: &BaseCounts,
-        scene: &Scene<'_>,
+        scene: &SnapshotContext<'_>,
         snapshot: &Snapshot,
         history: &History,
         loss: &Loss,
@@ -257,7 +257,7 @@ fn differs(compared: &Compared, whose: &str) -> String {
     format!("{what}: {counted} pages counted, {whose} says {expected}")
 }
 
-fn example(scene: &Scene<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
+fn example(scene: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
     let kind = match contradiction.kind {
         Kind::Region => "region",
         Kind::View => "view",

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{Owner, Verdict};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::event::page::PageIdentity;
 use foldhash::HashMap as FastMap;
@@ -26,7 +26,7 @@ pub struct Counter<'d> {
 
 impl<'d> Counter<'d> {
     /// An empty counter. Dimensions behind the eighth are not counted; the caller refuses them.
-    pub fn new(dimensions: &'d [Dimension], scene: &Scene<'_>) -> Counter<'d> {
+    pub fn new(dimensions: &'d [Dimension], scene: &SnapshotContext<'_>) -> Counter<'d> {
         let sizes: Option<Vec<usize>> = dimensions.iter().map(|d| d.size(scene)).collect();
         let cells = sizes.as_ref().and_then(|sizes| sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size)));
         let (sizes, cells) = match (sizes, cells) {
@@ -38,12 +38,12 @@ impl<'d> Counter<'d> {
 
     /// Counts pages by their verdicts.
     #[inline(never)]
-    pub fn add_all(&mut self, scene: &Scene<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
+    pub fn add_all(&mut self, scene: &SnapshotContext<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
         pages.iter().zip(verdicts).for_each(|(page, verdict)| self.add(scene, page, verdict));
     }
 
     #[inline(always)]
-    fn add(&mut self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
         if !self.cells.is_empty() {
             let mut at = Some(0);
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes) {
@@ -57,7 +57,7 @@ impl<'d> Counter<'d> {
         self.add_rest(scene, page, verdict);
     }
 
-    fn add_rest(&mut self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add_rest(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
         let mut key = [Code::None; MOST_DIMENSIONS];
         for (slot, dimension) in key.iter_mut().zip(self.dimensions) {
             *slot = dimension.code(scene, page, verdict);
@@ -72,7 +72,7 @@ impl<'d> Counter<'d> {
     }
 
     /// Groups with pages: codes in order of the dimensions, pages. In order of the codes.
-    pub fn groups(&self, scene: &Scene<'_>) -> BTreeMap<Vec<Code>, u64> {
+    pub fn groups(&self, scene: &SnapshotContext<'_>) -> BTreeMap<Vec<Code>, u64> {
         let keyed =
             self.rest.iter().map(|(key, &pages)| (key.iter().take(self.dimensions.len()).copied().collect(), pages));
         let mut all: BTreeMap<Vec<Code>, u64> = keyed.collect();
@@ -99,7 +99,7 @@ pub struct ByOwner {
 
 impl ByOwner {
     /// Nothing counted yet.
-    pub fn new(scene: &Scene<'_>) -> ByOwner {
+    pub fn new(scene: &SnapshotContext<'_>) -> ByOwner {
         ByOwner { cells: vec![0; scene.processes.instances.len()], unknown: FastMap::default() }
     }
 
@@ -145,7 +145,7 @@ impl<'c> Filter<'c> {
     /// Those pages of a batch that meet all conditions.
     pub fn select(
         &mut self,
-        scene: &Scene<'_>,
+        scene: &SnapshotContext<'_>,
         pages: &[PageIdentity],
         verdicts: &[Verdict],
     ) -> (&[PageIdentity], &[Verdict]) {
@@ -164,7 +164,7 @@ impl<'c> Filter<'c> {
 
     /// True when the page meets all conditions.
     #[inline]
-    pub fn passes(&mut self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
+    pub fn passes(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
             let code = condition.dimension.code(scene, page, verdict);
             *known.entry(code).or_insert_with(|| condition.patterns.matches(&condition.dimension.label(scene, code)))

@@ -3,7 +3,7 @@
 
 use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::judge::{Detail, Owner, Verdict};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
@@ -32,7 +32,7 @@ dimensions! {
 
 impl Dimension {
     /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
-    pub fn size(self, scene: &Scene<'_>) -> Option<usize> {
+    pub fn size(self, scene: &SnapshotContext<'_>) -> Option<usize> {
         match self {
             Dimension::List | Dimension::Priority => Some(8),
             Dimension::Use => Some(16),
@@ -47,7 +47,7 @@ impl Dimension {
 
     /// The page's place in a table of [`Dimension::size`]; `None` for a key that names no process.
     #[inline(always)]
-    pub fn index(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
+    pub fn index(self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
         Some(match self {
             Dimension::List => page.list() as usize,
             Dimension::Use => page.page_use() as usize,
@@ -70,7 +70,7 @@ impl Dimension {
     }
 
     /// The code of a place in the table.
-    pub fn code_at(self, scene: &Scene<'_>, index: usize) -> Code {
+    pub fn code_at(self, scene: &SnapshotContext<'_>, index: usize) -> Code {
         let count = scene.processes.instances.len();
         match self {
             Dimension::Process if index == count => Code::None,
@@ -80,7 +80,7 @@ impl Dimension {
     }
 
     /// The page's code.
-    pub fn code(self, scene: &Scene<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
+    pub fn code(self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
         let process = |index: u32| scene.processes.instances.get(index as usize);
         match (self, verdict.owner()) {
             (Dimension::Process | Dimension::Pid, Owner::Unknown) => Code::Unknown(page.key()),
@@ -111,7 +111,7 @@ impl Dimension {
     }
 
     /// What a code means, for people.
-    pub fn label(self, scene: &Scene<'_>, code: Code) -> String {
+    pub fn label(self, scene: &SnapshotContext<'_>, code: Code) -> String {
         let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
         let number = match code {
             Code::None => return named(None),
@@ -160,6 +160,6 @@ pub enum Code {
     PoolTag(PoolTag),
 }
 
-fn file_code(scene: &Scene<'_>, key: u64) -> Code {
+fn file_code(scene: &SnapshotContext<'_>, key: u64) -> Code {
     scene.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
 }

@@ -3,7 +3,7 @@
 //! This is the rule book. Millions of pages go the quicker way of [`batch`](super::batch), which must agree with it.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::scene::{FileRules, Scene};
+use crate::analysis::resident::snapshot_context::{FileRules, SnapshotContext};
 use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
@@ -52,7 +52,7 @@ pub enum Detail {
     PoolTag(PoolTag),
 }
 
-/// The verdict. What else is told of a page follows from it: [`Scene::detail`].
+/// The verdict. What else is told of a page follows from it: [`SnapshotContext::detail`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The corrected rule that decides.
@@ -93,7 +93,7 @@ impl Verdict {
 /// In place of an instance or a name that is not known: an index behind all.
 pub(super) const NOTHING: u32 = u32::MAX;
 
-impl Scene<'_> {
+impl SnapshotContext<'_> {
     /// Judges a page.
     pub fn judge(&self, page: &PageIdentity) -> Verdict {
         let list = page.list();

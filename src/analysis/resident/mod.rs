@@ -1,6 +1,6 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
-//! The way of a page: its record → [`judge`] (joined with the [`scene`]) → [`count`] by [`dimension`]s → rows. Pages are
+//! The way of a page: its record → [`judge`] (joined with the [`snapshot_context`]) → [`count`] by [`dimension`]s → rows. Pages are
 //! folded where they lie and never collected.
 
 pub mod batch;
@@ -12,7 +12,7 @@ pub mod explain;
 pub mod judge;
 pub mod query;
 pub mod rows;
-pub mod scene;
+pub mod snapshot_context;
 mod tally;
 #[cfg(test)]
 mod testing;
@@ -35,7 +35,7 @@ use checks::Checks;
 use dimension::Dimension;
 use query::{Classification, Query};
 use rows::PageCounts;
-use scene::Scene;
+use snapshot_context::SnapshotContext;
 use tally::CountingPlan;
 
 /// What `pfnset resident` shows.
@@ -157,9 +157,9 @@ impl ResidentModel {
     }
 
     /// The surroundings of a snapshot.
-    pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> Scene<'_> {
+    pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> SnapshotContext<'_> {
         let reading = self.owner_keys.reading(snapshot.version, snapshot.pointer);
-        Scene::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
+        SnapshotContext::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows of the resident set: labels and measures for what was counted, and the tables that are shown.
 
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::tally::{Counted, CountingPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Field, Forms, Group, Measured, Node, Table, Value};
@@ -71,7 +71,7 @@ pub(super) fn groups(
     counted: &mut Counted,
     plan: &CountingPlan,
     dimensions: &[Dimension],
-    scene: &Scene<'_>,
+    scene: &SnapshotContext<'_>,
 ) -> Vec<Group<PageCounts>> {
     let mut all: BTreeMap<Vec<Code>, PageCounts> = BTreeMap::new();
     for (mut codes, pages) in std::mem::take(&mut counted.groups) {
@@ -98,7 +98,7 @@ pub(super) fn groups(
 }
 
 /// The largest processes.
-pub(super) fn processes(counted: &Counted, scene: &Scene<'_>, most: usize) -> Node<PageCounts> {
+pub(super) fn processes(counted: &Counted, scene: &SnapshotContext<'_>, most: usize) -> Node<PageCounts> {
     let group = |&(code, pages): &(Code, u64)| Group {
         labels: vec![Dimension::Process.label(scene, code)],
         measure: PageCounts { pages, ..PageCounts::default() },

@@ -6,7 +6,7 @@ use crate::analysis::resident::checks::BaseCounts;
 use crate::analysis::resident::count::{ByOwner, Counter, Filter};
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::query::{Classification, Query};
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
 use crate::model::snapshot::Snapshot;
@@ -76,7 +76,7 @@ impl CountingPlan {
     }
 
     /// Judges and counts all pages, in parallel.
-    pub fn count(&self, etl: &EtlFile, scene: &Scene<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
+    pub fn count(&self, etl: &EtlFile, scene: &SnapshotContext<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
         let is_small = CategoryCounts::holds(&self.main);
         let tally = || Tally {
             judge: Judge::new(scene),

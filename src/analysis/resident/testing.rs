@@ -1,6 +1,6 @@
 //! A small machine for unit tests: a case for every rule, and every page that can be told apart on it.
 
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
@@ -79,7 +79,7 @@ fn history() -> History {
 }
 
 /// Looks at the machine as page records of an event version show it.
-pub fn with_scene(version: u8, look: impl FnOnce(&Scene<'_>, &Hives)) {
+pub fn with_scene(version: u8, look: impl FnOnce(&SnapshotContext<'_>, &Hives)) {
     let history = history();
     let (processes, rundowns) = (Processes::new(&history), Rundowns::new(&history));
     let hives = Hives::new(&history);
@@ -97,7 +97,10 @@ pub fn with_scene(version: u8, look: impl FnOnce(&Scene<'_>, &Hives)) {
     };
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
     let etl = EtlFile::open(Path::new(fixture)).unwrap(); // nothing is read from it
-    look(&Scene::new(&etl, &history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId), &hives);
+    look(
+        &SnapshotContext::new(&etl, &history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId),
+        &hives,
+    );
 }
 
 /// Pages of every list and use, with keys of no, a known and an unknown process, at addresses of every kind.

@@ -1,6 +1,6 @@
 //! The fields of a page record, with what each means for the page's use.
 
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::owner_key::KeyReading;
 
@@ -18,7 +18,7 @@ pub struct Field {
 }
 
 /// All fields in order of their bits, `u2` last.
-pub(super) fn fields(page: &PageIdentity, scene: &Scene<'_>) -> Vec<Field> {
+pub(super) fn fields(page: &PageIdentity, scene: &SnapshotContext<'_>) -> Vec<Field> {
     let field = |name, bits, value, meaning: String| Field { name, bits, value, meaning };
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     vec![
@@ -34,7 +34,7 @@ pub(super) fn fields(page: &PageIdentity, scene: &Scene<'_>) -> Vec<Field> {
     ]
 }
 
-fn key(page: &PageIdentity, scene: &Scene<'_>) -> String {
+fn key(page: &PageIdentity, scene: &SnapshotContext<'_>) -> String {
     let reading = reading(scene.owners.reading);
     match page.page_use() {
         PageUse::File | PageUse::MetaFile => {

@@ -4,7 +4,7 @@ use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::event_ref::{self, EventRef};
 use crate::analysis::resident::explain::history::{self, Seen};
 use crate::analysis::resident::judge::Verdict;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
 use crate::etl::record::HookId;
@@ -51,7 +51,7 @@ const MOST_EVENTS: usize = 6;
 pub(super) struct Facts<'m> {
     etl: &'m EtlFile,
     model: &'m ResidentModel,
-    scene: &'m Scene<'m>,
+    scene: &'m SnapshotContext<'m>,
     snapshot: &'m Snapshot,
     pub(super) facts: Vec<Fact>,
     pub(super) history: Vec<Seen>,
@@ -59,7 +59,12 @@ pub(super) struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
-    fn new(etl: &'m EtlFile, model: &'m ResidentModel, scene: &'m Scene<'m>, snapshot: &'m Snapshot) -> Facts<'m> {
+    fn new(
+        etl: &'m EtlFile,
+        model: &'m ResidentModel,
+        scene: &'m SnapshotContext<'m>,
+        snapshot: &'m Snapshot,
+    ) -> Facts<'m> {
         Facts { etl, model, scene, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
     }
 
@@ -67,7 +72,7 @@ impl<'m> Facts<'m> {
     pub(super) fn of_page(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
-        scene: &'m Scene<'m>,
+        scene: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         page: &PageIdentity,
         verdict: &Verdict,
@@ -108,7 +113,7 @@ impl<'m> Facts<'m> {
     pub(super) fn of_address(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
-        scene: &'m Scene<'m>,
+        scene: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         instance: u32,
         address: u64,

@@ -1,6 +1,6 @@
 //! Why a page is what it is: its record bit by bit, everything that it was joined with, and the rules that decided.
 //!
-//! The verdict is the one that the tables count ([`Scene::judge`]); what is added here is where it comes from, so the
+//! The verdict is the one that the tables count ([`SnapshotContext::judge`]); what is added here is where it comes from, so the
 //! address space of the one process is built again with the events that made it.
 
 mod bits;
@@ -17,7 +17,7 @@ use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::resident::scene::Scene;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::analysis::trust::TrustReport;
 use crate::analysis::trust::counted;
@@ -198,7 +198,7 @@ struct Explainer<'m> {
     etl: &'m EtlFile,
     model: &'m ResidentModel,
     snapshot: &'m Snapshot,
-    scene: &'m Scene<'m>,
+    scene: &'m SnapshotContext<'m>,
 }
 
 impl Explainer<'_> {

@@ -1,4 +1,4 @@
-//! The scene of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
+//! The context of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
 use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
@@ -77,7 +77,7 @@ impl SpecialFiles {
 
 /// A snapshot's surroundings.
 #[derive(Debug)]
-pub struct Scene<'h> {
+pub struct SnapshotContext<'h> {
     /// The time of the snapshot.
     pub moment: Moment,
     /// Pointer size of its page records.
@@ -106,7 +106,7 @@ pub struct Scene<'h> {
     pub contradictions: Vec<(u32, Contradiction)>,
 }
 
-impl<'h> Scene<'h> {
+impl<'h> SnapshotContext<'h> {
     /// Builds the state at the snapshot's time: process by process, in parallel.
     pub fn new(
         etl: &EtlFile,
@@ -116,7 +116,7 @@ impl<'h> Scene<'h> {
         hives: &Hives,
         snapshot: &Snapshot,
         reading: KeyReading,
-    ) -> Scene<'h> {
+    ) -> SnapshotContext<'h> {
         let moment = snapshot.first;
         let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
             let space = |reader: &mut Reader, process: &Instance| {
@@ -147,7 +147,7 @@ impl<'h> Scene<'h> {
             .pfn_database
             .iter()
             .map(|block| (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)), ()));
-        Scene {
+        SnapshotContext {
             moment,
             pointer: snapshot.pointer,
             processes,
