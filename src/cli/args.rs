@@ -18,7 +18,7 @@ Exit codes:
   0  fine
   1  a check found a difference (refset --verify)
   2  wrong usage, or the output cannot be written
-  3  the input cannot be read or is no .etl
+  3  the input cannot be read, is no .etl, or lacks what was recorded
      with --strict also: data was lost or damaged
   4  the events that the command needs are not in the trace";
 
