@@ -7,8 +7,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = cli::args::Cli::parse();
-    let exit = cli::run::run(arguments).unwrap_or_else(|error| {
+    let arguments = cli::commands::Cli::parse();
+    let exit = arguments.command.run().unwrap_or_else(|error| {
         let exit = cli::exit::of_error(&error);
         if exit != cli::exit::Exit::Fine {
             let _ = writeln!(std::io::stderr(), "pfnset: {error:#}"); // nobody may be there to read it

@@ -4,6 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
@@ -24,6 +25,10 @@ fn analyse(etl: &EtlFile) {
             let rows: u64 = snapshot.rows.iter().map(|row| row.measure.pages).sum();
             assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
         }
+    }
+    if let Ok(set) = ProcessSet::new(etl, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {
+        let grouped: u64 = set.rows.iter().map(|row| row.measure.processes).sum();
+        assert_eq!((grouped, set.processes.len() as u64), (set.total, set.total));
     }
     let _ = ReferenceSet::new(etl, &reference::query::Query::default());
 }

@@ -6,6 +6,7 @@ pub mod digest;
 pub mod info;
 pub mod loss;
 pub mod pages;
+pub mod processes;
 pub mod readiness;
 pub mod reference;
 pub mod resident;

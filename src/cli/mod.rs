@@ -1,8 +1,8 @@
 //! The command line: flags in, options out, results printed. Exit codes are decided in [`exit`], nowhere else.
 
 pub mod args;
+pub mod commands;
 pub mod exit;
 pub mod output;
 pub mod progress;
-pub mod refset;
-pub mod run;
+pub mod trace;

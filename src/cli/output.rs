@@ -44,6 +44,8 @@ fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::R
             writeln!(out)?;
         }
         Format::Csv => report.csv(out)?,
+        Format::Jsonl => report.json_lines(out)?,
+        Format::Markdown => report.markdown(out)?,
     }
     Ok(out.flush()?)
 }

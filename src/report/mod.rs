@@ -4,6 +4,7 @@ pub mod events;
 pub mod explain;
 pub mod info;
 pub mod pages;
+pub mod processes;
 pub mod refset;
 pub mod resident;
 pub mod table;

@@ -63,7 +63,9 @@ fn fit(table: &Table, rows: &mut [Vec<String>], most: usize) -> Vec<usize> {
     let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
     let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
     let natural = |index: usize| natural.get(index).copied().unwrap_or(0);
-    let shrinks = |index: usize| table.columns.get(index).is_some_and(|column| column.fit == Fit::Shrinks);
+    let shrinks = |index: usize| {
+        table.columns.get(index).is_some_and(|column| column.align == Align::Left && column.fit != Fit::Stays)
+    };
     let total = |shown: &[usize], least: bool| -> usize {
         let width = |&index: &usize| match least && shrinks(index) {
             true => natural(index).min(LEAST),

@@ -194,6 +194,9 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset refset-small.etl --format json --group-by access_reason,release_reason,impact --from 0.01",
             "refset refset-small.etl --format json --timeline 20ms",
         ],
+        "pfnset.processes" => {
+            &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
+        }
         other => panic!("{other} is in docs/json.md: add command lines that write all of its keys"),
     };
     lines.iter().map(|line| line.split(' ').collect()).collect()

@@ -8,6 +8,7 @@ mod machine;
 mod output;
 mod owner_keys;
 mod pages;
+mod processes;
 mod program;
 mod readme;
 mod refset;

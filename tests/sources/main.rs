@@ -152,7 +152,7 @@ fn each_dependency_has_its_home() {
         ("unsafe", &["etl/map.rs"]),
         ("memmap2", &["etl/map.rs"]),
         // The number of threads is a flag.
-        ("rayon", &["etl/file.rs", "etl/index.rs", "etl/map.rs", "load/", "model/", "analysis/", "cli/run.rs"]),
+        ("rayon", &["etl/file.rs", "etl/index.rs", "etl/map.rs", "load/", "model/", "analysis/", "cli/trace.rs"]),
         ("clap", &["cli/", "main.rs"]),
         ("anyhow", &["cli/", "main.rs"]),
         ("comfy_table", &["report/table.rs"]),

@@ -32,10 +32,11 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::Nanos;
 use checks::Checks;
-use dimension::Dimension;
+use dimension::{Code, Dimension};
 use query::{Classification, Query};
 use rows::PageCounts;
 use snapshot_context::SnapshotContext;
+use std::collections::BTreeMap;
 use tally::CountingPlan;
 
 /// What `pfnset resident` shows.
@@ -105,24 +106,30 @@ impl ResidentModel {
     /// # Errors
     /// [`Error::MissingEvents`] when it holds no page sequence, [`Error::MissingPart`] when it is not whole.
     pub fn new(etl: &EtlFile) -> Result<ResidentModel, Error> {
-        let mut history = History::new(etl);
-        let runs = std::mem::take(&mut history.runs);
-        let snapshots = snapshots(&runs);
-        let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
-        let repeated = pages(&runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
-        drop(runs);
-        if snapshots.is_empty() {
-            return Err(TrustReport::new(etl, &history.survey).cannot_run(
+        let model = ResidentModel::of_any(etl);
+        if model.snapshots.is_empty() {
+            return Err(TrustReport::new(etl, &model.history.survey).cannot_run(
                 "Memory",
                 "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
                 "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
                  xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
             ));
         }
+        Ok(model)
+    }
+
+    /// Walks the trace, which may hold no page sequence.
+    pub fn of_any(etl: &EtlFile) -> ResidentModel {
+        let mut history = History::new(etl);
+        let runs = std::mem::take(&mut history.runs);
+        let snapshots = snapshots(&runs);
+        let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
+        let repeated = pages(&runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
+        drop(runs);
         let (processes, rundowns) = rayon::join(|| Processes::new(&history), || Rundowns::new(&history));
         let hives = Hives::new(&history);
         let owner_keys = OwnerKeys::new(etl, &history.survey, &processes, &snapshots);
-        Ok(ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history })
+        ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history }
     }
 
     /// What is odd about the page sequences: records that are none, sequences of which only a part is there.
@@ -161,6 +168,28 @@ impl ResidentModel {
         let reading = self.owner_keys.reading(snapshot.version, snapshot.pointer);
         SnapshotContext::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
     }
+}
+
+/// Counts the pages of a snapshot by these dimensions: codes in their order.
+pub fn count_pages(
+    etl: &EtlFile,
+    model: &ResidentModel,
+    snapshot: &Snapshot,
+    dimensions: &[Dimension],
+) -> BTreeMap<Vec<Code>, u64> {
+    let query = Query {
+        group_by: dimensions.to_vec(),
+        classification: Classification::Corrected,
+        processes: 0,
+        ..Query::default()
+    };
+    let scene = model.scene(etl, snapshot);
+    let mut all = BTreeMap::new();
+    for (mut codes, pages) in CountingPlan::new(&query).count(etl, &scene, snapshot, &query).groups {
+        codes.truncate(dimensions.len());
+        *all.entry(codes).or_default() += pages;
+    }
+    all
 }
 
 impl ResidentSet {

@@ -79,7 +79,7 @@ pub enum Fit {
     Stays,
     /// Its texts are cut in the middle.
     Shrinks,
-    /// It is left out; the lowest number goes first.
+    /// It is left out where cutting texts is not enough; the lowest number goes first.
     Leaves(u8),
 }
 
@@ -222,6 +222,21 @@ impl<M> Measured<M> {
         Measured { field: None, title: Some(title), fit: Fit::Stays, value }
     }
 
+    /// The same for programs only.
+    pub const fn unseen(self) -> Measured<M> {
+        Measured { title: None, ..self }
+    }
+
+    /// The printed column, where it is one.
+    pub fn column(&self) -> Option<Column> {
+        Some(Column::number(self.title?).fit(self.fit))
+    }
+
+    /// The value of a measure; `all` is what shares are of.
+    pub fn value(&self, measure: &M, all: &M) -> Value {
+        (self.value)(measure, all)
+    }
+
     /// The same, left out where the width is small: the lowest number goes first.
     pub const fn leaves(self, order: u8) -> Measured<M> {
         Measured { fit: Fit::Leaves(order), ..self }
@@ -258,7 +273,7 @@ impl Table {
         all: M,
         measured: &[Measured<M>],
     ) -> Table {
-        let columns = measured.iter().filter_map(|measured| Some(Column::number(measured.title?).fit(measured.fit)));
+        let columns = measured.iter().filter_map(Measured::column);
         let mut table =
             Table { columns: std::iter::once(Column::text(title)).chain(columns).collect(), ..Table::default() };
         table.add_lines(tree, 0, &all, measured);

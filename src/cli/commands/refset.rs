@@ -1,8 +1,9 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, UnitName};
+use crate::cli::args::{Common, RowArgs, conditions};
 use crate::cli::exit::Exit;
-use crate::cli::{progress, run};
+use crate::cli::trace;
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::{Query, RowOrder};
@@ -44,32 +45,22 @@ Examples:
 pub struct Refset {
     #[command(flatten)]
     pub common: Common,
-    /// Rows by these dimensions, nested in this order
-    #[arg(long, value_name = "DIM,…")]
-    pub group_by: Option<String>,
-    /// Only pages whose label matches; repeatable, all must hold (not with --timeline or --verify)
-    #[arg(long = "where", value_name = "DIM=PATTERNS", conflicts_with_all = ["timeline", "verify"])]
-    pub conditions: Vec<String>,
-    /// Only the first N rows of each level, and one row for the rest
-    #[arg(long, value_name = "N")]
-    pub top: Option<usize>,
+    #[command(flatten)]
+    pub rows: RowArgs,
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = RowSort::Pages, value_name = "BY")]
     pub sort: RowSort,
-    /// Unit of sizes
-    #[arg(long, value_enum, default_value_t = UnitName::Auto, value_name = "UNIT")]
-    pub unit: UnitName,
     /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
     /// End of the window: seconds since trace start, or the text of a mark behind its begin [default: stop mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
-    /// Held pages by category over time, every STEP (seconds, or with a unit as in 100ms)
-    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with_all = ["group_by", "verify"])]
+    /// Held pages by category over time, every STEP (seconds, or with a unit as in 100ms); not with --where
+    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with_all = ["group_by", "conditions", "verify"])]
     pub timeline: Option<Nanos>,
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
-    #[arg(long, conflicts_with = "group_by")]
+    #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
     pub verify: bool,
     /// Pages that may disagree, in percent of those that match
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "verify", value_parser = percent)]
@@ -97,50 +88,48 @@ fn step(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
 }
 
-/// Runs the command.
-pub fn refset(args: &Refset) -> anyhow::Result<Exit> {
-    let mut query = Query {
-        top: args.top,
-        order: match args.sort {
-            RowSort::Pages => RowOrder::Pages,
-            RowSort::Name => RowOrder::Name,
-            RowSort::Impact => RowOrder::ImpactPages,
-        },
-        from: args.from.clone(),
-        to: args.to.clone(),
-        timeline: args.timeline,
-        ..Query::default()
-    };
-    if let Some(names) = &args.group_by {
-        query.group_by(names)?;
+impl Refset {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let (common, rows) = (&self.common, &self.rows);
+        let mut query = Query {
+            conditions: conditions(&rows.conditions)?,
+            top: rows.top,
+            order: match self.sort {
+                RowSort::Pages => RowOrder::Pages,
+                RowSort::Name => RowOrder::Name,
+                RowSort::Impact => RowOrder::ImpactPages,
+            },
+            from: self.from.clone(),
+            to: self.to.clone(),
+            timeline: self.timeline,
+            ..Query::default()
+        };
+        if let Some(names) = &rows.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        query.short = rows.top.unwrap_or(query.short);
+        let etl = trace::open(common)?;
+        // One walk for the events, one for the pages.
+        let mut set = trace::with_bar(common, &etl, 2, || ReferenceSet::new(&etl, &query))?;
+        let view = match () {
+            () if self.verify => View::Verification,
+            () if self.timeline.is_some() => View::Timeline,
+            () if rows.group_by.is_some() || set.with_ended => View::Rows,
+            () => View::Summary,
+        };
+        let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
+        if let Some(error) = set.unverified.take_if(|_| self.verify) {
+            return Err(error.into());
+        }
+        let report = RefsetReport::new(&common.trace, &set, rows.unit.unit(), view);
+        let exit = trace::finish(&report, common, set.doubtful)?;
+        let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
+        if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
+            let limit = self.max_residue;
+            let _ =
+                writeln!(std::io::stderr(), "pfnset: the residue of {residue:.2} % is above {limit} % (--max-residue)");
+        }
+        Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
     }
-    args.conditions.iter().try_for_each(|condition| query.condition(condition))?;
-    if let Some(top) = args.top {
-        query.short = top;
-    }
-    let etl = run::open(&args.common)?;
-    let mut set = progress::with_bar(
-        args.common.quiet,
-        2 * etl.size_bytes(), // one walk for the events, one for the pages
-        || etl.bytes_read(),
-        || ReferenceSet::new(&etl, &query),
-    )?;
-    let view = match () {
-        () if args.verify => View::Verification,
-        () if args.timeline.is_some() => View::Timeline,
-        () if args.group_by.is_some() || set.with_ended => View::Rows,
-        () => View::Summary,
-    };
-    let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
-    if let Some(error) = set.unverified.take_if(|_| args.verify) {
-        return Err(error.into());
-    }
-    let report = RefsetReport::new(&args.common.trace, &set, args.unit.unit(), view);
-    let exit = run::finish(&report, &args.common, set.doubtful)?;
-    let differs = args.verify && residue.is_some_and(|residue| residue > args.max_residue);
-    if let (true, false, Some(residue)) = (differs, args.common.base.quiet, residue) {
-        let limit = args.max_residue;
-        let _ = writeln!(std::io::stderr(), "pfnset: the residue of {residue:.2} % is above {limit} % (--max-residue)");
-    }
-    Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
 }

@@ -1,0 +1,227 @@
+//! The processes of a trace: who started whom and when, who ended, and what memory is theirs at a snapshot.
+//!
+//! Works on process events alone; the pages of a process are unknown where the trace holds no page sequence.
+
+mod rows;
+
+pub use rows::{Dimension, ProcessCounts, Sort};
+
+use crate::analysis::resident::dimension::Code;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::{self, ResidentModel};
+use crate::analysis::table::{Condition, Dimension as _, Group, Node};
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::page::PageUse;
+use crate::model::process::Instance;
+use crate::units::Nanos;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct ProcessQuery {
+    /// Dimensions of the rows, outermost first; empty: a row for each process.
+    pub group_by: Vec<Dimension>,
+    /// Conditions, all of which a process must meet.
+    pub conditions: Vec<Condition<Dimension>>,
+    /// Rows on each level; `None` = all.
+    pub top: Option<usize>,
+    /// Order of the rows.
+    pub sort: Sort,
+    /// At which snapshot pages are counted.
+    pub snapshot: SnapshotChoice,
+}
+
+/// A process instance: ids are reused, so one id can occur more than once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessRow {
+    /// `name.exe (pid)`.
+    pub label: String,
+    /// Name of the image file; `None` when no event told it.
+    pub name: Option<String>,
+    /// Process id.
+    pub process_id: u32,
+    /// Id of the parent.
+    pub parent_id: Option<u32>,
+    /// The parent as a label; `None` when no event told its id.
+    pub parent: Option<String>,
+    /// Session.
+    pub session_id: Option<u32>,
+    /// Command line; `None` when no event told it.
+    pub command_line: Option<String>,
+    /// When it started; `None`: before the trace.
+    pub start: Option<Nanos>,
+    /// When it ended; `None`: it outlived the trace.
+    pub end: Option<Nanos>,
+    /// Its exit status.
+    pub exit_status: Option<i32>,
+    /// Its pages at the snapshot; `None` without a page sequence.
+    pub pages: Option<ProcessPages>,
+}
+
+/// Pages that belong to one process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessPages {
+    /// Private pages.
+    pub private: u64,
+    /// Page tables.
+    pub page_tables: u64,
+}
+
+impl std::ops::AddAssign for ProcessPages {
+    fn add_assign(&mut self, other: ProcessPages) {
+        self.private += other.private;
+        self.page_tables += other.page_tables;
+    }
+}
+
+/// The snapshot at which pages are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedSnapshot {
+    /// Number in the trace, from 0.
+    pub index: usize,
+    /// When, since trace start.
+    pub time: Nanos,
+    /// Private pages and page tables whose owner key names no process.
+    pub unattributed: ProcessPages,
+}
+
+/// What `pfnset processes` shows.
+#[derive(Debug)]
+pub struct ProcessSet {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Snapshots of the trace.
+    pub snapshot_count: usize,
+    /// Where pages are counted; `None` without a page sequence.
+    pub snapshot: Option<CountedSnapshot>,
+    /// Processes of the trace.
+    pub total: u64,
+    /// Those that meet the conditions, in the query's order.
+    pub processes: Vec<ProcessRow>,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// The processes grouped; empty without dimensions.
+    pub rows: Vec<Group<ProcessCounts>>,
+    /// The rows, nested; without dimensions only the sum.
+    pub tree: Node<ProcessCounts>,
+    /// How many lines of the list of processes are printed.
+    top: Option<usize>,
+}
+
+impl ProcessSet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when no event tells of a process, [`Error::MissingPart`] when they were lost,
+    /// [`Error::Usage`] for a snapshot that is not there.
+    pub fn new(etl: &EtlFile, query: &ProcessQuery) -> Result<ProcessSet, Error> {
+        let model = ResidentModel::of_any(etl);
+        let trust = TrustReport::new(etl, &model.history.survey);
+        if model.processes.instances.is_empty() {
+            return Err(trust.cannot_run(
+                "ProcessThread",
+                "no event of the trace tells of a process",
+                "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
+                 xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
+            ));
+        }
+        let (snapshot, pages) = count(etl, &model, query.snapshot)?.unzip();
+        let mut processes: Vec<ProcessRow> = model
+            .processes
+            .instances
+            .iter()
+            .enumerate()
+            .map(|(index, process)| ProcessRow {
+                pages: pages.as_ref().and_then(|pages| pages.get(index).copied()),
+                parent: process.parent_id.map(|id| parent_label(&model, process, id)),
+                ..row(etl, process)
+            })
+            .collect();
+        let total = processes.len() as u64;
+        processes.retain(|row| query.conditions.iter().all(|c| c.patterns.matches(&c.dimension.label(row))));
+        query.sort.sort(&mut processes);
+        let rows = rows::groups(&processes, &query.group_by);
+        Ok(ProcessSet {
+            warnings: trust.warnings().into_iter().chain(model.sequence_doubts(etl)).collect(),
+            doubtful: trust.any(),
+            snapshot_count: model.snapshots.len(),
+            snapshot,
+            total,
+            tree: query.sort.tree(&rows, query.top),
+            rows: if query.group_by.is_empty() { Vec::new() } else { rows },
+            processes,
+            dimensions: query.group_by.clone(),
+            top: query.top,
+        })
+    }
+}
+
+impl ProcessQuery {
+    /// Takes over `a,b,c`.
+    ///
+    /// # Errors
+    /// A usage error for an unknown name and a name that occurs twice.
+    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
+        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
+        Ok(())
+    }
+}
+
+fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
+    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    ProcessRow {
+        label: process.label(),
+        name: told(&process.name),
+        process_id: process.process_id,
+        parent_id: process.parent_id,
+        parent: None,
+        session_id: process.session_id,
+        command_line: told(&process.command_line),
+        start: process.start_time().map(|time| etl.clock.nanos(time)),
+        end: process.end_time().map(|time| etl.clock.nanos(time)),
+        exit_status: process.exit_status,
+        pages: None,
+    }
+}
+
+/// The parent is who had its id when the process started; before the trace, who has it first and did not start in it.
+fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> String {
+    let parent = model.processes.alive(id, process.begin).and_then(|index| model.processes.instances.get(index));
+    let parent = parent.filter(|parent| parent.begin <= process.begin);
+    parent.map_or_else(|| format!("Unknown ({id})"), Instance::label)
+}
+
+/// Counts the pages of each instance; `None` without a page sequence.
+fn count(
+    etl: &EtlFile,
+    model: &ResidentModel,
+    choice: SnapshotChoice,
+) -> Result<Option<(CountedSnapshot, Vec<ProcessPages>)>, Error> {
+    if choice == SnapshotChoice::All {
+        return Err(Error::Usage(
+            "pages of processes are counted at one snapshot: the last one or one by number".into(),
+        ));
+    }
+    let chosen = choice.indices(&model.snapshots)?;
+    let Some((index, snapshot)) = chosen.first().and_then(|&index| Some((index, model.snapshots.get(index)?))) else {
+        return Ok(None);
+    };
+    let mut pages = vec![ProcessPages::default(); model.processes.instances.len()];
+    let mut unattributed = ProcessPages::default();
+    let dimensions = [resident::dimension::Dimension::Process, resident::dimension::Dimension::Use];
+    for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions) {
+        let (Some(&owner), Some(&Code::Number(page_use))) = (codes.first(), codes.get(1)) else { continue };
+        let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
+        let part = ProcessPages { private: is(PageUse::ProcessPrivate), page_tables: is(PageUse::PageTable) };
+        match owner {
+            Code::Number(index) => pages.get_mut(index as usize).into_iter().for_each(|pages| *pages += part),
+            Code::Unknown(_) => unattributed += part,
+            _ => {}
+        }
+    }
+    let time = etl.clock.nanos(snapshot.first.time);
+    Ok(Some((CountedSnapshot { index, time, unattributed }, pages)))
+}

@@ -1,0 +1,50 @@
+//! `pfnset events`.
+
+use crate::cli::args::Common;
+use crate::cli::exit::Exit;
+use crate::cli::trace;
+use clap::Args;
+use pfnset::analysis::digest::Digest;
+use pfnset::analysis::statistics::{EventFilter, EventStatistics};
+use pfnset::load::survey::Survey;
+use pfnset::pattern::Patterns;
+use pfnset::report::events::EventsReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset events trace.etl --provider 'Memory;Process'
+  pfnset events trace.etl --name '*DCStart;!Image*'
+  pfnset events trace.etl --digest --format json   to compare files or readers")]
+pub struct Events {
+    #[command(flatten)]
+    pub common: Common,
+    /// Only providers that match: name, kernel group, GUID or "kernel"
+    #[arg(long, value_name = "PATTERNS")]
+    pub provider: Option<String>,
+    /// Only events whose name, xperf name or id matches
+    #[arg(long, value_name = "PATTERNS")]
+    pub name: Option<String>,
+    /// Add SHA-256 fingerprints of all payloads and of all raw time stamps in file order
+    #[arg(long)]
+    pub digest: bool,
+}
+
+impl Events {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let etl = trace::open(common)?;
+        let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
+        let filter = EventFilter {
+            provider: self.provider.as_deref().map(Patterns::new).unwrap_or_default(),
+            name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
+        };
+        let statistics = EventStatistics::new(&etl, &survey, &filter);
+        let digest = self.digest.then(|| Digest::new(&etl));
+        let doubtful = statistics.is_doubtful();
+        trace::finish(&EventsReport::new(&common.trace, &statistics, digest.as_ref()), common, doubtful)
+    }
+}

@@ -1,0 +1,27 @@
+//! `pfnset info`.
+
+use crate::cli::args::Common;
+use crate::cli::exit::Exit;
+use crate::cli::trace;
+use clap::Args;
+use pfnset::analysis::info::TraceInfo;
+use pfnset::load::survey::Survey;
+use pfnset::report::info::InfoReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  pfnset info trace.etl --strict && pfnset resident trace.etl")]
+pub struct Info {
+    #[command(flatten)]
+    pub common: Common,
+}
+
+impl Info {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let etl = trace::open(common)?;
+        let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
+        let info = TraceInfo::new(&etl, &survey);
+        trace::finish(&InfoReport::new(&common.trace, &info), common, info.is_doubtful())
+    }
+}

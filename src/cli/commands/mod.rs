@@ -1,0 +1,98 @@
+//! The commands: each has a file with its flags and its run, and a line in the list below.
+
+pub mod completions;
+pub mod events;
+pub mod info;
+pub mod pages;
+pub mod processes;
+pub mod refset;
+pub mod resident;
+
+use crate::cli::exit::Exit;
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  pfnset info trace.etl                      can it be trusted, for what?
+  pfnset resident trace.etl                  what RAM held, and WPA's count
+  pfnset resident trace.etl --group-by process,category --top 5
+  pfnset refset trace.etl                    which pages a scenario touched
+  pfnset pages trace.etl --format csv        one row for each page
+  pfnset events trace.etl                    every kind of event
+  pfnset events trace.etl --name 'Memory*' --format json -o events.json
+
+Exit codes:
+  0  fine
+  1  a check found a difference (refset --verify)
+  2  wrong usage, or the output cannot be written
+  3  the input cannot be read, is no .etl, or lacks what was recorded
+     with --strict also: data was lost or damaged
+  4  the events that the command needs are not in the trace";
+
+/// Offline analyzer of Windows memory traces (.etl): what every page of RAM holds, and for whom.
+#[derive(Debug, Parser)]
+#[command(name = "pfnset", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Makes the list of commands: a line of help, flags, the schema of the JSON in docs/json.md.
+macro_rules! commands {
+    ($($(#[$help:meta])* $name:ident($flags:ty), $schema:expr;)*) => {
+        #[derive(Debug, Subcommand)]
+        pub enum Command {
+            $($(#[$help])* $name($flags),)*
+        }
+
+        impl Command {
+            /// Runs the command.
+            pub fn run(&self) -> anyhow::Result<Exit> {
+                match self {
+                    $(Command::$name(flags) => flags.run(),)*
+                }
+            }
+        }
+
+        /// Commands with the schemas of their JSON.
+        #[cfg(test)]
+        const SCHEMAS: &[(&str, Option<&str>)] = &[$((stringify!($name), $schema)),*];
+    };
+}
+
+commands! {
+    /// What to know before trusting a trace: session, keywords, losses, damage, fitness for each analysis
+    Info(info::Info), Some("pfnset.info");
+    /// Trace statistics: a row for each kind of event
+    Events(events::Events), Some("pfnset.events");
+    /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
+    Resident(resident::Resident), Some("pfnset.resident");
+    /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
+    Refset(refset::Refset), Some("pfnset.refset");
+    /// One row for each page of a snapshot, in PFN order
+    Pages(pages::Pages), Some("pfnset.pages");
+    /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot
+    Processes(processes::Processes), Some("pfnset.processes");
+    /// Print a shell completion script
+    Completions(completions::Completions), None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMAS;
+
+    #[test]
+    fn every_command_is_documented() {
+        let (json, readme) = (include_str!("../../../docs/json.md"), include_str!("../../../README.md"));
+        for (command, schema) in SCHEMAS {
+            let command = command.to_lowercase();
+            for schema in schema.iter() {
+                assert!(
+                    readme.contains(&format!("| `pfnset {command} TRACE` |")),
+                    "README.md has no row for {command}"
+                );
+                assert!(json.contains(&format!("\n## `{schema}`, version ")), "docs/json.md has no {schema}");
+            }
+        }
+    }
+}

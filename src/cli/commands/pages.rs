@@ -1,0 +1,82 @@
+//! `pfnset pages`.
+
+use crate::cli::args::{Base, conditions};
+use crate::cli::exit::Exit;
+use crate::cli::{output, trace};
+use clap::{Args, ValueEnum};
+use pfnset::analysis::pages::{PageListing, PageQuery};
+use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::report::pages::{PageForm, PageText};
+use pfnset::report::text;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions and patterns as in pfnset resident.
+
+Flags of a page:
+  cold, pinned, non_tradeable, combined
+  image     mapped as an executable image
+  mismatch  data page of a file that is also mapped as an image
+
+Examples:
+  pfnset pages trace.etl | less -S
+  pfnset pages trace.etl --format csv -o pages.csv
+  pfnset pages trace.etl --format jsonl --where category=Win32Heap
+  pfnset pages trace.etl --format xperf | findstr InMemory")]
+pub struct Pages {
+    #[command(flatten)]
+    pub base: Base,
+    /// Form of the rows
+    #[arg(long, value_enum, default_value_t = RowFormat::Table, value_name = "FORM")]
+    pub format: RowFormat,
+    /// Only pages whose label matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Which page sequence of the trace: last, all or a number from 0
+    #[arg(long, default_value = "last", value_name = "WHICH")]
+    pub snapshot: SnapshotChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowFormat {
+    /// Aligned text
+    Table,
+    /// Comma-separated values with a heading line, documented in docs/json.md
+    Csv,
+    /// One JSON object on each line, documented in docs/json.md
+    Jsonl,
+    /// InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md
+    Xperf,
+}
+
+impl Pages {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
+        let form = match self.format {
+            RowFormat::Table => PageForm::Table,
+            RowFormat::Csv => PageForm::Csv,
+            RowFormat::Jsonl => PageForm::Jsonl,
+            RowFormat::Xperf => PageForm::Xperf,
+        };
+        let etl = trace::open(&self.base)?;
+        let listing = trace::with_bar(&self.base, &etl, 1, || PageListing::new(&etl, &query))?;
+        let mut out = output::open_rows(&self.base)?;
+        if form == PageForm::Table {
+            out.text(|text| text::warnings(text, &listing.warnings, output::width(&self.base)))?;
+        } else if !self.base.quiet {
+            output::warn(&listing.warnings);
+        }
+        out.write(&PageText::heading(form, &etl, &self.base.trace))?;
+        for &index in &listing.snapshots {
+            let Some(pages) = listing.snapshot(index) else { continue };
+            if form == PageForm::Table && listing.snapshots.len() > 1 {
+                out.write(format!("Snapshot {index}\n").as_bytes())?;
+            }
+            let text = PageText::new(form, &etl, &pages.names(), index);
+            pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
+        }
+        out.finish()?;
+        Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+}

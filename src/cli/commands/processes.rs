@@ -1,0 +1,73 @@
+//! `pfnset processes`.
+
+use crate::cli::args::{Common, RowArgs, conditions};
+use crate::cli::exit::Exit;
+use crate::cli::trace;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use pfnset::analysis::processes::{ProcessQuery, ProcessSet, Sort};
+use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::report::processes::ProcessReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions:
+  process, name, pid, parent, session, command_line, started, ended
+
+Without --group-by each process has a row. Start and end are empty for what
+happened before or after the trace. Pages are those of private memory and of
+page tables at the snapshot, whatever list they are on.
+
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset processes trace.etl
+  pfnset processes trace.etl --where started=true --sort start
+  pfnset processes trace.etl --where name=svchost.exe --format csv
+  pfnset processes trace.etl --group-by session,name --top 5")]
+pub struct Processes {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = SortBy::Pages, value_name = "BY")]
+    pub sort: SortBy,
+    /// At which page sequence of the trace pages are counted: last or a number from 0
+    #[arg(long, default_value = "last", value_name = "WHICH")]
+    pub snapshot: SnapshotChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortBy {
+    /// Most pages first
+    Pages,
+    /// By name
+    Name,
+    /// By start, those from before the trace first (groups: by name)
+    Start,
+}
+
+impl Processes {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let (common, rows) = (&self.common, &self.rows);
+        let mut query = ProcessQuery {
+            conditions: conditions(&rows.conditions)?,
+            top: rows.top,
+            sort: match self.sort {
+                SortBy::Pages => Sort::Pages,
+                SortBy::Name => Sort::Name,
+                SortBy::Start => Sort::Start,
+            },
+            snapshot: self.snapshot,
+            ..ProcessQuery::default()
+        };
+        if let Some(names) = &rows.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        let etl = trace::open(common)?;
+        let set = trace::with_bar(common, &etl, 2, || ProcessSet::new(&etl, &query))?;
+        trace::finish(&ProcessReport::new(&common.trace, &set, rows.unit.unit()), common, set.doubtful)
+    }
+}

@@ -1,0 +1,144 @@
+//! `pfnset resident`, and `--explain` for one page.
+
+use crate::cli::args::{Common, Format, RowArgs, conditions};
+use crate::cli::exit::Exit;
+use crate::cli::trace;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::explain::{Explanation, Target};
+use pfnset::analysis::resident::query::{Classification, Query, SnapshotChoice};
+use pfnset::analysis::resident::rows::Sort;
+use pfnset::report::explain::ExplainReport;
+use pfnset::report::resident::ResidentReport;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Dimensions:
+  list, use, category, category_wpa, class, rule, process, pid, session,
+  file, detail, priority, cold, pinned, non_tradeable
+
+Presets:
+  by-process           process, category
+  by-list-priority     list, priority, category
+  private-working-set  process, category of active private pages
+  files                file: pages of files
+  drivers              detail (the image) of pages of category Driver
+
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset resident trace.etl
+  pfnset resident trace.etl --group-by process,category --top 5
+  pfnset resident trace.etl --where 'process=chrome.exe*' --group-by list
+  pfnset resident trace.etl --preset files --top 20 --unit mib
+  pfnset resident trace.etl --explain 0x1a2b3
+  pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
+pub struct Resident {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    /// Dimensions and conditions for a common question
+    #[arg(long, value_name = "NAME", conflicts_with = "group_by")]
+    pub preset: Option<String>,
+    /// Order of the rows
+    #[arg(long, value_enum, default_value_t = SortBy::Pages, value_name = "BY")]
+    pub sort: SortBy,
+    /// By whose rules pages are counted
+    #[arg(long, value_enum, default_value_t = Rules::Both, value_name = "RULES")]
+    pub classification: Rules,
+    /// Which page sequence of the trace: last, all or a number from 0
+    #[arg(long, default_value = "last", value_name = "WHICH")]
+    pub snapshot: SnapshotChoice,
+    /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top"])]
+    pub explain: Option<u64>,
+    /// The process (id) of the address to explain
+    #[arg(long, value_name = "PID", requires = "explain")]
+    pub process: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortBy {
+    /// Most pages first
+    Pages,
+    /// By name
+    Name,
+    /// Most pages by WPA's rules first
+    Wpa,
+    /// Greatest difference from WPA first
+    Difference,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rules {
+    /// Ours
+    Corrected,
+    /// What WPA shows
+    Wpa,
+    /// Ours, with WPA's count beside it
+    Both,
+}
+
+/// Reads `0x1f` or `31`.
+fn number(text: &str) -> Result<u64, String> {
+    let read = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(&digits.replace('`', ""), 16),
+        None => text.parse(),
+    };
+    read.map_err(|_| "expected a number, as in 0x1a2b3 or 107187".into())
+}
+
+impl Resident {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        if let Some(number) = self.explain {
+            return self.explain(number);
+        }
+        let (common, rows) = (&self.common, &self.rows);
+        let mut query = Query {
+            top: rows.top,
+            sort: match self.sort {
+                SortBy::Pages => Sort::Pages,
+                SortBy::Name => Sort::Name,
+                SortBy::Wpa => Sort::PagesWpa,
+                SortBy::Difference => Sort::Difference,
+            },
+            classification: match self.classification {
+                Rules::Corrected => Classification::Corrected,
+                Rules::Wpa => Classification::Wpa,
+                Rules::Both => Classification::Both,
+            },
+            snapshot: self.snapshot,
+            ..Query::default()
+        };
+        let by_default = rows.group_by.is_none() && self.preset.is_none();
+        if !by_default || common.format != Format::Table {
+            query.processes = 0;
+        }
+        if let Some(preset) = &self.preset {
+            query.preset(preset).context("--preset")?;
+        }
+        if let Some(names) = &rows.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        query.conditions.extend(conditions(&rows.conditions)?);
+        let etl = trace::open(common)?;
+        // One walk for the events, one for the pages.
+        let set = trace::with_bar(common, &etl, 2, || ResidentSet::new(&etl, &query))?;
+        let report = ResidentReport::new(&common.trace, &set, rows.unit.unit(), by_default);
+        trace::finish(&report, common, set.doubtful)
+    }
+
+    fn explain(&self, number: u64) -> anyhow::Result<Exit> {
+        let target = match self.process {
+            Some(process_id) => Target::Address { process_id, address: number },
+            None => Target::Pfn(number),
+        };
+        let etl = trace::open(&self.common)?;
+        let explanation = trace::with_bar(&self.common, &etl, 2, || Explanation::new(&etl, target, self.snapshot))?;
+        let report = ExplainReport::new(&self.common.trace, &explanation);
+        trace::finish(&report, &self.common, explanation.doubtful)
+    }
+}

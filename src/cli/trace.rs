@@ -1,0 +1,29 @@
+//! What every command does with its trace: open it, show progress, print the report, judge.
+
+use crate::cli::args::{Base, Common};
+use crate::cli::exit::Exit;
+use crate::cli::{output, progress};
+use anyhow::Context;
+use pfnset::etl::EtlFile;
+use pfnset::report::Report;
+
+/// Opens the trace and sets the number of threads.
+pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
+    output::spare_the_trace(base)?;
+    if let Some(threads) = base.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
+        pool.build_global().context("cannot start threads")?;
+    }
+    Ok(EtlFile::open(&base.trace)?)
+}
+
+/// Runs work that reads the trace so many times, with a progress bar.
+pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -> T) -> T {
+    progress::with_bar(base.quiet, times * etl.size_bytes(), || etl.bytes_read(), work)
+}
+
+/// Prints; with `--strict` doubtful data is bad input.
+pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    output::print(report, common)?;
+    Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+}

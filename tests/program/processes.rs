@@ -1,0 +1,161 @@
+//! `pfnset processes`: instances, parents, pages against a naive count over `pages`, groups, forms.
+
+use crate::machine;
+use crate::program::{finish, fixtures, out, pfnset, run};
+use etl_writer::file_of;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::{Ptr::P8, Session, Trace};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Process events and nothing else: a parent from before the trace, children that start and end in it, an id used twice.
+fn family() -> tempfile::NamedTempFile {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let at = |milliseconds: u64| session.t0 + milliseconds * 10_000;
+    let child = |key: u64, name: &str| Process { key, parent: 40, session: 2, ..Process::new(48, name) };
+    let trace = Trace::new(session.clone())
+        .push(
+            Process { session: u32::MAX, parent: 0, ..Process::new(4, "System") }
+                .rec(P8, 4, process::DC_START)
+                .at(at(1)),
+        )
+        .push(Process::new(40, "parent.exe").rec(P8, 4, process::DC_START).at(at(1)))
+        .push(child(0x1000, "one.exe").rec(P8, 4, process::START).by(44, 40).at(at(100)))
+        .push(Process { exit_status: -5, ..child(0x1000, "one.exe") }.rec(P8, 4, process::END).at(at(200)))
+        .push(child(0x2000, "two.exe").rec(P8, 4, process::START).by(44, 40).at(at(300)))
+        .push(Process::new(40, "parent.exe").rec(P8, 4, process::END).at(at(400)))
+        .push(
+            Process { parent: 40, ..Process::new(52, "orphan.exe") }.rec(P8, 4, process::START).by(44, 40).at(at(500)),
+        );
+    file_of(&trace.finish())
+}
+
+fn json_of(trace: &str, more: &[&str]) -> Value {
+    serde_json::from_str(&out(&[&["processes", trace, "-q", "--format", "json"], more].concat())).expect("JSON")
+}
+
+#[test]
+fn without_page_records_everything_but_pages_is_known() {
+    let file = family();
+    let all = json_of(file.path().to_str().unwrap(), &["--sort", "start"]);
+    assert_eq!((&all["snapshot"], &all["snapshot_count"], &all["total"]), (&Value::Null, &json!(0), &json!(5)));
+    let list = all["processes"].as_array().unwrap();
+    let part = |row: &Value| json!([row["process"], row["parent"], row["session"], row["start_s"], row["end_s"]]);
+    let rows: Vec<Value> = list.iter().map(part).collect();
+    let start = |n: usize| list[n]["start_s"].as_f64().unwrap();
+    assert_eq!(rows[0], json!(["System (4)", "Unknown (0)", null, null, null]));
+    assert_eq!(rows[1], json!(["parent.exe (40)", "System (4)", 1, null, list[1]["end_s"]]));
+    assert_eq!(rows[2], json!(["one.exe (48)", "parent.exe (40)", 2, list[2]["start_s"], list[2]["end_s"]]));
+    assert_eq!(rows[3], json!(["two.exe (48)", "parent.exe (40)", 2, list[3]["start_s"], null]));
+    assert_eq!(rows[4][1], "Unknown (40)", "a parent that has ended is no process of that time");
+    assert!((start(3) - start(2) - 0.2).abs() < 1e-6 && list[1]["end_s"].as_f64() > Some(start(3)), "{rows:?}");
+    assert_eq!((&list[2]["exit_status"], &list[3]["exit_status"]), (&json!(-5), &Value::Null));
+    assert_eq!(list[2]["command_line"], "\"C:\\Program Files\\one.exe\" -run");
+    for key in ["private_pages", "private_bytes", "page_table_pages", "page_table_bytes"] {
+        assert!(list.iter().all(|row| row[key].is_null()), "{key}");
+    }
+}
+
+#[test]
+fn pages_are_those_that_a_naive_count_finds() {
+    let file = file_of(&machine::trace(2));
+    let path = file.path().to_str().unwrap();
+    for trace in [path, "resident-small.etl"] {
+        let mut naive: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for line in out(&["pages", trace, "-q", "--format", "jsonl"]).lines() {
+            let page: Value = serde_json::from_str(line).unwrap();
+            let counts = naive.entry(page["process"].as_str().unwrap().to_owned()).or_default();
+            match page["use"].as_str() {
+                Some("ProcessPrivate") => counts.0 += 1,
+                Some("PageTable") => counts.1 += 1,
+                _ => {}
+            }
+        }
+        let all = json_of(trace, &[]);
+        let mut found: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for row in all["processes"].as_array().unwrap() {
+            let counts = found.entry(row["process"].as_str().unwrap().to_owned()).or_default();
+            let pages = |key: &str| row[key].as_u64().unwrap();
+            *counts = (counts.0 + pages("private_pages"), counts.1 + pages("page_table_pages"));
+            assert_eq!(pages("private_bytes"), 4096 * pages("private_pages"));
+        }
+        let known = |label: &String| found.contains_key(label);
+        let unknown: u64 =
+            naive.iter().filter(|(label, _)| label.starts_with("Unknown") && !known(label)).map(|(_, c)| c.0).sum();
+        assert_eq!(all["snapshot"]["unattributed_private_pages"], unknown, "{trace}");
+        for (label, counts) in found {
+            assert_eq!(naive.get(&label).copied().unwrap_or_default(), counts, "{trace}: {label}");
+        }
+        assert!(naive.values().any(|counts| counts.0 > 0 && counts.1 > 0), "{trace} has what is counted");
+    }
+}
+
+#[test]
+fn groups_add_up_to_the_processes() {
+    let file = file_of(&machine::trace(1));
+    let path = file.path().to_str().unwrap();
+    let whole = json_of(path, &[]);
+    let sum =
+        |list: &Value, key: &str| list.as_array().unwrap().iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
+    for names in ["session", "name,pid", "parent", "started,ended", "command-line"] {
+        let grouped = json_of(path, &["--group-by", names]);
+        assert_eq!(sum(&grouped["rows"], "processes"), whole["total"].as_u64().unwrap(), "{names}");
+        for key in ["private_pages", "page_table_bytes"] {
+            assert_eq!(sum(&grouped["rows"], key), sum(&whole["processes"], key), "{names} {key}");
+        }
+    }
+    let one = json_of(path, &["--where", "name=app*", "--where", "ended=false"]);
+    assert_eq!((one["processes"].as_array().unwrap().len(), &one["total"]), (1, &whole["total"]));
+}
+
+#[test]
+fn every_form_shows_the_same_rows() {
+    let file = family();
+    let path = file.path().to_str().unwrap();
+    let csv = out(&["processes", path, "-q", "--format", "csv"]);
+    let lines = out(&["processes", path, "-q", "--format", "jsonl"]);
+    let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects, *json_of(path, &[])["processes"].as_array().unwrap());
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let heading: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    for (record, object) in reader.records().zip(&objects) {
+        for (name, cell) in heading.iter().zip(&record.unwrap()) {
+            let text = match &object[name] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(cell, text, "{name}");
+        }
+    }
+    let table = |columns: &str, more: &[&str]| {
+        let ran = finish(pfnset(&[&["processes", path, "-q"], more].concat()).env("COLUMNS", columns));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        ran.out
+    };
+    insta::assert_snapshot!("processes_120_columns", table("120", &["--sort", "name"]));
+    insta::assert_snapshot!("processes_80_columns", table("80", &["--sort", "start", "--top", "2"]));
+    insta::assert_snapshot!("processes_grouped", table("120", &["--group-by", "session,name", "--top", "2"]));
+    let markdown = table("120", &["--group-by", "session", "--format", "markdown"]);
+    insta::assert_snapshot!("processes_markdown", markdown);
+    let fixture = fixtures().join("resident-small.etl");
+    insta::assert_snapshot!("processes_with_pages", out(&["processes", fixture.to_str().unwrap(), "-q", "--top", "6"]));
+}
+
+#[test]
+fn what_cannot_be_answered_is_said() {
+    let empty = file_of(&Trace::new(Session::windows10()).finish());
+    let ran = run(&["processes", empty.path().to_str().unwrap()]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+    assert!(ran.err.contains("ProcessThread"), "{}", ran.err);
+    for (arguments, says) in [
+        (["--snapshot", "all"], "one snapshot"),
+        (["--snapshot", "7"], "no snapshot 7"),
+        (["--group-by", "list"], "--group-by: unknown dimension"),
+        (["--where", "name"], "--where: \"name\" is no condition"),
+    ] {
+        let ran = run(&[&["processes", "resident-small.etl"], &arguments[..]].concat());
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+}
