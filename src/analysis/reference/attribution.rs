@@ -26,10 +26,21 @@ pub struct Header {
 pub struct Attribution {
     /// The update; for WPA's rules alone when the owner is not known.
     pub update: Update,
+    /// The group of owners, as by [`group_of`].
+    pub group: u64,
     /// Process id by which WPA knows the owner.
     pub process_id: u32,
     /// False for a page of an address space whose process never started.
     pub is_known: bool,
+}
+
+impl Attribution {
+    /// An update whose owner has one process id, if any, and that WPA counts under another.
+    #[inline(always)]
+    fn new(update: Update, owner_id: Option<u32>, wpa_id: Option<u32>) -> Attribution {
+        let group = owner_id.map_or(update.owner.raw(), u64::from);
+        Attribution { update, group, process_id: wpa_id.unwrap_or(NO_PROCESS), is_known: true }
+    }
 }
 
 /// The process id that stands for "none" under WPA's rules.
@@ -81,30 +92,24 @@ impl<'d> Attributor<'d> {
     }
 
     /// Gives an update to the process that owns the page: by its key, or by the header where the kernel had no key. A
-    /// page of a process that has not started yet is accessed when it starts.
+    /// page of a process that has not started yet is accessed when it starts. Gives the process's id.
     #[inline(always)]
-    fn owned(&mut self, update: &mut Update, page: &PageIdentity, header: Header) {
+    fn owned(&mut self, update: &mut Update, page: &PageIdentity, header: Header) -> Option<u32> {
         match (self.life_of_key(page.key(), header.moment), page.key(), header.process_id) {
             (Some(life), ..) => {
                 update.owner = OwnerId::new(Owner::Process(life.instance));
                 update.moment = update.moment.max(life.begin);
+                Some(life.process_id)
             }
-            (None, 0, Some(id)) => update.owner = self.process(id, header.moment),
-            (None, key, _) => update.owner = OwnerId::new(Owner::UnknownKey(key)),
+            (None, 0, Some(id)) => {
+                update.owner = self.process(id, header.moment);
+                Some(id)
+            }
+            (None, key, _) => {
+                update.owner = OwnerId::new(Owner::UnknownKey(key));
+                None
+            }
         }
-    }
-
-    /// WPA counts the update under the id of its header.
-    #[inline(always)]
-    fn by_header(update: Update, header: Header) -> Attribution {
-        Attribution { update, process_id: header.process_id.unwrap_or(NO_PROCESS), is_known: true }
-    }
-
-    /// WPA counts the update under the id of its owner.
-    #[inline(always)]
-    fn by_owner(&self, update: Update, header: Header) -> Attribution {
-        let own = process_id(update.owner, self.lifetimes);
-        Attribution { process_id: own.unwrap_or(header.process_id.unwrap_or(NO_PROCESS)), update, is_known: true }
     }
 
     /// InMemoryActive, PageAccess, PageRelease; `None` for other kinds.
@@ -118,22 +123,27 @@ impl<'d> Attributor<'d> {
             _ => return None,
         }
         let is_private = page.page_use() == PageUse::ProcessPrivate;
-        match page.page_use() {
+        let owner_id = match page.page_use() {
             PageUse::ProcessPrivate => self.owned(&mut update, page, header),
             PageUse::PageTable | PageUse::WsMetaData if page.key() != 0 => self.owned(&mut update, page, header),
-            PageUse::SessionPrivate if header.process_id.is_some() => update.owner = self.session(header),
-            _ => {}
-        }
+            PageUse::SessionPrivate if header.process_id.is_some() => {
+                update.owner = self.session(header);
+                None
+            }
+            _ => None,
+        };
+        let mut wpa_id = header.process_id;
         if kind == PageKind::InMemoryActive {
             if matches!(update.owner.owner(), Owner::System | Owner::Session(_)) {
                 update = update.with_kind(UpdateKind::Kernel);
             }
             // Its header names no process, so that WPA can only go by the identity.
-            let update = if is_private { update } else { update.without_wpa() };
-            return Some(self.by_owner(update, header));
+            wpa_id = owner_id.or(wpa_id);
+            update = if is_private { update } else { update.without_wpa() };
+        } else if kind == PageKind::Release && is_private {
+            wpa_id = owner_id.or(wpa_id);
         }
-        let by_owner = kind == PageKind::Release && is_private;
-        Some(if by_owner { self.by_owner(update, header) } else { Self::by_header(update, header) })
+        Some(Attribution::new(update, owner_id, wpa_id))
     }
 
     /// PageAccessEx.
@@ -148,12 +158,12 @@ impl<'d> Attributor<'d> {
         let update = Update::new(header.moment, kind, page, address, header.pointer);
         let mut update = update.with_reason(AccessReason::SharablePageAccess);
         if is_copy {
-            self.owned(&mut update, page, header);
-            return Self::by_header(update, header);
+            let owner_id = self.owned(&mut update, page, header);
+            return Attribution::new(update, owner_id, header.process_id);
         }
         if extra.cached_write() {
             let process_id = header.process_id.unwrap_or(NO_PROCESS);
-            return Self::by_header(update.for_wpa(process_id, header.moment), header);
+            return Attribution::new(update.for_wpa(process_id, header.moment), None, header.process_id);
         }
         self.in_working_set(update, extra.working_set(), header)
     }
@@ -170,33 +180,37 @@ impl<'d> Attributor<'d> {
     /// Process id 0 is that of an address space whose process has not started yet: the thread's next start tells which.
     #[inline(always)]
     fn in_working_set(&mut self, mut update: Update, set: WorkingSetKind, header: Header) -> Attribution {
-        match (set, header.process_id, header.thread_id) {
-            (WorkingSetKind::System | WorkingSetKind::Unknown3, ..) => {}
-            (WorkingSetKind::Session, ..) => update.owner = self.session(header),
-            (WorkingSetKind::Process, Some(id), _) if id != 0 => update.owner = self.process(id, header.moment),
+        let (moment, wpa_id) = (header.moment, header.process_id);
+        let owner_id = match (set, wpa_id, header.thread_id) {
+            (WorkingSetKind::System | WorkingSetKind::Unknown3, ..) => None,
+            (WorkingSetKind::Session, ..) => {
+                update.owner = self.session(header);
+                None
+            }
+            (WorkingSetKind::Process, Some(id), _) if id != 0 => {
+                update.owner = self.process(id, moment);
+                Some(id)
+            }
             (WorkingSetKind::Process, id, thread) => {
-                let newborn = id.and(thread).and_then(|thread| self.lifetimes.newborn(thread, header.moment));
+                let newborn = id.and(thread).and_then(|thread| self.lifetimes.newborn(thread, moment));
                 let Some((start, instance)) = newborn else {
-                    let process_id = id.unwrap_or(NO_PROCESS);
-                    return Attribution {
-                        update: update.for_wpa(process_id, header.moment),
-                        process_id,
-                        is_known: false,
-                    };
+                    let unknown = update.for_wpa(id.unwrap_or(NO_PROCESS), moment);
+                    return Attribution { is_known: false, ..Attribution::new(unknown, None, id) };
                 };
                 (update.owner, update.moment) = (OwnerId::new(Owner::Process(instance)), start);
+                Some(self.lifetimes.process_id(instance))
             }
-        }
-        Self::by_header(update, header)
+        };
+        Attribution::new(update, owner_id, wpa_id)
     }
 
     /// PageCombine: the process is the identity's, for a system thread logs it.
     pub fn combine(&mut self, combine: &PageCombine, header: Header) -> Attribution {
         let page = &combine.page;
-        let update = Update::new(header.moment, UpdateKind::Combine, page, page.u2, header.pointer);
-        let mut update = update.with_reason(AccessReason::PageCombine).combined(combine.prototype_pte());
-        self.owned(&mut update, page, header);
-        self.by_owner(update, header)
+        let mut update = Update::new(header.moment, UpdateKind::Combine, page, page.u2, header.pointer);
+        (update.identity, update.page) = (combine.prototype_pte() | 1, update.page.combined());
+        let owner_id = self.owned(&mut update, page, header);
+        Attribution::new(update, owner_id, owner_id.or(header.process_id))
     }
 
     /// A view at kernel addresses is unmapped: updates of the system's and of the session's working set.
@@ -206,7 +220,7 @@ impl<'d> Attributor<'d> {
         of_system.identity = base.saturating_add(size);
         let mut of_session = of_system;
         of_session.owner = self.session(header);
-        [of_system, of_session].map(|update| Self::by_header(update, header))
+        [of_system, of_session].map(|update| Attribution::new(update, None, header.process_id))
     }
 
     /// Pool is freed: kernel pages of the active rundown at these addresses go.
@@ -214,7 +228,7 @@ impl<'d> Attributor<'d> {
         let update = Update::new(header.moment, UpdateKind::FreePool, &NO_PAGE, base, header.pointer);
         let mut update = update.without_wpa();
         update.identity = base.saturating_add(size);
-        Self::by_header(update, header)
+        Attribution::new(update, None, header.process_id)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a query needs to be counted, and the keys of its rows.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::held_page::Held;
+use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, Impact, ReleaseReason};
 use crate::model::file_names::FileNames;
 use crate::model::window::Window;
@@ -91,10 +91,10 @@ impl CountingPlan<'_> {
         let (impact, sign) = Impact::of(held.is_before(), release.is_some());
         let key = RowKey {
             owner: keep.owner.then_some(owner),
-            category: keep.category.then(|| held.category()),
+            category: keep.category.then(|| held.page.category()),
             file: if keep.file { self.file(held) } else { FileCode::None },
             detail: if keep.detail { self.detail(held) } else { FileCode::None },
-            access_reason: keep.access_reason.then(|| held.reason()),
+            access_reason: keep.access_reason.then(|| held.page.reason()),
             release_reason: release.filter(|_| keep.release_reason),
             impact: keep.impact.then_some(impact),
         };
@@ -102,7 +102,7 @@ impl CountingPlan<'_> {
     }
 
     fn file(&self, held: &Held) -> FileCode {
-        match held.category() {
+        match held.page.category() {
             Category::Image | Category::MapFile | Category::MetaFile if held.is_shareable() => {
                 self.named(held.identity & !3, held.since)
             }

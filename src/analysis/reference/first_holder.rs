@@ -2,7 +2,7 @@
 //! holder's access to its last holder's release. That is what makes impact sizes add up to the system.
 
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
-use crate::analysis::reference::held_page::Held;
+use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
@@ -36,7 +36,7 @@ pub struct SharedPages {
 
 /// A combined page is known by its prototype PTE, any other by its frame.
 fn key(held: &Held) -> (bool, u64) {
-    if held.is_combined() { (true, held.identity) } else { (false, held.pfn()) }
+    if held.is_combined() { (true, held.identity) } else { (false, held.page.pfn()) }
 }
 
 impl SharedPages {

@@ -9,8 +9,8 @@ pub mod attribution;
 pub mod counting_plan;
 pub mod first_holder;
 pub mod held_over_time;
-pub mod held_page;
 pub mod outside;
+pub mod page;
 pub mod page_arena;
 pub mod page_map;
 pub mod page_set;
@@ -18,6 +18,7 @@ pub mod process_replay;
 pub mod query;
 pub mod reason;
 pub mod replay;
+pub mod replay_context;
 pub mod rows;
 pub mod shard;
 pub mod slice_reader;
@@ -52,8 +53,8 @@ use counting_plan::{CountingPlan, RowCount};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
 use replay::Outcome;
+use replay_context::ReplayContext;
 use rows::Labels;
-use shard::ReplayContext;
 use timeline::Timeline;
 use totals::KernelPages;
 use verify::Verification;
@@ -86,6 +87,8 @@ pub struct ReferenceSet {
     pub held_at_stop: u64,
     /// Most pages held, and when.
     pub peak: (u64, Nanos),
+    /// Accesses of pages that entered no working set: cached writes, and accesses by processes that never started.
+    pub never_held: u64,
     /// Accesses by processes that never started.
     pub unattributed: u64,
     /// Kernel pages of the active rundown.
@@ -186,6 +189,7 @@ impl ReferenceSet {
             held_at_start: pages(held.at_from) + totals.rundown_pages,
             held_at_stop: pages(held.at_to),
             peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
+            never_held: outcome.never_held,
             unattributed: outcome.unattributed,
             kernel: totals.kernel,
             pool_at_stop: outcome.outside_at_stop.0,

@@ -5,13 +5,14 @@
 //! The values of few pages lie dense in the order of their addresses; a block of many has a slot for each page, so that
 //! nothing has to move.
 
-/// Classes of rooms: none, 2, 4, 8, 16, 32, and 64 slots.
-const CLASSES: usize = 7;
-const SLOTS: u8 = 6;
+/// Sizes of rooms by class. The last has a slot for each page; most blocks of more than a few pages have nearly all.
+const CAPACITY: [u8; 6] = [0, 2, 4, 8, 16, 64];
+const SLOTS: u8 = 5;
 
 /// Values of a class.
+#[inline(always)]
 const fn capacity(class: u8) -> u32 {
-    (1 << class) & !1
+    CAPACITY[class as usize % CAPACITY.len()] as u32
 }
 
 /// Which of 64 pages have a value, and where these lie.
@@ -29,7 +30,7 @@ pub struct Block {
 pub struct PageArena<V> {
     values: Vec<V>,
     /// First indices of empty rooms, by class.
-    spare: [Vec<u32>; CLASSES],
+    spare: [Vec<u32>; CAPACITY.len()],
     /// Values of the rooms that are not empty.
     used: usize,
 }
@@ -95,7 +96,7 @@ impl Block {
     pub fn insert<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, bit: u64, value: V) {
         let count = self.mask.count_ones();
         if count == capacity(self.class) {
-            self.turn(arena, self.class + 1);
+            self.resize(arena, self.class + 1);
         }
         let index = self.index(bit);
         if self.class != SLOTS
@@ -120,16 +121,17 @@ impl Block {
             list.copy_within(1.., 0);
         }
         self.mask &= !bit;
-        if count - 1 <= capacity(self.class) / 4 {
-            self.turn(arena, if self.mask == 0 { 0 } else { self.class - 1 });
+        let least = if self.class == SLOTS { 8 } else { capacity(self.class) / 4 };
+        if count - 1 <= least {
+            self.resize(arena, if self.mask == 0 { 0 } else { self.class - 1 });
         }
         Some(value)
     }
 
-    /// Goes over to a room of another class.
+    /// Moves to a room of another class.
     #[cold]
     #[inline(never)]
-    fn turn<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, class: u8) {
+    fn resize<V: Copy + Default>(&mut self, arena: &mut PageArena<V>, class: u8) {
         let next = Block { first: if class > 0 { arena.take(class) } else { 0 }, class, ..*self };
         let mut rest = self.mask;
         while rest != 0 {

@@ -1,4 +1,4 @@
-//! A map from page addresses to values, in blocks of 64 pages.
+//! A map from page numbers (addresses / 4 KiB) to values, in blocks of 64 pages.
 //!
 //! The pages of a working set lie close together. One look-up finds a block, a bit says whether a page is there; the
 //! values are in a [`PageArena`]. Freed ranges can be terabytes large and hold three pages, so blocks are also kept in
@@ -9,10 +9,7 @@ use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
 
-/// Bits of an address below a block: 64 pages of 4 KiB.
-const BLOCK_SHIFT: u32 = 18;
-
-/// Values by page-aligned address.
+/// Values by page number.
 #[derive(Debug)]
 pub struct PageMap<V> {
     blocks: FastMap<u64, Block>,
@@ -27,22 +24,22 @@ impl<V> Default for PageMap<V> {
 }
 
 #[inline(always)]
-const fn split(address: u64) -> (u64, u64) {
-    (address >> BLOCK_SHIFT, 1 << (address >> 12 & 63))
+const fn split(page: u64) -> (u64, u64) {
+    (page >> 6, 1 << (page & 63))
 }
 
 impl<V: Copy + Default> PageMap<V> {
     /// The value of a page.
     #[inline(always)]
-    pub fn get(&self, address: u64) -> Option<&V> {
-        let (number, bit) = split(address);
+    pub fn get(&self, page: u64) -> Option<&V> {
+        let (number, bit) = split(page);
         self.blocks.get(&number)?.get(&self.arena, bit)
     }
 
     /// Sets the value of a page. Gives the old one's place instead when there is one.
     #[inline(always)]
-    pub fn insert(&mut self, address: u64, value: V) -> Option<&mut V> {
-        let (number, bit) = split(address);
+    pub fn insert(&mut self, page: u64, value: V) -> Option<&mut V> {
+        let (number, bit) = split(page);
         let block = self.blocks.entry(number).or_default();
         if block.mask() & bit != 0 {
             return block.get_mut(&mut self.arena, bit);
@@ -56,8 +53,8 @@ impl<V: Copy + Default> PageMap<V> {
 
     /// Takes a page out.
     #[inline(always)]
-    pub fn remove(&mut self, address: u64) -> Option<V> {
-        let (number, bit) = split(address);
+    pub fn remove(&mut self, page: u64) -> Option<V> {
+        let (number, bit) = split(page);
         let block = self.blocks.get_mut(&number)?;
         let value = block.remove(&mut self.arena, bit)?;
         if block.mask() == 0 {
@@ -79,7 +76,7 @@ impl<V: Copy + Default> PageMap<V> {
         self.blocks.shrink_to_fit();
     }
 
-    /// Pages in `[low, high)`, rising; a page counts when a byte of it is inside.
+    /// Pages at the addresses `[low, high)`, rising; a page counts when a byte of it is inside.
     pub fn members(&self, low: u64, high: u64) -> Vec<u64> {
         let (first, last) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES)); // page numbers, last exclusive
         if low >= high || first >= last {
@@ -92,7 +89,7 @@ impl<V: Copy + Default> PageMap<V> {
                 let page = number << 6 | u64::from(mask.trailing_zeros());
                 mask &= mask - 1;
                 if (first..last).contains(&page) {
-                    members.push(page << 12);
+                    members.push(page);
                 }
             }
         }
@@ -103,13 +100,8 @@ impl<V: Copy + Default> PageMap<V> {
     pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
         self.blocks.iter().flat_map(move |(&number, block)| {
             let bits = (0..64).filter(|bit| block.mask() >> bit & 1 != 0);
-            bits.filter_map(move |bit| Some(((number << 6 | bit) << 12, block.get(&self.arena, 1 << bit)?)))
+            bits.filter_map(move |bit| Some((number << 6 | bit, block.get(&self.arena, 1 << bit)?)))
         })
-    }
-
-    /// True without pages.
-    pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
     }
 }
 
@@ -121,25 +113,25 @@ mod tests {
     #[test]
     fn the_last_page_of_all_is_reached() {
         let mut map = PageMap::default();
-        let before = [u64::MAX, 0, 0xfff].map(|address| map.insert(address, 2).copied());
-        assert_eq!(before, [None, None, Some(2)]);
-        assert_eq!(map.members(0, u64::MAX), [0, !0xfff]);
+        let last = u64::MAX >> 12;
+        assert_eq!([last, 0, 0].map(|page| map.insert(page, 2).copied()), [None, None, Some(2)]);
+        assert_eq!(map.members(0, u64::MAX), [0, last]);
         assert_eq!(map.members(0x1800, 0x1801).len() + map.members(9, 2).len(), 0);
-        assert_eq!([map.remove(0), map.remove(0), map.remove(u64::MAX)], [Some(2), None, Some(2)]);
-        assert!(map.is_empty() && map.blocks.is_empty());
+        assert_eq!([map.remove(0), map.remove(0), map.remove(last)], [Some(2), None, Some(2)]);
+        assert!(map.order.is_empty() && map.blocks.is_empty());
     }
 
     #[test]
     fn what_is_left_of_many_pages_moves_together() {
         let mut map = PageMap::default();
         let pages = 1 << 14;
-        (0..pages).for_each(|page| assert!(map.insert(page << 12, page).is_none()));
+        (0..pages).for_each(|page| assert!(map.insert(page, page).is_none()));
         let mut sparse = 0;
         for page in (0..pages).filter(|page| page % 100 != 0) {
             sparse += u32::from(map.arena.is_sparse());
-            assert_eq!(map.remove(page << 12), Some(page));
+            assert_eq!(map.remove(page), Some(page));
         }
-        let mut rest: Vec<u64> = map.iter().map(|(address, &page)| address - (page << 12) + page).collect();
+        let mut rest: Vec<u64> = map.iter().map(|(number, &page)| number - page + page).collect();
         rest.sort_unstable();
         assert_eq!(rest, (0..pages).step_by(100).collect::<Vec<_>>());
         assert_eq!(sparse, 0);
@@ -157,17 +149,17 @@ mod tests {
             for (page, value) in steps {
                 let slot = &mut oracle[page as usize];
                 if value < 4 {
-                    prop_assert_eq!(map.remove(page << 12), slot.take());
+                    prop_assert_eq!(map.remove(page), slot.take());
                 } else {
-                    prop_assert_eq!(map.insert(page << 12, value).copied(), *slot);
+                    prop_assert_eq!(map.insert(page, value).copied(), *slot);
                     slot.get_or_insert(value);
                 }
-                prop_assert_eq!(map.get(page << 12).copied(), *slot);
+                prop_assert_eq!(map.get(page).copied(), *slot);
             }
             let there = |&page: &u64| oracle[page as usize].is_some();
-            let want: Vec<u64> = (low..(low + n).min(300)).filter(there).map(|page| page << 12).collect();
+            let want: Vec<u64> = (low..(low + n).min(300)).filter(there).collect();
             prop_assert_eq!(map.members(low << 12, (low + n).min(300) << 12), want);
-            let mut all: Vec<(u64, u32)> = map.iter().map(|(address, &value)| (address >> 12, value)).collect();
+            let mut all: Vec<(u64, u32)> = map.iter().map(|(page, &value)| (page, value)).collect();
             all.sort_unstable();
             let want: Vec<(u64, u32)> =
                 oracle.iter().enumerate().filter_map(|(page, value)| Some((page as u64, (*value)?))).collect();

@@ -1,9 +1,9 @@
 //! The pages of one working set: by address, with the frames of shareable pages beside them.
 //!
 //! A page of a working set is one address; a shareable page that is mapped at two addresses of one owner counts once.
-//! Pages without an address (kernel pages of some uses) are kept by their frame.
+//! Pages without an address (kernel pages of some uses) are kept by their frame, above all addresses.
 
-use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::page_map::PageMap;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
@@ -23,8 +23,7 @@ pub enum Entered {
 /// The pages of one owner.
 #[derive(Debug, Default)]
 pub struct PageSet {
-    placed: PageMap<Held>,
-    unplaced: FastMap<Place, Held>,
+    pages: PageMap<Held>,
     /// Where the shareable page with a frame was mapped first. What is kept there is the page as it was accessed first.
     frames: FastMap<u64, Place>,
     /// Further addresses of the pages that have several, which is seldom, by frame.
@@ -35,25 +34,26 @@ impl PageSet {
     /// What is held at a place.
     #[inline(always)]
     pub fn get(&self, place: Place) -> Option<&Held> {
-        if place.has_address() { self.placed.get(place.raw()) } else { self.unplaced.get(&place) }
+        self.pages.get(place.0)
     }
 
     /// Adds a page. Pages that must have left unnoticed go to `gone`: what was held at the place, or what the frame
     /// held before.
     #[inline(always)]
     pub fn enter(&mut self, place: Place, held: Held, mut gone: impl FnMut(Held)) -> Entered {
-        if let Some(old) = self.insert(place, held) {
+        let pfn = held.page.pfn();
+        if let Some(old) = self.pages.insert(place.0, held) {
             if old.is_same(&held) {
-                *old = old.in_frame(held.pfn());
+                *old = old.in_frame(pfn);
                 return Entered::Again;
             }
             self.leave(place).into_iter().for_each(&mut gone);
-            self.insert(place, held);
+            self.pages.insert(place.0, held);
         }
         if !held.has_frame() {
             return Entered::New;
         }
-        let first = match self.frames.entry(held.pfn()) {
+        let first = match self.frames.entry(pfn) {
             Entry::Vacant(vacant) => {
                 vacant.insert(place);
                 return Entered::New;
@@ -61,11 +61,11 @@ impl PageSet {
             Entry::Occupied(first) => *first.get(),
         };
         if self.get(first).is_some_and(|page| page.identity == held.identity) {
-            self.others.entry(held.pfn()).or_default().insert(place);
+            self.others.entry(pfn).or_default().insert(place);
             return Entered::SecondMapping;
         }
-        self.frames.insert(held.pfn(), place);
-        self.remove_all(held.pfn(), first).into_iter().for_each(gone);
+        self.frames.insert(pfn, place);
+        self.remove_all(pfn, first).into_iter().for_each(gone);
         Entered::New
     }
 
@@ -73,40 +73,20 @@ impl PageSet {
     #[cold]
     fn remove_all(&mut self, pfn: u64, first: Place) -> Option<Held> {
         for place in self.others.remove(&pfn).into_iter().flatten() {
-            self.remove(place);
+            self.pages.remove(place.0);
         }
-        self.remove(first)
-    }
-
-    /// Puts a page at a place; gives what is held there instead when something is.
-    #[inline(always)]
-    fn insert(&mut self, place: Place, held: Held) -> Option<&mut Held> {
-        if place.has_address() {
-            return self.placed.insert(place.raw(), held);
-        }
-        match self.unplaced.entry(place) {
-            Entry::Occupied(old) => Some(old.into_mut()),
-            Entry::Vacant(vacant) => {
-                vacant.insert(held);
-                None
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, place: Place) -> Option<Held> {
-        if place.has_address() { self.placed.remove(place.raw()) } else { self.unplaced.remove(&place) }
+        self.pages.remove(first.0)
     }
 
     /// Takes a page out; gives it when the owner does not hold it at another address still.
     #[inline(always)]
     pub fn leave(&mut self, place: Place) -> Option<Held> {
-        let held = self.remove(place)?;
+        let held = self.pages.remove(place.0)?;
         if !held.has_frame() {
             return Some(held);
         }
         if self.others.is_empty() {
-            self.frames.remove(&held.pfn());
+            self.frames.remove(&held.page.pfn());
             return Some(held);
         }
         self.leave_one_of(place, held)
@@ -115,8 +95,8 @@ impl PageSet {
     /// The same, where pages have several addresses.
     #[cold]
     fn leave_one_of(&mut self, place: Place, held: Held) -> Option<Held> {
-        let Entry::Occupied(mut entry) = self.others.entry(held.pfn()) else {
-            self.frames.remove(&held.pfn());
+        let Entry::Occupied(mut entry) = self.others.entry(held.page.pfn()) else {
+            self.frames.remove(&held.page.pfn());
             return Some(held);
         };
         let next = if entry.get_mut().remove(&place) { None } else { entry.get_mut().pop_first() };
@@ -124,8 +104,8 @@ impl PageSet {
             entry.remove();
         }
         if let Some(next) = next {
-            self.frames.insert(held.pfn(), next);
-            if let Some(page) = self.insert(next, held) {
+            self.frames.insert(held.page.pfn(), next);
+            if let Some(page) = self.pages.insert(next.0, held) {
                 *page = held;
             }
         }
@@ -142,38 +122,31 @@ impl PageSet {
 
     /// Places held in `[low, high)`, a page counted whole when a byte of it is inside.
     pub fn places_in(&self, low: u64, high: u64) -> impl Iterator<Item = Place> + use<> {
-        self.placed.members(low, high).into_iter().map(Place::address)
+        self.pages.members(low, high).into_iter().map(Place)
     }
 
     /// Every page once, with one of its places, in any order.
     pub fn distinct(&self) -> impl Iterator<Item = (Place, Held)> {
-        let placed = self.placed.iter().map(|(address, &held)| (Place::address(address), held));
-        let all = placed.chain(self.unplaced.iter().map(|(&place, &held)| (place, held)));
-        all.filter(|(place, held)| {
-            let several = if self.others.is_empty() { None } else { self.others.get(&held.pfn()) };
+        self.pages.iter().map(|(page, &held)| (Place(page), held)).filter(|(place, held)| {
+            let several = if self.others.is_empty() { None } else { self.others.get(&held.page.pfn()) };
             !held.has_frame() || several.is_none_or(|others| !others.contains(place))
         })
-    }
-
-    /// Empties the set.
-    pub fn take(&mut self) -> PageSet {
-        std::mem::take(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::category::Category;
-    use crate::analysis::reference::reason::AccessReason;
+    use crate::analysis::reference::page::PageFacts;
+    use crate::event::page::PageIdentity;
     use crate::units::Ticks;
 
     fn file(pfn: u64, key: u64) -> Held {
-        Held::shareable(Ticks(5), pfn, Category::Image, AccessReason::SharablePageAccess, key)
+        Held::shareable(Ticks(5), PageFacts::of(&PageIdentity { flags: 1, pfn, u2: key }), key)
     }
 
     fn private(pfn: u64) -> Held {
-        Held::private(Ticks(5), pfn, Category::VirtualAlloc, AccessReason::PrivatePageAccess, 0)
+        Held::private(Ticks(5), PageFacts::of(&PageIdentity { flags: 0, pfn, u2: 0 }), 0)
     }
 
     #[test]
@@ -193,11 +166,11 @@ mod tests {
     fn what_must_have_left_unnoticed_is_handed_out() {
         let mut set = PageSet::default();
         let mut gone = Vec::new();
-        set.enter(Place::address(0x1000), file(7, 0x100), |held| gone.push(held.pfn()));
-        set.enter(Place::address(0x1000), private(9), |held| gone.push(held.pfn()));
+        set.enter(Place::address(0x1000), file(7, 0x100), |held| gone.push(held.page.pfn()));
+        set.enter(Place::address(0x1000), private(9), |held| gone.push(held.page.pfn()));
         assert_eq!(gone, [7]);
-        set.enter(Place::address(0x2000), file(8, 0x100), |held| gone.push(held.pfn()));
-        set.enter(Place::address(0x3000), file(8, 0x200), |held| gone.push(held.pfn()));
+        set.enter(Place::address(0x2000), file(8, 0x100), |held| gone.push(held.page.pfn()));
+        set.enter(Place::address(0x3000), file(8, 0x200), |held| gone.push(held.page.pfn()));
         assert_eq!(gone, [7, 8]);
         assert_eq!(set.distinct().count(), 2);
     }
@@ -209,7 +182,7 @@ mod tests {
             set.enter(Place::address(page << 12), private(page), |_| ());
         }
         set.enter(Place::frame(2), private(2).outside(), |_| ());
-        let pages: Vec<u64> = set.places_in(0x1000, 0x40000).map(|place| place.raw() >> 12).collect();
+        let pages: Vec<u64> = set.places_in(0x1000, 0x40000).map(|place| place.0).collect();
         assert_eq!(pages, [1, 63]);
     }
 }

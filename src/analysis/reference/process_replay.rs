@@ -5,7 +5,7 @@
 //! at the end describe what is known already.
 
 use crate::analysis::reference::reason::ReleaseReason;
-use crate::analysis::reference::shard::ReplayContext;
+use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::totals::{Recorder, Totals, add};
 use crate::analysis::reference::update::Update;
 use crate::analysis::reference::working_set::WorkingSet;
@@ -135,7 +135,7 @@ impl<'h> ProcessReplay<'h> {
     #[inline(always)]
     pub fn apply(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, update: &Update) {
         if update.is_wpa() && self.wpa.observe(update, context.needs) && context.plan.window.holds(update.moment) {
-            add(&mut totals.wpa_reaccesses, update.reason() as usize, 1);
+            add(&mut totals.wpa_reaccesses, update.page.reason() as usize, 1);
         }
         if !update.is_corrected() {
             return;

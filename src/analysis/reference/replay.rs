@@ -8,7 +8,8 @@ use crate::analysis::reference::first_holder::{Share, SharedPages};
 use crate::analysis::reference::held_over_time::HeldOverTime;
 use crate::analysis::reference::outside::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::shard::{GlobalEvent, ReplayContext, Shard};
+use crate::analysis::reference::replay_context::ReplayContext;
+use crate::analysis::reference::shard::{GlobalEvent, Shard};
 use crate::analysis::reference::slice_reader::{Reading, SHARDS, SliceReader, shard_of};
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::analysis::reference::totals::{Totals, add_all};
@@ -30,6 +31,8 @@ pub struct Outcome<'h> {
     pub totals: Totals,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
+    /// Accesses of pages that entered no working set: cached writes, and processes that never started.
+    pub never_held: u64,
     /// Accesses of processes that never started.
     pub unattributed: u64,
     /// Pool and ranges at the end.
@@ -109,6 +112,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             totals: Totals::default(),
             accesses: [0; AccessReason::ALL.len()],
+            never_held: 0,
             unattributed: 0,
             outside: OutsideWorkingSets::default(),
             outside_at_stop: (0, 0),
@@ -133,6 +137,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             let deletes = reader.deleted_sections.drain(..);
             self.global_events.extend(deletes.map(|(at, low, high)| (at, GlobalEvent::SectionDelete(low, high))));
             add_all(&mut self.outcome.accesses, &reader.accesses);
+            self.outcome.never_held += reader.never_held;
             self.outcome.unattributed += reader.unattributed;
         }
         // In the order in which they were accessed.

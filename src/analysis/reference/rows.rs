@@ -10,7 +10,7 @@ use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
 
-/// Makes rows of the ledger's.
+/// Makes rows of counted keys.
 #[derive(Debug)]
 pub struct Labels<'a> {
     /// Processes.

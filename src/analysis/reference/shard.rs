@@ -5,39 +5,20 @@
 //! updates.
 
 use crate::analysis::reference::attribution::process_id;
-use crate::analysis::reference::counting_plan::CountingPlan;
-use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::process_replay::ProcessReplay;
 use crate::analysis::reference::reason::ReleaseReason;
+use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::totals::{Recorder, Totals};
 use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::analysis::reference::update_queue::OrderedUpdates;
 use crate::analysis::reference::working_set::WorkingSet;
-use crate::analysis::reference::wpa_observer::WpaNeeds;
 use crate::event::page::PageUse;
-use crate::load::history::History;
-use crate::model::process_timeline::ProcessTimeline;
-use crate::model::rundown::Rundowns;
 use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
-
-/// What all shards share.
-#[derive(Debug)]
-pub struct ReplayContext<'h> {
-    /// All events of the trace but the page events.
-    pub history: &'h History,
-    /// Which of them are rundowns.
-    pub rundowns: &'h Rundowns,
-    /// Who is who.
-    pub lifetimes: &'h ProcessTimeline<'h>,
-    /// What is counted.
-    pub plan: &'h CountingPlan<'h>,
-    /// What WPA's rules need.
-    pub needs: WpaNeeds,
-}
 
 /// Something that happens to all owners at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +37,8 @@ pub struct Shard<'h> {
     processes: Vec<ProcessReplay<'h>>,
     /// Index of an id's processes.
     by_id: FastMap<u32, usize>,
-    /// Index of the processes that were asked for last: updates of one id come in rows.
-    latest: usize,
+    /// The owner that was asked for last, and the index of its processes: updates of one owner come in rows.
+    latest: Option<(OwnerId, usize)>,
     /// The system, sessions, keys that name no process.
     others: FastMap<OwnerId, WorkingSet>,
     /// Prototype PTE, owner and place of pages of pagefile-backed sections.
@@ -89,15 +70,12 @@ impl<'h> Shard<'h> {
 
     #[inline]
     fn apply(&mut self, context: &ReplayContext<'h>, update: &Update) {
-        match process_id(update.owner, context.lifetimes) {
-            Some(id) => {
-                if self.processes.get(self.latest).is_none_or(|process| process.process_id != id) {
-                    self.latest = *self.by_id.entry(id).or_insert_with(|| {
-                        self.processes.push(ProcessReplay::new(context, id, update.moment));
-                        self.processes.len() - 1
-                    });
-                }
-                let Some(process) = self.processes.get_mut(self.latest) else { return };
+        let index = match self.latest {
+            Some((owner, index)) if owner == update.owner => index,
+            _ => self.find(context, update),
+        };
+        match self.processes.get_mut(index) {
+            Some(process) => {
                 process.advance(context, &mut self.totals, update.moment);
                 process.apply(context, &mut self.totals, update);
             }
@@ -111,10 +89,23 @@ impl<'h> Shard<'h> {
         if context.needs.sections
             && update.is_corrected()
             && update.kind() == UpdateKind::Shareable
-            && update.page_use() == PageUse::PageFileMapped
+            && update.page.page_use() == PageUse::PageFileMapped
         {
             self.section_pages.insert((update.identity & !1, update.owner, Place::address(update.address())));
         }
+    }
+
+    /// Finds the processes of an owner; an index that is none stands for owners that are no process.
+    fn find(&mut self, context: &ReplayContext<'h>, update: &Update) -> usize {
+        let index = match process_id(update.owner, context.lifetimes) {
+            Some(id) => *self.by_id.entry(id).or_insert_with(|| {
+                self.processes.push(ProcessReplay::new(context, id, update.moment));
+                self.processes.len() - 1
+            }),
+            None => usize::MAX,
+        };
+        self.latest = Some((update.owner, index));
+        index
     }
 
     /// Brings every process up to a moment: frees, unmapped views, ends.

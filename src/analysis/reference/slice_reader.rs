@@ -3,7 +3,7 @@
 //! The hot path: a trace holds tens of millions of page events. Those with kernel headers are told by their hook ids; all
 //! others take the way of all events.
 
-use crate::analysis::reference::attribution::{Attribution, Attributor, Header, group_of};
+use crate::analysis::reference::attribution::{Attribution, Attributor, Header};
 use crate::analysis::reference::outside::{OutsideEvent, OutsideKind};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::totals::add;
@@ -78,7 +78,9 @@ pub struct SliceReader<'a> {
     pub unborn: Vec<(Moment, Update)>,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
-    /// Accesses in the window by processes that never started.
+    /// Accesses in the window of pages that enter no working set.
+    pub never_held: u64,
+    /// Those of them by processes that never started.
     pub unattributed: u64,
     /// Pool and page ranges.
     pub outside: Vec<OutsideEvent>,
@@ -97,6 +99,7 @@ impl<'a> SliceReader<'a> {
             ahead: Vec::new(),
             unborn: Vec::new(),
             accesses: [0; AccessReason::ALL.len()],
+            never_held: 0,
             unattributed: 0,
             outside: Vec::new(),
             deleted_sections: Vec::new(),
@@ -110,7 +113,8 @@ impl<'a> SliceReader<'a> {
         for (shard, update) in self.ahead.extract_if(.., |(_, update)| update.moment.time <= until) {
             self.updates.push(shard, update);
         }
-        (self.accesses, self.unattributed) = ([0; AccessReason::ALL.len()], 0);
+        self.accesses = [0; AccessReason::ALL.len()];
+        (self.never_held, self.unattributed) = (0, 0);
     }
 
     /// Reads one buffer.
@@ -156,20 +160,26 @@ impl<'a> SliceReader<'a> {
 
     #[inline(always)]
     fn attribute(&mut self, event: WorkingSetEvent, header: Header) {
-        let attribution = match event {
-            WorkingSetEvent::Page(kind, page) => match self.attributor.page(kind, &page, header) {
-                Some(attribution) => attribution,
-                None => return,
-            },
-            WorkingSetEvent::AccessEx(access) => self.attributor.access_ex(&access, header),
-            WorkingSetEvent::Remove(extra) => self.attributor.remove(extra, header),
-            WorkingSetEvent::Combine(combine) => self.attributor.combine(&combine, header),
-        };
-        if attribution.update.kind().is_access() && self.reading.window.holds(header.moment) {
-            add(&mut self.accesses, attribution.update.reason() as usize, 1);
-            self.unattributed += u64::from(!attribution.is_known);
+        // Each with its own end: where the ways meet, all fields would go through memory.
+        match event {
+            WorkingSetEvent::Page(kind, page) => {
+                if let Some(attribution) = self.attributor.page(kind, &page, header) {
+                    self.keep(attribution, header.moment);
+                }
+            }
+            WorkingSetEvent::AccessEx(access) => {
+                let attribution = self.attributor.access_ex(&access, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Remove(extra) => {
+                let attribution = self.attributor.remove(extra, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Combine(combine) => {
+                let attribution = self.attributor.combine(&combine, header);
+                self.keep(attribution, header.moment);
+            }
         }
-        self.keep(attribution, header.moment);
     }
 
     /// The way of all events, for classic headers and rare ids.
@@ -207,10 +217,16 @@ impl<'a> SliceReader<'a> {
         self.outside.push(OutsideEvent { moment, kind });
     }
 
-    /// Puts an update where it belongs: one update where both rule sets see it in one shard at one moment, else two.
+    /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
+    /// moment, else two.
     #[inline(always)]
-    fn keep(&mut self, Attribution { update, process_id, .. }: Attribution, logged: Moment) {
-        let group = group_of(update.owner, self.reading.lifetimes);
+    fn keep(&mut self, attribution: Attribution, logged: Moment) {
+        let Attribution { update, group, process_id, is_known } = attribution;
+        if update.kind().is_access() && self.reading.window.holds(logged) {
+            add(&mut self.accesses, update.page.reason() as usize, 1);
+            self.never_held += u64::from(!update.is_corrected());
+            self.unattributed += u64::from(!is_known);
+        }
         let together = update.moment == logged && group == u64::from(process_id);
         if update.is_corrected() {
             let update = if together { update } else { update.without_wpa() };

@@ -1,4 +1,4 @@
-//! Cutting a trace into slices of time, so that millions of steps can be sorted and followed without holding them all.
+//! Cutting a trace into slices of time, so that millions of updates can be ordered and replayed without holding them all.
 //! Each buffer is read once, in the slice of its first stamp.
 
 use crate::etl::order::Span;
@@ -15,11 +15,11 @@ pub struct TimeSlice {
     pub buffers: Vec<u32>,
 }
 
-/// Records of one slice, about: some 100 bytes each while they are followed. With half as many, time goes into coming back
-/// to every account; with twice as many, into memory.
-pub const RECORDS: u64 = 1 << 19;
+/// Records of one slice, about: some 100 bytes each while they are replayed. With half as many, a seventh more time goes
+/// into coming back to every working set; with twice as many, time is the same and memory grows by 20 MiB.
+pub const RECORDS: u64 = 1 << 18;
 
-/// TimeSlices of about so many records that cover `[begin, end]`; in order, without a gap.
+/// Slices of about so many records that cover `[begin, end]`; in order, without a gap.
 pub fn slices(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<TimeSlice> {
     let mut buffers: Vec<(Span, u32)> = (spans.iter().zip(0..))
         .filter_map(|(span, index)| Some(((*span)?, index)))
@@ -50,7 +50,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The slices lie behind each other, and each buffer inside the limits is in that of its first stamp.
+        /// The slices follow each other, and each buffer inside the limits is in that of its first stamp.
         #[test]
         fn slices_hold_every_buffer_once(
             list in prop::collection::vec((0i64..1000, 0i64..100, 1u32..1_000_000), 0..40),

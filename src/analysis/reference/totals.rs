@@ -4,7 +4,7 @@
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::first_holder::Share;
 use crate::analysis::reference::held_over_time::HeldChanges;
-use crate::analysis::reference::held_page::Held;
+use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::event::page::PageUse;
 use crate::model::working_set_owner::OwnerId;
@@ -61,7 +61,7 @@ impl Recorder<'_, '_> {
         if held.is_outside() {
             return;
         }
-        self.totals.held.change(&self.plan.timeline, moment, held.category(), 1);
+        self.totals.held.change(&self.plan.timeline, moment, held.page.category(), 1);
         if self.plan.impact && held.is_shareable() {
             self.totals.shares.push(Share { moment, owner, held: *held, release: None });
         }
@@ -78,7 +78,7 @@ impl Recorder<'_, '_> {
             self.totals.kernel.released += u64::from(inside);
             return;
         }
-        self.totals.held.change(&self.plan.timeline, moment, held.category(), -1);
+        self.totals.held.change(&self.plan.timeline, moment, held.page.category(), -1);
         if inside && self.plan.ended {
             self.add_row(owner, held, Some(reason));
         }
@@ -90,7 +90,7 @@ impl Recorder<'_, '_> {
     /// A page is forgotten because the working sets have been emptied.
     pub fn forgotten(&mut self, moment: Moment, held: &Held) {
         if !held.is_outside() {
-            self.totals.held.change(&self.plan.timeline, moment, held.category(), -1);
+            self.totals.held.change(&self.plan.timeline, moment, held.page.category(), -1);
         }
     }
 

@@ -1,9 +1,8 @@
 //! Updates of working sets: what a page event means to its owner, in 48 bytes, for a time slice holds half a million.
 
-use crate::analysis::category::Category;
+use crate::analysis::reference::page::PageFacts;
 use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::rules::Rule;
-use crate::event::page::{PageIdentity, PageUse};
+use crate::event::page::PageIdentity;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
@@ -33,11 +32,22 @@ pub enum UpdateKind {
 }
 
 impl UpdateKind {
-    /// All kinds in the order of their numbers.
-    pub const ALL: [UpdateKind; 9] = {
+    /// The kind with a number. A match of numbers costs nothing, where a table is read.
+    #[inline(always)]
+    const fn of(number: u64) -> UpdateKind {
         use UpdateKind::*;
-        [Private, Kernel, Shareable, CopyOnWrite, Combine, Release, Remove, Unmap, FreePool]
-    };
+        match number {
+            0 => Private,
+            1 => Kernel,
+            2 => Shareable,
+            3 => CopyOnWrite,
+            4 => Combine,
+            5 => Release,
+            7 => Unmap,
+            8 => FreePool,
+            _ => Remove,
+        }
+    }
 
     /// True when a page enters a working set.
     #[inline(always)]
@@ -47,7 +57,7 @@ impl UpdateKind {
     }
 }
 
-/// One update. A field of few bits lies in a word that has room for it.
+/// One update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
     /// When it happens.
@@ -56,18 +66,13 @@ pub struct Update {
     pub owner: OwnerId,
     /// `u2` of the identity, or what the kind says.
     pub identity: u64,
-    /// Address; below the page: kind (4 bits), reason (3), pointer size (1), whom it concerns (2).
+    /// Address; below the page: kind (4 bits), pointer size, whom it concerns (2).
     address: u64,
-    /// Frame (40 bits), use (4), category (8 from bit 48).
-    frame: u64,
+    /// The page.
+    pub page: PageFacts,
 }
 
-const PFN: u64 = (1 << 40) - 1;
-const USE_SHIFT: u32 = 40;
-const CATEGORY_SHIFT: u32 = 48;
 const KIND: u64 = 15;
-const REASON_SHIFT: u32 = 4;
-const REASON: u64 = 7 << REASON_SHIFT;
 const POINTER_64: u64 = 1 << 7;
 const CORRECTED: u64 = 1 << 8;
 const WPA: u64 = 1 << 9;
@@ -77,15 +82,8 @@ impl Update {
     #[inline(always)]
     pub fn new(moment: Moment, kind: UpdateKind, page: &PageIdentity, address: u64, pointer: PointerSize) -> Update {
         let bits = if pointer == PointerSize::P8 { POINTER_64 } else { 0 };
-        let of_use = (page.page_use() as u64) << USE_SHIFT | (Rule::of_use(page).category() as u64) << CATEGORY_SHIFT;
-        Update {
-            moment,
-            owner: OwnerId::SYSTEM,
-            identity: page.u2,
-            address: address & !(PAGE_BYTES - 1) | bits | CORRECTED | WPA | kind as u64,
-            frame: page.pfn & PFN | of_use,
-        }
-        .with_reason(AccessReason::PrivatePageAccess)
+        let address = address & !(PAGE_BYTES - 1) | bits | CORRECTED | WPA | kind as u64;
+        Update { moment, owner: OwnerId::SYSTEM, identity: page.u2, address, page: PageFacts::of(page) }
     }
 
     /// With another kind.
@@ -97,14 +95,7 @@ impl Update {
     /// With another reason of the access.
     #[inline(always)]
     pub const fn with_reason(self, reason: AccessReason) -> Update {
-        Update { address: self.address & !REASON | (reason as u64) << REASON_SHIFT, ..self }
-    }
-
-    /// A page of a pagefile-backed section, named by its prototype PTE; its frame is not known.
-    pub fn combined(self, prototype_pte: u64) -> Update {
-        let category = (Category::PageFileMappedSection as u64) << CATEGORY_SHIFT;
-        let frame = self.frame & (15 << USE_SHIFT) | category;
-        Update { identity: prototype_pte | 1, frame, ..self }
+        Update { page: self.page.with_reason(reason), ..self }
     }
 
     /// For the working sets alone.
@@ -134,39 +125,14 @@ impl Update {
 
     /// What happens.
     #[inline(always)]
-    pub fn kind(&self) -> UpdateKind {
-        UpdateKind::ALL.get((self.address & KIND) as usize).copied().unwrap_or(UpdateKind::Remove)
+    pub const fn kind(&self) -> UpdateKind {
+        UpdateKind::of(self.address & KIND)
     }
 
     /// Address of the page; 0 where the event has none.
     #[inline(always)]
     pub const fn address(&self) -> u64 {
         self.address & !(PAGE_BYTES - 1)
-    }
-
-    /// Frame; the low 40 bits, more than any processor can address.
-    #[inline(always)]
-    pub const fn pfn(&self) -> u64 {
-        self.frame & PFN
-    }
-
-    /// Use of the page.
-    #[inline(always)]
-    pub const fn page_use(&self) -> PageUse {
-        PageUse::from_bits(self.frame >> USE_SHIFT)
-    }
-
-    /// Category by the identity alone.
-    #[inline(always)]
-    pub fn category(&self) -> Category {
-        Category::ALL.get((self.frame >> CATEGORY_SHIFT) as usize).copied().unwrap_or(Category::Unused)
-    }
-
-    /// Reason of an access.
-    #[inline(always)]
-    pub fn reason(&self) -> AccessReason {
-        let number = (self.address & REASON) >> REASON_SHIFT;
-        AccessReason::ALL.get(number as usize).copied().unwrap_or(AccessReason::ActiveRundown)
     }
 
     /// Pointer size of the record: what is a kernel address.
@@ -185,25 +151,21 @@ mod tests {
     fn fields_survive_packing() {
         let moment = Moment { time: Ticks(-5), order: 7 };
         let page = PageIdentity { flags: 15, pfn: 0xff_1234_5678, u2: 0xffff_a000_1234_5679 };
-        for (number, kind) in UpdateKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, number);
+        for number in 0..9 {
+            let kind = UpdateKind::of(number);
+            assert_eq!(kind as u64, number);
             let update = Update::new(moment, UpdateKind::Remove, &page, 0xffff_f000_1234_5abc, PointerSize::P4);
             let update = update.with_reason(AccessReason::PageCombine).with_kind(kind);
             assert_eq!((update.kind(), update.address()), (kind, 0xffff_f000_1234_5000));
-            assert_eq!((update.pfn(), update.identity), (page.pfn, page.u2));
-            assert_eq!((update.page_use(), update.category()), (PageUse::Use15, Category::Use15));
-            assert_eq!((update.reason(), update.pointer()), (AccessReason::PageCombine, PointerSize::P4));
+            assert_eq!((update.page.pfn(), update.identity), (page.pfn, page.u2));
+            assert_eq!((update.page.reason(), update.pointer()), (AccessReason::PageCombine, PointerSize::P4));
             assert!(update.is_corrected() && update.is_wpa() && !update.without_wpa().is_wpa());
             let wpa = update.for_wpa(4242, Moment::default());
             assert_eq!((wpa.owner.owner(), wpa.moment), (Owner::UnknownProcess(4242), Moment::default()));
             assert!(wpa.is_wpa() && !wpa.is_corrected());
-            let combined = update.combined(0xffff_a000_0000_1230);
-            assert_eq!((combined.pfn(), combined.identity & 1), (0, 1));
-            assert_eq!((combined.page_use(), combined.kind()), (PageUse::Use15, kind));
-            assert_eq!(combined.category(), Category::PageFileMappedSection);
         }
         let wide = Update::new(moment, UpdateKind::Private, &page, 0x1000, PointerSize::P8);
-        assert_eq!((wide.pointer(), wide.reason()), (PointerSize::P8, AccessReason::PrivatePageAccess));
+        assert_eq!((wide.pointer(), wide.page.reason()), (PointerSize::P8, AccessReason::PrivatePageAccess));
         assert_eq!(size_of::<Update>(), 48);
     }
 }

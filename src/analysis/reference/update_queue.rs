@@ -12,11 +12,17 @@ const CHUNK_BITS: u32 = 8;
 /// Updates of a chunk: 12 KiB.
 const CHUNK: usize = 1 << CHUNK_BITS;
 
+/// The updates of one shard.
+#[derive(Debug, Clone, Default)]
+struct Chunks {
+    full: Vec<Vec<Update>>,
+    open: Vec<Update>,
+}
+
 /// Updates by shard.
 #[derive(Debug)]
 pub struct UpdateQueue {
-    /// Chunks of each shard; the last is not full.
-    shards: Vec<Vec<Vec<Update>>>,
+    shards: Vec<Chunks>,
     /// Empty chunks.
     spare: Vec<Vec<Update>>,
 }
@@ -24,37 +30,42 @@ pub struct UpdateQueue {
 impl UpdateQueue {
     /// So many empty shards.
     pub fn new(shards: usize) -> UpdateQueue {
-        UpdateQueue { shards: vec![Vec::new(); shards], spare: Vec::new() }
+        UpdateQueue { shards: vec![Chunks::default(); shards], spare: Vec::new() }
     }
 
     /// Adds an update to a shard.
     #[inline(always)]
     pub fn push(&mut self, shard: usize, update: Update) {
         let Some(chunks) = self.shards.get_mut(shard) else { return };
-        match chunks.last_mut() {
-            Some(chunk) if chunk.len() < chunk.capacity() => chunk.push(update),
-            _ => Self::begin_chunk(chunks, &mut self.spare, update),
+        if chunks.open.len() == chunks.open.capacity() {
+            // Without the update: where its address is taken, it goes through memory.
+            chunks.begin(&mut self.spare);
         }
-    }
-
-    #[cold]
-    fn begin_chunk(chunks: &mut Vec<Vec<Update>>, spare: &mut Vec<Vec<Update>>, first: Update) {
-        let mut chunk = spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
-        chunk.push(first);
-        chunks.push(chunk);
+        chunks.open.push(update);
     }
 
     /// The updates of a shard.
     pub fn chunks(&self, shard: usize) -> impl Iterator<Item = &[Update]> {
-        self.shards.get(shard).into_iter().flatten().map(Vec::as_slice)
+        let chunks = self.shards.get(shard).into_iter();
+        chunks.flat_map(|chunks| chunks.full.iter().chain([&chunks.open])).map(Vec::as_slice)
     }
 
     /// Empties all shards.
     pub fn clear(&mut self) {
-        for mut chunk in self.shards.iter_mut().flat_map(|chunks| chunks.drain(..)) {
-            chunk.clear();
-            self.spare.push(chunk);
+        for chunks in &mut self.shards {
+            let open = std::mem::take(&mut chunks.open);
+            self.spare.extend(chunks.full.drain(..).chain([open]).filter(|chunk| chunk.capacity() > 0));
         }
+        self.spare.iter_mut().for_each(Vec::clear);
+    }
+}
+
+impl Chunks {
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, spare: &mut Vec<Vec<Update>>) {
+        let full = std::mem::replace(&mut self.open, spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
+        self.full.extend(Some(full).filter(|full| !full.is_empty()));
     }
 }
 
@@ -161,7 +172,7 @@ mod tests {
             (0..CHUNK * 2 + 1).for_each(|_| queue.push(round, update(Moment::default())));
             assert_eq!(queue.chunks(round).map(<[Update]>::len).collect::<Vec<_>>(), [CHUNK, CHUNK, 1]);
             queue.clear();
-            assert_eq!((queue.chunks(round).count(), queue.spare.len()), (0, 3));
+            assert_eq!((queue.chunks(round).flatten().count(), queue.spare.len()), (0, 3));
         }
     }
 }

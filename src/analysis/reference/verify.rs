@@ -1,12 +1,12 @@
 //! The proof: what the account says is held must be what the final page sequence says is active.
 //!
 //! Both sides become sorted lists of keys that are merged: private pages by owner and address, shareable ones by frame,
-//! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are accounted for apart: they
+//! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are outside of them: they
 //! explain pages of the final state and are not counted.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::held_page::{Held, Place};
 use crate::analysis::reference::outside::OutsideWorkingSets;
+use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::shard::Shard;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
@@ -20,24 +20,41 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// What a page is known by on both sides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Private(OwnerId, Place),
-    /// Sessions are not told apart: final records name them by another key than process events do.
-    Session(Place),
-    Frame(u64),
-    Combined(u64),
-}
+/// What a page is known by on both sides: the kind, with the owner of a private page; and its place, frame or prototype
+/// PTE.
+type Key = (u64, u64);
 
-/// A page of one side.
+/// Sessions are not told apart: final records name them by another key than process events do.
+const SESSION: u64 = 1 << 60;
+const FRAME: u64 = 2 << 60;
+const COMBINED: u64 = 3 << 60;
+
+/// A page of one side, in 40 bytes; the order decides which of several with one key is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Page {
     key: Key,
     owner: OwnerId,
-    pfn: u64,
+    /// Frame, and below it use (4 bits).
+    frame: u64,
     u2: u64,
-    page_use: PageUse,
+}
+
+impl Page {
+    fn new(key: Key, owner: OwnerId, pfn: u64, page_use: PageUse, u2: u64) -> Page {
+        Page { key, owner, frame: pfn << 4 | page_use as u64, u2 }
+    }
+
+    fn page_use(&self) -> PageUse {
+        PageUse::from_bits(self.frame)
+    }
+
+    fn pfn(&self) -> u64 {
+        self.frame >> 4
+    }
+
+    fn is_shareable(&self) -> bool {
+        self.key.0 >= FRAME
+    }
 }
 
 /// Counts of one group.
@@ -99,7 +116,7 @@ impl Verification {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
     }
 
-    /// Compares the working sets of all shards with a page sequence.
+    /// Compares the working sets of all shards with a page sequence; gives up to `examples` pages that disagree.
     pub fn new(
         etl: &EtlFile,
         lifetimes: &ProcessTimeline<'_>,
@@ -108,21 +125,7 @@ impl Verification {
         snapshot: &Snapshot,
         examples: usize,
     ) -> Verification {
-        // Each shard goes when its pages have been taken down: both together would be the most memory of the whole run.
-        let empty = || (Vec::new(), Vec::new());
-        let of_shards = shards.into_par_iter().fold(empty, |(mut tracked, mut known_outside), shard| {
-            for set in shard.working_sets() {
-                for (place, held) in set.pages.distinct() {
-                    match held.is_outside() {
-                        true => known_outside.push(place),
-                        false => tracked.push(tracked_page(set.owner, place, &held)),
-                    }
-                }
-            }
-            (tracked, known_outside)
-        });
-        let (mut tracked, known_outside) =
-            of_shards.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)));
+        let (mut tracked, outside_places) = tracked_pages(shards);
         let parts = snapshot.fold(etl, Vec::new, |pages, run| {
             let active = run.iter().filter(|page| page.list() == PageList::Active);
             pages.extend(active.map(|page| final_page(lifetimes, snapshot, page)));
@@ -131,69 +134,86 @@ impl Verification {
         rayon::join(|| tracked.par_sort_unstable(), || last.par_sort_unstable());
         tracked.dedup_by_key(|page| page.key);
         last.dedup_by_key(|page| page.key);
-        let explained = Explained::new(known_outside, outside);
+        let time = etl.clock.nanos(snapshot.first.time);
+        let mut comparison = Comparison { lifetimes, examples, groups: FastMap::default(), result: Self::empty(time) };
+        comparison.result.tracked = tracked.len() as u64;
+        comparison.compare(&tracked, &last, &Explained::new(outside_places, outside));
+        comparison.finish()
+    }
 
-        let mut result = Verification {
-            time: etl.clock.nanos(snapshot.first.time),
-            tracked: tracked.len() as u64,
+    fn empty(time: Nanos) -> Verification {
+        Verification {
+            time,
+            tracked: 0,
             all: Agreement::default(),
             apart: 0,
             by_use: BTreeMap::new(),
             by_process: BTreeMap::new(),
             examples: Vec::new(),
-        };
-        let mut groups: FastMap<(bool, OwnerId, PageUse), Agreement> = FastMap::default();
-        let label = |(shareable, owner): (bool, OwnerId)| match shareable {
-            true => "Unknown (-1)".to_owned(),
-            false => owner.label(lifetimes.processes, lifetimes.reading),
-        };
-        let (mut ours, mut theirs) = (tracked.iter().peekable(), last.iter().peekable());
+        }
+    }
+}
+
+/// The comparison of two sorted lists.
+struct Comparison<'a> {
+    lifetimes: &'a ProcessTimeline<'a>,
+    /// Most examples.
+    examples: usize,
+    /// By use and owner; `None` for shareable pages of the final sequence, which name no process.
+    groups: FastMap<(Option<OwnerId>, PageUse), Agreement>,
+    result: Verification,
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self, ours: &[Page], theirs: &[Page], explained: &Explained) {
+        let (mut ours, mut theirs) = (ours.iter().peekable(), theirs.iter().peekable());
         loop {
-            let (page, which): (&Page, fn(&mut Agreement) -> &mut u64) = match (ours.peek(), theirs.peek()) {
-                (None, None) => break,
-                (Some(a), Some(b)) if a.key == b.key => {
-                    theirs.next();
-                    let Some(page) = ours.next() else { break };
-                    (page, |agreement| &mut agreement.matched)
-                }
-                (Some(a), b) if b.is_none_or(|b| a.key.cmp(&b.key) == Ordering::Less) => {
-                    let Some(page) = ours.next() else { break };
-                    (page, |agreement| &mut agreement.only_tracked)
-                }
-                _ => {
-                    let Some(page) = theirs.next() else { break };
-                    if explained.explains(page) {
-                        result.apart += 1;
-                        continue;
-                    }
-                    (page, |agreement| &mut agreement.only_final)
-                }
+            let order = match (ours.peek(), theirs.peek()) {
+                (None, None) => return,
+                (Some(a), Some(b)) => a.key.cmp(&b.key),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
             };
-            let mut agreement = Agreement::default();
-            *which(&mut agreement) = 1;
-            let shareable = agreement.only_final == 1 && matches!(page.key, Key::Frame(_) | Key::Combined(_));
-            *which(&mut result.all) += 1;
-            *which(groups.entry((shareable, page.owner, page.page_use)).or_default()) += 1;
-            if agreement.matched == 0 {
-                let only_tracked = agreement.only_tracked == 1;
-                // Each kind of disagreement may fill half of the room.
-                let of_kind = if only_tracked { result.all.only_tracked } else { result.all.only_final };
-                if of_kind <= examples.div_ceil(2) as u64 {
-                    result.examples.push(Example {
-                        only_tracked,
-                        process: label((shareable, page.owner)),
-                        page_use: page.page_use,
-                        pfn: page.pfn,
-                        address: page.u2,
-                    });
+            let page = if order == Ordering::Greater { theirs.next() } else { ours.next() };
+            let Some(page) = page else { return };
+            match order {
+                Ordering::Less => self.add(page, Agreement { only_tracked: 1, ..Agreement::default() }),
+                Ordering::Equal => {
+                    theirs.next();
+                    self.add(page, Agreement { matched: 1, ..Agreement::default() });
                 }
+                Ordering::Greater if explained.explains(page) => self.result.apart += 1,
+                Ordering::Greater => self.add(page, Agreement { only_final: 1, ..Agreement::default() }),
             }
         }
-        for ((shareable, owner, page_use), agreement) in groups {
-            *result.by_use.entry(page_use).or_default() += agreement;
-            *result.by_process.entry(label((shareable, owner))).or_default() += agreement;
+    }
+
+    fn add(&mut self, page: &Page, agreement: Agreement) {
+        let owner = (agreement.only_final == 0 || !page.is_shareable()).then_some(page.owner);
+        self.result.all += agreement;
+        *self.groups.entry((owner, page.page_use())).or_default() += agreement;
+        let only_tracked = agreement.only_tracked > 0;
+        // Each kind of disagreement may fill half of the room.
+        let of_kind = if only_tracked { self.result.all.only_tracked } else { self.result.all.only_final };
+        if agreement.matched == 0 && of_kind <= self.examples.div_ceil(2) as u64 {
+            let (process, page_use) = (self.label(owner), page.page_use());
+            let example = Example { only_tracked, process, page_use, pfn: page.pfn(), address: page.u2 };
+            self.result.examples.push(example);
         }
-        result
+    }
+
+    fn label(&self, owner: Option<OwnerId>) -> String {
+        let label = |owner: OwnerId| owner.label(self.lifetimes.processes, self.lifetimes.reading);
+        owner.map_or_else(|| "Unknown (-1)".to_owned(), label)
+    }
+
+    fn finish(mut self) -> Verification {
+        for ((owner, page_use), agreement) in std::mem::take(&mut self.groups) {
+            let process = self.label(owner);
+            *self.result.by_use.entry(page_use).or_default() += agreement;
+            *self.result.by_process.entry(process).or_default() += agreement;
+        }
+        self.result
     }
 }
 
@@ -206,18 +226,36 @@ fn joined<T>(mut all: Vec<T>, mut part: Vec<T>) -> Vec<T> {
     all
 }
 
+/// The pages of all working sets, and the places of kernel pages outside of them. Each shard goes when its pages have been
+/// taken down: both together would be the most memory of the whole run.
+fn tracked_pages(shards: Vec<Shard<'_>>) -> (Vec<Page>, Vec<Place>) {
+    let empty = || (Vec::new(), Vec::new());
+    let of_shards = shards.into_par_iter().fold(empty, |(mut tracked, mut outside), shard| {
+        for set in shard.working_sets() {
+            for (place, held) in set.pages.distinct() {
+                match held.is_outside() {
+                    true => outside.push(place),
+                    false => tracked.push(tracked_page(set.owner, place, &held)),
+                }
+            }
+        }
+        (tracked, outside)
+    });
+    of_shards.reduce(empty, |all, part| (joined(all.0, part.0), joined(all.1, part.1)))
+}
+
 fn tracked_page(owner: OwnerId, place: Place, held: &Held) -> Page {
     let key = if held.is_combined() {
-        Key::Combined(held.identity & !1)
-    } else if held.is_shareable() || held.category() == Category::MetaFile {
+        (COMBINED, held.identity & !1)
+    } else if held.is_shareable() || held.page.category() == Category::MetaFile {
         // Metafile pages are no process's, but the final sequence cannot tell by what event they came.
-        Key::Frame(held.pfn())
+        (FRAME, held.page.pfn())
     } else if matches!(owner.owner(), Owner::Session(_)) {
-        Key::Session(place)
+        (SESSION, place.to_address())
     } else {
-        Key::Private(owner, place)
+        (owner.raw(), place.to_address())
     };
-    Page { key, owner, pfn: held.pfn(), u2: place.raw(), page_use: use_of(held) }
+    Page::new(key, owner, held.page.pfn(), held.page.page_use(), place.to_address())
 }
 
 fn final_page(lifetimes: &ProcessTimeline<'_>, snapshot: &Snapshot, page: &PageIdentity) -> Page {
@@ -227,43 +265,23 @@ fn final_page(lifetimes: &ProcessTimeline<'_>, snapshot: &Snapshot, page: &PageI
     };
     let is_kernel = is_kernel_address(page.u2, snapshot.pointer);
     let kernel_place = Place::of_kernel_page(page.page_use(), page.pfn, page.u2, is_kernel);
+    let user_place = if page.u2 == 0 { Place::frame(page.pfn) } else { Place::address(page.u2) };
+    let private = |owner: OwnerId, place: Place| ((owner.raw(), place.to_address()), owner);
     let (key, owner) = match page.page_use() {
-        PageUse::ProcessPrivate if page.u2 == 0 => (Key::Private(owner(), Place::frame(page.pfn)), owner()),
-        PageUse::ProcessPrivate => (Key::Private(owner(), Place::address(page.u2)), owner()),
-        PageUse::PageTable | PageUse::WsMetaData if page.key() != 0 => (Key::Private(owner(), kernel_place), owner()),
-        PageUse::SessionPrivate => (Key::Session(kernel_place), OwnerId::SYSTEM),
-        PageUse::PageFileMapped if page.combined() => (Key::Combined(page.prototype_pte()), OwnerId::SYSTEM),
-        PageUse::File | PageUse::MetaFile | PageUse::PageFileMapped => (Key::Frame(page.pfn), OwnerId::SYSTEM),
-        _ => (Key::Private(OwnerId::SYSTEM, kernel_place), OwnerId::SYSTEM),
+        PageUse::ProcessPrivate => private(owner(), user_place),
+        PageUse::PageTable | PageUse::WsMetaData if page.key() != 0 => private(owner(), kernel_place),
+        PageUse::SessionPrivate => ((SESSION, kernel_place.to_address()), OwnerId::SYSTEM),
+        PageUse::PageFileMapped if page.combined() => ((COMBINED, page.prototype_pte()), OwnerId::SYSTEM),
+        PageUse::File | PageUse::MetaFile | PageUse::PageFileMapped => ((FRAME, page.pfn), OwnerId::SYSTEM),
+        _ => private(OwnerId::SYSTEM, kernel_place),
     };
-    Page { key, owner, pfn: page.pfn, u2: page.u2, page_use: page.page_use() }
-}
-
-/// The use that a held page's category stands for.
-fn use_of(held: &Held) -> PageUse {
-    match held.category() {
-        Category::Image | Category::MapFile => PageUse::File,
-        Category::PageFileMappedSection => PageUse::PageFileMapped,
-        Category::MetaFile => PageUse::MetaFile,
-        Category::PageTable => PageUse::PageTable,
-        Category::PagedPool => PageUse::PagedPool,
-        Category::NonPagedPool => PageUse::NonPagedPool,
-        Category::SystemPage => PageUse::SystemPte,
-        Category::SessionPrivate => PageUse::SessionPrivate,
-        Category::AddressingWindowExtensionsPage => PageUse::Awe,
-        Category::DriverLockedSystemPage => PageUse::DriverLocked,
-        Category::KernelStack => PageUse::KernelStack,
-        Category::WsMetaData => PageUse::WsMetaData,
-        Category::LargePage => PageUse::LargePage,
-        Category::Use14 => PageUse::Use14,
-        Category::Use15 => PageUse::Use15,
-        _ => PageUse::ProcessPrivate,
-    }
+    Page::new(key, owner, page.pfn, page.page_use(), page.u2)
 }
 
 /// Pages of the final state that working sets do not have to explain.
 struct Explained {
-    places: Vec<Place>,
+    /// Places of kernel pages, as addresses.
+    places: Vec<u64>,
     pool: Vec<(u64, u64)>,
     /// Frames of driver-locked and AWE pages, addresses of others.
     frames: Vec<(u64, u64)>,
@@ -271,7 +289,8 @@ struct Explained {
 }
 
 impl Explained {
-    fn new(mut places: Vec<Place>, outside: &OutsideWorkingSets) -> Explained {
+    fn new(places: Vec<Place>, outside: &OutsideWorkingSets) -> Explained {
+        let mut places: Vec<u64> = places.into_iter().map(Place::to_address).collect();
         places.par_sort_unstable();
         let bytes = |(address, pages): (u64, u64)| (address, address.saturating_add(pages.saturating_mul(PAGE_BYTES)));
         let by_frame = |page_use: PageUse| matches!(page_use, PageUse::DriverLocked | PageUse::Awe);
@@ -288,24 +307,19 @@ impl Explained {
     }
 
     fn explains(&self, page: &Page) -> bool {
-        let known = |place| self.places.binary_search(&place).is_ok();
-        let place = match page.key {
-            Key::Private(_, place) | Key::Session(place) => known(place),
+        let known = |place: u64| self.places.binary_search(&place).is_ok();
+        let is_range = match page.page_use() {
+            PageUse::PagedPool | PageUse::NonPagedPool => holds(&self.pool, page.u2),
+            PageUse::DriverLocked | PageUse::Awe => holds(&self.frames, page.pfn()),
+            PageUse::LargePage => holds(&self.addresses, page.u2),
             _ => false,
         };
-        place
-            || known(Place::frame(page.pfn))
-            || (matches!(page.page_use, PageUse::PagedPool | PageUse::NonPagedPool) && holds(&self.pool, page.u2))
-            || match page.page_use {
-                PageUse::DriverLocked | PageUse::Awe => holds(&self.frames, page.pfn),
-                PageUse::LargePage => holds(&self.addresses, page.u2),
-                _ => false,
-            }
+        is_range || known(Place::frame(page.pfn()).to_address()) || (!page.is_shareable() && known(page.key.1))
     }
 }
 
 /// True when one of the sorted ranges `[low, high)` holds `value`.
 fn holds(ranges: &[(u64, u64)], value: u64) -> bool {
-    let behind = ranges.partition_point(|range| range.0 <= value);
-    behind.checked_sub(1).and_then(|i| ranges.get(i)).is_some_and(|range| value < range.1)
+    let after = ranges.partition_point(|range| range.0 <= value);
+    after.checked_sub(1).and_then(|i| ranges.get(i)).is_some_and(|range| value < range.1)
 }

@@ -1,6 +1,6 @@
 //! One owner's working set: what each update does to it, by the corrected rules.
 
-use crate::analysis::reference::held_page::{Held, Place};
+use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::page_set::{Entered, PageSet};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::totals::{Recorder, add};
@@ -30,26 +30,26 @@ impl WorkingSet {
     /// Applies an update. `space` says what a private page's address belongs to, and the file key of its view.
     #[inline(always)]
     pub fn apply(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update, space: impl FnOnce(u64) -> (Layer, u64)) {
-        let (moment, pfn, identity, reason) = (update.moment, update.pfn(), update.identity, update.reason());
-        let private = |category, view| Held::private(moment.time, pfn, category, reason, view);
+        let (moment, page, identity) = (update.moment, update.page, update.identity);
         let own_data = || {
             let (layer, view) = space(update.address());
-            private(Rule::of_layer(layer).category(), view)
+            Held::private(moment.time, page.own_data(Rule::of_layer(layer).category()), view)
         };
         let at = Place::address(update.address());
         match update.kind() {
-            UpdateKind::Private | UpdateKind::Kernel if update.page_use() == PageUse::ProcessPrivate => {
+            UpdateKind::Private | UpdateKind::Kernel if page.page_use() == PageUse::ProcessPrivate => {
                 self.enter(recorder, moment, user_place(update), own_data());
             }
-            UpdateKind::Private => self.enter(recorder, moment, kernel_place(update), private(update.category(), 0)),
+            UpdateKind::Private => {
+                self.enter(recorder, moment, kernel_place(update), Held::private(moment.time, page, 0))
+            }
             UpdateKind::Kernel => {
                 let inside = recorder.plan.window.holds(moment);
-                add(&mut recorder.totals.kernel.by_use, update.page_use() as usize, u64::from(inside));
-                self.enter(recorder, moment, kernel_place(update), private(update.category(), 0).outside());
+                add(&mut recorder.totals.kernel.by_use, page.page_use() as usize, u64::from(inside));
+                self.enter(recorder, moment, kernel_place(update), Held::private(moment.time, page, 0).outside());
             }
             UpdateKind::Shareable => {
-                let held = Held::shareable(moment.time, pfn, update.category(), reason, identity);
-                self.enter(recorder, moment, user_place(update), held);
+                self.enter(recorder, moment, user_place(update), Held::shareable(moment.time, page, identity));
             }
             UpdateKind::CopyOnWrite => {
                 if self.pages.get(at).is_some_and(Held::is_shareable) {
@@ -61,8 +61,7 @@ impl WorkingSet {
                 if self.pages.get(at).is_some_and(|held| !held.is_shareable()) {
                     self.leave(recorder, moment, at, ReleaseReason::PageCombine);
                 }
-                let held = Held::shareable(moment.time, 0, update.category(), reason, identity);
-                self.enter(recorder, moment, at, held);
+                self.enter(recorder, moment, at, Held::shareable(moment.time, page, identity));
             }
             UpdateKind::Release => self.release(recorder, update),
             UpdateKind::Remove => self.leave(recorder, moment, at, ReleaseReason::RemovedFromWorkingSet),
@@ -82,7 +81,7 @@ impl WorkingSet {
     /// The content of a page is deleted.
     fn release(&mut self, recorder: &mut Recorder<'_, '_>, update: &Update) {
         let (moment, reason) = (update.moment, ReleaseReason::PageRelease);
-        match update.page_use() {
+        match update.page.page_use() {
             PageUse::ProcessPrivate => {
                 let place = user_place(update);
                 if self.pages.get(place).is_some_and(|held| !held.is_shareable()) {
@@ -90,7 +89,7 @@ impl WorkingSet {
                 }
             }
             PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => {
-                if let Some(held) = self.pages.leave_frame(update.pfn()) {
+                if let Some(held) = self.pages.leave_frame(update.page.pfn()) {
                     recorder.left(moment, self.owner, &held, reason);
                 }
             }
@@ -103,7 +102,7 @@ impl WorkingSet {
     fn enter(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, place: Place, held: Held) {
         let inside = recorder.plan.window.holds(moment);
         // What the rundown names was held when the working sets had been emptied, so since before the window.
-        let rundown = held.reason() == AccessReason::ActiveRundown;
+        let rundown = held.page.reason() == AccessReason::ActiveRundown;
         let held = held.before(rundown || moment <= recorder.plan.window.from);
         let owner = self.owner;
         let entered = self.pages.enter(place, held, |gone| {
@@ -114,7 +113,7 @@ impl WorkingSet {
                 recorder.entered(moment, owner, &held);
                 recorder.totals.rundown_pages += u64::from(rundown && inside && !held.is_outside());
             }
-            Entered::Again => add(&mut recorder.totals.reaccesses, held.reason() as usize, u64::from(inside)),
+            Entered::Again => add(&mut recorder.totals.reaccesses, held.page.reason() as usize, u64::from(inside)),
             Entered::SecondMapping => recorder.totals.second_mappings += u64::from(inside),
         }
     }
@@ -142,14 +141,14 @@ impl WorkingSet {
 
     /// Everything is released.
     pub fn leave_all(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, reason: ReleaseReason) {
-        for (_, held) in self.pages.take().distinct() {
+        for (_, held) in std::mem::take(&mut self.pages).distinct() {
             recorder.left(moment, self.owner, &held, reason);
         }
     }
 
     /// Everything is forgotten: the working sets have been emptied.
     pub fn forget(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment) {
-        for (_, held) in self.pages.take().distinct() {
+        for (_, held) in std::mem::take(&mut self.pages).distinct() {
             recorder.forgotten(moment, &held);
         }
     }
@@ -165,10 +164,10 @@ impl WorkingSet {
 /// Where a process's page is kept. An address of 0 is an unknown one.
 #[inline(always)]
 fn user_place(update: &Update) -> Place {
-    if update.address() == 0 { Place::frame(update.pfn()) } else { Place::address(update.address()) }
+    if update.address() == 0 { Place::frame(update.page.pfn()) } else { Place::address(update.address()) }
 }
 
 fn kernel_place(update: &Update) -> Place {
     let is_kernel = is_kernel_address(update.identity, update.pointer());
-    Place::of_kernel_page(update.page_use(), update.pfn(), update.identity, is_kernel)
+    Place::of_kernel_page(update.page.page_use(), update.page.pfn(), update.identity, is_kernel)
 }

@@ -75,12 +75,12 @@ impl WpaObserver {
             UpdateKind::Shareable | UpdateKind::CopyOnWrite => {
                 if needs.removals && update.address() != 0 {
                     let (block, frames, bit) = self.block(update.address());
-                    block.set(frames, bit, update.pfn());
+                    block.set(frames, bit, update.page.pfn());
                 }
-                if needs.sections && update.page_use() == PageUse::PageFileMapped {
-                    self.sections.insert((update.identity & !1, update.pfn()));
+                if needs.sections && update.page.page_use() == PageUse::PageFileMapped {
+                    self.sections.insert((update.identity & !1, update.page.pfn()));
                 }
-                !self.shareable.insert(update.pfn())
+                !self.shareable.insert(update.page.pfn())
             }
             UpdateKind::Release | UpdateKind::Combine => {
                 self.release_private(update.address());
@@ -120,17 +120,17 @@ impl WpaObserver {
 
     /// Private pages at `[low, high)` are freed, or went with their thread's stack. Blocks that are left empty go.
     pub fn free(&mut self, low: u64, high: u64) {
-        let (first, behind) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES));
+        let (first, after) = (low / PAGE_BYTES, high.div_ceil(PAGE_BYTES));
         if low >= high {
             return;
         }
         let mut empty = Vec::new();
-        for &number in self.order.range(first >> 6..=(behind - 1) >> 6) {
+        for &number in self.order.range(first >> 6..=(after - 1) >> 6) {
             let Some(block) = self.blocks.get_mut(&number) else { continue };
             let page = number << 6;
             // Bits of the pages in the range.
             let from = first.saturating_sub(page).min(63);
-            let to = behind.saturating_sub(page).min(64);
+            let to = after.saturating_sub(page).min(64);
             block.private &= !((u64::MAX << from) & (u64::MAX >> (64 - to.max(1))));
             if block.private | block.framed.mask() == 0 {
                 empty.push(number);

@@ -45,6 +45,7 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
         held_at_start: set.held_at_start,
         held_at_stop: set.held_at_stop,
         peak: (set.peak.0, T0 + u64::try_from(set.peak.1.0 / TICK).unwrap()),
+        never_held: set.never_held,
         unattributed: set.unattributed,
         kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
         pool_at_stop: set.pool_at_stop,

@@ -63,6 +63,8 @@ pub struct Said {
     pub held_at_start: u64,
     pub held_at_stop: u64,
     pub peak: (u64, u64),
+    /// Accesses of pages that enter no working set.
+    pub never_held: u64,
     pub unattributed: u64,
     /// Kernel pages: logged, released, at stop.
     pub kernel: (u64, u64, u64),
@@ -217,10 +219,13 @@ impl<'t> Rules<'t> {
             }
             What::Active(page, _) | What::Access(page, _) => self.private_page(event, page),
             What::Shared(page, extra, _) if extra.copy_on_write => self.private_page(event, page),
-            What::Shared(_, extra, _) if extra.cached_write => {}
+            What::Shared(_, extra, _) if extra.cached_write => self.said.never_held += u64::from(self.inside),
             What::Shared(_, extra, _) => match (extra.working_set, event.process) {
                 (0, 0) if self.starts_later(event.thread) => self.unborn.push((event.thread, event.clone())),
-                (0, 0) => self.said.unattributed += u64::from(self.inside),
+                (0, 0) => {
+                    self.said.never_held += u64::from(self.inside);
+                    self.said.unattributed += u64::from(self.inside);
+                }
                 (0, pid) => self.page(event, self.owner_by_id(pid)),
                 (1, _) => self.page(event, Owner::Session),
                 _ => self.page(event, Owner::System),
