@@ -53,7 +53,7 @@ const BYTES: [&str; 12] = [
 const ANALYSES: [(&str, &str, usize); 4] = [
     ("analysis/digest.rs", ".area(", 1),
     ("analysis/digest.rs", ".payload", 1),
-    ("analysis/reference/slice_reader.rs", "Area<", 1),
+    ("analysis/reference/slice_reader.rs", "Area<", 2),
     ("analysis/reference/slice_reader.rs", "RawRecord", 4),
 ];
 
