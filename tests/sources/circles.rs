@@ -4,7 +4,7 @@ use crate::{Source, program_sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files that import each other in a circle, each list one circle. The lists may only shrink.
-const KNOWN: [&[&str]; 5] = [
+const KNOWN: [&[&str]; 4] = [
     // A buffer's header and the index of all buffers.
     &["etl/buffer.rs", "etl/index.rs"],
     // Which stamps can be true is asked by areas, and learnt from areas.
@@ -12,8 +12,6 @@ const KNOWN: [&[&str]; 5] = [
     // Each family registers its ids in the catalog, by a macro that stands there.
     &["event/"],
     &["analysis/resident/query.rs", "analysis/resident/rows.rs", "analysis/resident/tally.rs"],
-    // Arguments are read and commands run in one file for each command.
-    &["cli/"],
 ];
 
 /// Who imports whom, by path.
