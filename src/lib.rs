@@ -2,6 +2,8 @@
 //!
 //! The data's way: [`etl`] (buffers and record headers of an `.etl` file) → [`event`] (payloads) → model → analysis →
 //! report. Each room imports only from those before it.
+//!
+//! The feature `cli` (on by default) is the program and `report`; without it the library has few dependencies.
 
 pub mod analysis;
 pub mod bytes;
@@ -12,6 +14,7 @@ pub mod load;
 pub mod model;
 pub mod moment;
 pub mod pattern;
+#[cfg(feature = "cli")]
 pub mod report;
 pub mod units;
 
