@@ -1,9 +1,39 @@
-//! Offline analysis of Windows memory traces.
+//! Offline analysis of Windows memory traces (ETW `.etl` files), on any system.
 //!
-//! The data's way: [`etl`] (buffers and record headers of an `.etl` file) → [`event`] (payloads) → model → analysis →
-//! report. Each room imports only from those before it.
+//! The resident set: what each page of RAM held at a snapshot, by category, with WPA's number beside it.
 //!
-//! The feature `cli` (on by default) is the program and `report`; without it the library has few dependencies.
+//! ```
+//! use pfnset::analysis::resident::{ResidentSet, query::Query};
+//! use pfnset::etl::EtlFile;
+//! use std::path::Path;
+//!
+//! let etl = EtlFile::open(Path::new("fixtures/resident-small.etl"))?;
+//! let set = ResidentSet::new(&etl, &Query::default())?;
+//! let snapshot = set.snapshots.first().expect("a set has at least one snapshot");
+//! for row in &snapshot.rows {
+//!     println!("{}: {} pages, {} in WPA", row.labels.join(" / "), row.measure.pages, row.measure.pages_wpa);
+//! }
+//! assert_eq!(snapshot.pages, 3000);
+//! assert_eq!(snapshot.rows[0].labels, ["MapFile"]);
+//! # Ok::<(), pfnset::error::Error>(())
+//! ```
+//!
+//! The entry points:
+//!
+//! - [`ResidentSet`](analysis::resident::ResidentSet): pages of RAM at a snapshot;
+//!   [`PageListing`](analysis::pages::PageListing): the same, one row for each page.
+//! - [`ReferenceSet`](analysis::reference::ReferenceSet): pages that processes touched in a time window.
+//! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::statistics::EventStatistics): what a trace
+//!   holds, and what it can be used for.
+//! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
+//!   questions; [`Schedule`](etl::order::Schedule): the same in time order.
+//! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
+//!
+//! Data flows in one direction, and each module imports only from those before it: [`etl`] (buffers and record headers of
+//! the file), [`event`] (payloads), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
+//! names at any time), [`analysis`], `report`.
+//!
+//! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 
 pub mod analysis;
 pub mod bytes;

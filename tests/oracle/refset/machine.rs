@@ -416,8 +416,11 @@ impl Machine {
         }
         (0..SLOTS).for_each(|slot| self.drop_slot(life, slot));
         self.slots[life] = [NOTHING; SLOTS];
-        let gone: Vec<_> = self.kernel.extract_if(.., |at, _| at.2 == life + 1).map(|(_, page)| page.pfn).collect();
-        self.free.extend(gone);
+        self.kernel.retain(|at, page| {
+            let is_own = at.2 == life + 1;
+            self.free.extend(is_own.then_some(page.pfn));
+            !is_own
+        });
         for slot in 0..self.large.len() {
             self.large[slot] = self.large[slot].filter(|&owner| owner != life);
         }

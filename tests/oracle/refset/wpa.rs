@@ -37,10 +37,14 @@ impl Rules<'_> {
                 return self.wpa.free(thread.pid, thread.user_stack.1, thread.user_stack.0);
             }
             What::SectionDelete(low, high) => {
-                let gone = |prototype: &u64| (*low..*high).contains(prototype);
-                for (_, of, pfn) in self.wpa.sections.extract_if(.., |page| gone(&page.0)) {
-                    self.wpa.shared.remove(&(of, pfn));
-                }
+                let wpa = &mut self.wpa;
+                wpa.sections.retain(|(prototype, of, pfn)| {
+                    let is_deleted = (*low..*high).contains(prototype);
+                    if is_deleted {
+                        wpa.shared.remove(&(*of, *pfn));
+                    }
+                    !is_deleted
+                });
                 return;
             }
             What::End(life) => return self.wpa.end(self.lives[*life].pid),
