@@ -36,7 +36,7 @@ pub enum FieldError {
     },
 }
 
-/// A field's name in prose: those of layouts are written as in the code.
+/// A field's name as in prose: fields of layouts are named as in the code, with underscores.
 pub(crate) fn spaced(field: &str) -> String {
     field.replace('_', " ")
 }
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         self.bytes.len() - self.at
     }
 
-    /// The unread rest, without reading it.
+    /// All unread bytes; the cursor does not move.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -83,14 +83,14 @@ impl<'a> Cursor<'a> {
 
     /// The fixed part of a record, or another group of fields.
     pub(crate) fn read<L: Layout<'a>>(&mut self) -> Result<L::Value, FieldError> {
-        let (value, rest) = first::<L>(self.rest(), self.pointer).ok_or_else(|| self.cut::<L>())?;
+        let (value, rest) = first::<L>(self.rest(), self.pointer).ok_or_else(|| self.short::<L>())?;
         self.at = self.bytes.len() - rest.len();
         Ok(value)
     }
 
-    /// Which field of a layout the payload ends in.
+    /// The error that names the first field of a layout that the payload does not hold in full.
     #[cold]
-    fn cut<L: Layout<'a>>(&self) -> FieldError {
+    fn short<L: Layout<'a>>(&self) -> FieldError {
         let have = self.remaining();
         let offsets = self.pointer.pick(L::FIELDS, L::FIELDS_P4);
         let count = offsets.iter().take_while(|(_, at)| *at <= have).count();
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         FieldError::Short { field, at: self.at + at, need: end - at, have: have - at }
     }
 
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     pub fn skip(&mut self, count: usize, field: &'static str) -> Result<(), FieldError> {
         self.take(count, field).map(|_| ())
     }
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
         self.array(field).map(uuid::Uuid::from_bytes_le)
     }
 
-    /// A UTF-16LE string with its NUL; the NUL is searched in 2-byte steps from here and is not part of the result.
+    /// A UTF-16LE string that ends with a NUL, which is read but is not part of the result.
     pub fn wide(&mut self, field: &'static str) -> Result<Wide<'a>, FieldError> {
         let rest = self.rest();
         match rest.chunks_exact(2).position(|pair| pair == [0, 0]) {
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An 8-bit string with its NUL, which is not part of the result.
+    /// An 8-bit string that ends with a NUL, which is read but is not part of the result.
     pub fn narrow(&mut self, field: &'static str) -> Result<Narrow<'a>, FieldError> {
         let rest = self.rest();
         match rest.iter().position(|&b| b == 0) {
@@ -187,10 +187,10 @@ impl Wide<'_> {
         self.0.is_empty()
     }
 
-    /// The text; what is no UTF-16 becomes replacement characters.
+    /// The text; invalid UTF-16 becomes replacement characters.
     pub fn text(&self) -> String {
         let (units, _) = self.0.as_chunks::<2>();
-        // Nearly all names are plain, and then this is many times faster.
+        // Nearly all names are ASCII, and for those this is many times faster.
         let plain = units.iter().all(|&[low, high]| high == 0 && low.is_ascii());
         let bytes = plain.then(|| units.iter().map(|&[low, _]| low).collect());
         bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| self.to_string())
@@ -216,7 +216,7 @@ impl fmt::Debug for Wide<'_> {
 pub struct Narrow<'a>(pub &'a [u8]);
 
 impl<'a> Narrow<'a> {
-    /// The text; bytes that are no UTF-8 become replacement characters.
+    /// The text; invalid UTF-8 becomes replacement characters.
     pub fn text(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.0)
     }
@@ -239,17 +239,17 @@ impl fmt::Debug for Narrow<'_> {
     }
 }
 
-/// A field of a record layout as it lies in the file, to be had as a `T`.
+/// A field of a record layout, stored as in the file and read as a `T`.
 pub(crate) trait Field<'a, T> {
     /// The value.
     fn value(&'a self) -> T;
 }
 
-/// A pointer or a pointer-sized count in a layout: [`U64`] or [`U32`], to be had as a `u64`.
+/// A pointer or a pointer-sized count in a layout: [`U64`] or [`U32`], read as a `u64`.
 pub(crate) trait Pointer:
     FromBytes + KnownLayout + Immutable + Unaligned + for<'a> Field<'a, u64> + for<'a> Field<'a, Option<u64>> + 'static
 {
-    /// What a C compiler puts between 4 bytes and a pointer.
+    /// Padding that a C compiler puts between 4 bytes and a pointer.
     type Padding: FromBytes + KnownLayout + Immutable + Unaligned;
 }
 
@@ -261,7 +261,7 @@ impl Pointer for U64 {
     type Padding = [u8; 4];
 }
 
-/// The number that a pointer holds.
+/// The value of a pointer field.
 pub(crate) fn number<P: Pointer>(pointer: &P) -> u64 {
     pointer.value()
 }
@@ -293,7 +293,7 @@ fields! {
     [u8; 16] => Uuid: |raw| Uuid::from_bytes_le(*raw);
 }
 
-/// What only some versions of a record have.
+/// A field that only some versions of a record have.
 impl<'a, T, F: Field<'a, T>> Field<'a, Option<T>> for F {
     #[inline(always)]
     fn value(&'a self) -> Option<T> {
@@ -327,7 +327,7 @@ impl<'a, const N: usize> Field<'a, Wide<'a>> for [U16; N] {
     }
 }
 
-/// The fixed part of a record as it lies in the file, for records with 8-byte pointers, and what is made of it.
+/// The fixed part of a record, stored as in the file (with 8-byte pointers), and the value that it is read as.
 /// [`layout!`] implements it.
 pub(crate) trait Layout<'a>:
     FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a
@@ -347,7 +347,7 @@ pub(crate) const fn size<'a, L: Layout<'a>>(pointer: PointerSize) -> usize {
     pointer.pick(size_of::<L>(), size_of::<L::P4>())
 }
 
-/// Reads a layout at the start of `bytes`, and gives what follows it; `None` when they are too short.
+/// Reads a layout at the start of `bytes`; gives its value and the bytes after it. `None` when `bytes` is too short.
 #[inline(always)]
 pub(crate) fn first<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) -> Option<(L::Value, &'a [u8])> {
     match pointer {
@@ -356,7 +356,7 @@ pub(crate) fn first<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) ->
     }
 }
 
-/// Reads a layout that `bytes` hold and nothing else; `None` when they have another length.
+/// Reads a layout that fills `bytes` exactly; `None` when the length differs.
 #[inline(always)]
 pub(crate) fn exactly<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) -> Option<L::Value> {
     match pointer {
@@ -365,7 +365,7 @@ pub(crate) fn exactly<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) 
     }
 }
 
-/// Reads layouts that follow each other without a gap; a rest shorter than one is left out.
+/// Reads an array of layouts; a remainder shorter than one layout is ignored.
 pub(crate) fn each<'a, L: Layout<'a>>(
     bytes: &'a [u8],
     pointer: PointerSize,
@@ -373,7 +373,7 @@ pub(crate) fn each<'a, L: Layout<'a>>(
     bytes.chunks_exact(size::<L>(pointer)).filter_map(move |entry| exactly::<L>(entry, pointer))
 }
 
-/// Declares the layout of a record, or of its fixed part, and how its value is made:
+/// Declares the layout of a record, or of its fixed part, and the value that it is read as:
 ///
 /// ```text
 /// layout! {
@@ -384,23 +384,26 @@ pub(crate) fn each<'a, L: Layout<'a>>(
 /// }
 /// ```
 ///
-/// makes a `#[repr(C)]` structure of that name and size (with 8-byte and 4-byte pointers where it has a `P`), which
-/// becomes a value whose fields have the names of the layout's. A field after `-` is not part of the value; the value's
-/// other fields stand after `with`. `fn read` makes a decoder of that name for payloads of just this layout, with the
-/// versions for which it is known (in `event` only); without it the layout is read by [`first`], [`exactly`], [`each`] or
-/// [`Cursor::read`]. `=> Value as Variant` makes a variant of an enum.
+/// - The macro declares a `#[repr(C)]` structure of that name. Its size is checked at compile time, with 8-byte and, if
+///   the layout has a `P`, 4-byte pointers.
+/// - Each field is copied into the field of the same name of the value. A field after `-` is not copied; fields of the
+///   value that the layout lacks are given after `with`.
+/// - `fn read` adds a decoder of that name for payloads of exactly this layout; its argument is the range of event
+///   versions that are known to have it (in `event` only). Without `fn read` the layout is read by [`first`],
+///   [`exactly`], [`each`] or [`Cursor::read`].
+/// - `=> Value as Variant` reads the layout as a variant of an enum.
 macro_rules! layout {
     (
         $(#[$doc:meta])*
         $name:ident $(<$p:ident>)? = $size8:literal $(/ $size4:literal)? bytes
         => $value:ty $(as $variant:ident)? $(, fn $read:ident($known:expr))?
         { $($(-$skipped:ident($unused:ty))? $($field:ident: $raw:ty)?),* }
-        $(with |$layout:tt| { $($given:ident: $made:expr),* $(,)? })?
+        $(with |$layout:tt| { $($given:ident: $expression:expr),* $(,)? })?
     ) => {
         $(#[$doc])*
         #[derive(zerocopy::FromBytes, zerocopy::KnownLayout, zerocopy::Immutable, zerocopy::Unaligned)]
         #[repr(C)]
-        #[allow(dead_code)] // fields that no value needs are part of the layout all the same
+        #[allow(dead_code)] // fields that are not copied are still part of the layout
         pub(super) struct $name $(<$p: $crate::bytes::Pointer = zerocopy::little_endian::U64>)? {
             $($($skipped: $unused,)? $($field: $raw,)?)*
         }
@@ -412,10 +415,10 @@ macro_rules! layout {
             #[inline(always)]
             fn value(&'a self) -> $value {
                 $(let $layout = self;)?
-                type Made<'a> = $value;
-                Made $(::$variant)? {
+                type Target<'a> = $value;
+                Target $(::$variant)? {
                     $($($field: $crate::bytes::Field::value(&self.$field),)?)*
-                    $($($given: $made),*)?
+                    $($($given: $expression),*)?
                 }
             }
         }

@@ -1,11 +1,11 @@
-//! What can go wrong: errors that end a run, and damage that is counted and passed over.
+//! What can go wrong: errors that end a run, and damage that is counted and skipped.
 
 use crate::units::FileOffset;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// An error that leaves nothing to analyze.
+/// An error that makes the analysis impossible.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The file cannot be opened, measured or mapped.
@@ -13,15 +13,15 @@ pub enum Error {
     Unreadable {
         /// The file as the user named it.
         path: PathBuf,
-        /// What the system said; not repeated in the message, for those who print the chain of causes.
+        /// The system's error. The message does not repeat it, because callers print the chain of causes.
         source: std::io::Error,
     },
-    /// The file is readable but no ETW log.
+    /// The file is readable but is not an ETW log.
     #[error("{} is no .etl file: {reason}", path.display())]
     NotEtl {
         /// The file as the user named it.
         path: PathBuf,
-        /// The first thing that does not fit.
+        /// The first check that failed.
         reason: String,
     },
     /// The trace lacks the events that the command needs.
@@ -30,37 +30,37 @@ pub enum Error {
     /// The events that the command needs are missing from the file: it is cut, or they were lost.
     #[error("{0}")]
     MissingPart(String),
-    /// The user named something that the trace does not hold, or wrote a pattern that cannot be read.
+    /// The user named something that the trace does not contain, or gave an argument that cannot be parsed.
     #[error("{0}")]
     Usage(String),
 }
 
-/// A place in the file that is not what it should be.
+/// A place in the file whose content is not valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Where: offset in the file. For records of compressed buffers the offset of the buffer.
+    /// Offset in the file; for records of compressed buffers, the offset of the buffer.
     pub offset: FileOffset,
     /// What was being read: "buffer header", "record 0x1d8 of buffer 7", ….
     pub what: String,
-    /// What a sound file has there.
+    /// What a valid file has there.
     pub expected: String,
-    /// What this file has there.
+    /// What this file has there instead.
     pub found: String,
 }
 
 /// Damage found so far: the first [`DamageLog::KEPT`] places and the number of all.
 ///
-/// Capped, so that a file made of damage cannot take more memory than its own size.
+/// The limit keeps a file full of damage from using more memory than its own size.
 #[derive(Debug, Clone, Default)]
 pub struct DamageLog {
     /// The first places in file order.
     pub places: Vec<Damage>,
-    /// How many places there are.
+    /// Number of all places.
     pub total: u64,
 }
 
 impl DamageLog {
-    /// How many places are kept with their text.
+    /// Number of places that are kept with their text.
     pub const KEPT: usize = 1000;
 
     /// Adds a place.
@@ -84,20 +84,20 @@ impl DamageLog {
     }
 }
 
-/// Damage of buffers that are read in any order, to be listed in file order.
+/// Damage by buffer. Buffers are read in any order; their damage is listed in file order.
 ///
-/// Keeps the text of the first [`DamageLog::KEPT`] places only, so that not every buffer of a damaged file can fill a
-/// log of its own; which places these are does not depend on the order of reading.
+/// Only the first [`DamageLog::KEPT`] places of the file are kept, so that memory does not grow with the number of
+/// damaged buffers. Which places are kept does not depend on the order of reading.
 #[derive(Debug, Clone, Default)]
 pub struct DamageByBuffer {
     logs: BTreeMap<u32, DamageLog>,
     places: usize,
-    /// Places of buffers behind those in `logs`.
+    /// Number of places in buffers after the last one in `logs`.
     beyond: u64,
 }
 
 impl DamageByBuffer {
-    /// Adds what was met in buffer `index`.
+    /// Adds the damage of buffer `index`.
     pub fn insert(&mut self, index: u32, log: DamageLog) {
         if log.is_empty() {
             return;
@@ -114,7 +114,7 @@ impl DamageByBuffer {
         }
     }
 
-    /// Adds what another reader met in other buffers.
+    /// Adds the damage that another thread found in other buffers.
     pub fn append(&mut self, other: DamageByBuffer) {
         self.beyond += other.beyond;
         other.logs.into_iter().for_each(|(index, log)| self.insert(index, log));

@@ -1,13 +1,13 @@
-//! When something was logged: the one order of all records.
+//! Moments: the total order of all records of a trace.
 
 use crate::units::Ticks;
 
-/// When a record was logged: time, then file position, the order of all records.
+/// When a record was logged. Records are ordered by time stamp; equal stamps are ordered by position in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Moment {
     /// Raw stamp.
     pub time: Ticks,
-    /// Rank of the buffer and offset in its event area.
+    /// Rank of the buffer (high 32 bits) and offset in its event area (low 32 bits).
     pub order: u64,
 }
 

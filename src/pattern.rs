@@ -1,9 +1,9 @@
-//! Text filters: `*`, `?`, a leading `!`, `;` between patterns, without case.
+//! Text filters: `*` and `?` as wildcards, a leading `!` to exclude, `;` between patterns; case does not matter.
 
 use wildmatch::WildMatch;
 
-/// A list of patterns. Matches what at least one plain pattern matches (everything, when there is none) and no
-/// pattern with a leading `!` does.
+/// A list of patterns. A text matches when at least one pattern without `!` matches it (or there is none) and no pattern
+/// with `!` does.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns {
     wanted: Vec<WildMatch>,
@@ -11,7 +11,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// Reads `a*;!b?`. Empty parts are passed over.
+    /// Parses a list such as `a*;!b?`. Empty parts are ignored.
     pub fn new(text: &str) -> Patterns {
         let mut patterns = Patterns::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
@@ -23,12 +23,12 @@ impl Patterns {
         patterns
     }
 
-    /// True when `text` passes.
+    /// True when `text` matches.
     pub fn matches(&self, text: &str) -> bool {
         self.matches_any(&[text])
     }
 
-    /// True when something with several names passes: one name is wanted and none is unwanted.
+    /// True when an item with several names matches: at least one name is wanted and none is excluded.
     pub fn matches_any(&self, names: &[&str]) -> bool {
         let hit = |list: &[WildMatch]| list.iter().any(|p| names.iter().any(|name| p.matches(name)));
         (self.wanted.is_empty() || hit(&self.wanted)) && !hit(&self.unwanted)

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-/// Bytes of one page on every Windows that writes page records.
+/// Bytes of one page, on every Windows version that writes page records.
 pub const PAGE_BYTES: u64 = 4096;
 
 /// Pointer size of one record (not of the file: 32-bit processes write into 64-bit traces).
@@ -35,10 +35,10 @@ impl PointerSize {
     }
 }
 
-/// True for addresses of the kernel's half: the upper canonical half in 64-bit traces, 2 GiB up in 32-bit ones.
+/// True for kernel addresses: the upper canonical half in 64-bit traces, 2 GiB and above in 32-bit traces.
 pub const fn is_kernel_address(address: u64, pointer: PointerSize) -> bool {
     match pointer {
-        PointerSize::P8 => address >> 63 != 0, // with 57-bit addresses too
+        PointerSize::P8 => address >> 63 != 0, // true also with 57-bit addresses
         PointerSize::P4 => address >= 0x8000_0000,
     }
 }

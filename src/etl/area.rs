@@ -1,7 +1,7 @@
 //! The event area of one buffer: a chain of records at multiples of 8.
 //!
-//! A record's size leads to the next record. Where the chain breaks (no record, too short, past the end, filler that
-//! does not reach the end) the place is reported, and reading goes on where records are sound again ([`resync`]).
+//! A record's size leads to the next record. Where the chain breaks (no record, a size that is too small or passes the
+//! end, filler before the end) the place is reported, and reading continues at the next valid record ([`resync`]).
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
@@ -18,11 +18,11 @@ pub struct Area<'a> {
     pub buffer: Buffer,
     /// Index of the buffer in file order.
     pub index: u32,
-    /// The records; shorter than the header says when the buffer was cut or its compressed bytes are damaged.
+    /// The records' bytes; shorter than the header says when the buffer was cut or its compressed bytes are damaged.
     pub bytes: &'a [u8],
-    /// Why `bytes` is shorter than the header says; `None` when it is whole.
+    /// Why `bytes` is shorter than the header says; `None` when it is complete.
     pub fault: Option<String>,
-    /// Which stamps can be true.
+    /// Limits of plausible time stamps.
     pub stamps: StampLimits,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Area<'a> {
         Records { bytes: self.bytes, at: 0, buffer: self.index, stamps: self.stamps, breaks: None }
     }
 
-    /// Where the byte `at` of the event area lies in the file; for compressed buffers where the buffer begins.
+    /// File offset of byte `at` of the event area; for compressed buffers, the offset of the buffer.
     pub fn file_offset(&self, at: usize) -> FileOffset {
         match self.buffer.is_compressed() {
             true => self.buffer.offset,
@@ -41,14 +41,14 @@ impl<'a> Area<'a> {
         }
     }
 
-    /// What of a record's stamp can be believed: `None` for a record without one, and for one that cannot be true.
+    /// The time stamp of a record; `None` when it has none or has one that is not plausible.
     #[inline(always)]
     pub fn time_of(&self, record: &RawRecord<'_>) -> Option<Ticks> {
-        record.time().filter(|time| self.stamps.hold(*time))
+        record.time().filter(|time| self.stamps.contains(*time))
     }
 
-    /// The damage of this buffer: what `records`, walked to its end, met, or why the area is not whole. A cut buffer
-    /// was reported when the file was indexed, and a record that the cut runs through is not reported again.
+    /// The damage of this buffer: breaks that `records`, read to its end, has found, and why the area is incomplete. A
+    /// cut buffer was reported when the file was indexed, so the record at the cut is not reported again.
     pub fn damage(&self, records: &Records<'a>) -> DamageLog {
         let mut log = DamageLog::default();
         if let Some(fault) = self.fault.as_ref().filter(|_| !self.buffer.cut) {
@@ -77,8 +77,8 @@ impl<'a> Area<'a> {
         log
     }
 
-    /// Calls `visit` for each record with its time: its own, or for records without one that can be believed that of the
-    /// record before it (`before_first` in front of the first). Returns the walk, for [`Area::damage`].
+    /// Calls `visit` for each record with its time. A record without a plausible stamp gets the time of the record before
+    /// it, or `before_first` if it is the first. Returns the iterator, for [`Area::damage`].
     #[inline]
     pub fn for_each_timed(&self, before_first: Ticks, mut visit: impl FnMut(RawRecord<'a>, Ticks)) -> Records<'a> {
         let mut records = self.records();
@@ -91,7 +91,7 @@ impl<'a> Area<'a> {
     }
 }
 
-/// Records of one kind and size, one behind the other.
+/// Consecutive records with equal first 8 bytes, hence of one kind and size.
 #[derive(Debug, Clone, Copy)]
 pub struct Alike<'a> {
     bytes: &'a [u8],
@@ -101,7 +101,7 @@ pub struct Alike<'a> {
 }
 
 impl<'a> Alike<'a> {
-    /// The bytes of each record from `at` on, for a part of it that they all have.
+    /// For each record, its bytes from offset `at` in the record to its end.
     #[inline(always)]
     pub fn parts(&self, at: usize) -> impl Iterator<Item = &'a [u8]> {
         let (at, size) = (at.min(self.size), self.size);
@@ -120,7 +120,7 @@ impl<'a> Alike<'a> {
         self.bytes.is_empty()
     }
 
-    /// Where a record lies in the area.
+    /// Offset of a record in the area, by its number in this sequence.
     #[inline(always)]
     pub fn offset_of(&self, number: usize) -> u32 {
         (self.offset + number * self.stride) as u32
@@ -134,24 +134,24 @@ pub struct Records<'a> {
     at: usize,
     buffer: u32,
     stamps: StampLimits,
-    /// Where the chain broke; boxed, because it hardly ever does.
+    /// Where the chain broke; boxed, because breaks are rare.
     breaks: Option<Box<Breaks>>,
 }
 
 impl<'a> Records<'a> {
-    /// Goes on at `offset` in the area, which must be where a record starts.
+    /// Continues at `offset` in the area, where a record must start.
     pub(crate) fn at_offset(mut self, offset: u32) -> Self {
         self.at = offset as usize;
         self
     }
 
-    /// Makes the record at `offset`, which was given out before, the next again.
+    /// Goes back to `offset`, where a record that was returned before starts.
     pub fn go_back_to(&mut self, offset: u32) {
         self.at = offset as usize;
     }
 
-    /// The next record, if it begins with the same eight bytes as `first`: same kind, size, hook, version and extension
-    /// words. The quick way through millions of page records; the record itself is read at the caller's leisure.
+    /// The next record, if its first eight bytes equal those of `first`: same kind, size, hook, version and extension
+    /// words. Fast, for millions of page records: nothing else of the record is read.
     #[inline(always)]
     pub fn next_alike(&mut self, first: &RawRecord<'_>) -> Option<RawRecord<'a>> {
         let bytes = self.bytes.get(self.at..)?.get(..first.bytes.len())?;
@@ -163,8 +163,8 @@ impl<'a> Records<'a> {
         Some(RawRecord { header: first.header, position, bytes })
     }
 
-    /// The records that come next and begin with the same eight bytes as `first`, at most `most`: like
-    /// [`Records::next_alike`] many times, at the cost of a comparison each.
+    /// The next records whose first eight bytes equal those of `first`, at most `most` of them: the same as repeated
+    /// [`Records::next_alike`], at the cost of one comparison for each record.
     #[inline(always)]
     pub fn alike(&mut self, first: &RawRecord<'_>, most: usize) -> Alike<'a> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -176,16 +176,16 @@ impl<'a> Records<'a> {
         alike
     }
 
-    /// The chain is broken here, or ends with filler: goes on at the next sound place, if there is one.
+    /// The chain is broken here, or ends with filler: continues at the next valid record, if there is one.
     #[cold]
-    fn take_up_again(&mut self) -> Option<RawRecord<'a>> {
+    fn resume(&mut self) -> Option<RawRecord<'a>> {
         if resync::is_filler_to_the_end(self.bytes, self.at) {
             self.at = usize::MAX;
             return None;
         }
-        let next = resync::next_sound(self.bytes, self.at, self.stamps);
+        let next = resync::next_valid(self.bytes, self.at, self.stamps);
         self.breaks.get_or_insert_default().push(Break::new(self.bytes, self.at, next));
-        self.at = next.unwrap_or(usize::MAX); // an iterator that failed is finished
+        self.at = next.unwrap_or(usize::MAX); // no valid record follows: the iterator ends
         next.and_then(|_| self.next())
     }
 }
@@ -205,7 +205,7 @@ impl<'a> Iterator for Records<'a> {
             self.at += (size + 7) & !7;
             return Some(RawRecord { header, position, bytes });
         }
-        self.take_up_again()
+        self.resume()
     }
 }
 

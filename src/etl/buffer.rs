@@ -1,6 +1,6 @@
 //! Buffer headers: where each buffer of the file lies and what its header says.
 //!
-//! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that real files fill with left-overs
+//! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that hold stale values in real files
 //! (SavedOffset, CurrentOffset, State of data buffers) are not read; see `docs/formats.md`.
 
 use crate::etl::index::Limits;
@@ -11,9 +11,9 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 /// Size of a buffer header, bytes.
 pub const BUFFER_HEADER_BYTES: u32 = 0x48;
 
-/// BufferFlag: events were lost (never seen set in a file, kept as a warning).
+/// BufferFlag: events were lost. Never seen in a file; if set, it is reported as a warning.
 pub const FLAG_EVENTS_LOST: u16 = 0x02;
-/// BufferFlag: a buffer was lost (likewise).
+/// BufferFlag: a buffer was lost. Never seen in a file either.
 pub const FLAG_BUFFER_LOST: u16 = 0x04;
 /// BufferFlag: the processor field is a 16-bit index.
 pub const FLAG_PROCESSOR_INDEX: u16 = 0x20;
@@ -24,7 +24,7 @@ pub const TYPE_GENERIC: u16 = 0;
 /// BufferType of the first buffer of a file.
 pub const TYPE_HEADER: u16 = 4;
 
-/// Name of a BufferType (`ETW_BUFFER_TYPE…`); only the first and the fifth occur in known files.
+/// Name of a BufferType (`ETW_BUFFER_TYPE…`); only generic and header occur in known files.
 pub const fn type_name(kind: u16) -> &'static str {
     match kind {
         TYPE_GENERIC => "generic",
@@ -69,7 +69,7 @@ pub struct Buffer {
     /// Valid bytes including the 0x48-byte header, after decompression.
     pub used_bytes: u32,
     /// TimeStamp: when the buffer was flushed, in ticks of the session's clock or, after a merge, as FILETIME; 0 in
-    /// header buffers. Only [`crate::etl::stamps`] believes it.
+    /// header buffers. Used by [`crate::etl::stamps`] only.
     pub flushed: u64,
     /// SequenceNumber: unique in the file, ascending per processor.
     pub sequence: u64,
@@ -79,7 +79,7 @@ pub struct Buffer {
     pub flags: u16,
     /// BufferType: 0 data, 4 header.
     pub kind: u16,
-    /// State; only that of the header buffer means something (compression format).
+    /// State; meaningful in the header buffer only, where it gives the compression format.
     pub state: u32,
     /// True when the file ends before the buffer does.
     pub cut: bool,
@@ -96,30 +96,33 @@ impl Buffer {
         self.used_bytes.saturating_sub(BUFFER_HEADER_BYTES)
     }
 
-    /// Reads the header at the start of `bytes`, which end where the file ends.
+    /// Reads the header at the start of `bytes`, which must extend to the end of the file.
     ///
     /// # Errors
-    /// The first value that no sound buffer has, as (expected, found).
-    pub(crate) fn read(bytes: &[u8], offset: FileOffset, limits: Limits) -> Result<Buffer, Unsound> {
+    /// The first value that a valid header cannot have.
+    pub(crate) fn read(bytes: &[u8], offset: FileOffset, limits: Limits) -> Result<Buffer, InvalidHeader> {
         let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
             let expected = format!("a buffer header of {BUFFER_HEADER_BYTES} bytes");
-            return Err(Unsound::new(expected, format!("{} bytes", bytes.len())));
+            return Err(InvalidHeader::new(expected, format!("{} bytes", bytes.len())));
         };
         let (size, used, processor) = (header.size.get(), header.used.get(), header.processor.get());
         let (flags, kind) = (header.flags.get(), header.kind.get());
         let compressed = flags & FLAG_COMPRESSED != 0;
         if size < BUFFER_HEADER_BYTES || size > limits.session_buffer_bytes {
-            return Err(Unsound::new(
+            return Err(InvalidHeader::new(
                 format!("BufferSize between {BUFFER_HEADER_BYTES} and {}", limits.session_buffer_bytes),
                 size.to_string(),
             ));
         }
         let most = if compressed { limits.session_buffer_bytes } else { size };
         if used < BUFFER_HEADER_BYTES || used > most {
-            return Err(Unsound::new(format!("Offset between {BUFFER_HEADER_BYTES} and {most}"), used.to_string()));
+            return Err(InvalidHeader::new(
+                format!("Offset between {BUFFER_HEADER_BYTES} and {most}"),
+                used.to_string(),
+            ));
         }
         if kind > 7 {
-            return Err(Unsound::new("BufferType between 0 and 7".into(), kind.to_string()));
+            return Err(InvalidHeader::new("BufferType between 0 and 7".into(), kind.to_string()));
         }
         let available = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         Ok(Buffer {
@@ -129,9 +132,9 @@ impl Buffer {
             flushed: header.time_stamp.get(),
             sequence: header.sequence.get(),
             processor: match (kind, flags & FLAG_PROCESSOR_INDEX != 0) {
-                (TYPE_HEADER, _) => 0, // the field says nothing in a header buffer
+                (TYPE_HEADER, _) => 0, // the field has no meaning in a header buffer
                 (_, true) => processor & 0x07ff,
-                (_, false) => processor & 0x00ff, // high byte: alignment, before Windows 8
+                (_, false) => processor & 0x00ff, // before Windows 8 the high byte is an alignment
             },
             flags,
             kind,
@@ -141,18 +144,18 @@ impl Buffer {
     }
 }
 
-/// Why bytes are no sound buffer header.
+/// Why bytes are not a valid buffer header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unsound {
-    /// What a sound header has.
+pub(crate) struct InvalidHeader {
+    /// What a valid header has.
     pub expected: String,
-    /// What this one has.
+    /// What was found.
     pub found: String,
 }
 
-impl Unsound {
+impl InvalidHeader {
     fn new(expected: String, found: String) -> Self {
-        Unsound { expected, found }
+        InvalidHeader { expected, found }
     }
 }
 
@@ -173,7 +176,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Result<Buffer, Unsound> {
+    fn read(bytes: &[u8]) -> Result<Buffer, InvalidHeader> {
         Buffer::read(bytes, FileOffset(0), LIMITS)
     }
 

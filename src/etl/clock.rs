@@ -1,7 +1,7 @@
-//! Time: raw stamps to nanoseconds since trace start and to UTC, in integers.
+//! Clock: converts raw time stamps to nanoseconds since trace start and to UTC, in integer arithmetic.
 //!
-//! The log-file header record is the anchor: its own stamp and its StartTime are the same instant. Its boot time is
-//! not used: it was off by up to 15 s in recorded traces.
+//! The log-file header record gives the origin: its own stamp and its StartTime are the same instant. Its boot time is
+//! not used, because it was wrong by up to 15 s in recorded traces.
 
 use crate::units::{FileTime, Nanos, Ticks};
 
@@ -12,7 +12,7 @@ pub enum ClockKind {
     Qpc,
     /// FILETIMEs (clock type 2).
     SystemTime,
-    /// Processor cycles (clock type 3): coarse, since only whole MHz are known.
+    /// Processor cycles (clock type 3): imprecise, because the frequency is only known in whole MHz.
     CpuCycle,
 }
 
@@ -30,7 +30,7 @@ impl ClockKind {
 /// The session's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// What is counted.
+    /// What the stamps count.
     pub kind: ClockKind,
     /// Ticks in a second; never 0.
     pub frequency_hz: u64,
@@ -46,13 +46,13 @@ impl Clock {
         Nanos(self.scaled(raw, 1_000_000_000))
     }
 
-    /// UTC as FILETIME: StartTime + ⌊(raw − origin) · 10⁷ / frequency⌋, kept inside what a FILETIME can hold.
+    /// UTC as FILETIME: StartTime + ⌊(raw − origin) · 10⁷ / frequency⌋, limited to the range of a FILETIME.
     pub fn filetime(&self, raw: Ticks) -> FileTime {
         let time = i128::from(self.start.0) + self.scaled(raw, 10_000_000);
         FileTime(time.clamp(0, i128::from(u64::MAX)) as u64)
     }
 
-    /// Raw stamp of the instant `nanos` after the start, the latest tick not behind it.
+    /// Raw stamp of the instant `nanos` after the start: the last tick at or before it.
     pub fn ticks_at(&self, nanos: Nanos) -> Ticks {
         let ticks = (nanos.0.saturating_mul(i128::from(self.frequency_hz))).div_euclid(1_000_000_000)
             + i128::from(self.origin.0);

@@ -1,7 +1,7 @@
 //! Extended data items of manifest events: the ones that name a TraceLogging event and its provider.
 //!
 //! An item is an 8-byte head (size rounded up to 8, type, link bit, data size) and data. `RawRecord::read` has already
-//! followed the sizes to find the payload; here the items are looked at. Sources: `docs/formats.md` ("Extended items"),
+//! followed the sizes to find the payload; here the items are read. Sources: `docs/formats.md` ("Extended items"),
 //! TraceLoggingProvider.h for what lies inside items 11 and 12; verified on recorded traces.
 
 use crate::bytes::{Cursor, Narrow};
@@ -36,7 +36,7 @@ pub fn items(mut area: &[u8]) -> impl Iterator<Item = Item<'_>> {
     })
 }
 
-/// Name of a TraceLogging event: behind the schema's length (2 bytes) and its tags (bytes up to one without bit 7).
+/// Name of a TraceLogging event. It follows the schema's length (2 bytes) and its tags (bytes up to one without bit 7).
 pub fn event_name(extended: &[u8]) -> Option<Narrow<'_>> {
     let schema = items(extended).find(|item| item.kind == ITEM_SCHEMA)?;
     let mut cursor = Cursor::new(schema.data, PointerSize::P8);
@@ -45,7 +45,7 @@ pub fn event_name(extended: &[u8]) -> Option<Narrow<'_>> {
     cursor.narrow("event name").ok()
 }
 
-/// Name of the provider of a TraceLogging event: behind the traits' length (2 bytes).
+/// Name of the provider of a TraceLogging event. It follows the traits' length (2 bytes).
 pub fn provider_name(extended: &[u8]) -> Option<Narrow<'_>> {
     let traits = items(extended).find(|item| item.kind == ITEM_PROVIDER_TRAITS)?;
     let mut cursor = Cursor::new(traits.data, PointerSize::P8);

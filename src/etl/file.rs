@@ -1,4 +1,4 @@
-//! An open trace: checked, indexed, and ready to be read by buffers in parallel.
+//! An open trace: checked and indexed, so that its buffers can be read in parallel.
 
 use crate::bytes::Cursor;
 use crate::error::{Damage, DamageLog, Error};
@@ -17,19 +17,19 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Largest session buffer that is believed, bytes. Windows allows 16 MiB; more would be a damaged header that makes
-/// every decompression allocate that much.
+/// Largest session buffer that is accepted, bytes. Windows allows 16 MiB; a damaged header with more would make every
+/// decompression allocate that much.
 const LARGEST_SESSION_BUFFER: u32 = 64 << 20;
 
-/// Most bytes that one compressed byte is believed to stand for. A record has at most 65,535 bytes and begins with a
-/// time of its own, so it takes a few tokens, even if it is all zeros. Without this limit a file of a few kilobytes
-/// could claim gigabytes, buffer by buffer.
+/// Largest accepted ratio of decompressed to compressed bytes. A record has at most 65,535 bytes and begins with its own
+/// time, so it takes a few tokens even if it is all zeros. Without this limit a file of a few kilobytes could announce
+/// gigabytes, buffer by buffer.
 const MOST_EXPANSION: usize = 16_384;
 
-/// Buffers whose first stamps tell whether the header's own can be true.
+/// Number of buffers whose first stamps are read to check whether the header's own stamp is plausible.
 const BUFFERS_ASKED: usize = 16;
 
-/// Room for one decompressed event area; kept from buffer to buffer.
+/// Memory for one decompressed event area, reused from buffer to buffer.
 pub type Scratch = Vec<u8>;
 
 /// An open `.etl` file.
@@ -40,19 +40,19 @@ pub struct EtlFile {
     pub header: LogFileHeader,
     /// Session name; empty when the header is cut inside the names.
     pub logger_name: String,
-    /// Name under which the file was written, and likewise.
+    /// Name under which the file was written; empty when the header is cut inside the names.
     pub log_file_name: String,
     /// The session's clock.
     pub clock: Clock,
     /// All buffers in file order.
     pub buffers: Vec<Buffer>,
-    /// What was unsound about the buffers' headers. Damage inside buffers is met by whoever reads them.
+    /// Damage of the buffers' headers. Damage inside buffers is found when they are read.
     pub damage: DamageLog,
-    /// Doubts that are no damage (a coarse or guessed clock).
+    /// Warnings that are not damage (an imprecise or guessed clock).
     pub warnings: Vec<String>,
-    /// Which stamps of records can be true.
+    /// Limits of plausible time stamps.
     pub stamps: StampLimits,
-    /// Where zeros end a preallocated log before the file ends.
+    /// Where a preallocated log ends and only zeros follow, if it does.
     pub end_of_log: Option<FileOffset>,
     format: Format,
     bytes_read: AtomicU64,
@@ -97,7 +97,7 @@ impl EtlFile {
         }
         let mut cursor = Cursor::new(record.payload, record.pointer);
         let header = LogFileHeader::read(&mut cursor).map_err(|e| format!("its log-file header is incomplete: {e}"))?;
-        // All numbers are there, so names that are cut are no reason to refuse the file.
+        // The numbers are complete, so cut names are no reason to reject the file.
         let names = LogFileNames::read(&mut cursor).ok();
         let (clock, warnings) = header.clock(record.time.unwrap_or_default());
 
@@ -129,13 +129,13 @@ impl EtlFile {
         Ok(etl)
     }
 
-    /// When most buffers begin at a time that cannot be true, it is the header's own stamp that is wrong.
+    /// When the first stamps of most buffers are not plausible, the header's own stamp must be the wrong one.
     fn doubt_origin(&mut self) {
         let step = self.buffers.len().div_ceil(BUFFERS_ASKED).max(1);
         let mut scratch = Scratch::new();
         let stamps: Vec<Ticks> =
             (1..self.buffers.len()).step_by(step).filter_map(|index| self.first_stamp(index, &mut scratch)).collect();
-        let believed = stamps.iter().filter(|stamp| self.stamps.hold(**stamp)).count();
+        let believed = stamps.iter().filter(|stamp| self.stamps.contains(**stamp)).count();
         if stamps.len() > 2 && believed * 2 < stamps.len() {
             self.stamps = StampLimits::NONE;
             self.damage.push(Damage {
@@ -147,7 +147,7 @@ impl EtlFile {
         }
     }
 
-    /// Stamp of the first record of a buffer; of a compressed one only the first bytes are decompressed.
+    /// Stamp of the first record of a buffer. Of a compressed buffer only the first bytes are decompressed.
     fn first_stamp(&self, index: usize, scratch: &mut Scratch) -> Option<Ticks> {
         let buffer = self.buffers.get(index)?;
         let bytes = match buffer.is_compressed() {
@@ -168,7 +168,7 @@ impl EtlFile {
         self.map.bytes().len() as u64
     }
 
-    /// Bytes of the file read by scans so far (each scan starts at 0): for progress bars.
+    /// Bytes of the file that the current scan has read: for progress bars.
     pub fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
@@ -183,7 +183,7 @@ impl EtlFile {
         self.clock.origin
     }
 
-    /// The event area of buffer `index`, decompressed into `scratch` when need be.
+    /// The event area of buffer `index`, decompressed into `scratch` if necessary.
     ///
     /// An index after the last buffer gives an empty area.
     pub fn area<'s>(&'s self, index: usize, scratch: &'s mut Scratch) -> Area<'s> {
@@ -204,14 +204,14 @@ impl EtlFile {
         Area { buffer, index, bytes, fault, stamps: self.stamps }
     }
 
-    /// The event area of a buffer whose bytes, if they are compressed, were decompressed before.
+    /// The event area of a buffer; `decompressed` are its bytes if it is compressed.
     pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> Area<'s> {
         let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);
         let bytes = if buffer.is_compressed() { decompressed } else { plain_area(self.map.bytes(), &buffer) };
         Area { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
-    /// Visits all buffers in parallel and gives the results in file order: the same for any number of threads.
+    /// Visits all buffers in parallel and returns the results in file order, whatever the number of threads.
     pub fn map_buffers<R: Send>(&self, visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
         self.bytes_read.store(0, Ordering::Relaxed);
         (0..self.buffers.len())
@@ -220,8 +220,8 @@ impl EtlFile {
             .collect()
     }
 
-    /// Visits all buffers in parallel with one accumulator for each thread. Which thread sees which buffer is left
-    /// open, so the accumulators must be merged by an operation that does not care (sums, minima, sets).
+    /// Visits all buffers in parallel with one accumulator for each thread. Which thread visits which buffer is not
+    /// determined, so the caller must merge the accumulators by a commutative operation (sums, minima, sets).
     pub fn fold_buffers<A: Send>(
         &self,
         empty: impl Fn() -> A + Sync,
@@ -232,7 +232,7 @@ impl EtlFile {
         self.fold_some(&all, empty, |accumulator, _, area| visit(accumulator, area))
     }
 
-    /// Visits the named buffers in parallel, like [`EtlFile::fold_buffers`]; `visit` also gets the index into `buffers`.
+    /// Visits the given buffers in parallel, like [`EtlFile::fold_buffers`]; `visit` also gets the index into `buffers`.
     pub fn fold_some<A: Send>(
         &self,
         buffers: &[u32],
@@ -258,7 +258,7 @@ impl EtlFile {
     }
 }
 
-/// Settles how long the first buffer and how large the session's buffers are, where the two disagree.
+/// Decides the size of the first buffer and of the session's buffers, where the headers disagree.
 ///
 /// In an uncompressed file BufferSize of every buffer equals the session's buffer size in the log-file header, so a
 /// second buffer where the first one ends, of the same size, proves the header wrong. Without that proof the first
@@ -303,7 +303,7 @@ const EMPTY: Buffer = Buffer {
     cut: false,
 };
 
-/// The bytes behind a buffer's header as they are in the file.
+/// The bytes after a buffer's header, as they are in the file.
 fn stored_area<'a>(file: &'a [u8], buffer: &Buffer) -> &'a [u8] {
     let start = buffer.offset.0 as usize;
     file.get(start..)

@@ -1,7 +1,7 @@
 //! Kinds of record headers: what the first 8 bytes of a record say.
 //!
-//! The type byte and the two places where a size can be, as `docs/formats.md` ("Records") has them. What the rest of a
-//! header says is `etl::record`'s business.
+//! The type byte and the two places where a size can be, as `docs/formats.md` ("Records") has them. The rest of a
+//! header is read by `etl::record`.
 
 use crate::units::PointerSize;
 
@@ -20,7 +20,7 @@ pub enum HeaderType {
     Full32,
     /// Type 11: classic with instance ids.
     Instance32,
-    /// Type 13: an event that failed to log; layout not public.
+    /// Type 13: an event that could not be logged; layout not public.
     Error,
     /// Type 15: WPP message.
     Message,
@@ -36,7 +36,7 @@ pub enum HeaderType {
     Full64,
     /// Type 21: classic with instance ids, 8-byte pointers.
     Instance64,
-    /// Any other type byte; passed over by its size.
+    /// Any other type byte; skipped by its size.
     Other(u8),
 }
 
@@ -75,7 +75,7 @@ impl HeaderType {
         }
     }
 
-    /// Pointer size of the payload; messages say it in their options, kinds without a known layout count as 8.
+    /// Pointer size of the payload. Messages have it in their options; for kinds without a known layout it is 8 bytes.
     pub const fn pointer(self) -> PointerSize {
         use HeaderType::*;
         match self {
@@ -115,9 +115,9 @@ impl HeaderType {
 /// What the first 8 bytes of a record say: kind and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
-    /// 0xFFFFFFFF: nothing behind this.
+    /// 0xFFFFFFFF: the event area has no more records.
     Filler,
-    /// A record of this kind and size in bytes, header included. The size is unchecked.
+    /// A record of this kind and size in bytes, header included. The size has not been checked.
     Record(HeaderType, usize),
     /// No record starts here.
     Unknown,

@@ -1,7 +1,7 @@
-//! The buffer index: one walk over all buffer headers, and what to do where one is damaged.
+//! The buffer index: reads all buffer headers once, and continues after damaged ones.
 //!
-//! Policy: follow `BufferSize` from buffer to buffer. Where a header is unsound, report it and, in an uncompressed
-//! file, go on at the next multiple of the session's buffer size that holds a sound header; in a compressed file
+//! Policy: follow `BufferSize` from buffer to buffer. Where a header is not valid, report it and, in an uncompressed
+//! file, continue at the next multiple of the session's buffer size that has a valid header; in a compressed file
 //! buffers lie at any offset, so the rest is reported as unread. `BufferSize` 0 ends the log.
 
 use crate::error::{Damage, DamageLog};
@@ -9,14 +9,14 @@ use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::units::FileOffset;
 use rayon::prelude::*;
 
-/// What sizes may be trusted.
+/// Limits of valid sizes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// The session's buffer size, bytes: no buffer is larger, in the file or decompressed.
+    /// The session's buffer size, bytes: no buffer is larger, neither in the file nor decompressed.
     pub session_buffer_bytes: u32,
 }
 
-/// What the session says about its file.
+/// What is known of the file from its log-file header.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mode {
     /// Buffers are compressed, so they may begin anywhere.
@@ -30,9 +30,9 @@ pub(crate) struct Mode {
 pub(crate) struct Index {
     /// Buffers in file order.
     pub buffers: Vec<Buffer>,
-    /// What was unsound.
+    /// Damaged headers.
     pub damage: DamageLog,
-    /// Where zeros ended the log before the file did.
+    /// Where the log ends and only zeros follow, if it does.
     pub end_of_log: Option<FileOffset>,
 }
 
@@ -63,9 +63,9 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
                 at += buffer.size_bytes as usize; // at least 0x48: always advances
                 index.buffers.push(buffer);
             }
-            Err(unsound) => {
+            Err(invalid) => {
                 let zeros = rest.iter().take(BUFFER_HEADER_BYTES as usize).all(|&b| b == 0);
-                let resumed = if compressed { None } else { next_sound(file, at, limits) };
+                let resumed = if compressed { None } else { next_valid(file, at, limits) };
                 if zeros && resumed.is_none() {
                     index.end_of_log = Some(offset);
                 }
@@ -74,8 +74,8 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
                     index.damage.push(Damage {
                         offset,
                         what: format!("buffer header ({} bytes passed over)", until - at),
-                        expected: unsound.expected,
-                        found: unsound.found,
+                        expected: invalid.expected,
+                        found: invalid.found,
                     });
                 }
                 match resumed {
@@ -96,21 +96,21 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
     index
 }
 
-/// The buffers from `at` on, as long as each is whole, uncompressed and of the session's size: nearly always all of them.
-/// Each header lies on a page that was not touched before, so they are read in parallel.
+/// The buffers from `at` on, as long as each is complete, uncompressed and of the session's size: nearly always all of
+/// them. They are read in parallel, because each header lies on a page that is not in memory yet.
 fn regular(file: &[u8], at: usize, limits: Limits) -> Vec<Buffer> {
     let size = limits.session_buffer_bytes as usize;
-    let behind = file.get(at..).unwrap_or_default();
+    let rest = file.get(at..).unwrap_or_default();
     let read = |(number, bytes): (usize, &[u8])| {
         let buffer = Buffer::read(bytes, FileOffset((at + number * size) as u64), limits).ok();
         buffer.filter(|buffer| buffer.size_bytes as usize == size && !buffer.cut && !buffer.is_compressed())
     };
-    let buffers: Vec<Option<Buffer>> = behind.par_chunks_exact(size).enumerate().map(read).collect();
+    let buffers: Vec<Option<Buffer>> = rest.par_chunks_exact(size).enumerate().map(read).collect();
     buffers.into_iter().map_while(|buffer| buffer).collect()
 }
 
-/// Offset of the next sound buffer header behind `at`, at a multiple of the session's buffer size.
-fn next_sound(file: &[u8], at: usize, limits: Limits) -> Option<usize> {
+/// Offset of the next valid buffer header after `at`, at a multiple of the session's buffer size.
+fn next_valid(file: &[u8], at: usize, limits: Limits) -> Option<usize> {
     let step = (limits.session_buffer_bytes.max(BUFFER_HEADER_BYTES)) as usize;
     let mut candidate = (at / step + 1).checked_mul(step)?;
     while let Some(rest) = file.get(candidate..).filter(|rest| rest.len() >= BUFFER_HEADER_BYTES as usize) {

@@ -1,6 +1,6 @@
-//! The log-file header: first record of every trace (hook 0x0000), with the session's facts.
+//! The log-file header: first record of every trace (hook 0x0000); describes the session.
 //!
-//! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record chooses the layout: SYSTEM32 has 4-byte
+//! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record decides the layout: SYSTEM32 has 4-byte
 //! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
 
 use crate::bytes::{Cursor, FieldError, Wide, layout};
@@ -21,7 +21,7 @@ pub struct LogFileHeader {
     pub os_build: u32,
     /// Processors of the machine (1 for sessions without per-processor buffers).
     pub processors: u32,
-    /// When the session was stopped; `None` for a session that never was.
+    /// When the session was stopped; `None` if it never was.
     pub end_time: Option<FileTime>,
     /// Timer resolution, units of 100 ns.
     pub timer_resolution_100ns: u32,
@@ -29,13 +29,13 @@ pub struct LogFileHeader {
     pub maximum_file_size: u32,
     /// LogFileMode bits; see [`mode_names`].
     pub mode: u32,
-    /// Buffers written over the session's life; 0 for a session that was never stopped.
+    /// Buffers written by the session, including overwritten ones; 0 for a session that was never stopped.
     pub buffers_written: u32,
     /// Buffers at the start of a circular file that are never overwritten.
     pub start_buffers: u32,
     /// Pointer size of the logging system, bytes: 4 or 8.
     pub pointer_bytes: u32,
-    /// Events lost by the session so far.
+    /// Events that the session lost, up to when the header was written.
     pub events_lost: u32,
     /// Processor speed.
     pub cpu_mhz: u32,
@@ -49,11 +49,11 @@ pub struct LogFileHeader {
     pub start_time: FileTime,
     /// Clock type code: 1 performance counter, 2 system time, 3 CPU cycles, 0 before Vista.
     pub clock_type: u32,
-    /// Buffers lost by the session so far.
+    /// Buffers that the session lost, up to when the header was written.
     pub buffers_lost: u32,
 }
 
-/// The names behind the numbers of the log-file header.
+/// The names after the numbers of the log-file header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogFileNames<'a> {
     /// Session name; may be empty.
@@ -63,7 +63,7 @@ pub struct LogFileNames<'a> {
 }
 
 impl<'a> LogFileNames<'a> {
-    /// Reads the names; the cursor stands behind the numbers.
+    /// Reads the names; the cursor must be at the end of the numbers.
     ///
     /// # Errors
     /// The name that has no NUL.
@@ -73,7 +73,7 @@ impl<'a> LogFileNames<'a> {
 }
 
 layout! {
-    /// `TRACE_LOGFILE_HEADER`. The names' pointers are stale; the time zone's names and dates are not needed.
+    /// `TRACE_LOGFILE_HEADER`. The pointers to the names are stale; names and dates of the time zone are not needed.
     LogFileLayout<P> = 280 / 272 bytes => LogFileHeader {
         buffer_size_bytes: U32, -version([u8; 4]), os_build: U32, processors: U32, -end_time_or_0(U64),
         timer_resolution_100ns: U32, maximum_file_size: U32, mode: U32, buffers_written: U32, start_buffers: U32,
@@ -96,8 +96,8 @@ impl LogFileHeader {
         c.read::<LogFileLayout>()
     }
 
-    /// The session's clock, anchored at `origin`, the raw stamp of the log-file header record; and warnings when the
-    /// clock is coarse or its type or frequency had to be guessed.
+    /// The session's clock, with `origin`, the raw stamp of the log-file header record; and warnings when the clock is
+    /// imprecise or its type or frequency had to be guessed.
     pub fn clock(&self, origin: Ticks) -> (Clock, Vec<String>) {
         const FILETIME_HZ: u64 = 10_000_000;
         let mut warnings = Vec::new();
@@ -162,13 +162,13 @@ pub const MODES: [(u32, &str); 23] = [
 pub const MODE_CIRCULAR: u32 = 0x2;
 /// LogFileMode bit: one file of a series.
 pub const MODE_NEWFILE: u32 = 0x8;
-/// LogFileMode bit: the file was made as large as it may get.
+/// LogFileMode bit: preallocated, the file has its maximum size from the start.
 pub const MODE_PREALLOCATE: u32 = 0x20;
-/// LogFileMode bit: kept in memory; the file is a snapshot of the buffers of the last moments.
+/// LogFileMode bit: buffers are kept in memory; the file is a snapshot of the last ones.
 pub const MODE_BUFFERING: u32 = 0x400;
 /// LogFileMode bit: rewritten by a merge.
 pub const MODE_RELOG: u32 = 0x1_0000;
-/// LogFileMode bit: data buffers are compressed, each as its own flag says.
+/// LogFileMode bit: data buffers may be compressed; each buffer's flags tell.
 pub const MODE_COMPRESSED: u32 = 0x0400_0000;
 /// LogFileMode bit: all records are in buffers of processor 0.
 pub const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;

@@ -17,10 +17,10 @@ impl Mapping {
     /// Maps `path`.
     ///
     /// # Errors
-    /// What the system says when the file cannot be opened or mapped, and a plain text for things that are no regular
-    /// files (directories, pipes, devices): they cannot be mapped.
+    /// The system's error when the file cannot be opened or mapped; a text of our own for directories, pipes and devices,
+    /// which cannot be mapped.
     pub fn open(path: &Path) -> io::Result<Mapping> {
-        // Asked before opening: opening a pipe waits until somebody writes to it.
+        // Checked before opening, because opening a pipe blocks until something writes to it.
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(io::Error::other("it is a directory; name the .etl file in it"));
@@ -30,7 +30,7 @@ impl Mapping {
         }
         let file = File::open(path)?;
         if file.metadata()?.len() == 0 {
-            return Ok(Mapping(None)); // empty maps are refused by most systems
+            return Ok(Mapping(None)); // most systems refuse to map an empty file
         }
         // SAFETY: the map is read-only and private to this value, and the bytes are only ever read as plain integers
         // and slices of u8, for which any content is valid. What cannot be ruled out is another process that writes
@@ -44,8 +44,8 @@ impl Mapping {
         Ok(Mapping(Some(map)))
     }
 
-    /// Gives the pages of a large map back to the system with all threads. It would do so by itself, but with one, and
-    /// that takes longer than a thirtieth of all the work on a trace.
+    /// Releases the pages of a large map on all threads. Unmapping would release them on one thread only, which takes more
+    /// than a thirtieth of the whole run time.
     #[cfg(target_os = "linux")]
     fn release(&self) {
         const CHUNK: usize = 16 << 20; // a multiple of any page size
@@ -53,10 +53,10 @@ impl Mapping {
         (0..map.len().div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
             let (at, length) = (chunk * CHUNK, CHUNK.min(map.len() - chunk * CHUNK));
             // SAFETY: the map is of a file and read-only. "Don't need" drops the system's entries for its pages, and a
-            // later read would find the same bytes in the file again; there is none, the map is about to go.
+            // later read would load the same bytes from the file again; none follows, because the map is being dropped.
             #[allow(unsafe_code)]
             let released = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, at, length) };
-            drop(released); // what was not released now is released when the map goes
+            drop(released); // pages that were not released here are released with the map
         });
     }
 

@@ -1,8 +1,8 @@
 //! The container: an `.etl` file is a sequence of buffers, each a chain of records.
 //!
-//! Knows where records lie and what their headers say: [`EtlFile`] opens and indexes a file, [`area::Area`] walks one
-//! buffer, [`record`] reads headers, [`order`] merges the processors' streams by time. What payloads mean is `event`'s
-//! business. The layouts and what of them was verified: `docs/formats.md`.
+//! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`area::Area`] gives the
+//! records of one buffer, [`record`] reads headers, [`order`] merges the buffers by time. Payloads are decoded by `event`.
+//! The layouts and what of them was verified: `docs/formats.md`.
 
 pub mod area;
 pub mod buffer;

@@ -1,8 +1,8 @@
-//! Merged order: all records by time, then file position, without loading the trace.
+//! Merged order: all records by time, then by position in the file, without loading the whole trace.
 //!
 //! Buffers lie in the file in the order in which they were flushed, so a buffer can begin seconds before the end of an
-//! earlier one. A first parallel walk learns each buffer's time span; then a buffer is opened when the merge reaches
-//! its first stamp and closed after its last, so memory holds about one buffer for each processor. Buffers whose
+//! earlier one. A first parallel pass finds each buffer's time span; then the merge opens a buffer at its first stamp
+//! and closes it after its last, so about one buffer for each processor is in memory. Buffers whose
 //! records are not in time order (none known) are sorted inside, and counted.
 
 use crate::etl::area::Area;
@@ -14,14 +14,14 @@ use crate::units::Ticks;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Bytes that open buffers may take beyond the size of the file. Only a file made to hurt has more buffers that
-/// overlap; what does not fit is delivered late and counted.
+/// Bytes that open buffers may take in addition to the size of the file. Only a malicious file has so many buffers that
+/// overlap; records that do not fit are delivered late and counted.
 const OPEN_BYTES_LIMIT: usize = 256 << 20;
 
-/// Bytes above which a buffer that is closed gives its room back.
+/// Bytes above which the memory of a closed buffer is freed instead of reused.
 const IDLE_BYTES_LIMIT: usize = 64 << 20;
 
-/// Time span and shape of one buffer's records.
+/// Time span and number of one buffer's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// Earliest stamp.
@@ -34,10 +34,10 @@ pub struct Span {
     pub sorted: bool,
 }
 
-/// Time spans of all buffers, and their rank: the order that settles equal times.
+/// Time spans of all buffers, and their rank, which orders records of equal time.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// One for each buffer in file order; `None` for buffers without records.
+    /// Time span of each buffer in file order; `None` for buffers without records.
     pub spans: Vec<Option<Span>>,
     /// Rank of each buffer: its index in the file, or, when sequence numbers do not ascend per processor (a circular
     /// file that wrapped, a shuffled one), its place by sequence number.
@@ -49,7 +49,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Walks all buffers in parallel.
+    /// Reads all buffers in parallel.
     pub fn new(etl: &EtlFile) -> Schedule {
         let spans = etl.map_buffers(|area| span(area, etl.before_first()));
         let unsorted_buffers = spans.iter().flatten().filter(|s| !s.sorted).count() as u32;
@@ -57,7 +57,7 @@ impl Schedule {
         Schedule { spans, rank, reordered, unsorted_buffers }
     }
 
-    /// Rank of a buffer: the tie-breaker of equal times.
+    /// Rank of a buffer, which orders records of equal time.
     pub fn rank(&self, buffer: u32) -> u32 {
         self.rank.get(buffer as usize).copied().unwrap_or(buffer)
     }
@@ -67,7 +67,7 @@ impl Schedule {
         let mut waiting: Vec<(Ticks, u32, u32)> = (self.spans.iter().zip(0u32..))
             .filter_map(|(span, i)| span.map(|span| (span.first, self.rank(i), i)))
             .collect();
-        waiting.sort_unstable_by(|a, b| b.cmp(a)); // the next buffer to open is the last
+        waiting.sort_unstable_by(|a, b| b.cmp(a)); // descending: the next buffer to open is at the end
         Merged {
             etl,
             schedule: self,
@@ -117,8 +117,8 @@ pub fn circular_start(header: &LogFileHeader, buffers: usize) -> Option<usize> {
     wrapped.then(|| kept + (written - kept) % overwritten)
 }
 
-/// True when the sequence numbers of each processor ascend from the buffer at `start` to the end of the file and on
-/// behind the first `kept` ones, as they do when `start` is where the writer's next buffer would have gone.
+/// True when the sequence numbers of each processor ascend from the buffer at `start` to the end of the file and then
+/// from the buffer after the first `kept` ones: true if the writer would have overwritten `start` next.
 pub fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool {
     let mut latest = HashMap::new();
     let ring = buffers.iter().skip(start).chain(buffers.iter().take(start).skip(kept));
@@ -149,7 +149,7 @@ struct OpenBuffer {
     next: u32,
     /// Time of the record before `next`, for records without their own.
     time: Ticks,
-    /// Stamps and offsets in time order, for buffers that are not sorted; the next one is the last.
+    /// Stamps and offsets in descending order, for buffers that are not sorted; the next record is at the end.
     sorted: Option<Vec<(Ticks, u32)>>,
 }
 
@@ -163,7 +163,8 @@ impl OpenBuffer {
 /// Stamp, rank of the buffer, offset of the record, slot of the open buffer.
 type Head = Reverse<(Ticks, u32, u32, usize)>;
 
-/// The records of a trace in merged order. Not an `Iterator`: a record borrows the buffer that the next step closes.
+/// The records of a trace in merged order. Not an `Iterator`, because a record borrows its buffer, which the next call may
+/// close.
 #[derive(Debug)]
 pub struct Merged<'e> {
     etl: &'e EtlFile,
@@ -172,9 +173,9 @@ pub struct Merged<'e> {
     open: Vec<OpenBuffer>,
     free: Vec<usize>,
     heap: BinaryHeap<Head>,
-    /// Slot whose record was given out last and is not in the heap.
+    /// Slot whose record was returned last; it is not in the heap.
     current: Option<usize>,
-    /// Room that all slots hold, open or not.
+    /// Memory of all slots, open or not.
     held_bytes: usize,
     limit_bytes: usize,
     latest: Ticks,
@@ -202,7 +203,7 @@ impl<'e> Merged<'e> {
         Some((record, open.time, buffer.processor))
     }
 
-    /// Moves to the next record and gives the slot of its buffer, whose `next` (or `sorted`) then points at it.
+    /// Moves to the next record and returns the slot of its buffer, whose `next` (or `sorted`) then refers to it.
     fn advance(&mut self) -> Option<usize> {
         if let Some(slot) = self.current.take() {
             match self.step(slot) {
@@ -250,7 +251,7 @@ impl<'e> Merged<'e> {
             None => (area.records().next())
                 .map(|record| (area.time_of(&record).unwrap_or(before_first), record.position.offset)),
         };
-        // Compressed bytes can claim more than they hold, and a claim must not keep its room.
+        // A damaged compressed buffer can announce a large size; that memory must not be kept.
         let written = open.scratch.len();
         if open.scratch.capacity() / 2 > written {
             open.scratch.shrink_to(written);
@@ -265,7 +266,7 @@ impl<'e> Merged<'e> {
         }
     }
 
-    /// The head behind the one at which `slot` stands.
+    /// The heap entry of the record after the current one of `slot`.
     fn step(&mut self, slot: usize) -> Option<Head> {
         let etl = self.etl;
         let open = self.open.get_mut(slot)?;

@@ -1,34 +1,34 @@
-//! After damage inside of a buffer: where do sound records begin again?
+//! Resynchronization: finds the next valid record after damage inside a buffer.
 //!
-//! Records lie at multiples of 8. A place is sound when several records in a row from it have a known kind, a size that
-//! fits and stamps that can be true and do not fall, or when fewer such records reach exactly to the area's end or to
-//! filler. Whether a place is sound does not depend on how it was reached, so every walk of a buffer sees the same records.
-//! Each place costs a look at a few headers, and each byte of a gap one look for each walk: work stays linear.
+//! Records lie at multiples of 8. A place is valid when several consecutive records from it have a known kind, a size that
+//! fits and plausible stamps that do not fall, or when fewer such records end exactly at the area's end or at filler. The
+//! result depends on the bytes only, so all passes over a buffer find the same records. Checking a place reads a few
+//! headers, so the work is linear in the size of the gap.
 
 use crate::error::DamageLog;
 use crate::etl::header_type::{HeaderType, Marker, marker};
 use crate::etl::record::{Position, RawRecord};
 use crate::etl::stamps::StampLimits;
 
-/// Records in a row that make a place sound.
-const SOUND_RECORDS: usize = 4;
+/// Number of consecutive records that make a place valid.
+const VALID_RECORDS: usize = 4;
 
 /// Where and why a chain of records broke.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Break {
     /// Offset in the event area.
     pub at: usize,
-    /// Bytes up to the next sound record, or to the end.
+    /// Bytes up to the next valid record, or to the end.
     pub passed_over: usize,
     /// Bytes left in the area.
     left: usize,
-    /// First bytes and, if they are a record's, its smallest and its stated size.
+    /// First bytes at the break and, if they can be a record's, the smallest size of its kind and its stated size.
     head: [u8; 8],
     sizes: Option<(usize, usize)>,
 }
 
 impl Break {
-    /// At `at`, up to the next sound record.
+    /// A break at `at`; `next` is where the next valid record starts.
     pub fn new(area: &[u8], at: usize, next: Option<usize>) -> Break {
         let rest = area.get(at..).unwrap_or_default();
         let mut head = [0; 8];
@@ -40,12 +40,12 @@ impl Break {
         Break { at, passed_over: next.unwrap_or(area.len()) - at, left: rest.len(), head, sizes }
     }
 
-    /// True when the area's end may be all that is wrong with the record.
+    /// True when the record's only fault may be that the area ends before it does.
     pub fn is_cut_short(&self) -> bool {
         self.sizes.map_or(self.left < 8, |(least, size)| size >= least && size > self.left)
     }
 
-    /// What a sound record has.
+    /// What a valid record has.
     pub fn expected(&self) -> String {
         match self.sizes {
             Some((least, _)) => format!("a record size between {least} and {}", self.left),
@@ -53,7 +53,7 @@ impl Break {
         }
     }
 
-    /// What this one has.
+    /// What was found.
     pub fn found(&self) -> String {
         match self.sizes {
             Some((_, size)) => size.to_string(),
@@ -63,12 +63,12 @@ impl Break {
     }
 }
 
-/// Where the chain of one area broke: the first places, and how many more.
+/// Where the chain of one area broke: the first places, and the number of the others.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Breaks {
     /// The first places.
     pub places: Vec<Break>,
-    /// Places beyond those.
+    /// Number of further places.
     pub more: u64,
 }
 
@@ -82,19 +82,19 @@ impl Breaks {
     }
 }
 
-/// True when nothing but filler (0xFF) follows: the area ends at `at`.
+/// True when only filler (0xFF) follows `at`: the records end there.
 pub(crate) fn is_filler_to_the_end(area: &[u8], at: usize) -> bool {
     area.get(at..).unwrap_or_default().iter().all(|&byte| byte == 0xff)
 }
 
-/// The next sound place after `at`.
-pub(crate) fn next_sound(area: &[u8], at: usize, stamps: StampLimits) -> Option<usize> {
-    (at / 8 + 1..area.len() / 8).map(|place| place * 8).find(|&place| is_sound(area, place, stamps))
+/// The next valid place after `at`.
+pub(crate) fn next_valid(area: &[u8], at: usize, stamps: StampLimits) -> Option<usize> {
+    (at / 8 + 1..area.len() / 8).map(|place| place * 8).find(|&place| is_valid(area, place, stamps))
 }
 
-fn is_sound(area: &[u8], mut at: usize, stamps: StampLimits) -> bool {
+fn is_valid(area: &[u8], mut at: usize, stamps: StampLimits) -> bool {
     let mut earliest = stamps.earliest;
-    for count in 0..SOUND_RECORDS {
+    for count in 0..VALID_RECORDS {
         let rest = area.get(at..).unwrap_or_default();
         if rest.is_empty() {
             return count > 0;
@@ -107,7 +107,7 @@ fn is_sound(area: &[u8], mut at: usize, stamps: StampLimits) -> bool {
         let is_known = !matches!(header, HeaderType::Error | HeaderType::Other(_)) && size >= header.header_bytes();
         let Some(bytes) = rest.get(..size).filter(|_| is_known) else { return false };
         if let Some(time) = (RawRecord { header, position: Position::default(), bytes }).time() {
-            if time < earliest || !stamps.hold(time) {
+            if time < earliest || !stamps.contains(time) {
                 return false;
             }
             earliest = time;
@@ -130,7 +130,7 @@ mod tests {
 
     fn after(damage: &[u8], times: &[i64], tail: &[u8]) -> Option<usize> {
         let area = [damage, &times.iter().flat_map(|&time| record(time)).collect::<Vec<_>>(), tail].concat();
-        next_sound(&area, 0, SESSION)
+        next_valid(&area, 0, SESSION)
     }
 
     #[test]

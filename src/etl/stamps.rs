@@ -1,7 +1,8 @@
-//! Which time stamps can be true: a record's stamp from another year is damage, not time.
+//! Plausible time stamps: a stamp far outside the session is damage, not a time.
 //!
-//! A session's records lie between its start and its end, give or take an hour. Its end is EndTime or the latest flush of
-//! a buffer, whichever is later: merged files go on after EndTime, and the machine's clock may have been set back.
+//! A session's records lie between its start and its end, with an hour of tolerance. Its end is EndTime or the latest flush
+//! of a buffer, whichever is later, because merged files continue after EndTime and the machine's clock may have been set
+//! back.
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
@@ -15,7 +16,7 @@ use crate::units::{FileOffset, FileTime, Ticks};
 /// FILETIME units in ten years: how long after its start a session's buffers may have been flushed.
 const TEN_YEARS: u64 = 10 * 366 * 86_400 * 10_000_000;
 
-/// The earliest and the latest stamp that can be true.
+/// The earliest and the latest plausible stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampLimits {
     /// An hour before the session's start.
@@ -25,10 +26,10 @@ pub struct StampLimits {
 }
 
 impl StampLimits {
-    /// Every stamp is believed.
+    /// No limits: every stamp is accepted.
     pub const NONE: StampLimits = StampLimits { earliest: Ticks(i64::MIN), latest: Ticks(i64::MAX) };
 
-    /// Those of a session.
+    /// The limits of a session.
     pub(crate) fn new(header: &LogFileHeader, clock: &Clock, buffers: &[Buffer]) -> StampLimits {
         let hour = i128::from(clock.frequency_hz) * 3600;
         let ticks = |ticks: i128| Ticks(ticks.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
@@ -43,39 +44,39 @@ impl StampLimits {
         let last = flushes.chain(end).max();
         let mut start = i128::from(clock.origin.0);
         if clock.kind == ClockKind::SystemTime {
-            // That clock can be set back while the session runs.
+            // The system clock can be set back while the session runs.
             start = header.end_time.map_or(start, |end| start.min(in_ticks(clock, end)));
         }
         let latest = last.map_or(Ticks(i64::MAX), |last| ticks(last.max(start) + hour));
         StampLimits { earliest: ticks(start - hour), latest }
     }
 
-    /// True for a stamp that can be true.
+    /// True for a plausible stamp.
     #[inline(always)]
-    pub fn hold(&self, stamp: Ticks) -> bool {
+    pub fn contains(&self, stamp: Ticks) -> bool {
         (self.earliest <= stamp) & (stamp <= self.latest)
     }
 }
 
-/// The tick at a FILETIME.
+/// Raw stamp at a FILETIME.
 fn in_ticks(clock: &Clock, time: FileTime) -> i128 {
     let since_start = i128::from(time.0) - i128::from(clock.start.0);
     i128::from(clock.origin.0) + since_start.saturating_mul(clock.frequency_hz.into()).div_euclid(10_000_000)
 }
 
-/// Records of one buffer whose stamps cannot be true.
+/// Records of one buffer whose stamps are not plausible.
 #[derive(Debug)]
 pub(crate) struct WrongStamps {
     buffer: u32,
     count: u64,
-    /// Place of the first in the event area and in the file, and its stamp.
+    /// The first record: offset in the event area, offset in the file, stamp.
     at: u32,
     offset: FileOffset,
     stamp: Ticks,
 }
 
 impl WrongStamps {
-    /// Adds a record to those of its buffer, which is the last of `all` or new.
+    /// Adds a record to the entry of its buffer, which is the last of `all` or a new one.
     #[cold]
     pub fn note(all: &mut Vec<WrongStamps>, record: &RawRecord<'_>, stamp: Ticks, area: &Area<'_>) {
         let at = record.position.offset;
@@ -93,7 +94,7 @@ impl WrongStamps {
         self.buffer
     }
 
-    /// One place of damage for all of them.
+    /// The damage to report: one place for all these records.
     pub fn damage(&self, etl: &EtlFile) -> DamageLog {
         let seconds = |stamp| etl.clock.nanos(stamp).seconds();
         let whose = match self.count {

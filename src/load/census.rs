@@ -139,7 +139,7 @@ impl Visitor for Census {
     #[inline(always)]
     fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
         match raw.time() {
-            Some(own) if area.stamps.hold(own) => {}
+            Some(own) if area.stamps.contains(own) => {}
             Some(own) => WrongStamps::note(&mut self.wrong_stamps, raw, own, area),
             None => self.untimed += 1,
         }

@@ -148,14 +148,14 @@ impl Visitor for Collector<'_> {
                 last = next;
             }
             // Stamps that do not fall can all be true when the last one can.
-            if goes_on && area.stamps.hold(last.1) {
+            if goes_on && area.stamps.contains(last.1) {
                 run.extend(alike.len() as u32, last.1);
                 taken.add_sorted(alike.len() as u32, last.1);
                 continue;
             }
             last = before;
             for (number, (pfn, time)) in pages().enumerate() {
-                if !area.stamps.hold(time) || !PageIdentity::is_possible_pfn(pfn) {
+                if !area.stamps.contains(time) || !PageIdentity::is_possible_pfn(pfn) {
                     rest.go_back_to(alike.offset_of(number));
                     break 'alike;
                 }

@@ -226,13 +226,13 @@ impl Visitor for CountOnly {
             }
             *sound = head;
         }
-        let time = first.kernel_time().filter(|time| area.stamps.hold(*time))?;
+        let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
         let mut run = Run::new(time, first.bytes.len());
         let time_at = first.kernel_time_at();
         // Not in batches: in some traces nearly all runs are of one record.
         while let Some(next) = rest.next_alike(first) {
             let time = RawRecord::time_in(next.bytes, time_at);
-            if !area.stamps.hold(time) {
+            if !area.stamps.contains(time) {
                 rest.go_back_to(next.position.offset);
                 break;
             }

@@ -125,7 +125,7 @@ impl<'a> SliceReader<'a> {
         for raw in area.records() {
             let hook = match raw.kernel_time() {
                 Some(own) => {
-                    time = if area.stamps.hold(own) { own } else { time };
+                    time = if area.stamps.contains(own) { own } else { time };
                     raw.hook()
                 }
                 None => {

@@ -1,16 +1,16 @@
 //! The LZ77 copy: repeating earlier output, possibly overlapping itself.
 //!
-//! Short copies dominate in traces, so they are done in fixed chunks that may write up to [`SLACK`] bytes of rubbish
-//! behind the copy, where the output has room for it; the next token overwrites that.
+//! Short copies dominate in traces, so they are done in fixed chunks that may write up to [`SLACK`] arbitrary bytes
+//! after the copy, where the output has room; the next token overwrites them.
 
-/// Bytes that the fast ways may write behind the end of a copy.
+/// Bytes that the fast paths may write after the end of a copy.
 const SLACK: usize = 16;
 
 /// Copies `length` bytes to `out[at..]` from `distance` bytes before, bytewise in effect: a distance below the length
 /// repeats.
 ///
-/// Writes nothing unless `1 <= distance <= at` and `at + length <= out.len()`, which callers have checked to tell
-/// which of them failed. Bytes behind `at + length` may be overwritten with anything.
+/// Writes nothing unless `1 <= distance <= at` and `at + length <= out.len()`, which callers check before, so
+/// that they can report which condition failed. Bytes after `at + length` may be overwritten with anything.
 #[inline(always)]
 pub(super) fn back_copy(out: &mut [u8], at: usize, distance: usize, length: usize) {
     let Some(from) = at.checked_sub(distance) else { return };
@@ -32,7 +32,7 @@ pub(super) fn back_copy(out: &mut [u8], at: usize, distance: usize, length: usiz
     }
 }
 
-/// Moves 16 bytes; both places lie inside.
+/// Copies 16 bytes; the caller ensures that source and target are inside.
 #[inline(always)]
 fn move_chunk(window: &mut [u8], from: usize, to: usize) {
     let Some(&chunk) = window.get(from..).and_then(|w| w.first_chunk::<16>()) else { return };
@@ -41,11 +41,11 @@ fn move_chunk(window: &mut [u8], from: usize, to: usize) {
     }
 }
 
-/// A pattern of `distance` < 16 bytes at the window's start, repeated behind itself.
+/// Repeats the pattern of `distance` < 16 bytes at the window's start.
 #[inline(always)]
 fn repeat(window: &mut [u8], distance: usize, length: usize) {
     let Some(&chunk) = window.first_chunk::<16>() else { return };
-    // Double the pattern inside a register until it fills all 16 bytes; what lies behind it in the window is masked off.
+    // Double the pattern inside a register until it fills all 16 bytes; bytes after it in the window are masked out.
     let mut bits = 8 * distance as u32;
     let mut pattern = u128::from_le_bytes(chunk) & !(u128::MAX << bits);
     while bits < 128 {
@@ -63,7 +63,7 @@ fn repeat(window: &mut [u8], distance: usize, length: usize) {
     }
 }
 
-/// The way without slack: whole periods, doubling.
+/// The path without slack: whole periods, doubling.
 #[cold]
 fn exactly(window: &mut [u8], distance: usize, length: usize) {
     let Some(window) = distance.checked_add(length).and_then(|end| window.get_mut(..end)) else { return };
@@ -79,7 +79,7 @@ fn exactly(window: &mut [u8], distance: usize, length: usize) {
 mod tests {
     use super::*;
 
-    /// Every distance and length that the fast ways tell apart, with and without slack, against one byte at a time.
+    /// Every distance and length that the fast paths distinguish, with and without slack, against a copy byte by byte.
     #[test]
     fn copies_like_one_byte_at_a_time() {
         let start: Vec<u8> = (0..80).map(|i: u8| i.wrapping_mul(37) ^ 0x5a).collect();

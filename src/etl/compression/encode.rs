@@ -1,10 +1,10 @@
-//! Slow, obvious encoders of XPRESS and XPRESS Huffman ([MS-XCA] 2.3, 2.1): greedy, the last place with the same three
-//! bytes. Compiled for tests only, and by path into `benches/`.
+//! Simple, slow encoders of XPRESS and XPRESS Huffman ([MS-XCA] 2.3, 2.1): greedy, matching the last place with the same
+//! three bytes. Compiled for tests only, and by path into `benches/`.
 #![allow(dead_code, reason = "the benchmark uses one of the two")]
 
 use std::collections::HashMap;
 
-/// A step of an LZ77 stream.
+/// A token of an LZ77 stream.
 enum Token {
     Literal(u8),
     Match { distance: usize, length: usize },
@@ -34,7 +34,7 @@ fn tokens(data: &[u8], farthest: usize, block: usize) -> Vec<(usize, Token)> {
     tokens
 }
 
-/// `data` as plain LZ77, its flags filled up with ones as Windows does.
+/// `data` as plain LZ77. Unused flags are ones, as Windows writes them.
 pub fn xpress(data: &[u8]) -> Vec<u8> {
     let mut out = vec![0; 4];
     let (mut flags_at, mut flags, mut flag_count) = (0, 0u32, 0);
@@ -77,7 +77,8 @@ pub fn xpress(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The last forms of a length: a byte of what is left, or 255 and the whole field in 16 bits, or those 0 and 32 bits.
+/// The long forms of a length: the remainder in a byte; or 255 and the whole field in 16 bits; or 255, 16 zero bits and
+/// the whole field in 32 bits.
 fn long_length(out: &mut Vec<u8>, left: usize, field: usize) {
     if left < 255 {
         out.push(left as u8);
@@ -125,7 +126,7 @@ pub fn huffman(data: &[u8], lengths: &[u8; 512]) -> Vec<u8> {
     writer.out
 }
 
-/// Bits in 16-bit words, for two of which the place is always taken ahead of the bytes in between.
+/// Bits in 16-bit words. The places of two words are always reserved ahead, and extra bytes follow these places.
 struct Writer {
     out: Vec<u8>,
     slots: [usize; 2],

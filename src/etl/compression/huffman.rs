@@ -1,8 +1,8 @@
 //! XPRESS Huffman of [MS-XCA] 2.2: LZ77 with one prefix code for literals and match heads, in blocks of 65536 bytes.
 //!
 //! A block starts with the code lengths of 512 symbols, 4 bits each: 0–255 literals, 256 + 16 × (bits of the distance) +
-//! length code. Codes come from 16-bit words, two of which are always read ahead; the extra bytes of long matches lie
-//! behind the words read so far. No trace with it is known.
+//! length code. Codes come from 16-bit words, two of which are always read ahead; the extra bytes of long matches
+//! follow the words read so far. No trace with this format is known.
 
 use super::back_copy::back_copy;
 use super::{CompressionFault, Outcome};
@@ -11,7 +11,7 @@ const SYMBOLS: usize = 512;
 const TABLE_BYTES: usize = SYMBOLS / 2;
 const BLOCK_BYTES: usize = 65536;
 const MAX_CODE_BITS: u32 = 15;
-/// Codes up to this length are looked up in one step.
+/// Codes up to this length are decoded by one table lookup.
 const DIRECT_BITS: u32 = 10;
 /// First symbol that is a match head.
 const FIRST_MATCH: u16 = 256;
@@ -19,7 +19,7 @@ const FIRST_MATCH: u16 = 256;
 /// Decodes `input` to the start of `out`, whose length is the limit.
 ///
 /// The limit must be the length of the data: symbol 256 also ends a stream, and only the length tells that from a match
-/// of 3 bytes at distance 1. Input behind the limit is not looked at, so that the end symbol and its padding are none.
+/// of 3 bytes at distance 1. Input after the limit is not read, so the end symbol and its padding do not count as surplus.
 pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Outcome {
     let mut written = 0;
     let fault = blocks(input, out, &mut written).err();
@@ -63,11 +63,11 @@ fn blocks(input: &[u8], out: &mut [u8], written: &mut usize) -> Result<(), Compr
 /// The bit stream and the bytes inside it.
 struct Bits<'a> {
     input: &'a [u8],
-    /// Offset of the next input byte, behind all words read.
+    /// Offset of the next input byte, after all words read.
     at: usize,
-    /// The next 16 to 32 bits, first one on top, zeros behind the end of the input.
+    /// The next 16 to 32 bits, the first one in the highest bit; zeros after the end of the input.
     window: u32,
-    /// How many of them are from the input: below 16 only behind the last word.
+    /// How many of them are from the input: fewer than 16 only after the last word.
     real: u32,
 }
 
@@ -79,7 +79,7 @@ impl Bits<'_> {
         self.refill();
     }
 
-    /// Appends the next word. Half a word is passed over: its other half is missing, and it is no length byte.
+    /// Appends the next word. A single last byte is skipped: half a word is missing, and it is not a length byte.
     fn refill(&mut self) {
         let rest = self.input.get(self.at..).unwrap_or_default();
         if let Some(word) = rest.first_chunk::<2>() {
@@ -91,7 +91,7 @@ impl Bits<'_> {
         }
     }
 
-    /// Takes `count` ≤ 15 bits off the window.
+    /// Removes `count` ≤ 15 bits from the window.
     #[inline]
     fn skip(&mut self, count: u32, what: &'static str) -> Result<(), CompressionFault> {
         self.real = self.real.checked_sub(count).ok_or(CompressionFault::Cut { at: self.at, what })?;
@@ -113,7 +113,7 @@ impl Bits<'_> {
         }
     }
 
-    /// A match length by its 4-bit code; 15 is followed by a byte, that at 255 by 16 bits, those at 0 by 32 bits.
+    /// A match length by its 4-bit code. Code 15 is followed by a byte, the byte 255 by 16 bits, and 16 zero bits by 32.
     fn length(&mut self, code: usize) -> Result<usize, CompressionFault> {
         if code < 15 {
             return Ok(code + 3);
@@ -136,7 +136,7 @@ impl Bits<'_> {
 
     /// A distance of `count` ≤ 15 bits below its leading 1.
     fn distance(&mut self, count: u32) -> Result<usize, CompressionFault> {
-        // In two steps, because a shift by 32 is none.
+        // In two steps, because shifting a u32 by 32 is not allowed.
         let low = self.window >> 1 >> (31 - count);
         self.skip(count, "a match distance")?;
         Ok((1 << count) + low as usize)
@@ -158,8 +158,8 @@ impl PrefixCode {
         PrefixCode { direct: [0; 1 << DIRECT_BITS], count: [0; MAX_CODE_BITS as usize + 1], sorted: [0; SYMBOLS] }
     }
 
-    /// Reads the code lengths of a block; `end` is the offset behind them. Codes that are left unassigned are only
-    /// a fault when they occur.
+    /// Reads the code lengths of a block; `end` is the offset after them. Unassigned codes are a fault only when they
+    /// occur.
     fn read(&mut self, table: [u8; TABLE_BYTES], end: usize) -> Result<(), CompressionFault> {
         let lengths = || (0u16..).zip(table.iter().flat_map(|pair| [pair & 15, pair >> 4]));
         *self = PrefixCode::empty();
@@ -202,7 +202,7 @@ impl PrefixCode {
         Ok(symbol)
     }
 
-    /// A code bit by bit: among the codes of a length, the first one and how many there are decide.
+    /// Decodes a long code bit by bit, by the first code of each length and the number of codes of that length.
     #[cold]
     fn walk(&self, bits: &Bits) -> Result<(u16, u32), CompressionFault> {
         let (mut first, mut index) = (0u32, 0u32);

@@ -2,8 +2,8 @@
 //!
 //! A chunk is a 16-bit header (bits 0–11 data bytes − 1, bits 12–14 signature 3, bit 15 compressed) and its data; header
 //! 0 ends the stream. In a compressed chunk a flag byte, least significant bit first, precedes 8 tokens: literals, or
-//! 16-bit matches whose split into distance and length moves with the position in the chunk. No trace with it is known;
-//! behaviour the document leaves open follows what is known of Windows and is said where it acts.
+//! 16-bit matches whose split into distance and length depends on the position in the chunk. No trace with this format
+//! is known; where the document leaves behaviour open, the code follows Windows and a comment says so.
 
 use super::back_copy::back_copy;
 use super::{CompressionFault, Outcome};
@@ -25,7 +25,7 @@ fn chunks(input: &[u8], out: &mut [u8], written: &mut usize) -> Result<(), Compr
         let start = at;
         let rest = input.get(start..).unwrap_or_default();
         let Some((header, rest)) = rest.split_first_chunk::<2>() else {
-            // One zero byte is half of an end mark.
+            // One zero byte is half of an end marker.
             return if rest == [0] { Ok(()) } else { Err(CompressionFault::Cut { at, what: "a chunk header" }) };
         };
         let header = u16::from_le_bytes(*header);
@@ -39,7 +39,7 @@ fn chunks(input: &[u8], out: &mut [u8], written: &mut usize) -> Result<(), Compr
         let size = usize::from(header & 0xfff) + 1;
         let data = rest.get(..size).unwrap_or(rest);
         at = start + 2 + data.len();
-        // Windows fills a chunk that is short of 4096 bytes with zeros when another one follows.
+        // When another chunk follows, Windows pads a shorter chunk with zeros to 4096 bytes.
         let base = written.next_multiple_of(CHUNK_BYTES).min(limit);
         if let Some(gap) = out.get_mut(*written..base) {
             gap.fill(0);
@@ -119,8 +119,8 @@ impl Chunk<'_> {
     }
 }
 
-/// Bits of a match token that hold the length, by the position in the chunk: 12 at first, one less each time that the
-/// position passes a power of two from 16 on, so that every distance back to the chunk's start can be said.
+/// Bits of a match token that hold the length, by the position in the chunk: 12 at first, one fewer after each power of
+/// two from 16 on, so that every distance back to the chunk's start can be expressed.
 fn length_bits(position: usize) -> u32 {
     let distance_bits = match position.checked_sub(1) {
         Some(farthest) => (usize::BITS - farthest.leading_zeros()).max(4),

@@ -1,9 +1,9 @@
-//! Decompression of the event area of one buffer, into a scratch that is reused from buffer to buffer.
+//! Decompression of the event area of one buffer, into memory that is reused from buffer to buffer.
 //!
-//! XPRESS (plain LZ77) is what every recorded trace has and is written for speed; LZNT1 and XPRESS Huffman are named by
-//! the container's documentation and are written to be right. All three decode as far as the input is good, so that a
-//! buffer that was cut short or damaged still gives its first records. Leaves to others: which buffers are compressed,
-//! how long their event area should be, and what to do with a fault (`etl`).
+//! XPRESS (plain LZ77) is used by all recorded traces and is optimized for speed; LZNT1 and XPRESS Huffman are only named
+//! by the container's documentation and are written for simplicity. All three decode as far as the input is valid, so
+//! that a cut or damaged buffer still gives its first records. The caller (`etl`) knows which buffers are compressed and
+//! how long their event area should be, and handles faults.
 //!
 //! Sources: [MS-XCA] (all three formats), `docs/formats.md` ("Compressed buffers").
 
@@ -23,7 +23,7 @@ use thiserror::Error;
 /// How event areas are compressed, the same for all buffers of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Plain LZ77, `COMPRESSION_FORMAT_XPRESS` (3): the one recorded traces have.
+    /// Plain LZ77, `COMPRESSION_FORMAT_XPRESS` (3): the format of all recorded traces.
     Xpress,
     /// `COMPRESSION_FORMAT_LZNT1` (2): chunks of 4096 bytes.
     Lznt1,
@@ -47,11 +47,11 @@ impl Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct Outcome {
-    /// Bytes decoded. They are right whatever `fault` says, for the input up to the fault.
+    /// Number of bytes decoded; they are correct up to the fault, if there is one.
     ///
-    /// Less than the limit without a fault means that the stream ended in an orderly way before it.
+    /// Fewer bytes than the limit without a fault mean that the stream ended regularly.
     pub written: usize,
-    /// Why decoding stopped early; `None` when the stream ended or the limit was reached as it should be.
+    /// Why decoding stopped early; `None` when the stream ended regularly or reached the limit.
     pub fault: Option<CompressionFault>,
 }
 
@@ -71,20 +71,20 @@ pub enum CompressionFault {
     DistanceBeforeOutput {
         /// Offset of the match.
         at: usize,
-        /// How far it reaches back, bytes.
+        /// Its distance, bytes.
         distance: usize,
-        /// How far it could, bytes.
+        /// Bytes available before it.
         written: usize,
     },
-    /// The stream holds more than it may decode to.
+    /// The stream decodes to more than the limit.
     #[error("at offset {at} the output passes its limit of {limit} bytes")]
     PastLimit {
-        /// Offset of the token that passes the limit or is left over behind it.
+        /// Offset of the token that passes the limit or comes after it.
         at: usize,
         /// Most bytes that the stream (LZNT1: the chunk) may decode to.
         limit: usize,
     },
-    /// A match length in its long form although a shorter form holds it; no encoder writes that.
+    /// A match length in a longer form than necessary; no encoder writes that.
     #[error("match at offset {at} gives length field {found} in its long form, expected at least {least}")]
     ShortExtension {
         /// Offset of the match (Huffman: of the length).
@@ -102,51 +102,51 @@ pub enum CompressionFault {
         /// The signature found.
         found: u16,
     },
-    /// Huffman code lengths that no prefix code can have.
+    /// Huffman code lengths that do not form a prefix code.
     #[error("the Huffman code lengths at offset {at} promise more codes than there are")]
     CodeLengths {
         /// Offset of the 256-byte table.
         at: usize,
     },
-    /// Bits that are no code of the Huffman table.
+    /// Bits that match no code of the Huffman table.
     #[error("no Huffman code before offset {at}")]
     NoSuchCode {
-        /// Offset behind the bits last read.
+        /// Offset after the bits read last.
         at: usize,
     },
 }
 
-/// Room that a scratch gets at first: what 64 KiB buffers, the usual size, decode to.
+/// Bytes allocated at first: the decompressed size of 64 KiB buffers, the usual size.
 const LEAST_ROOM: usize = 64 << 10;
 
-/// Bytes of room at first for each compressed byte. Recorded buffers decode to 2 to 6 times their size.
+/// Bytes allocated at first for each compressed byte. Recorded buffers decode to 2 to 6 times their size.
 const USUAL_EXPANSION: usize = 8;
 
 /// Decompresses `input` into `output`, at most `limit` bytes.
 ///
-/// `output` is a scratch: its content is replaced and it ends up `written` bytes long. With the true length of the event
-/// area as limit, a whole buffer gives `written == limit` and no fault; a damaged one mostly gives a fault or less.
-/// XPRESS Huffman streams have no other end than that length.
+/// The content of `output` is replaced; its new length is `written`. With the true length of the event area as limit, an
+/// intact buffer gives `written == limit` and no fault; a damaged one mostly gives a fault or fewer bytes. XPRESS Huffman
+/// streams end at that length only.
 ///
-/// A limit is a claim of the file, so room grows with what was really decoded: a small multiple of the input at first,
-/// then twice the room that was filled. A scratch that has grown keeps its room for the next buffer, so growing, which
-/// decodes again from the start, is rare.
+/// The limit comes from the file and may be wrong, so memory grows with the bytes really decoded: a small multiple of the
+/// input at first, doubled whenever it is full. Growing decodes again from the start; it is rare, because `output` keeps
+/// its capacity for the next buffer.
 pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Outcome {
     let usual = input.len().saturating_mul(USUAL_EXPANSION).max(LEAST_ROOM);
     let mut room = usual.max(output.capacity()).min(limit);
     loop {
         if output.capacity() < room {
-            *output = Vec::new(); // nothing of it is needed: never old and new room at once
+            *output = Vec::new(); // freed before the larger one is allocated, so both never exist together
             output.reserve_exact(room);
         }
-        // Bytes of the last buffer may stay: no decoder reads what it has not written in this call.
+        // Old bytes need not be cleared: no decoder reads bytes that it has not written in this call.
         output.resize(room, 0);
         let outcome = match format {
             Format::Xpress => xpress::decompress(input, output),
             Format::Lznt1 => lznt1::decompress(input, output),
             Format::XpressHuffman => huffman::decompress(input, output),
         };
-        // Less room than the limit shows in nothing but output that fills it.
+        // Only output that fills the memory can have been cut short by it.
         if outcome.written < room || room == limit {
             output.truncate(outcome.written);
             return outcome;

@@ -1,11 +1,11 @@
-//! Slow, obvious decoders, as the documents put them: one bit, one byte, one table of all codes. Tests and fuzzing hold
-//! the real ones against them.
+//! Simple, slow decoders that follow the document literally: bit by bit, byte by byte, with one table of all codes. Tests
+//! and fuzzing compare the real decoders with them.
 //!
 //! Each gives the bytes it could decode and whether the stream was sound. Written from [MS-XCA] alone and sharing no
 //! code with the real decoders; compiled for tests only, and by path into `fuzz/`.
 #![allow(dead_code, reason = "every fuzz target uses one of the three")]
 
-/// Decoded bytes, and whether the stream ended as it should.
+/// Decoded bytes, and whether the stream was valid to its end.
 pub type Decoded = (Vec<u8>, bool);
 
 /// Plain LZ77, [MS-XCA] 2.4.4.

@@ -10,7 +10,7 @@ type PlainDecoder = fn(&[u8], usize) -> plain::Decoded;
 const FORMATS: [(Format, PlainDecoder); 3] =
     [(Format::Xpress, plain::xpress), (Format::Lznt1, plain::lznt1), (Format::XpressHuffman, plain::huffman)];
 
-/// Decodes with a scratch full of rubbish, as a reused one is.
+/// Decodes into memory full of old bytes, as when it is reused.
 fn decoded(format: Format, input: &[u8], limit: usize) -> (Vec<u8>, Option<CompressionFault>) {
     let mut output = vec![0xa5; limit / 2 + 7];
     let Outcome { written, fault } = decompress(format, input, &mut output, limit);
@@ -160,7 +160,7 @@ fn lznt1_chunks_stand_alone() {
     assert_eq!(fault("0330 6162", 9), (b"ab".to_vec(), Some(cut)));
 }
 
-/// The match at the end is symbol 256, as is the end mark behind it, and all input is read ahead before either.
+/// The match at the end is symbol 256, as is the end marker after it, and all input is read ahead before either.
 #[test]
 fn a_last_match_is_not_taken_for_the_end_of_a_huffman_stream() {
     let mut lengths = [0; 512];
@@ -205,16 +205,16 @@ fn a_scratch_that_is_large_enough_is_reused() {
     }
 }
 
-/// The limit comes from the file: a scratch must not grow by what is claimed, only by what was decoded, and that must
-/// not show in the output.
+/// The limit comes from the file: memory must grow with the bytes really decoded, not with the limit, and this must not
+/// change the output.
 #[test]
 fn the_scratch_grows_with_the_output_and_not_with_the_limit() {
-    const CLAIMED: usize = 64 << 20;
+    const TOO_LARGE: usize = 64 << 20;
     for (format, decoder) in FORMATS {
         for length in [3_000usize, 65_535, 65_536, 65_537, 131_072, 200_000, 1_000_000] {
             let data = b"abc".repeat(length.div_ceil(3))[..length].to_vec();
             let stream = encoded(format, &data, &[9; 512]);
-            for limit in [length, length + 1, CLAIMED] {
+            for limit in [length, length + 1, TOO_LARGE] {
                 if format == Format::XpressHuffman && limit != length {
                     continue; // such a stream ends only at its limit
                 }
@@ -227,7 +227,7 @@ fn the_scratch_grows_with_the_output_and_not_with_the_limit() {
             }
             // One byte too few, and the last bytes of the stream missing.
             let cut = &stream[..stream.len() - 3];
-            for (stream, limit) in [(&stream[..], length - 1), (cut, length), (cut, CLAIMED)] {
+            for (stream, limit) in [(&stream[..], length - 1), (cut, length), (cut, TOO_LARGE)] {
                 let (bytes, fault) = decoded(format, stream, limit);
                 assert!(decoder(stream, limit) == (bytes, fault.is_none()), "{format:?} {length} {limit}");
             }

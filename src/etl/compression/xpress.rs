@@ -1,12 +1,12 @@
-//! XPRESS, the plain LZ77 of [MS-XCA] 2.4: the hot decoder, one token per loop turn.
+//! XPRESS, the plain LZ77 of [MS-XCA] 2.4: optimized for speed, one token per loop iteration.
 //!
 //! A 32-bit word holds one flag per token, most significant first; 0 is a literal, 1 a match. Runs of literals are found
-//! by counting zeros and copied in chunks; the extended lengths of matches share bytes by halves.
+//! by counting zeros and copied in chunks; the extended lengths of two matches share a byte, half each.
 
 use super::back_copy::back_copy;
 use super::{CompressionFault, Outcome};
 
-/// The flags of the current word, moved up so that the next one is bit 63, with a 1 behind the last: only that left
+/// The flags of the current word, shifted so that the next one is bit 63, with a 1 after the last: only that left
 /// means that the word is used up. Zeros before the first 1 are literals in either case.
 const USED_UP: u64 = 1 << 63;
 
@@ -52,7 +52,7 @@ impl Decoder<'_> {
                 continue;
             }
             if self.at == self.input.len() {
-                return Ok(()); // a match flag with nothing behind it ends the stream
+                return Ok(()); // a match flag with nothing after it ends the stream
             }
             self.one_match()?;
             flags <<= 1;
