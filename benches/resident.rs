@@ -10,7 +10,7 @@ mod generated;
 
 use etl_writer::ResidentSpec;
 use generated::sum_of_words;
-use pfnset::analysis::resident::query::Query;
+use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::{ResidentModel, ResidentSet};
 use pfnset::etl::EtlFile;
 use std::hint::black_box;
@@ -63,13 +63,13 @@ fn phases(trace: &Path, rounds: usize) {
         let etl = etl.expect("a sound trace");
         let survey = timed(|| model = ResidentModel::new(&etl).ok());
         let model = model.expect("page records");
-        let scene = timed(|| drop(black_box(model.scene(&etl, &model.snapshots[0]))));
-        let all = timed(|| drop(black_box(ResidentSet::new(&etl, &Query::default()))));
-        let rest = all.saturating_sub(survey + scene);
-        times.iter_mut().zip([open, survey, scene, rest]).for_each(|(times, time)| times.push(time));
+        let context = timed(|| drop(black_box(model.context(&etl, &model.snapshots[0]))));
+        let all = timed(|| drop(black_box(ResidentSet::new(&etl, &ResidentQuery::default()))));
+        let rest = all.saturating_sub(survey + context);
+        times.iter_mut().zip([open, survey, context, rest]).for_each(|(times, time)| times.push(time));
     }
-    let [open, survey, scene, rest] = times.map(median);
-    println!("    of it: open {open:.1?}, survey {survey:.1?}, state at the snapshot {scene:.1?}, pages {rest:.1?}");
+    let [open, survey, context, rest] = times.map(median);
+    println!("    of it: open {open:.1?}, survey {survey:.1?}, state at the snapshot {context:.1?}, pages {rest:.1?}");
 }
 
 fn measure(pages: u64, rounds: usize) -> bool {

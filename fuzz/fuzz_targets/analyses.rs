@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
 
 fn analyse(etl: &EtlFile) {
     for group_by in ["category", "process,use", "list,priority,category_wpa", "detail"] {
-        let mut query = resident::query::Query { snapshot: SnapshotChoice::All, ..Default::default() };
+        let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
         query.group_by(group_by).expect("dimensions");
         let Ok(set) = ResidentSet::new(etl, &query) else { break };
         for snapshot in &set.snapshots {

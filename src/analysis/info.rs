@@ -76,8 +76,8 @@ pub struct TraceInfo {
     pub keywords: Vec<String>,
     /// User-mode providers, most records first.
     pub providers: Vec<Provider>,
-    /// Losses and other doubts.
-    pub doubts: TrustReport,
+    /// Losses and other trust.
+    pub trust: TrustReport,
     /// Damaged places.
     pub damage: DamageLog,
     /// Fitness for each analysis.
@@ -114,7 +114,7 @@ impl TraceInfo {
             merged: header.mode & MODE_RELOG != 0,
             keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
             providers: providers(survey),
-            doubts: TrustReport::new(etl, survey),
+            trust: TrustReport::new(etl, survey),
             damage: survey.damage.clone(),
             analyses: readiness(survey),
         }
@@ -135,7 +135,7 @@ impl TraceInfo {
 
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {
-        self.doubts.any()
+        self.trust.any()
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
-use crate::analysis::resident::count::Filter;
+use crate::analysis::resident::counters::Filter;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::judge::{Detail, Owner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
@@ -89,7 +89,7 @@ pub struct PageNames<'s> {
 pub struct SnapshotPages<'l> {
     listing: &'l PageListing<'l>,
     snapshot: &'l Snapshot,
-    scene: SnapshotContext<'l>,
+    context: SnapshotContext<'l>,
 }
 
 /// Something that is either so or not about a page.
@@ -177,7 +177,7 @@ pub struct PageListing<'e> {
     etl: &'e EtlFile,
     model: ResidentModel,
     query: &'e PageQuery,
-    /// Doubts, most important first.
+    /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
@@ -194,12 +194,12 @@ impl<'e> PageListing<'e> {
         let model = ResidentModel::new(etl)?;
         let snapshots = query.snapshot.indices(&model.snapshots)?;
         let survey = &model.history.survey;
-        let doubts = TrustReport::new(etl, survey);
-        let mut warnings = doubts.warnings();
+        let trust = TrustReport::new(etl, survey);
+        let mut warnings = trust.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(doubts.not_there(&missing));
-        warnings.extend(model.sequence_doubts(etl));
-        Ok(PageListing { etl, query, warnings, doubtful: doubts.any(), snapshots, model })
+        warnings.extend(trust.not_there(&missing));
+        warnings.extend(model.sequence_warnings(etl));
+        Ok(PageListing { etl, query, warnings, doubtful: trust.any(), snapshots, model })
     }
 
     /// Snapshots of the trace.
@@ -210,18 +210,18 @@ impl<'e> PageListing<'e> {
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.model.snapshots.get(index)?;
-        Some(SnapshotPages { listing: self, snapshot, scene: self.model.scene(self.etl, snapshot) })
+        Some(SnapshotPages { listing: self, snapshot, context: self.model.context(self.etl, snapshot) })
     }
 }
 
 impl SnapshotPages<'_> {
     /// The texts that rows refer to.
     pub fn names(&self) -> PageNames<'_> {
-        let processes = self.scene.processes.instances.iter();
+        let processes = self.context.processes.instances.iter();
         PageNames {
             processes: processes.map(|process| (&*process.name, process.process_id)).collect(),
-            files: &self.scene.files.names,
-            drivers: &self.scene.image_names,
+            files: &self.context.files.names,
+            drivers: &self.context.image_names,
         }
     }
 
@@ -239,8 +239,8 @@ impl SnapshotPages<'_> {
             self.listing.etl,
             || Filter::new(conditions),
             |filter, text, page, time| {
-                let verdict = self.scene.judge(&page);
-                if conditions.is_empty() || filter.passes(&self.scene, &page, &verdict) {
+                let verdict = self.context.judge(&page);
+                if conditions.is_empty() || filter.passes(&self.context, &page, &verdict) {
                     format(text, &self.row(page, time, &verdict));
                 }
             },
@@ -250,8 +250,8 @@ impl SnapshotPages<'_> {
 
     #[inline]
     fn row(&self, page: PageIdentity, time: Ticks, verdict: &Verdict) -> PageRow {
-        let scene = &self.scene;
-        let named = |key: u64| scene.files.index(key).map_or(RowDetail::UnknownFile(key), RowDetail::File);
+        let context = &self.context;
+        let named = |key: u64| context.files.index(key).map_or(RowDetail::UnknownFile(key), RowDetail::File);
         let file = if page.is_file_backed() { named(page.file_key()) } else { RowDetail::Nothing };
         PageRow {
             page,
@@ -262,11 +262,11 @@ impl SnapshotPages<'_> {
                 Owner::Process(index) => RowProcess::Known(index),
                 Owner::None => RowProcess::Nothing,
                 Owner::Shared => RowProcess::Shared,
-                Owner::Unknown if scene.owners.reading == KeyReading::ProcessId => RowProcess::UnknownId(page.key()),
+                Owner::Unknown if context.owners.reading == KeyReading::ProcessId => RowProcess::UnknownId(page.key()),
                 Owner::Unknown => RowProcess::UnknownKey(page.key()),
             },
             file,
-            detail: match scene.detail(&page, verdict) {
+            detail: match context.detail(&page, verdict) {
                 Detail::None => RowDetail::Nothing,
                 Detail::File(_) if page.is_file_backed() => file,
                 Detail::File(key) => named(key),

@@ -9,7 +9,7 @@ use crate::load::survey::Survey;
 
 /// Can the analysis run?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Fitness {
     /// All events that it uses are there.
     Ready,
     /// It runs, but parts of its answer are missing or less exact.
@@ -18,13 +18,13 @@ pub enum Verdict {
     Missing,
 }
 
-impl Verdict {
+impl Fitness {
     /// Name as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Verdict::Ready => "ready",
-            Verdict::Partial => "partial",
-            Verdict::Missing => "missing",
+            Fitness::Ready => "ready",
+            Fitness::Partial => "partial",
+            Fitness::Missing => "missing",
         }
     }
 }
@@ -56,7 +56,7 @@ pub struct Readiness {
     /// Name for people, with the command.
     pub title: &'static str,
     /// Can it run?
-    pub verdict: Verdict,
+    pub verdict: Fitness,
     /// Records of what it needs most.
     pub events: u64,
     /// What is not in the trace.
@@ -244,9 +244,9 @@ fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need
     let no_cpu = name == "cpu"
         && missing.iter().filter(|n| n.keyword == "SampledProfile" || n.keyword == "CSwitch").count() == 2;
     let verdict = match () {
-        () if no_cpu || missing.iter().any(|need| need.required) => Verdict::Missing,
-        () if missing.is_empty() => Verdict::Ready,
-        () => Verdict::Partial,
+        () if no_cpu || missing.iter().any(|need| need.required) => Fitness::Missing,
+        () if missing.is_empty() => Fitness::Ready,
+        () => Fitness::Partial,
     };
     let counted = if name == "cpu" { 2 } else { 1 };
     let events = needs.iter().take(counted).map(|need| records(survey, need)).sum();

@@ -77,7 +77,7 @@ pub struct EventStatistics {
     pub rows: Vec<EventRow>,
     /// Kinds that the filter hides; their records and those of kinds beyond [`Survey::MOST_KINDS`].
     pub hidden: (u64, u64),
-    /// Doubts, most important first.
+    /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Places that are damaged.
     pub damage: DamageLog,
@@ -90,7 +90,7 @@ impl EventStatistics {
     pub fn new(etl: &EtlFile, survey: &Survey, filter: &EventFilter) -> EventStatistics {
         let (rows, hidden): (Vec<_>, Vec<_>) =
             survey.kinds.iter().map(|kind| row(etl, kind)).partition(|row| passes(row, filter));
-        let doubts = crate::analysis::trust::TrustReport::new(etl, survey);
+        let trust = crate::analysis::trust::TrustReport::new(etl, survey);
         EventStatistics {
             total: survey.total,
             total_bytes: survey.kinds.iter().map(|k| k.bytes).sum::<u64>() + survey.unlisted.1,
@@ -98,9 +98,9 @@ impl EventStatistics {
             by_processor: survey.by_processor.clone(),
             rows,
             hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum::<u64>() + survey.unlisted.0),
-            warnings: doubts.warnings(),
+            warnings: trust.warnings(),
             damage: survey.damage.clone(),
-            doubtful: doubts.any(),
+            doubtful: trust.any(),
         }
     }
 

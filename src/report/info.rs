@@ -1,7 +1,7 @@
 //! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Need, Readiness, Verdict};
+use crate::analysis::readiness::{Fitness, Need, Readiness};
 use crate::analysis::table::Table;
 use crate::report::{Report, Style, text, to_json};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub struct InfoReport<'a> {
 impl<'a> InfoReport<'a> {
     /// Of these facts.
     pub fn new(trace: &'a Path, info: &'a TraceInfo) -> Self {
-        InfoReport { trace, info, warnings: info.doubts.warnings() }
+        InfoReport { trace, info, warnings: info.trust.warnings() }
     }
 
     /// Facts as (section, label, text): the text and CSV forms print them in this order.
@@ -69,10 +69,10 @@ impl<'a> InfoReport<'a> {
                 "keywords",
                 if i.keywords.is_empty() { "none of the kernel".into() } else { i.keywords.join(", ") },
             ),
-            ("Lost", "events", lost(i.doubts.loss.events_lost, i.doubts.loss.counters_known)),
-            ("Lost", "buffers", lost(i.doubts.loss.buffers_lost, i.doubts.loss.counters_known)),
-            ("Lost", "missing sequence numbers", text::count(i.doubts.loss.missing_buffers)),
-            ("Lost", "damaged places", text::count(i.doubts.damaged)),
+            ("Lost", "events", lost(i.trust.loss.events_lost, i.trust.loss.counters_known)),
+            ("Lost", "buffers", lost(i.trust.loss.buffers_lost, i.trust.loss.counters_known)),
+            ("Lost", "missing sequence numbers", text::count(i.trust.loss.missing_buffers)),
+            ("Lost", "damaged places", text::count(i.trust.damaged)),
         ]
     }
 }
@@ -101,7 +101,7 @@ impl Report for InfoReport<'_> {
             }
             labelled(out, label, &value, width)?;
         }
-        for hole in i.doubts.loss.holes.iter().skip(3) {
+        for hole in i.trust.loss.holes.iter().skip(3) {
             let when = format!(
                 "{} numbers from {} on, silent {:.3} s to {:.3} s",
                 hole.missing,
@@ -111,7 +111,7 @@ impl Report for InfoReport<'_> {
             );
             labelled(out, "hole", &when, width)?;
         }
-        for (processor, time) in &i.doubts.loss.dropped {
+        for (processor, time) in &i.trust.loss.dropped {
             labelled(out, "last drop", &format!("processor {processor} at {} s", text::seconds(*time)), width)?;
         }
         for damage in i.damage.places.iter().take(10) {
@@ -142,7 +142,7 @@ impl Report for InfoReport<'_> {
     fn json(&self) -> Value {
         let i = self.info;
         let utc = |time| text::utc(time);
-        let loss = &i.doubts.loss;
+        let loss = &i.trust.loss;
         to_json(&json!({
             "schema": "pfnset.info",
             "version": 1,
@@ -206,7 +206,7 @@ impl Report for InfoReport<'_> {
             "damage": i.damage.places.iter().map(|d| json!({
                 "offset": d.offset.0, "what": d.what, "expected": d.expected, "found": d.found,
             })).collect::<Vec<_>>(),
-            "malformed_records": i.doubts.misfits.iter().map(|(what, count)| json!({
+            "malformed_records": i.trust.misfits.iter().map(|(what, count)| json!({
                 "what": what, "count": count,
             })).collect::<Vec<_>>(),
             "analyses": i.analyses.iter().map(|a| json!({
@@ -246,9 +246,9 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         n => format!("{} events", text::count(n)),
     };
     let verdict = match analysis.verdict {
-        Verdict::Ready => format!("yes, {events}"),
-        Verdict::Partial => format!("in part, {events}"),
-        Verdict::Missing => "no".to_owned(),
+        Fitness::Ready => format!("yes, {events}"),
+        Fitness::Partial => format!("in part, {events}"),
+        Fitness::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
     let mut list = |line: &str| {
@@ -260,7 +260,7 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         io::Result::Ok(())
     };
     // What else an analysis could use that cannot run at all is one line, lest it fill the screen.
-    let cannot_run = analysis.verdict == Verdict::Missing && analysis.missing.iter().any(|need| need.required);
+    let cannot_run = analysis.verdict == Fitness::Missing && analysis.missing.iter().any(|need| need.required);
     let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;
     for need in analysis.missing.iter().filter(|need| !brief(need)) {
         let xperf = need.xperf.map_or_else(|| "not in xperf".to_owned(), |flag| format!("xperf {flag}"));

@@ -23,7 +23,7 @@ pub struct Style {
 
 /// One command's result in all forms.
 pub trait Report {
-    /// Doubts that every form must show.
+    /// Warnings that every form must show.
     fn warnings(&self) -> &[String];
 
     /// Aligned text, warnings first. May hold color codes.

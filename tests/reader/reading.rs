@@ -4,7 +4,7 @@ use pfnset::analysis::digest::Digest;
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
-use pfnset::analysis::resident::query::{Query, SnapshotChoice};
+use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
@@ -78,7 +78,7 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
 /// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
 pub fn read_pages(path: &Path) -> bool {
     let Ok(etl) = EtlFile::open(path) else { return false };
-    let query = Query { snapshot: SnapshotChoice::All, ..Query::default() };
+    let query = ResidentQuery { snapshot: SnapshotChoice::All, ..ResidentQuery::default() };
     let mut out = std::io::sink();
     if let Ok(set) = ResidentSet::new(&etl, &query) {
         let report = ResidentReport::new(path, &set, Unit::Auto, true);

@@ -11,7 +11,7 @@ const KNOWN: [&[&str]; 4] = [
     &["etl/area.rs", "etl/resync.rs", "etl/stamps.rs"],
     // Each family registers its ids in the catalog, by a macro that stands there.
     &["event/"],
-    &["analysis/resident/query.rs", "analysis/resident/rows.rs", "analysis/resident/tally.rs"],
+    &["analysis/resident/query.rs", "analysis/resident/rows.rs", "analysis/resident/snapshot_counts.rs"],
 ];
 
 /// Who imports whom, by path.

@@ -4,7 +4,7 @@
 
 mod rows;
 
-pub use rows::{Dimension, ProcessCounts, Sort};
+pub use rows::{Dimension, ProcessCounts, ProcessOrder};
 
 use crate::analysis::resident::dimension::Code;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -27,7 +27,7 @@ pub struct ProcessQuery {
     /// Rows on each level; `None` = all.
     pub top: Option<usize>,
     /// Order of the rows.
-    pub sort: Sort,
+    pub sort: ProcessOrder,
     /// At which snapshot pages are counted.
     pub snapshot: SnapshotChoice,
 }
@@ -89,7 +89,7 @@ pub struct CountedSnapshot {
 /// What `pfnset processes` shows.
 #[derive(Debug)]
 pub struct ProcessSet {
-    /// Doubts, most important first.
+    /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
@@ -145,7 +145,7 @@ impl ProcessSet {
         query.sort.sort(&mut processes);
         let rows = rows::groups(&processes, &query.group_by);
         Ok(ProcessSet {
-            warnings: trust.warnings().into_iter().chain(model.sequence_doubts(etl)).collect(),
+            warnings: trust.warnings().into_iter().chain(model.sequence_warnings(etl)).collect(),
             doubtful: trust.any(),
             snapshot_count: model.snapshots.len(),
             snapshot,

@@ -63,7 +63,7 @@ impl ProcessCounts {
 
 /// How rows are ordered; equal ones by label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
+pub enum ProcessOrder {
     /// Most pages first, then most processes.
     #[default]
     Pages,
@@ -73,17 +73,17 @@ pub enum Sort {
     Start,
 }
 
-impl Sort {
+impl ProcessOrder {
     fn compare(self, a: &ProcessCounts, b: &ProcessCounts) -> Ordering {
         match self {
-            Sort::Pages => b.all_pages().cmp(&a.all_pages()).then_with(|| b.processes.cmp(&a.processes)),
-            Sort::Name | Sort::Start => Ordering::Equal,
+            ProcessOrder::Pages => b.all_pages().cmp(&a.all_pages()).then_with(|| b.processes.cmp(&a.processes)),
+            ProcessOrder::Name | ProcessOrder::Start => Ordering::Equal,
         }
     }
 
     /// Orders single processes.
     pub(super) fn sort(self, rows: &mut [ProcessRow]) {
-        let start = |row: &ProcessRow| if self == Sort::Start { row.start.map(|time| time.0) } else { None };
+        let start = |row: &ProcessRow| if self == ProcessOrder::Start { row.start.map(|time| time.0) } else { None };
         rows.sort_by(|a, b| {
             let first = self.compare(&counts(a), &counts(b)).then_with(|| start(a).cmp(&start(b)));
             first.then_with(|| natural(&a.label, &b.label))

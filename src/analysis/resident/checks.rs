@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::loss::{Hole, Loss};
-use crate::analysis::resident::batch::KeyStats;
+use crate::analysis::resident::batch_judge::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::trust::counted;
@@ -107,7 +107,7 @@ impl Checks {
     /// Compares.
     pub fn new(
         base: &BaseCounts,
-        scene: &SnapshotContext<'_>,
+        context: &SnapshotContext<'_>,
         snapshot: &Snapshot,
         history: &History,
         loss: &Loss,
@@ -124,7 +124,7 @@ impl Checks {
         let mmstats = (history.combined.iter())
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
-        let database = &scene.kernel.pfn_database;
+        let database = &context.kernel.pfn_database;
         let lists = base.by_category.list_priority();
         Checks {
             pages: snapshot.pages,
@@ -143,9 +143,9 @@ impl Checks {
             lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
             meminfo_age: meminfo.map(|at| Nanos(span.0.0 - nanos(at.moment.time).0)),
             version: snapshot.version,
-            contradictions: scene.contradictions.len() as u64,
-            contradiction_examples: scene.contradictions.iter().take(3).map(|c| example(scene, c)).collect(),
-            reading: scene.owners.reading,
+            contradictions: context.contradictions.len() as u64,
+            contradiction_examples: context.contradictions.iter().take(3).map(|c| example(context, c)).collect(),
+            reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
         }
     }
@@ -257,7 +257,7 @@ fn differs(compared: &Compared, whose: &str) -> String {
     format!("{what}: {counted} pages counted, {whose} says {expected}")
 }
 
-fn example(scene: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
+fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
     let kind = match contradiction.kind {
         Kind::Region => "region",
         Kind::View => "view",
@@ -268,7 +268,7 @@ fn example(scene: &SnapshotContext<'_>, (process, contradiction): &(u32, Contrad
         Kind::Thread => contradiction.base.to_string(),
         _ => format!("0x{:x}", contradiction.base),
     };
-    let process = scene.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();
+    let process = context.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();
     let side = if contradiction.only_events { "only in the events" } else { "only in the rundown" };
     format!("{kind} {at} of {process} {side}")
 }

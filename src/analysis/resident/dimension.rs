@@ -32,7 +32,7 @@ dimensions! {
 
 impl Dimension {
     /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
-    pub fn size(self, scene: &SnapshotContext<'_>) -> Option<usize> {
+    pub fn size(self, context: &SnapshotContext<'_>) -> Option<usize> {
         match self {
             Dimension::List | Dimension::Priority => Some(8),
             Dimension::Use => Some(16),
@@ -40,14 +40,14 @@ impl Dimension {
             Dimension::Class => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
-            Dimension::Process => Some(scene.processes.instances.len() + 2),
+            Dimension::Process => Some(context.processes.instances.len() + 2),
             Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => None,
         }
     }
 
     /// The page's place in a table of [`Dimension::size`]; `None` for a key that names no process.
     #[inline(always)]
-    pub fn index(self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
+    pub fn index(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
         Some(match self {
             Dimension::List => page.list() as usize,
             Dimension::Use => page.page_use() as usize,
@@ -61,8 +61,8 @@ impl Dimension {
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
             Dimension::Process => match verdict.owner() {
                 Owner::Process(index) => index as usize,
-                Owner::None => scene.processes.instances.len(),
-                Owner::Shared => scene.processes.instances.len() + 1,
+                Owner::None => context.processes.instances.len(),
+                Owner::Shared => context.processes.instances.len() + 1,
                 Owner::Unknown => return None,
             },
             Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => return None,
@@ -70,8 +70,8 @@ impl Dimension {
     }
 
     /// The code of a place in the table.
-    pub fn code_at(self, scene: &SnapshotContext<'_>, index: usize) -> Code {
-        let count = scene.processes.instances.len();
+    pub fn code_at(self, context: &SnapshotContext<'_>, index: usize) -> Code {
+        let count = context.processes.instances.len();
         match self {
             Dimension::Process if index == count => Code::None,
             Dimension::Process if index == count + 1 => Code::Shared,
@@ -80,8 +80,8 @@ impl Dimension {
     }
 
     /// The page's code.
-    pub fn code(self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
-        let process = |index: u32| scene.processes.instances.get(index as usize);
+    pub fn code(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
+        let process = |index: u32| context.processes.instances.get(index as usize);
         match (self, verdict.owner()) {
             (Dimension::Process | Dimension::Pid, Owner::Unknown) => Code::Unknown(page.key()),
             (Dimension::Pid, Owner::Shared) => Code::Shared,
@@ -92,38 +92,38 @@ impl Dimension {
                 process(index).and_then(|p| p.session_id).map_or(Code::None, |session| Code::Number(session.into()))
             }
             (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => {
-                scene.session(page.key()).map_or(Code::Unknown(page.key()), |session| Code::Number(session.into()))
+                context.session(page.key()).map_or(Code::Unknown(page.key()), |session| Code::Number(session.into()))
             }
             (Dimension::Pid | Dimension::Session, _) => Code::None,
             (Dimension::File, _) => match page.page_use() {
-                PageUse::File | PageUse::MetaFile => file_code(scene, page.file_key()),
+                PageUse::File | PageUse::MetaFile => file_code(context, page.file_key()),
                 _ => Code::None,
             },
-            (Dimension::Detail, _) => match scene.detail(page, verdict) {
+            (Dimension::Detail, _) => match context.detail(page, verdict) {
                 Detail::None => Code::None,
-                Detail::File(key) => file_code(scene, key),
+                Detail::File(key) => file_code(context, key),
                 Detail::Driver(index) => Code::Driver(index),
                 Detail::Combined => Code::Combined,
                 Detail::PoolTag(tag) => Code::PoolTag(tag),
             },
-            _ => self.index(scene, page, verdict).map_or(Code::None, |index| self.code_at(scene, index)),
+            _ => self.index(context, page, verdict).map_or(Code::None, |index| self.code_at(context, index)),
         }
     }
 
     /// What a code means, for people.
-    pub fn label(self, scene: &SnapshotContext<'_>, code: Code) -> String {
+    pub fn label(self, context: &SnapshotContext<'_>, code: Code) -> String {
         let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
         let number = match code {
             Code::None => return named(None),
             Code::Combined => return "CombinedPage".to_owned(),
             Code::PoolTag(tag) => return tag.to_string(),
-            Code::Driver(index) => return named(scene.image_names.get(index as usize).copied()),
+            Code::Driver(index) => return named(context.image_names.get(index as usize).copied()),
             Code::Shared if self == Dimension::Pid => return "-1".to_owned(),
             Code::Shared => return "Unknown (-1)".to_owned(),
             Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
                 return format!("Unknown (0x{key:x})");
             }
-            Code::Unknown(key) => return scene.owners.reading.unknown_label(key),
+            Code::Unknown(key) => return context.owners.reading.unknown_label(key),
             Code::Number(number) => number,
         };
         let at = number as usize;
@@ -134,8 +134,8 @@ impl Dimension {
             Dimension::Class => named(Class::ALL.get(at).map(|class| class.name())),
             Dimension::Rule => named(Rule::ALL.get(at).map(|rule| rule.id())),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => (number != 0).to_string(),
-            Dimension::Process => scene.processes.instances.get(at).map_or_else(|| named(None), |p| p.label()),
-            Dimension::File | Dimension::Detail => named(scene.files.names.get(at).copied()),
+            Dimension::Process => context.processes.instances.get(at).map_or_else(|| named(None), |p| p.label()),
+            Dimension::File | Dimension::Detail => named(context.files.names.get(at).copied()),
             Dimension::Priority | Dimension::Pid | Dimension::Session => number.to_string(),
         }
     }
@@ -160,6 +160,6 @@ pub enum Code {
     PoolTag(PoolTag),
 }
 
-fn file_code(scene: &SnapshotContext<'_>, key: u64) -> Code {
-    scene.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
+fn file_code(context: &SnapshotContext<'_>, key: u64) -> Code {
+    context.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
 }

@@ -207,7 +207,7 @@ impl SnapshotContext<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::testing::{pages, with_scene};
+    use crate::analysis::resident::testing::{pages, with_context};
     use crate::analysis::rules::RuleSet;
     use std::collections::BTreeSet;
 
@@ -215,9 +215,9 @@ mod tests {
     #[test]
     fn every_rule_decides_in_its_own_classification() {
         let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
-        with_scene(4, |scene, _| {
+        with_context(4, |context, _| {
             for page in pages() {
-                let verdict = scene.judge(&page);
+                let verdict = context.judge(&page);
                 ours.insert(verdict.rule);
                 theirs.insert(verdict.rule_wpa);
             }

@@ -3,17 +3,17 @@
 //! The way of a page: its record → [`judge`] (joined with the [`snapshot_context`]) → [`count`] by [`dimension`]s → rows. Pages are
 //! folded where they lie and never collected.
 
-pub mod batch;
+pub mod batch_judge;
 pub mod category_counts;
 pub mod checks;
-pub mod count;
+pub mod counters;
 pub mod dimension;
 pub mod explain;
 pub mod judge;
 pub mod query;
 pub mod rows;
 pub mod snapshot_context;
-mod tally;
+mod snapshot_counts;
 #[cfg(test)]
 mod testing;
 
@@ -33,16 +33,16 @@ use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::Nanos;
 use checks::Checks;
 use dimension::{Code, Dimension};
-use query::{Classification, Query};
+use query::{Classification, ResidentQuery};
 use rows::PageCounts;
 use snapshot_context::SnapshotContext;
+use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;
-use tally::CountingPlan;
 
 /// What `pfnset resident` shows.
 #[derive(Debug)]
 pub struct ResidentSet {
-    /// Doubts, most important first.
+    /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// Keywords that were not recorded and what each costs.
     pub missing: Vec<Need>,
@@ -133,7 +133,7 @@ impl ResidentModel {
     }
 
     /// What is odd about the page sequences: records that are none, sequences of which only a part is there.
-    pub fn sequence_doubts(&self, etl: &EtlFile) -> Vec<String> {
+    pub fn sequence_warnings(&self, etl: &EtlFile) -> Vec<String> {
         let impossible = self.history.impossible_pages;
         let pages =
             counted(impossible, "page record is left out: it names a PFN", "page records are left out: they name PFNs");
@@ -164,7 +164,7 @@ impl ResidentModel {
     }
 
     /// The surroundings of a snapshot.
-    pub fn scene(&self, etl: &EtlFile, snapshot: &Snapshot) -> SnapshotContext<'_> {
+    pub fn context(&self, etl: &EtlFile, snapshot: &Snapshot) -> SnapshotContext<'_> {
         let reading = self.owner_keys.reading(snapshot.version, snapshot.pointer);
         SnapshotContext::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)
     }
@@ -177,15 +177,15 @@ pub fn count_pages(
     snapshot: &Snapshot,
     dimensions: &[Dimension],
 ) -> BTreeMap<Vec<Code>, u64> {
-    let query = Query {
+    let query = ResidentQuery {
         group_by: dimensions.to_vec(),
         classification: Classification::Corrected,
         processes: 0,
-        ..Query::default()
+        ..ResidentQuery::default()
     };
-    let scene = model.scene(etl, snapshot);
+    let context = model.context(etl, snapshot);
     let mut all = BTreeMap::new();
-    for (mut codes, pages) in CountingPlan::new(&query).count(etl, &scene, snapshot, &query).groups {
+    for (mut codes, pages) in SnapshotPlan::new(&query).count(etl, &context, snapshot, &query).groups {
         codes.truncate(dimensions.len());
         *all.entry(codes).or_default() += pages;
     }
@@ -197,17 +197,17 @@ impl ResidentSet {
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(etl: &EtlFile, query: &Query) -> Result<ResidentSet, Error> {
+    pub fn new(etl: &EtlFile, query: &ResidentQuery) -> Result<ResidentSet, Error> {
         let model = ResidentModel::new(etl)?;
         let chosen = query.snapshot.indices(&model.snapshots)?;
-        let doubts = TrustReport::new(etl, &model.history.survey);
-        let mut warnings = doubts.warnings();
-        warnings.extend(model.sequence_doubts(etl));
+        let trust = TrustReport::new(etl, &model.history.survey);
+        let mut warnings = trust.warnings();
+        warnings.extend(model.sequence_warnings(etl));
         let missing =
             readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
-            .filter_map(|index| Some(snapshot_set(etl, &model, query, &doubts, index, model.snapshots.get(index)?)))
+            .filter_map(|index| Some(snapshot_set(etl, &model, query, &trust, index, model.snapshots.get(index)?)))
             .collect();
         for set in &sets {
             let of = if sets.len() > 1 { format!("snapshot {}: ", set.index) } else { String::new() };
@@ -219,7 +219,7 @@ impl ResidentSet {
                 model.repeated
             ));
         }
-        warnings.extend(doubts.not_there(&missing));
+        warnings.extend(trust.not_there(&missing));
         warnings.extend(not_described(&model.history.survey));
         Ok(ResidentSet {
             warnings,
@@ -228,8 +228,8 @@ impl ResidentSet {
             snapshots: sets,
             dimensions: query.group_by.clone(),
             classification: query.classification,
-            compares: CountingPlan::new(query).compares,
-            doubtful: doubts.any(),
+            compares: SnapshotPlan::new(query).compares,
+            doubtful: trust.any(),
         })
     }
 }
@@ -237,24 +237,24 @@ impl ResidentSet {
 fn snapshot_set(
     etl: &EtlFile,
     model: &ResidentModel,
-    query: &Query,
-    doubts: &TrustReport,
+    query: &ResidentQuery,
+    trust: &TrustReport,
     index: usize,
     snapshot: &Snapshot,
 ) -> SnapshotSet {
-    let scene = model.scene(etl, snapshot);
-    let plan = CountingPlan::new(query);
-    let mut counted = plan.count(etl, &scene, snapshot, query);
-    let rows = rows::groups(&mut counted, &plan, &query.group_by, &scene);
+    let context = model.context(etl, snapshot);
+    let plan = SnapshotPlan::new(query);
+    let mut counted = plan.count(etl, &context, snapshot, query);
+    let rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
     let tree = query.sort.tree(&rows, query.top);
     SnapshotSet {
         index,
         time: etl.clock.nanos(snapshot.first.time),
         pages: snapshot.pages,
         selected: tree.measure.pages,
-        checks: Checks::new(&counted.base, &scene, snapshot, &model.history, &doubts.loss, etl),
+        checks: Checks::new(&counted.base, &context, snapshot, &model.history, &trust.loss, etl),
         rows,
         tree,
-        processes: rows::processes(&counted, &scene, query.processes),
+        processes: rows::processes(&counted, &context, query.processes),
     }
 }

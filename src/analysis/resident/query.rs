@@ -1,8 +1,8 @@
 //! What the user asks of a resident set.
 
-use crate::analysis::resident::count::MOST_DIMENSIONS;
+use crate::analysis::resident::counters::MOST_DIMENSIONS;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::rows::Sort;
+use crate::analysis::resident::rows::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};
@@ -79,7 +79,7 @@ impl std::str::FromStr for SnapshotChoice {
 
 /// A query.
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct ResidentQuery {
     /// Dimensions of the rows, outermost first.
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a page must meet.
@@ -87,7 +87,7 @@ pub struct Query {
     /// Rows on each level; `None` = all.
     pub top: Option<usize>,
     /// Order of the rows.
-    pub sort: Sort,
+    pub sort: ResidentOrder,
     /// By whose rules.
     pub classification: Classification,
     /// Of which snapshots.
@@ -96,13 +96,13 @@ pub struct Query {
     pub processes: usize,
 }
 
-impl Default for Query {
+impl Default for ResidentQuery {
     fn default() -> Self {
-        Query {
+        ResidentQuery {
             group_by: vec![Dimension::Category],
             conditions: Vec::new(),
             top: None,
-            sort: Sort::default(),
+            sort: ResidentOrder::default(),
             classification: Classification::default(),
             snapshot: SnapshotChoice::default(),
             processes: 8,
@@ -127,7 +127,7 @@ const PRESETS: [Preset; 5] = [
     ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image"),
 ];
 
-impl Query {
+impl ResidentQuery {
     /// Names of the presets with what they show.
     pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
         PRESETS.iter().map(|preset| (preset.0, preset.3))
@@ -139,7 +139,7 @@ impl Query {
     /// A usage error that lists the presets.
     pub fn preset(&mut self, name: &str) -> Result<(), Error> {
         let Some(preset) = PRESETS.iter().find(|preset| preset.0 == name) else {
-            let names: Vec<_> = Query::presets().map(|(name, _)| name).collect();
+            let names: Vec<_> = ResidentQuery::presets().map(|(name, _)| name).collect();
             return Err(Error::Usage(format!("unknown preset \"{name}\"; known are {}", names.join(", "))));
         };
         self.group_by(preset.1)?;
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn presets_and_conditions_are_read() {
-        for (name, _) in Query::presets() {
-            Query::default().preset(name).unwrap();
+        for (name, _) in ResidentQuery::presets() {
+            ResidentQuery::default().preset(name).unwrap();
         }
-        let mut query = Query::default();
+        let mut query = ResidentQuery::default();
         query.condition("process=chrome*;!x").unwrap();
         assert!(query.condition("process").unwrap_err().to_string().contains("DIMENSION=PATTERNS"));
         assert!(query.group_by("list,list").is_err());

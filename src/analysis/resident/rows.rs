@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::tally::{Counted, CountingPlan};
+use crate::analysis::resident::snapshot_counts::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Field, Forms, Group, Measured, Node, Table, Value};
 use crate::event::page::PageList;
@@ -36,7 +36,7 @@ impl std::ops::AddAssign for PageCounts {
 
 /// How rows are ordered; equal ones by label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
+pub enum ResidentOrder {
     /// Most pages first.
     #[default]
     Pages,
@@ -48,14 +48,14 @@ pub enum Sort {
     Difference,
 }
 
-impl Sort {
+impl ResidentOrder {
     fn compare(self, a: &PageCounts, b: &PageCounts) -> Ordering {
         let difference = |counts: &PageCounts| counts.pages.abs_diff(counts.pages_wpa);
         let first = match self {
-            Sort::Name => return Ordering::Equal,
-            Sort::Pages => b.pages.cmp(&a.pages),
-            Sort::PagesWpa => b.pages_wpa.cmp(&a.pages_wpa),
-            Sort::Difference => difference(b).cmp(&difference(a)),
+            ResidentOrder::Name => return Ordering::Equal,
+            ResidentOrder::Pages => b.pages.cmp(&a.pages),
+            ResidentOrder::PagesWpa => b.pages_wpa.cmp(&a.pages_wpa),
+            ResidentOrder::Difference => difference(b).cmp(&difference(a)),
         };
         first.then_with(|| b.pages_wpa.cmp(&a.pages_wpa))
     }
@@ -68,10 +68,10 @@ impl Sort {
 
 /// Groups by the query's dimensions, most pages first.
 pub(super) fn groups(
-    counted: &mut Counted,
-    plan: &CountingPlan,
+    counted: &mut SnapshotCounts,
+    plan: &SnapshotPlan,
     dimensions: &[Dimension],
-    scene: &SnapshotContext<'_>,
+    context: &SnapshotContext<'_>,
 ) -> Vec<Group<PageCounts>> {
     let mut all: BTreeMap<Vec<Code>, PageCounts> = BTreeMap::new();
     for (mut codes, pages) in std::mem::take(&mut counted.groups) {
@@ -90,7 +90,7 @@ pub(super) fn groups(
     for (codes, pages) in std::mem::take(&mut counted.groups_wpa) {
         all.entry(codes).or_default().pages_wpa += pages;
     }
-    let labels = |codes: &[Code]| codes.iter().zip(dimensions).map(|(&code, d)| d.label(scene, code)).collect();
+    let labels = |codes: &[Code]| codes.iter().zip(dimensions).map(|(&code, d)| d.label(context, code)).collect();
     let mut groups: Vec<_> =
         all.into_iter().map(|(codes, measure)| Group { labels: labels(&codes), measure }).collect();
     groups.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
@@ -98,12 +98,12 @@ pub(super) fn groups(
 }
 
 /// The largest processes.
-pub(super) fn processes(counted: &Counted, scene: &SnapshotContext<'_>, most: usize) -> Node<PageCounts> {
+pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>, most: usize) -> Node<PageCounts> {
     let group = |&(code, pages): &(Code, u64)| Group {
-        labels: vec![Dimension::Process.label(scene, code)],
+        labels: vec![Dimension::Process.label(context, code)],
         measure: PageCounts { pages, ..PageCounts::default() },
     };
-    Sort::Pages.tree(&counted.owners.iter().map(group).collect::<Vec<_>>(), Some(most))
+    ResidentOrder::Pages.tree(&counted.owners.iter().map(group).collect::<Vec<_>>(), Some(most))
 }
 
 type Column = Measured<PageCounts>;

@@ -79,7 +79,7 @@ fn history() -> History {
 }
 
 /// Looks at the machine as page records of an event version show it.
-pub fn with_scene(version: u8, look: impl FnOnce(&SnapshotContext<'_>, &Hives)) {
+pub fn with_context(version: u8, look: impl FnOnce(&SnapshotContext<'_>, &Hives)) {
     let history = history();
     let (processes, rundowns) = (Processes::new(&history), Rundowns::new(&history));
     let hives = Hives::new(&history);

@@ -5,7 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::trace;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use pfnset::analysis::processes::{ProcessQuery, ProcessSet, Sort};
+use pfnset::analysis::processes::{ProcessOrder, ProcessQuery, ProcessSet};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::report::processes::ProcessReport;
 
@@ -56,9 +56,9 @@ impl Processes {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
             sort: match self.sort {
-                SortBy::Pages => Sort::Pages,
-                SortBy::Name => Sort::Name,
-                SortBy::Start => Sort::Start,
+                SortBy::Pages => ProcessOrder::Pages,
+                SortBy::Name => ProcessOrder::Name,
+                SortBy::Start => ProcessOrder::Start,
             },
             snapshot: self.snapshot,
             ..ProcessQuery::default()

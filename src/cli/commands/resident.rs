@@ -7,8 +7,8 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::explain::{Explanation, Target};
-use pfnset::analysis::resident::query::{Classification, Query, SnapshotChoice};
-use pfnset::analysis::resident::rows::Sort;
+use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use pfnset::analysis::resident::rows::ResidentOrder;
 use pfnset::report::explain::ExplainReport;
 use pfnset::report::resident::ResidentReport;
 
@@ -97,13 +97,13 @@ impl Resident {
             return self.explain(number);
         }
         let (common, rows) = (&self.common, &self.rows);
-        let mut query = Query {
+        let mut query = ResidentQuery {
             top: rows.top,
             sort: match self.sort {
-                SortBy::Pages => Sort::Pages,
-                SortBy::Name => Sort::Name,
-                SortBy::Wpa => Sort::PagesWpa,
-                SortBy::Difference => Sort::Difference,
+                SortBy::Pages => ResidentOrder::Pages,
+                SortBy::Name => ResidentOrder::Name,
+                SortBy::Wpa => ResidentOrder::PagesWpa,
+                SortBy::Difference => ResidentOrder::Difference,
             },
             classification: match self.classification {
                 Rules::Corrected => Classification::Corrected,
@@ -111,7 +111,7 @@ impl Resident {
                 Rules::Both => Classification::Both,
             },
             snapshot: self.snapshot,
-            ..Query::default()
+            ..ResidentQuery::default()
         };
         let by_default = rows.group_by.is_none() && self.preset.is_none();
         if !by_default || common.format != Format::Table {

@@ -26,11 +26,11 @@ use proptest::prelude::*;
 
 /// What the library calls the pages of a snapshot, in order of their PFNs.
 fn judged(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Labels>, usize) {
-    let scene = model.scene(etl, snapshot);
+    let context = model.context(etl, snapshot);
     let parts = snapshot.fold(etl, Vec::new, |all, pages| {
         all.extend(pages.iter().map(|page| {
-            let verdict = scene.judge(page);
-            let label = |dimension: Dimension| dimension.label(&scene, dimension.code(&scene, page, &verdict));
+            let verdict = context.judge(page);
+            let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &verdict));
             Labels {
                 pfn: page.pfn,
                 category: label(Dimension::Category),
@@ -43,7 +43,7 @@ fn judged(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Lab
     });
     let mut all: Vec<Labels> = parts.into_iter().flatten().collect();
     all.sort_by_key(|page| page.pfn);
-    (all, scene.contradictions.len())
+    (all, context.contradictions.len())
 }
 
 /// Lets a machine live and compares.

@@ -27,11 +27,11 @@ fn labels(p: Ptr, records: Vec<Rec>, dimension: Dimension) -> Vec<Vec<String>> {
     with_file(&trace.finish(), |etl| {
         let model = ResidentModel::new(etl).unwrap();
         let snapshots = model.snapshots.iter().map(|snapshot| {
-            let scene = model.scene(etl, snapshot);
+            let context = model.context(etl, snapshot);
             let parts = snapshot.fold(etl, Vec::new, |all, pages| {
                 all.extend(pages.iter().map(|page| {
-                    let verdict = scene.judge(page);
-                    (page.pfn, dimension.label(&scene, dimension.code(&scene, page, &verdict)))
+                    let verdict = context.judge(page);
+                    (page.pfn, dimension.label(&context, dimension.code(&context, page, &verdict)))
                 }));
             });
             let mut all: Vec<(u64, String)> = parts.into_iter().flatten().collect();

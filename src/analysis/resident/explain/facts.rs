@@ -51,7 +51,7 @@ const MOST_EVENTS: usize = 6;
 pub(super) struct Facts<'m> {
     etl: &'m EtlFile,
     model: &'m ResidentModel,
-    scene: &'m SnapshotContext<'m>,
+    context: &'m SnapshotContext<'m>,
     snapshot: &'m Snapshot,
     pub(super) facts: Vec<Fact>,
     pub(super) history: Vec<Seen>,
@@ -62,25 +62,25 @@ impl<'m> Facts<'m> {
     fn new(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
-        scene: &'m SnapshotContext<'m>,
+        context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
     ) -> Facts<'m> {
-        Facts { etl, model, scene, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
+        Facts { etl, model, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
     }
 
     /// Of a page.
     pub(super) fn of_page(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
-        scene: &'m SnapshotContext<'m>,
+        context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         page: &PageIdentity,
         verdict: &Verdict,
     ) -> Facts<'m> {
-        let mut all = Facts::new(etl, model, scene, snapshot);
+        let mut all = Facts::new(etl, model, context, snapshot);
         let page_use = page.page_use();
-        if scene.has_owner(page_use) && page.key() != 0 {
-            let instance = scene.owners.get(page.key());
+        if context.has_owner(page_use) && page.key() != 0 {
+            let instance = context.owners.get(page.key());
             match instance {
                 Some(instance) => all.process(instance),
                 None => {
@@ -94,7 +94,7 @@ impl<'m> Facts<'m> {
         match page_use {
             PageUse::File | PageUse::MetaFile => all.file(page.file_key()),
             PageUse::SystemPte | PageUse::SessionPrivate => all.kernel_address(page.u2),
-            PageUse::PagedPool | PageUse::NonPagedPool if scene.pool_tag(page.u2).is_some() => {
+            PageUse::PagedPool | PageUse::NonPagedPool if context.pool_tag(page.u2).is_some() => {
                 all.kernel_address(page.u2);
             }
             _ => {}
@@ -113,15 +113,15 @@ impl<'m> Facts<'m> {
     pub(super) fn of_address(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
-        scene: &'m SnapshotContext<'m>,
+        context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         instance: u32,
         address: u64,
         owner: AddressOwner,
     ) -> Facts<'m> {
-        let mut all = Facts::new(etl, model, scene, snapshot);
+        let mut all = Facts::new(etl, model, context, snapshot);
         all.process(instance);
-        if is_kernel_address(address, scene.pointer) {
+        if is_kernel_address(address, context.pointer) {
             all.kernel_address(address);
         } else {
             all.user_address(instance, address, owner);
@@ -253,9 +253,9 @@ impl<'m> Facts<'m> {
     }
 
     fn kernel_address(&mut self, address: u64) {
-        let kernel = &self.scene.kernel;
+        let kernel = &self.context.kernel;
         if let Some(block) = kernel.pfn_database.iter().rfind(|block| block.address <= address)
-            && self.scene.is_pfn_database(address)
+            && self.context.is_pfn_database(address)
         {
             let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
@@ -267,7 +267,7 @@ impl<'m> Facts<'m> {
         if let Some((base, end, path)) = kernel.images.get(address) {
             let told = self.model.history.kernel_images.iter().filter(|e| e.value.base == base);
             let events = told.map(|e| self.event(Image::hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
-            let in_database = self.scene.is_pfn_database(address);
+            let in_database = self.context.is_pfn_database(address);
             let image = fact("kernel_image", "Kernel image", (*path).to_owned(), Some((base, end)), events);
             self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
         }
@@ -292,7 +292,7 @@ impl<'m> Facts<'m> {
     }
 
     fn file(&mut self, key: u64) {
-        let text = match self.scene.files.name(key) {
+        let text = match self.context.files.name(key) {
             Some(name) => format!("key 0x{key:x}: {name}"),
             None => format!("key 0x{key:x}: no event names it"),
         };

@@ -3,15 +3,15 @@
 //! The verdict is the one that the tables count ([`SnapshotContext::judge`]); what is added here is where it comes from, so the
 //! address space of the one process is built again with the events that made it.
 
-mod bits;
 mod event_ref;
 mod facts;
 mod history;
+mod record_fields;
 
-pub use bits::Field;
 pub use event_ref::EventRef;
 pub use facts::Fact;
 pub use history::Seen;
+pub use record_fields::Field;
 
 use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
@@ -50,7 +50,7 @@ const MOST_PAGES: usize = 8;
 /// The answer.
 #[derive(Debug)]
 pub struct Explanation {
-    /// Doubts, most important first.
+    /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
@@ -128,11 +128,11 @@ impl Explanation {
     pub fn new(etl: &EtlFile, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
         let model = ResidentModel::new(etl)?;
         let survey = &model.history.survey;
-        let doubts = TrustReport::new(etl, survey);
-        let mut warnings = doubts.warnings();
+        let trust = TrustReport::new(etl, survey);
+        let mut warnings = trust.warnings();
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(doubts.not_there(&missing));
-        warnings.extend(model.sequence_doubts(etl));
+        warnings.extend(trust.not_there(&missing));
+        warnings.extend(model.sequence_warnings(etl));
         let chosen = choice.indices(&model.snapshots)?;
         let in_snapshot = |index: usize| {
             let snapshot = model.snapshots.get(index)?;
@@ -140,7 +140,7 @@ impl Explanation {
         };
         Ok(Explanation {
             warnings,
-            doubtful: doubts.any(),
+            doubtful: trust.any(),
             target,
             snapshot_count: model.snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
@@ -155,12 +155,12 @@ fn explain_in(
     index: usize,
     snapshot: &Snapshot,
 ) -> Result<InSnapshot, Error> {
-    let scene = model.scene(etl, snapshot);
-    let explainer = Explainer { etl, model, snapshot, scene: &scene };
+    let context = model.context(etl, snapshot);
+    let explainer = Explainer { etl, model, snapshot, context: &context };
     let mut answer = InSnapshot {
         index,
         time: etl.clock.nanos(snapshot.first.time),
-        reading: scene.owners.reading,
+        reading: context.owners.reading,
         process: None,
         pages: Vec::new(),
         more_pages: 0,
@@ -198,7 +198,7 @@ struct Explainer<'m> {
     etl: &'m EtlFile,
     model: &'m ResidentModel,
     snapshot: &'m Snapshot,
-    scene: &'m SnapshotContext<'m>,
+    context: &'m SnapshotContext<'m>,
 }
 
 impl Explainer<'_> {
@@ -209,13 +209,13 @@ impl Explainer<'_> {
 
     fn page(&self, record: PageRecord) -> ExplainedPage {
         let page = record.page;
-        let verdict = self.scene.judge(&page);
-        let facts = Facts::of_page(self.etl, self.model, self.scene, self.snapshot, &page, &verdict);
-        let label = |dimension: Dimension| dimension.label(self.scene, dimension.code(self.scene, &page, &verdict));
+        let verdict = self.context.judge(&page);
+        let facts = Facts::of_page(self.etl, self.model, self.context, self.snapshot, &page, &verdict);
+        let label = |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &verdict));
         ExplainedPage {
             event: EventRef::new(self.etl, record.hook, record.time),
             record,
-            fields: bits::fields(&page, self.scene),
+            fields: record_fields::fields(&page, self.context),
             process: label(Dimension::Process),
             detail: label(Dimension::Detail),
             rule: verdict.rule,
@@ -253,14 +253,14 @@ impl Explainer<'_> {
     /// The first page frames at an address of a process, or at a kernel address, and how many there are.
     fn frames_at(&self, instance: u32, address: u64) -> (Vec<u64>, usize) {
         let wanted = address / PAGE_BYTES;
-        let kernel = is_kernel_address(address, self.scene.pointer);
+        let kernel = is_kernel_address(address, self.context.pointer);
         let empty = || (Vec::new(), 0);
         let is_there = |page: &PageIdentity| {
             let addressed = !matches!(page.page_use(), PageUse::File | PageUse::MetaFile | PageUse::PageFileMapped);
             addressed
                 && page.u2 != 0
                 && page.u2 / PAGE_BYTES == wanted
-                && (kernel || self.scene.owners.get(page.key()) == Some(instance))
+                && (kernel || self.context.owners.get(page.key()) == Some(instance))
         };
         let found = self.snapshot.fold(self.etl, empty, |(frames, count): &mut (Vec<u64>, usize), pages| {
             for page in pages.iter().filter(|page| is_there(page)) {
@@ -277,9 +277,9 @@ impl Explainer<'_> {
 
     fn absent(&self, instance: u32, address: u64) -> ExplainedAddress {
         let address = address / PAGE_BYTES * PAGE_BYTES;
-        let owner = self.scene.spaces.get(instance, address);
-        let facts = Facts::of_address(self.etl, self.model, self.scene, self.snapshot, instance, address, owner);
-        let private = !is_kernel_address(address, self.scene.pointer);
+        let owner = self.context.spaces.get(instance, address);
+        let facts = Facts::of_address(self.etl, self.model, self.context, self.snapshot, instance, address, owner);
+        let private = !is_kernel_address(address, self.context.pointer);
         ExplainedAddress {
             would_be: private.then(|| (Rule::of_layer(owner.corrected), Rule::of_layer_wpa(owner.wpa))),
             facts: facts.facts,

@@ -1,11 +1,11 @@
 //! The fold: each page of a snapshot is judged and counted once, by the cheapest table that answers the query.
 
-use crate::analysis::resident::batch::Judge;
+use crate::analysis::resident::batch_judge::BatchJudge;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::count::{ByOwner, Counter, Filter};
+use crate::analysis::resident::counters::{ByOwner, Counter, Filter};
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::query::{Classification, Query};
+use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::etl::EtlFile;
@@ -17,14 +17,14 @@ type Groups = BTreeMap<Vec<Code>, u64>;
 
 /// What has to be counted for a query.
 #[derive(Debug)]
-pub(super) struct CountingPlan {
+pub(super) struct SnapshotPlan {
     /// Dimensions of the query by the rules that it wants, and the list.
     main: Vec<Dimension>,
     /// The same with WPA's category in the place of ours.
     wpa: Vec<Dimension>,
     /// True when rows are counted by both rule sets.
     pub compares: bool,
-    /// Place of the list in the codes of `Counted::groups`.
+    /// Place of the list in the codes of `SnapshotCounts::groups`.
     pub list_at: usize,
     /// Conditions of the query, by the rules that it wants.
     conditions: Vec<Condition<Dimension>>,
@@ -32,7 +32,7 @@ pub(super) struct CountingPlan {
 
 /// What was counted.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct SnapshotCounts {
     /// By the query's dimensions and the list.
     pub groups: Groups,
     /// By the query's dimensions with WPA's category in the place of ours.
@@ -44,8 +44,8 @@ pub(super) struct Counted {
 }
 
 /// What one thread counts.
-struct Tally<'q> {
-    judge: Judge<'q>,
+struct ThreadCounts<'q> {
+    judge: BatchJudge<'q>,
     /// All pages.
     by_category: CategoryCounts,
     /// The pages that meet the conditions, where there are any.
@@ -56,9 +56,9 @@ struct Tally<'q> {
     filter: Filter<'q>,
 }
 
-impl CountingPlan {
+impl SnapshotPlan {
     /// The plan for a query.
-    pub fn new(query: &Query) -> CountingPlan {
+    pub fn new(query: &ResidentQuery) -> SnapshotPlan {
         let swap = |&d: &Dimension| if d == Dimension::Category { Dimension::CategoryWpa } else { d };
         let wpa: Vec<Dimension> = query.group_by.iter().map(swap).collect();
         let by_wpa = query.classification == Classification::Wpa;
@@ -72,43 +72,49 @@ impl CountingPlan {
             true => Condition { dimension: swap(&condition.dimension), ..condition.clone() },
             false => condition.clone(),
         };
-        CountingPlan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
+        SnapshotPlan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
     }
 
     /// Judges and counts all pages, in parallel.
-    pub fn count(&self, etl: &EtlFile, scene: &SnapshotContext<'_>, snapshot: &Snapshot, query: &Query) -> Counted {
+    pub fn count(
+        &self,
+        etl: &EtlFile,
+        context: &SnapshotContext<'_>,
+        snapshot: &Snapshot,
+        query: &ResidentQuery,
+    ) -> SnapshotCounts {
         let is_small = CategoryCounts::holds(&self.main);
-        let tally = || Tally {
-            judge: Judge::new(scene),
+        let empty = || ThreadCounts {
+            judge: BatchJudge::new(context),
             by_category: CategoryCounts::default(),
             selected: (!query.conditions.is_empty()).then(CategoryCounts::default),
-            main: (!is_small).then(|| Counter::new(&self.main, scene)),
-            wpa: (!is_small && self.compares).then(|| Counter::new(&self.wpa, scene)),
-            owners: (query.processes > 0).then(|| ByOwner::new(scene)),
+            main: (!is_small).then(|| Counter::new(&self.main, context)),
+            wpa: (!is_small && self.compares).then(|| Counter::new(&self.wpa, context)),
+            owners: (query.processes > 0).then(|| ByOwner::new(context)),
             filter: Filter::new(&self.conditions),
         };
-        let tallies = snapshot.fold(etl, tally, |tally, pages| {
-            tally.judge.judge(pages);
-            let verdicts = tally.judge.verdicts(pages.len());
-            tally.by_category.add_all(pages, verdicts);
+        let threads = snapshot.fold(etl, empty, |counts, pages| {
+            counts.judge.judge(pages);
+            let verdicts = counts.judge.verdicts(pages.len());
+            counts.by_category.add_all(pages, verdicts);
             let (mut pages, mut verdicts) = (pages, verdicts);
-            match &mut tally.selected {
+            match &mut counts.selected {
                 None => {
-                    let judge = &tally.judge;
-                    tally.owners.iter_mut().for_each(|owners| owners.add_all(judge.owned(pages)));
+                    let judge = &counts.judge;
+                    counts.owners.iter_mut().for_each(|owners| owners.add_all(judge.owned(pages)));
                 }
                 Some(selected) => {
-                    (pages, verdicts) = tally.filter.select(scene, pages, verdicts);
+                    (pages, verdicts) = counts.filter.select(context, pages, verdicts);
                     selected.add_all(pages, verdicts);
-                    tally.owners.iter_mut().for_each(|owners| owners.add_all(pages.iter().zip(verdicts)));
+                    counts.owners.iter_mut().for_each(|owners| owners.add_all(pages.iter().zip(verdicts)));
                 }
             }
-            for counter in [&mut tally.main, &mut tally.wpa].into_iter().flatten() {
-                counter.add_all(scene, pages, verdicts);
+            for counter in [&mut counts.main, &mut counts.wpa].into_iter().flatten() {
+                counter.add_all(context, pages, verdicts);
             }
         });
-        let mut all = tally();
-        for part in tallies {
+        let mut all = empty();
+        for part in threads {
             all.by_category.merge(&part.by_category);
             all.judge.stats.merge(part.judge.stats);
             all.selected.as_mut().zip(part.selected).into_iter().for_each(|(all, part)| all.merge(&part));
@@ -121,10 +127,10 @@ impl CountingPlan {
         }
         let counts = all.selected.as_ref().unwrap_or(&all.by_category);
         let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match counter {
-            Some(counter) => counter.groups(scene),
+            Some(counter) => counter.groups(context),
             None => counts.groups(dimensions),
         };
-        Counted {
+        SnapshotCounts {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),

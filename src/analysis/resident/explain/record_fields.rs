@@ -18,7 +18,7 @@ pub struct Field {
 }
 
 /// All fields in order of their bits, `u2` last.
-pub(super) fn fields(page: &PageIdentity, scene: &SnapshotContext<'_>) -> Vec<Field> {
+pub(super) fn fields(page: &PageIdentity, context: &SnapshotContext<'_>) -> Vec<Field> {
     let field = |name, bits, value, meaning: String| Field { name, bits, value, meaning };
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     vec![
@@ -26,7 +26,7 @@ pub(super) fn fields(page: &PageIdentity, scene: &SnapshotContext<'_>) -> Vec<Fi
         field("list", "4-6", page.list() as u64, page.list().name().into()),
         field("cold", "7", page.cold().into(), yes(page.cold())),
         field("pinned", "8", page.pinned().into(), yes(page.pinned())),
-        field("key", "9-56", page.key(), key(page, scene)),
+        field("key", "9-56", page.key(), key(page, context)),
         field("priority", "57-59", page.priority().into(), "memory priority".into()),
         field("non_tradeable", "60", page.non_tradeable().into(), yes(page.non_tradeable())),
         field("reserved", "61-63", page.flags >> 61, "not interpreted".into()),
@@ -34,8 +34,8 @@ pub(super) fn fields(page: &PageIdentity, scene: &SnapshotContext<'_>) -> Vec<Fi
     ]
 }
 
-fn key(page: &PageIdentity, scene: &SnapshotContext<'_>) -> String {
-    let reading = reading(scene.owners.reading);
+fn key(page: &PageIdentity, context: &SnapshotContext<'_>) -> String {
+    let reading = reading(context.owners.reading);
     match page.page_use() {
         PageUse::File | PageUse::MetaFile => {
             format!("offset in the file ÷ 512: byte offset 0x{:x}", page.file_offset())
@@ -45,7 +45,7 @@ fn key(page: &PageIdentity, scene: &SnapshotContext<'_>) -> String {
             "owner key: none, the kernel had no owner".into()
         }
         PageUse::ProcessPrivate | PageUse::PageTable | PageUse::WsMetaData => format!("owner key, {reading}"),
-        PageUse::Awe | PageUse::LargePage if scene.owned_large_pages && page.key() != 0 => {
+        PageUse::Awe | PageUse::LargePage if context.owned_large_pages && page.key() != 0 => {
             format!("owner key, {reading}")
         }
         PageUse::Awe if page.key() != 0 => "address of an object, no owner".into(),

@@ -26,8 +26,8 @@ pub struct Counter<'d> {
 
 impl<'d> Counter<'d> {
     /// An empty counter. Dimensions behind the eighth are not counted; the caller refuses them.
-    pub fn new(dimensions: &'d [Dimension], scene: &SnapshotContext<'_>) -> Counter<'d> {
-        let sizes: Option<Vec<usize>> = dimensions.iter().map(|d| d.size(scene)).collect();
+    pub fn new(dimensions: &'d [Dimension], context: &SnapshotContext<'_>) -> Counter<'d> {
+        let sizes: Option<Vec<usize>> = dimensions.iter().map(|d| d.size(context)).collect();
         let cells = sizes.as_ref().and_then(|sizes| sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size)));
         let (sizes, cells) = match (sizes, cells) {
             (Some(sizes), Some(cells)) if cells <= MOST_CELLS => (sizes, cells),
@@ -38,29 +38,29 @@ impl<'d> Counter<'d> {
 
     /// Counts pages by their verdicts.
     #[inline(never)]
-    pub fn add_all(&mut self, scene: &SnapshotContext<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        pages.iter().zip(verdicts).for_each(|(page, verdict)| self.add(scene, page, verdict));
+    pub fn add_all(&mut self, context: &SnapshotContext<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
+        pages.iter().zip(verdicts).for_each(|(page, verdict)| self.add(context, page, verdict));
     }
 
     #[inline(always)]
-    fn add(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
         if !self.cells.is_empty() {
             let mut at = Some(0);
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes) {
-                at = at.zip(dimension.index(scene, page, verdict)).map(|(at, index)| at * size + index);
+                at = at.zip(dimension.index(context, page, verdict)).map(|(at, index)| at * size + index);
             }
             if let Some(cell) = at.and_then(|at| self.cells.get_mut(at)) {
                 *cell += 1;
                 return;
             }
         }
-        self.add_rest(scene, page, verdict);
+        self.add_rest(context, page, verdict);
     }
 
-    fn add_rest(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add_rest(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
         let mut key = [Code::None; MOST_DIMENSIONS];
         for (slot, dimension) in key.iter_mut().zip(self.dimensions) {
-            *slot = dimension.code(scene, page, verdict);
+            *slot = dimension.code(context, page, verdict);
         }
         *self.rest.entry(key).or_default() += 1;
     }
@@ -72,14 +72,14 @@ impl<'d> Counter<'d> {
     }
 
     /// Groups with pages: codes in order of the dimensions, pages. In order of the codes.
-    pub fn groups(&self, scene: &SnapshotContext<'_>) -> BTreeMap<Vec<Code>, u64> {
+    pub fn groups(&self, context: &SnapshotContext<'_>) -> BTreeMap<Vec<Code>, u64> {
         let keyed =
             self.rest.iter().map(|(key, &pages)| (key.iter().take(self.dimensions.len()).copied().collect(), pages));
         let mut all: BTreeMap<Vec<Code>, u64> = keyed.collect();
         for (mut at, &pages) in self.cells.iter().enumerate().filter(|(_, pages)| **pages > 0) {
             let mut codes = Vec::with_capacity(self.sizes.len());
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes).rev() {
-                codes.push(dimension.code_at(scene, at % size));
+                codes.push(dimension.code_at(context, at % size));
                 at /= size;
             }
             codes.reverse();
@@ -99,8 +99,8 @@ pub struct ByOwner {
 
 impl ByOwner {
     /// Nothing counted yet.
-    pub fn new(scene: &SnapshotContext<'_>) -> ByOwner {
-        ByOwner { cells: vec![0; scene.processes.instances.len()], unknown: FastMap::default() }
+    pub fn new(context: &SnapshotContext<'_>) -> ByOwner {
+        ByOwner { cells: vec![0; context.processes.instances.len()], unknown: FastMap::default() }
     }
 
     /// Counts pages by their verdicts.
@@ -145,7 +145,7 @@ impl<'c> Filter<'c> {
     /// Those pages of a batch that meet all conditions.
     pub fn select(
         &mut self,
-        scene: &SnapshotContext<'_>,
+        context: &SnapshotContext<'_>,
         pages: &[PageIdentity],
         verdicts: &[Verdict],
     ) -> (&[PageIdentity], &[Verdict]) {
@@ -153,7 +153,7 @@ impl<'c> Filter<'c> {
         kept.0.clear();
         kept.1.clear();
         for (page, verdict) in pages.iter().zip(verdicts) {
-            if self.passes(scene, page, verdict) {
+            if self.passes(context, page, verdict) {
                 kept.0.push(*page);
                 kept.1.push(*verdict);
             }
@@ -164,10 +164,10 @@ impl<'c> Filter<'c> {
 
     /// True when the page meets all conditions.
     #[inline]
-    pub fn passes(&mut self, scene: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
+    pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
-            let code = condition.dimension.code(scene, page, verdict);
-            *known.entry(code).or_insert_with(|| condition.patterns.matches(&condition.dimension.label(scene, code)))
+            let code = condition.dimension.code(context, page, verdict);
+            *known.entry(code).or_insert_with(|| condition.patterns.matches(&condition.dimension.label(context, code)))
         })
     }
 }

@@ -65,8 +65,8 @@ impl KeyStats {
 
 /// Judges batches of up to [`BATCH`] pages; one for each thread.
 #[derive(Debug)]
-pub struct Judge<'s> {
-    scene: &'s SnapshotContext<'s>,
+pub struct BatchJudge<'s> {
+    context: &'s SnapshotContext<'s>,
     /// The class of a page, by [`start_of`], and what is known of it at once.
     classes: Box<[LookupClass; 256]>,
     starts: Box<[Verdict; 256]>,
@@ -86,21 +86,21 @@ const fn start_of(page: &PageIdentity) -> u8 {
     (page.flags & 0x7f) as u8 | ((page.u2 & 1) as u8) << 7
 }
 
-impl<'s> Judge<'s> {
-    /// For the pages of a scene.
-    pub fn new(scene: &'s SnapshotContext<'s>) -> Judge<'s> {
+impl<'s> BatchJudge<'s> {
+    /// For the pages of a context.
+    pub fn new(context: &'s SnapshotContext<'s>) -> BatchJudge<'s> {
         let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
-        let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(scene, &page(number)));
+        let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(context, &page(number)));
         let start = |number: usize| match classes.get(number) {
             Some(LookupClass::Odd) | None => NO_VERDICT,
             Some(LookupClass::Named) => {
                 let by_use = Rule::of_use(&page(number));
-                Verdict { rule: by_use, rule_wpa: by_use, ..scene.judge(&page(number)) }
+                Verdict { rule: by_use, rule_wpa: by_use, ..context.judge(&page(number)) }
             }
-            Some(_) => scene.judge(&page(number)),
+            Some(_) => context.judge(&page(number)),
         };
-        Judge {
-            scene,
+        BatchJudge {
+            context,
             starts: Box::new(std::array::from_fn(start)),
             classes: Box::new(classes),
             verdicts: [NO_VERDICT; BATCH],
@@ -111,10 +111,10 @@ impl<'s> Judge<'s> {
         }
     }
 
-    /// Judges pages, at most [`BATCH`]; [`Judge::verdicts`] are in the same order.
+    /// Judges pages, at most [`BATCH`]; [`BatchJudge::verdicts`] are in the same order.
     #[inline(never)]
     pub fn judge(&mut self, pages: &[PageIdentity]) {
-        let scene = self.scene;
+        let context = self.context;
         // All counts in one register: in memory, each would have to wait until the one before it has been written.
         let mut counts = 0u64;
         for (place, (page, verdict)) in pages.iter().zip(&mut self.verdicts).enumerate() {
@@ -132,11 +132,11 @@ impl<'s> Judge<'s> {
         let [_, _, owned_at, _, named_at, free_at, odd_at] = &self.places;
         for &at in owned_at.iter().take(owned) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            verdict.owner = scene.owner_by_key(page.key(), scene.owners.get(page.key()).unwrap_or(NOTHING));
+            verdict.owner = context.owner_by_key(page.key(), context.owners.get(page.key()).unwrap_or(NOTHING));
         }
         for &at in named_at.iter().take(named) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            if let Some(rules) = scene.special_files.get(page.file_key()) {
+            if let Some(rules) = context.special_files.get(page.file_key()) {
                 (verdict.rule, verdict.rule_wpa) = match page.page_use() {
                     PageUse::File => (rules.data, rules.data_wpa),
                     _ => (verdict.rule, rules.meta_wpa),
@@ -146,31 +146,31 @@ impl<'s> Judge<'s> {
         for &at in free_at.iter().take(free) {
             let page = page_at(pages, at);
             if page.key() != 0 {
-                self.verdicts[at as usize] = scene.judge(page);
+                self.verdicts[at as usize] = context.judge(page);
             }
         }
         for &at in odd_at.iter().take(odd) {
-            self.verdicts[at as usize] = scene.judge(page_at(pages, at));
+            self.verdicts[at as usize] = context.judge(page_at(pages, at));
         }
     }
 
     /// Judges the pages of [`LookupClass::Private`]: processes first, then all of their addresses at once.
     #[inline(always)]
     fn judge_private(&mut self, pages: &[PageIdentity]) {
-        let scene = self.scene;
+        let context = self.context;
         let (places, private) =
             (&self.places[LookupClass::Private as usize], self.counts[LookupClass::Private as usize]);
         let (mut asked, mut stats) = (0, self.stats);
         for &at in places.iter().take(private) {
             let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
             let key = page.key();
-            let process = scene.owners.get(key).filter(|_| key != 0).unwrap_or(NOTHING);
+            let process = context.owners.get(key).filter(|_| key != 0).unwrap_or(NOTHING);
             let is_keyed = (page.list() == PageList::Active) & (key != 0);
             stats.keyed += u64::from(is_keyed);
-            stats.unnamed += u64::from(is_keyed & !scene.owners.is_named(process));
+            stats.unnamed += u64::from(is_keyed & !context.owners.is_named(process));
             if process == NOTHING {
-                (verdict.rule, verdict.rule_wpa) = scene.private_rules(key, process, AddressOwner::NOTHING);
-                verdict.owner = scene.owner_by_key(key, process);
+                (verdict.rule, verdict.rule_wpa) = context.private_rules(key, process, AddressOwner::NOTHING);
+                verdict.owner = context.owner_by_key(key, process);
             } else if let Some(question) = self.questions.get_mut(asked) {
                 *question = Question { space: process, tag: u32::from(at), address: page.u2 };
                 asked += 1;
@@ -178,9 +178,9 @@ impl<'s> Judge<'s> {
         }
         self.stats = stats;
         let verdicts = &mut self.verdicts;
-        scene.spaces.find_all(self.questions.get(..asked).unwrap_or_default(), |question, address_owner| {
+        context.spaces.find_all(self.questions.get(..asked).unwrap_or_default(), |question, address_owner| {
             let (rule, rule_wpa) = (Rule::of_layer(address_owner.corrected), Rule::of_layer_wpa(address_owner.wpa));
-            let owner = scene.owner_of(question.space);
+            let owner = context.owner_of(question.space);
             verdicts[question.tag as u8 as usize] = Verdict { rule, rule_wpa, owner, address_owner };
         });
     }
@@ -211,7 +211,7 @@ fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
     pages.get(at as usize).unwrap_or(&NONE)
 }
 
-fn lookup_class(scene: &SnapshotContext<'_>, page: &PageIdentity) -> LookupClass {
+fn lookup_class(context: &SnapshotContext<'_>, page: &PageIdentity) -> LookupClass {
     let is_listed = Rule::of_list(page.list()).is_some();
     match page.page_use() {
         PageUse::PageFileMapped if page.combined() => LookupClass::Combined,
@@ -223,7 +223,7 @@ fn lookup_class(scene: &SnapshotContext<'_>, page: &PageIdentity) -> LookupClass
         | PageUse::Use14
         | PageUse::Use15 => LookupClass::Known,
         PageUse::File if page.is_image() => LookupClass::Known,
-        page_use @ (PageUse::Awe | PageUse::LargePage) if !scene.has_owner(page_use) => LookupClass::Known,
+        page_use @ (PageUse::Awe | PageUse::LargePage) if !context.has_owner(page_use) => LookupClass::Known,
         PageUse::ProcessPrivate if matches!(page.list(), PageList::Zero | PageList::Free) => LookupClass::Free,
         // What is on these lists is another matter to WPA than to us.
         _ if is_listed => LookupClass::Odd,
@@ -238,7 +238,7 @@ fn lookup_class(scene: &SnapshotContext<'_>, page: &PageIdentity) -> LookupClass
 mod tests {
     use super::*;
     use crate::analysis::resident::judge::Owner;
-    use crate::analysis::resident::testing::{pages, with_scene};
+    use crate::analysis::resident::testing::{pages, with_context};
     use proptest::prelude::*;
 
     proptest! {
@@ -251,14 +251,14 @@ mod tests {
             size in 1..=BATCH,
             version in prop::sample::select(vec![2u8, 4]),
         ) {
-            with_scene(version, |scene, _| {
-                let mut judge = Judge::new(scene);
+            with_context(version, |context, _| {
+                let mut judge = BatchJudge::new(context);
                 let mut stats = KeyStats::default();
                 for batch in pages.chunks(size) {
                     judge.judge(batch);
                     let (mut owned, mut owned_by_book) = (0, 0);
                     for (page, verdict) in batch.iter().zip(judge.verdicts(batch.len())) {
-                        assert_eq!(*verdict, scene.judge(page), "{page:x?}");
+                        assert_eq!(*verdict, context.judge(page), "{page:x?}");
                         let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
                         stats.combined += u64::from(page.combined());
                         stats.keyed += u64::from(is_keyed);
@@ -266,7 +266,7 @@ mod tests {
                         owned_by_book += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
                     }
                     for (page, verdict) in judge.owned(batch) {
-                        assert_eq!(*verdict, scene.judge(page), "{page:x?}");
+                        assert_eq!(*verdict, context.judge(page), "{page:x?}");
                         owned += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
                     }
                     assert_eq!(owned, owned_by_book);
