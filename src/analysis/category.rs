@@ -1,5 +1,5 @@
-//! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. Which page has which is said by the
-//! [`rules`](crate::analysis::rules); the table with keywords is `docs/categories.md`.
+//! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. The
+//! [`rules`](crate::analysis::rules) decide which page has which; `docs/categories.md` has the table with keywords.
 
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,13 +44,13 @@ pub enum Category {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// Memory that processes made.
+    /// Memory that processes allocated.
     Dynamic,
     /// Contents of files.
     File,
     /// The kernel's own.
     Kernel,
-    /// Nothing.
+    /// Pages that hold nothing.
     Free,
 }
 

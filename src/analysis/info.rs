@@ -1,4 +1,4 @@
-//! What a person needs to know before trusting a trace.
+//! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 use crate::analysis::readiness::{Readiness, readiness};
 use crate::analysis::trust::TrustReport;
@@ -34,7 +34,7 @@ pub struct TraceInfo {
     pub compressed_buffers: u64,
     /// Records in the file.
     pub events: u64,
-    /// Of them without a time of their own: they count with that of the record before them.
+    /// Of them without a time of their own: the time of the record before them is used.
     pub events_without_time: u64,
     /// Where zeros end a preallocated log.
     pub end_of_log: Option<FileOffset>,

@@ -21,10 +21,10 @@ pub struct Hole {
     pub first_missing: u64,
     /// How many are missing.
     pub missing: u64,
-    /// The silence around the hole: end of the last record before it and start of the first behind it on `processor`,
-    /// since trace start. An end without a neighbour is the trace's.
+    /// The time without records around the hole: the last record before it and the first after it on `processor`, since
+    /// trace start. Without such a record, the start or end of the trace.
     pub silent: (Nanos, Nanos),
-    /// The processor that was silent longest around the hole, most likely the one whose buffer is missing. `None` in
+    /// The processor that was without records longest around the hole, most likely the one whose buffer is missing. `None` in
     /// sessions without per-processor buffers.
     pub processor: Option<u16>,
     /// Parts of the recording that fall into the silence: "end rundown", "page sequence", ….
@@ -120,7 +120,7 @@ impl Loss {
         Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
     }
 
-    /// What the loss tells: how fast the session wrote, and with what buffers to record next time where that is why;
+    /// Advice: how fast the session wrote and, where that explains the loss, with what buffers to record next time.
     /// `None` when nothing was lost.
     pub fn advice(&self, buffer_size_bytes: u32) -> Option<String> {
         let peak = self.peak.filter(|_| self.any())?;
@@ -155,7 +155,8 @@ impl Loss {
 }
 
 /// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records, at least a
-/// tenth of a second, so that one large record in a buffer of its own does not look like a storm. Work and memory follow the number of buffers, not the duration.
+/// tenth of a second. Without that minimum, one large record in its own buffer would look like a peak. Work and memory
+/// grow with the number of buffers, not with the duration.
 fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
     let least = i128::from(etl.clock.frequency_hz / 10).max(1);
     let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
@@ -191,7 +192,7 @@ fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
     let sequence = |i: usize| etl.buffers.get(i).map_or(0, |b| b.sequence);
     order.sort_by_key(|&i| sequence(i));
     // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
-    // the oldest buffer of the ring: the gap behind the first buffers is no loss.
+    // the oldest buffer of the ring: the gap after the first buffers is no loss.
     let mode = etl.header.mode;
     let first_gap_is_normal = mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_CIRCULAR) != 0;
     let kept = (etl.header.start_buffers.max(1)) as usize;
@@ -200,8 +201,8 @@ fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
     let written = u64::from(etl.header.buffers_written);
     let mut overwritten = if mode & MODE_CIRCULAR != 0 { written.saturating_sub(order.len() as u64) } else { 0 };
     for (place, pair) in order.windows(2).enumerate() {
-        let [before, behind] = [pair[0], pair[1]];
-        let (mut low, high) = (sequence(before), sequence(behind));
+        let [before, after] = [pair[0], pair[1]];
+        let (mut low, high) = (sequence(before), sequence(after));
         let gap = high.saturating_sub(low).saturating_sub(1);
         let no_loss = if first_gap_is_normal && place < kept { gap } else { overwritten.min(gap) };
         overwritten = overwritten.saturating_sub(gap);

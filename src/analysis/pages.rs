@@ -1,7 +1,7 @@
 //! One row for each page of a snapshot, in PFN order, judged but not counted.
 //!
 //! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
-//! and gives the text to a writer in order. How a row looks is `report::pages`' business.
+//! and gives the text to a writer in order. `report::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
 use crate::analysis::readiness::readiness_of;
@@ -33,7 +33,7 @@ pub struct PageRow {
     pub category: Category,
     /// Category by WPA's rules.
     pub wpa: Category,
-    /// Whose it is.
+    /// The process that it belongs to.
     pub process: RowProcess,
     /// Its file; [`RowDetail::Nothing`] for pages of no file.
     pub file: RowDetail,
@@ -92,7 +92,7 @@ pub struct SnapshotPages<'l> {
     context: SnapshotContext<'l>,
 }
 
-/// Something that is either so or not about a page.
+/// A yes-or-no property of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // as in `PageIdentity`
 pub enum Flag {
@@ -186,7 +186,7 @@ pub struct PageListing<'e> {
 }
 
 impl<'e> PageListing<'e> {
-    /// Walks the trace once and makes everything ready but the pages.
+    /// Walks the trace once and prepares everything that the pages are joined with.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.

@@ -40,7 +40,7 @@ pub struct Need {
     pub events: &'static str,
     /// Any of these kernel events will do.
     pub hooks: &'static [HookId],
-    /// What is lost without them.
+    /// What the analysis lacks without them.
     pub without: &'static str,
     /// True when the analysis cannot run without them.
     pub required: bool,
@@ -272,7 +272,7 @@ const DESCRIBED: [(&str, &[HookId], &[HookId]); 7] = [
     ("file names", &[FILE_CREATE, FILE_DELETE], &[FILE_RUNDOWN, FILE_NAME]),
 ];
 
-/// One line on things whose changes were recorded, but not what was there before; `None` when there are none.
+/// A warning about things whose changes were recorded, but not their state before; `None` when there are none.
 pub fn not_described(survey: &Survey) -> Option<String> {
     let any = |hooks: &[HookId]| hooks.iter().any(|&hook| survey.kernel_count(hook) > 0);
     let kinds: Vec<_> = DESCRIBED.iter().filter(|(_, c, r)| any(c) && !any(r)).map(|(name, ..)| *name).collect();

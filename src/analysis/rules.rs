@@ -1,5 +1,5 @@
-//! The classification rules, each once. Judging a page gives the rule that decided, and all else is looked up here: its
-//! category, its id, what it asks for and why. `docs/categories.md` has the same list, which a test compares.
+//! The classification rules, each once. Judging a page gives the rule that decided. Its category, id, condition and
+//! reason are looked up here. `docs/categories.md` has the same list, which a test compares.
 
 use crate::analysis::category::Category;
 use crate::event::page::{PageIdentity, PageList, PageUse};
@@ -61,7 +61,7 @@ macro_rules! rules {
                 match self { $(Rule::$rule => $condition,)* }
             }
 
-            /// Why it says what it says.
+            /// Why it gives its category.
             pub const fn reason(self) -> &'static str {
                 match self { $(Rule::$rule => $reason,)* }
             }
@@ -174,7 +174,7 @@ impl Rule {
         format!("{}: {}", self.condition(), self.reason())
     }
 
-    /// The corrected rule for a page by its list alone: what is on its way, free or bad holds nothing.
+    /// The corrected rule for a page by its list alone: a page in transition, free or bad holds nothing.
     pub const fn of_list(list: PageList) -> Option<Rule> {
         match list {
             PageList::Transition => Some(Rule::Transition),

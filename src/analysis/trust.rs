@@ -79,11 +79,11 @@ impl TrustReport {
         self.loss.any() || self.damaged > 0 || self.cut.is_some()
     }
 
-    /// Where a recorder keyword's events are that the trace does not hold.
+    /// Why the trace holds no events of a recorder keyword.
     pub fn fate(&self, keyword: &str) -> Fate {
         let is_cut = self.cut.is_some() || self.cut_inside;
         match () {
-            // What was on is told by the log-file header's neighbour, or, after a merge, anywhere.
+            // The keywords stand in the record after the log-file header; after a merge they can be anywhere in the file.
             () if is_cut && self.masks == [0; 8] => Fate::PerhapsCutOff,
             () if !keywords::has(&self.masks, keyword) => Fate::NotRecorded,
             () if is_cut => Fate::CutOff,

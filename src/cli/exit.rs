@@ -26,7 +26,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The code for an error. A closed pipe (`pfnset … | head`) is no error: the reader has seen enough.
+/// The code for an error. A closed pipe (`pfnset … | head`) is no error: the reader wants no more.
 pub fn of_error(error: &anyhow::Error) -> Exit {
     let closed_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
     if error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(closed_pipe)) {

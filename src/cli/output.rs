@@ -19,7 +19,7 @@ pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
     let closed = Rc::new(Cell::new(false));
     let mut out = BufWriter::new(Watched { out: open(common)?, closed: closed.clone() });
     if let Err(error) = write(report, common, &mut out) {
-        // Writers of JSON and CSV hide what the system said.
+        // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
         return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
     }
     if common.format != Format::Table && !common.quiet {
@@ -32,7 +32,7 @@ pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
 pub fn warn(warnings: &[String]) {
     let mut notes = io::stderr();
     for warning in warnings {
-        let _ = writeln!(notes, "pfnset: warning: {warning}"); // nobody may be there to read it
+        let _ = writeln!(notes, "pfnset: warning: {warning}"); // standard error may be closed
     }
 }
 
@@ -50,7 +50,7 @@ fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::R
     Ok(out.flush()?)
 }
 
-/// Notes when the reader of the output has closed it.
+/// Records that the reader of the output has closed it.
 struct Watched<W> {
     out: W,
     closed: Rc<Cell<bool>>,
@@ -77,7 +77,7 @@ impl<W: Write> Write for Watched<W> {
     }
 }
 
-/// Refuses to write over the trace: it would be gone, and is mapped while it is read.
+/// Refuses to write over the trace: its content would be lost, and the file is mapped into memory while it is read.
 pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
     let Some(output) = &common.output else { return Ok(()) };
     match (output.canonicalize(), common.trace.canonicalize()) {
@@ -113,7 +113,7 @@ pub fn width(base: &Base) -> u16 {
     width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(40)
 }
 
-/// An output for many rows, written in large pieces without a look at each byte: rows have no color codes.
+/// An output for many rows. It writes large pieces unchanged, because rows have no color codes.
 pub struct Rows {
     out: Box<dyn Write>,
     color: bool,

@@ -1,4 +1,4 @@
-//! What every command does with its trace: open it, show progress, print the report, judge.
+//! What every command does with its trace: open it, show progress, print the report, choose the exit code.
 
 use crate::cli::args::{Base, Common};
 use crate::cli::exit::Exit;
@@ -17,12 +17,12 @@ pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
     Ok(EtlFile::open(&base.trace)?)
 }
 
-/// Runs work that reads the trace so many times, with a progress bar.
+/// Runs work that reads the whole trace `times` times, with a progress bar.
 pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -> T) -> T {
     progress::with_bar(base.quiet, times * etl.size_bytes(), || etl.bytes_read(), work)
 }
 
-/// Prints; with `--strict` doubtful data is bad input.
+/// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
     output::print(report, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })

@@ -183,7 +183,7 @@ impl Lines<'_> {
                 self.pair("", &format!("by {}", events.join("; ")))?;
             }
         }
-        // Events that only repeat what stands above are left to JSON.
+        // Events that only repeat the lines above are in JSON alone.
         let told = |seen: &Seen| facts.iter().any(|fact| fact.events.contains(&seen.event));
         let history: &[Seen] = if history.iter().all(|seen| seen.rundown || told(seen)) { &[] } else { history };
         if !history.is_empty() {

@@ -259,7 +259,7 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         }
         io::Result::Ok(())
     };
-    // What else an analysis could use that cannot run at all is one line, lest it fill the screen.
+    // An analysis that cannot run at all gets one line for its optional keywords: a list would fill the screen.
     let cannot_run = analysis.verdict == Fitness::Missing && analysis.missing.iter().any(|need| need.required);
     let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;
     for need in analysis.missing.iter().filter(|need| !brief(need)) {

@@ -38,7 +38,7 @@ pub trait Report {
     /// The tables for the forms below: all with the same fields.
     fn tables(&self) -> Vec<Table>;
 
-    /// In what amounts of memory are shown.
+    /// The unit in which amounts of memory are shown.
     fn unit(&self) -> Unit {
         Unit::default()
     }
@@ -71,7 +71,7 @@ pub trait Report {
     }
 }
 
-/// A result struct as JSON. Serialization of our own types to a value cannot fail; should it, the error is the value.
+/// A result struct as JSON. Serializing our own types cannot fail; if it did, the value would be the error's text.
 fn to_json(wire: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(wire).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
 }

@@ -97,7 +97,7 @@ fn fit(table: &Table, rows: &mut [Vec<String>], most: usize) -> Vec<usize> {
     shown
 }
 
-/// A text of at most `most` columns: its begin and its end, which tells files apart.
+/// A text cut to at most `most` columns. Its beginning and its end are kept, because paths differ at their end.
 fn cut(text: &str, most: usize) -> String {
     if text.width() <= most {
         return text.to_owned();
@@ -109,7 +109,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}…{tail}", first(text, begin))
 }
 
-/// As much of the text's begin as takes at most `width` columns.
+/// The longest beginning of the text that takes at most `width` columns.
 fn first(text: &str, width: usize) -> &str {
     let mut left = width;
     let end = text.char_indices().find(|(_, c)| match left.checked_sub(c.width().unwrap_or(0)) {

@@ -22,7 +22,7 @@ pub fn bytes(value: u64) -> String {
     HumanBytes(value).to_string()
 }
 
-/// In what amounts of memory are printed.
+/// The unit in which amounts of memory are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
     /// Pages of 4 KiB.
@@ -33,7 +33,7 @@ pub enum Unit {
     Mib,
     /// GiB.
     Gib,
-    /// What suits each number.
+    /// The unit that suits each number.
     #[default]
     Auto,
 }

@@ -1,6 +1,6 @@
-//! The processes of a trace: who started whom and when, who ended, and what memory is theirs at a snapshot.
+//! The processes of a trace: start, end, parent, and the private and page-table pages of each at a snapshot.
 //!
-//! Works on process events alone; the pages of a process are unknown where the trace holds no page sequence.
+//! Process events are enough; without a page sequence the pages of a process are unknown.
 
 mod rows;
 
@@ -160,7 +160,7 @@ impl ProcessSet {
 }
 
 impl ProcessQuery {
-    /// Takes over `a,b,c`.
+    /// Sets the dimensions of `a,b,c`.
     ///
     /// # Errors
     /// A usage error for an unknown name and a name that occurs twice.
@@ -187,7 +187,8 @@ fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
     }
 }
 
-/// The parent is who had its id when the process started; before the trace, who has it first and did not start in it.
+/// The parent is the process that had the parent's id when the process started. For a process from before the trace it is
+/// the first process with that id, if that one did not start in the trace.
 fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> String {
     let parent = model.processes.alive(id, process.begin).and_then(|index| model.processes.instances.get(index));
     let parent = parent.filter(|parent| parent.begin <= process.begin);

@@ -252,7 +252,7 @@ pub fn group_of(owner: OwnerId, lifetimes: &ProcessTimeline<'_>) -> u64 {
 /// Several times the number of processes of a busy trace, so that few share a slot.
 const SLOT_BITS: u32 = 10;
 
-/// The last answers to "whose id (or key) is this": they change seldom, and each record asks.
+/// The last answers to "which process has this id (or key)". They change seldom, and every record asks.
 #[derive(Debug)]
 struct Answers(Vec<(u64, ProcessLifetime)>);
 
@@ -265,7 +265,7 @@ impl Default for Answers {
 }
 
 impl Answers {
-    /// The life for a number, known or by asking. Lives that begin later are not kept.
+    /// The process lifetime for a number: the last answer, or a new one from `ask`. Lifetimes that begin later are not kept.
     #[inline(always)]
     fn get(
         &mut self,

@@ -18,7 +18,7 @@ pub struct CountingPlan<'h> {
     pub ended: bool,
     /// Physical pages are counted for their first holder.
     pub impact: bool,
-    /// Dimensions that rows keep apart.
+    /// Dimensions that are part of a row's key.
     pub keep: Keep,
     /// Stamps at which the timeline is read; empty without one.
     pub timeline: Vec<Ticks>,
@@ -28,7 +28,7 @@ pub struct CountingPlan<'h> {
     pub names: FileNames<'h>,
 }
 
-/// Dimensions that rows keep apart; the others are left out of their keys.
+/// Dimensions that are part of a row's key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // named like the dimensions
 pub struct Keep {
@@ -55,7 +55,7 @@ pub enum FileCode {
     Unknown(u64),
 }
 
-/// Key of a row; dimensions that are not kept apart have their default.
+/// Key of a row; dimensions that are not part of it have their default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[allow(missing_docs)] // named like the dimensions
 pub struct RowKey {

@@ -1,5 +1,5 @@
-//! Physical pages that several owners share: each counts once, for the owner that accessed it first, from its first
-//! holder's access to its last holder's release. That is what makes impact sizes add up to the system.
+//! Physical pages that several owners share. Each counts once, for the owner that accessed it first, from the access of its
+//! first holder to the release of its last holder. So impact sizes add up to the memory of the system.
 
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::page::Held;

@@ -1,9 +1,9 @@
 //! How many pages are held over time: the peak, the values at the window's ends, and the categories at the points of a
 //! timeline.
 //!
-//! Shards of owners hand in their changes slice by slice. Sorting all of them for one maximum would cost more than
-//! replaying them did, so the changes are added up over short stretches of time; the sums rule out all stretches that
-//! cannot hold the maximum, and only the changes of the others are put in order.
+//! Shards report their changes slice by slice. Sorting all changes to find one maximum would cost more than the replay.
+//! So changes are first added up over short stretches of time. The sums rule out all stretches that cannot contain the
+//! maximum, and only the changes in the others are sorted.
 
 use crate::analysis::category::Category;
 use crate::model::window::Window;
@@ -139,8 +139,8 @@ impl<'w> HeldOverTime<'w> {
         HeldOverTime { window, now: 0, at_from: 0, at_to: 0, peak: (0, window.from.time), entered: false }
     }
 
-    /// Takes the changes of one slice, which lasts from `first` to `last`, out of all shards. Those of the next slice all
-    /// come after these.
+    /// Takes the changes of one slice, which lasts from `first` to `last`, out of all shards. Call in time order: the
+    /// changes of the next slice must all come later.
     pub fn add_slice(&mut self, first: Ticks, last: Ticks, shards: &mut [&mut HeldChanges]) {
         let window = self.window;
         let empty = || Sums::new(first, last);

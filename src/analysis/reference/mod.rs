@@ -1,9 +1,9 @@
 //! The reference set: which pages a scenario touched, who holds them, and when the peak was.
 //!
-//! The way of a page event: [`slice_reader`] reads its record, [`attribution`] makes an [`update`] of a working set of it,
+//! Page events go through these steps: [`slice_reader`] reads a record, [`attribution`] makes an [`update`] of a working set,
 //! [`update_queue`] puts updates in order, [`shard`] and [`process_replay`] replay them on each [`working_set`], [`totals`]
-//! keeps what is counted. [`replay`] leads it slice by slice. [`wpa_observer`] observes the same updates by WPA's rules to
-//! show the difference, and [`verify`] compares the end with the final page sequence.
+//! keeps what is counted. [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by WPA's
+//! rules to show the difference, and [`verify`] compares the end with the final page sequence.
 
 pub mod attribution;
 pub mod counting_plan;

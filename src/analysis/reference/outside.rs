@@ -1,6 +1,6 @@
 //! Pages that are outside of working sets: pool, and ranges of large, driver-locked and AWE pages.
 //!
-//! Both are known by their starts alone, so a release that fits no access counts nothing.
+//! Both are identified by their start, so a release without an access at the same start counts nothing.
 
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::totals::add;

@@ -1,7 +1,8 @@
 //! Values of pages in blocks of 64 pages, all in one vector.
 //!
-//! A vector for each block would ask the allocator at every change, and shards go from thread to thread: half of what is
-//! freed belongs to the other thread's arena, where both wait for each other. Here a block has a room of a power of two.
+//! Why not a vector for each block: it would call the allocator at every change. Shards move between threads, so half of
+//! what is freed belongs to another thread's arena, and threads would wait for each other. Here a block has room for a
+//! power of two of values.
 //! The values of few pages lie dense in the order of their addresses; a block of many has a slot for each page, so that
 //! nothing has to move.
 
@@ -59,7 +60,7 @@ impl<V: Copy + Default> PageArena<V> {
         }
     }
 
-    /// True when most of the vector is empty, so that it is worth the while to go over to a new one.
+    /// True when most of the vector is empty, so that copying to a new one is worth it.
     #[inline(always)]
     pub fn is_sparse(&self) -> bool {
         self.values.len() > 4096 && self.used * 4 < self.values.len()

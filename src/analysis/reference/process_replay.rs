@@ -1,5 +1,5 @@
-//! Replays the processes of one id, one after the other: their working sets by the corrected rules, the id's pages by
-//! WPA's, and the address-space events of the id.
+//! Replays all processes that used one process id, one after the other: their working sets by the corrected rules, the
+//! pages of the id by WPA's rules, and the address-space events of the id.
 //!
 //! Events are applied when the replay comes to their moment; frees and unmapped views release pages then. Rundown records
 //! at the end describe what is known already.
@@ -19,7 +19,7 @@ use crate::model::process_timeline::ProcessLifetime;
 use crate::model::working_set_owner::Owner;
 use crate::moment::{At, Moment};
 
-/// The process that lives now.
+/// The process that has the id now.
 #[derive(Debug)]
 struct Current {
     working_set: WorkingSet,
@@ -35,9 +35,9 @@ pub struct ProcessReplay<'h> {
     events: &'h [At<SpaceEvent>],
     /// All of them.
     all_events: &'h [At<SpaceEvent>],
-    /// Lives that have not ended.
+    /// Lifetimes that have not ended.
     lives: &'h [ProcessLifetime],
-    /// Moment of the first event or end of a life that has not been applied.
+    /// Moment of the first event or process end that has not been applied.
     due: Moment,
     current: Option<Current>,
     /// What the id holds by WPA's rules.
@@ -55,7 +55,7 @@ impl<'h> ProcessReplay<'h> {
         ProcessReplay { process_id, events, all_events, lives, due, current: None, wpa: WpaObserver::default() }
     }
 
-    /// Applies events and ends of lives up to and with `moment`.
+    /// Applies events and process ends up to and including `moment`.
     #[inline(always)]
     pub fn advance(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, moment: Moment) {
         if self.due <= moment {
@@ -164,7 +164,7 @@ impl<'h> ProcessReplay<'h> {
         self.current = Some(Current { working_set, space: space.unwrap_or_default() });
     }
 
-    /// The working set of the process that lives now.
+    /// The working set of the process that has the id now.
     pub fn working_set(&self) -> Option<&WorkingSet> {
         self.current.as_ref().map(|current| &current.working_set)
     }

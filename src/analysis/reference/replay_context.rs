@@ -13,7 +13,7 @@ pub struct ReplayContext<'h> {
     pub history: &'h History,
     /// Which of them are rundowns.
     pub rundowns: &'h Rundowns,
-    /// Who is who.
+    /// Process lifetimes.
     pub lifetimes: &'h ProcessTimeline<'h>,
     /// What is counted.
     pub plan: &'h CountingPlan<'h>,

@@ -1,6 +1,6 @@
 //! One shard of owners, replayed in time order: processes by their ids, sessions and the system.
 //!
-//! Nothing in the corrected rules reaches from one owner to another but what happens to all at once, so shards are
+//! By the corrected rules owners do not depend on each other, except in events that concern all of them. So shards are
 //! replayed in parallel. Address-space events come from the history, where the model keeps them; page events come as
 //! updates.
 

@@ -1,7 +1,7 @@
 //! What one thread reads from the buffers of a time slice: updates by shard, and the few events that belong to no owner.
 //!
-//! The hot path: a trace holds tens of millions of page events. Those with kernel headers are told by their hook ids; all
-//! others take the way of all events.
+//! The hot path: a trace holds tens of millions of page events. Those with kernel headers are recognised by their hook ids; all
+//! others are decoded like any event.
 
 use crate::analysis::reference::attribution::{Attribution, Attributor, Header};
 use crate::analysis::reference::outside::{OutsideEvent, OutsideKind};
@@ -160,7 +160,7 @@ impl<'a> SliceReader<'a> {
 
     #[inline(always)]
     fn attribute(&mut self, event: WorkingSetEvent, header: Header) {
-        // Each with its own end: where the ways meet, all fields would go through memory.
+        // Each arm ends by itself: if the arms joined, the compiler would pass all fields through memory.
         match event {
             WorkingSetEvent::Page(kind, page) => {
                 if let Some(attribution) = self.attributor.page(kind, &page, header) {
@@ -182,7 +182,7 @@ impl<'a> SliceReader<'a> {
         }
     }
 
-    /// The way of all events, for classic headers and rare ids.
+    /// Decodes like any event: for classic headers and rare ids.
     #[cold]
     #[inline(never)]
     fn decode(&mut self, raw: RawRecord<'_>, moment: Moment) {

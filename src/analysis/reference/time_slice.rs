@@ -1,4 +1,4 @@
-//! Cutting a trace into slices of time, so that millions of updates can be ordered and replayed without holding them all.
+//! Divides a trace into slices of time, so that millions of updates are sorted and replayed without all being in memory.
 //! Each buffer is read once, in the slice of its first stamp.
 
 use crate::etl::order::Span;
@@ -15,8 +15,8 @@ pub struct TimeSlice {
     pub buffers: Vec<u32>,
 }
 
-/// Records of one slice, about: some 100 bytes each while they are replayed. With half as many, a seventh more time goes
-/// into coming back to every working set; with twice as many, time is the same and memory grows by 20 MiB.
+/// Records of one slice, about; each needs some 100 bytes during the replay. Half as many take a seventh more time, because
+/// every working set is loaded again for each slice; twice as many take the same time and 20 MiB more memory.
 pub const RECORDS: u64 = 1 << 18;
 
 /// Slices of about so many records that cover `[begin, end]`; in order, without a gap.

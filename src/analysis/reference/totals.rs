@@ -1,5 +1,5 @@
 //! Totals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
-//! depends on the order among owners (the peak, the first holder of a shared page) leaves as changes.
+//! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::first_holder::Share;

@@ -1,4 +1,5 @@
-//! Updates of working sets: what a page event means to its owner, in 48 bytes, for a time slice holds half a million.
+//! Updates of working sets: what a page event does to its owner's working set. 48 bytes, because a time slice holds half a
+//! million of them.
 
 use crate::analysis::reference::page::PageFacts;
 use crate::analysis::reference::reason::AccessReason;

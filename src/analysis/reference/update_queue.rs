@@ -1,7 +1,7 @@
 //! Updates that wait to be replayed, by shard, in the order in which threads read them; and putting them in order.
 //!
-//! They lie in chunks of one size, which go from one shard to another: a vector for each shard would keep the room of
-//! its largest slice, several times what one slice needs.
+//! They are stored in chunks of one size, which are reused by any shard. A vector for each shard would keep the memory of
+//! its largest slice: several times what one slice needs.
 
 use crate::analysis::reference::update::Update;
 use crate::moment::Moment;

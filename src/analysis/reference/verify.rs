@@ -1,8 +1,8 @@
-//! The proof: what the account says is held must be what the final page sequence says is active.
+//! Compares the replayed working sets with the pages that the final page sequence says are active.
 //!
 //! Both sides become sorted lists of keys that are merged: private pages by owner and address, shareable ones by frame,
-//! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are outside of them: they
-//! explain pages of the final state and are not counted.
+//! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are in no working set:
+//! they explain pages of the final state and are not counted.
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::outside::OutsideWorkingSets;
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 /// PTE.
 type Key = (u64, u64);
 
-/// Sessions are not told apart: final records name them by another key than process events do.
+/// All sessions count as one: final records name a session by another key than process events do.
 const SESSION: u64 = 1 << 60;
 const FRAME: u64 = 2 << 60;
 const COMBINED: u64 = 3 << 60;
@@ -226,8 +226,8 @@ fn joined<T>(mut all: Vec<T>, mut part: Vec<T>) -> Vec<T> {
     all
 }
 
-/// The pages of all working sets, and the places of kernel pages outside of them. Each shard goes when its pages have been
-/// taken down: both together would be the most memory of the whole run.
+/// The pages of all working sets, and the places of kernel pages outside of them. Each shard is dropped as soon as its pages
+/// are copied: keeping both would need more memory than any other part of the run.
 fn tracked_pages(shards: Vec<Shard<'_>>) -> (Vec<Page>, Vec<Place>) {
     let empty = || (Vec::new(), Vec::new());
     let of_shards = shards.into_par_iter().fold(empty, |(mut tracked, mut outside), shard| {

@@ -1,8 +1,8 @@
-//! WPA's rules as a second observer of the same updates, to show the difference: one process id, as it is in headers.
+//! Counts the same updates by WPA's rules, to show the difference. Pages are kept by the process id of the record header.
 //!
-//! A private page is its address, a shareable page its frame, whatever the extra info says. Unmapped views, copies on
-//! write, newborn processes and the system's working sets are not told apart, and that is where WPA's re-accesses come
-//! from.
+//! A private page is its address, a shareable page its frame, whatever the extra info says. WPA's rules ignore
+//! unmapped views, copies on write, processes that are being created and the system's working sets. Its false re-accesses
+//! come from there.
 
 use crate::analysis::reference::page_arena::{self, PageArena};
 use crate::analysis::reference::update::{Update, UpdateKind};

@@ -1,8 +1,8 @@
-//! Many pages judged at once, as fast as the memory allows.
+//! Judges many pages at once, as fast as the memory allows.
 //!
-//! [`SnapshotContext::judge`] is the rule book, page by page. For millions of pages that is slow: branches for each page mispredict
-//! and serialise cache misses. Here a table assigns each page a lookup class, and each class is processed in one loop. A
-//! property test holds the result to the rule book.
+//! [`SnapshotContext::judge`] judges one page and is the reference. For millions of pages that is slow: branches for each
+//! page mispredict, and cache misses wait for each other. Here a table assigns each page a lookup class, and each class is
+//! processed in one loop. A property test compares the results of both.
 
 use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -14,7 +14,7 @@ use crate::model::snapshot::BATCH;
 /// What has to be looked up to judge a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LookupClass {
-    /// Nothing: use and list say it all.
+    /// Nothing: use and list decide.
     Known,
     /// Nothing either; memory combining made the page, which the checks count.
     Combined,
@@ -26,7 +26,7 @@ enum LookupClass {
     Named,
     /// Nothing, as long as it has no owner key: half of a machine's memory may be free.
     Free,
-    /// Rare: goes by the rule book.
+    /// Rare: judged by [`SnapshotContext::judge`].
     Odd,
 }
 
@@ -43,7 +43,7 @@ const NO_VERDICT: Verdict = Verdict {
     address_owner: AddressOwner::NOTHING,
 };
 
-/// What the checks want to know of all pages, whatever is asked of them.
+/// Counts for the checks. They cover all pages, whatever the query is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyStats {
     /// Pages that memory combining made.
@@ -74,7 +74,7 @@ pub struct BatchJudge<'s> {
     /// Places in the batch of the pages of each class, and how many there are.
     places: [[u8; BATCH]; CLASSES],
     counts: [usize; CLASSES],
-    /// What was stats so far.
+    /// Counts for the checks so far.
     pub stats: KeyStats,
     questions: [Question; BATCH],
 }
@@ -87,7 +87,7 @@ const fn start_of(page: &PageIdentity) -> u8 {
 }
 
 impl<'s> BatchJudge<'s> {
-    /// For the pages of a context.
+    /// For the pages of a snapshot.
     pub fn new(context: &'s SnapshotContext<'s>) -> BatchJudge<'s> {
         let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
         let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(context, &page(number)));
@@ -115,7 +115,7 @@ impl<'s> BatchJudge<'s> {
     #[inline(never)]
     pub fn judge(&mut self, pages: &[PageIdentity]) {
         let context = self.context;
-        // All counts in one register: in memory, each would have to wait until the one before it has been written.
+        // All counts share one register. In memory, each increment would wait until the one before it has been written.
         let mut counts = 0u64;
         for (place, (page, verdict)) in pages.iter().zip(&mut self.verdicts).enumerate() {
             let start = start_of(page) as usize; // any u8 is in the tables
@@ -204,7 +204,7 @@ impl<'s> BatchJudge<'s> {
     }
 }
 
-/// The page at a place that was noted for it.
+/// The page at a noted place of the batch.
 #[inline(always)]
 fn page_at(pages: &[PageIdentity], at: u8) -> &PageIdentity {
     const NONE: PageIdentity = PageIdentity { flags: 0, pfn: 0, u2: 0 };
@@ -225,7 +225,7 @@ fn lookup_class(context: &SnapshotContext<'_>, page: &PageIdentity) -> LookupCla
         PageUse::File if page.is_image() => LookupClass::Known,
         page_use @ (PageUse::Awe | PageUse::LargePage) if !context.has_owner(page_use) => LookupClass::Known,
         PageUse::ProcessPrivate if matches!(page.list(), PageList::Zero | PageList::Free) => LookupClass::Free,
-        // What is on these lists is another matter to WPA than to us.
+        // For pages on these lists WPA has another rule than the corrected classification.
         _ if is_listed => LookupClass::Odd,
         PageUse::PageTable | PageUse::WsMetaData | PageUse::Awe | PageUse::LargePage => LookupClass::Owned,
         PageUse::ProcessPrivate => LookupClass::Private,
@@ -244,7 +244,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// The quick class against the rule book: every page of the machine, in any order, in batches of any size.
+        /// Batches against judging one by one: every page of the machine, in any order, in batches of any size.
         #[test]
         fn agrees_with_the_rule_book(
             pages in Just(pages()).prop_shuffle(),

@@ -1,5 +1,5 @@
-//! Pages by what most questions are about, in one table. Groupings by these dimensions are read from it, and the checks
-//! read their numbers there.
+//! Pages by rule, list and priority in one small table. Most groupings need no other dimensions and are read from it; so
+//! are the numbers of the checks.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::dimension::{Code, Dimension};
@@ -8,7 +8,7 @@ use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList};
 use std::collections::BTreeMap;
 
-/// Pages by corrected rule, WPA's rule, list and priority. Of the many cells a few hundred are in use, so that they
+/// Pages by corrected rule, WPA's rule, list and priority. Only a few hundred of the cells are in use, so they
 /// stay in the first-level cache.
 #[derive(Debug, Clone)]
 pub struct CategoryCounts(Vec<u64>);

@@ -51,8 +51,8 @@ impl Compared {
     }
 }
 
-/// Longest time between MemInfo and the sequence for which lists are compared: at stop they are logged together, and a
-/// record of the periodic ones says nothing of a sequence seconds later.
+/// Longest time between MemInfo and the sequence for which lists are compared. At stop both are logged together; a
+/// periodic MemInfo record says nothing about a sequence seconds later.
 const FRESH: Nanos = Nanos(2_000_000_000);
 
 /// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
@@ -225,7 +225,7 @@ impl Checks {
         }
     }
 
-    /// What is odd about the page records' version and keys.
+    /// Warnings about the version and the owner keys of the page records.
     fn key_failures(&self, lines: &mut Vec<String>) {
         let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
         if !matches!(self.version, 2 | 4) {

@@ -25,7 +25,7 @@ pub struct Counter<'d> {
 }
 
 impl<'d> Counter<'d> {
-    /// An empty counter. Dimensions behind the eighth are not counted; the caller refuses them.
+    /// An empty counter. It counts at most [`MOST_DIMENSIONS`] dimensions; the caller refuses more.
     pub fn new(dimensions: &'d [Dimension], context: &SnapshotContext<'_>) -> Counter<'d> {
         let sizes: Option<Vec<usize>> = dimensions.iter().map(|d| d.size(context)).collect();
         let cells = sizes.as_ref().and_then(|sizes| sizes.iter().try_fold(1usize, |all, size| all.checked_mul(*size)));
@@ -71,7 +71,7 @@ impl<'d> Counter<'d> {
         other.rest.into_iter().for_each(|(key, pages)| *self.rest.entry(key).or_default() += pages);
     }
 
-    /// Groups with pages: codes in order of the dimensions, pages. In order of the codes.
+    /// Groups that have pages, by their codes (one for each dimension, in order), with the number of pages.
     pub fn groups(&self, context: &SnapshotContext<'_>) -> BTreeMap<Vec<Code>, u64> {
         let keyed =
             self.rest.iter().map(|(key, &pages)| (key.iter().take(self.dimensions.len()).copied().collect(), pages));
@@ -89,7 +89,7 @@ impl<'d> Counter<'d> {
     }
 }
 
-/// Pages by whose they are, for the list of the largest processes.
+/// Pages by owner, for the list of the largest processes.
 #[derive(Debug, Clone)]
 pub struct ByOwner {
     /// By process instance.
@@ -128,7 +128,7 @@ impl ByOwner {
     }
 }
 
-/// Conditions with the answers for codes that were seen already.
+/// Conditions of a query. A label is matched once for each code; the answer is kept.
 #[derive(Debug, Default)]
 pub struct Filter<'c> {
     conditions: &'c [Condition<Dimension>],
@@ -137,7 +137,7 @@ pub struct Filter<'c> {
 }
 
 impl<'c> Filter<'c> {
-    /// A filter that has seen nothing.
+    /// A filter without answers yet.
     pub fn new(conditions: &'c [Condition<Dimension>]) -> Filter<'c> {
         Filter { conditions, known: vec![FastMap::default(); conditions.len()], kept: Default::default() }
     }

@@ -1,6 +1,7 @@
 //! The verdict on one page: the rule that decides in each classification, its owner, its detail.
 //!
-//! This is the rule book. Millions of pages go the quicker way of [`batch`](super::batch), which must agree with it.
+//! This is the reference for all judging. Millions of pages are judged by the faster [`batch_judge`](super::batch_judge),
+//! which must agree with it.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::snapshot_context::{FileRules, SnapshotContext};
@@ -22,7 +23,7 @@ pub enum Owner {
     Unknown,
 }
 
-/// An [`Owner`] in four bytes: a verdict is written for each of millions of pages.
+/// An [`Owner`] in four bytes: a verdict is written for each page, so it has to be small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerCode(u32);
 
@@ -52,7 +53,7 @@ pub enum Detail {
     PoolTag(PoolTag),
 }
 
-/// The verdict. What else is told of a page follows from it: [`SnapshotContext::detail`].
+/// The result of judging a page. Its detail follows from it: [`SnapshotContext::detail`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The corrected rule that decides.
@@ -90,7 +91,7 @@ impl Verdict {
     }
 }
 
-/// In place of an instance or a name that is not known: an index behind all.
+/// In place of an instance or a name that is not known: an index that no list has.
 pub(super) const NOTHING: u32 = u32::MAX;
 
 impl SnapshotContext<'_> {

@@ -1,7 +1,8 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
-//! The way of a page: its record → [`judge`] (joined with the [`snapshot_context`]) → [`count`] by [`dimension`]s → rows. Pages are
-//! folded where they lie and never collected.
+//! Each page record is joined with the [`snapshot_context`] and judged: [`judge`] is the definition, [`batch_judge`] the fast
+//! form. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`counters`]), and [`rows`] makes rows
+//! and tables of the counts. Pages are read in place from the mapped file and never collected.
 
 pub mod batch_judge;
 pub mod category_counts;
@@ -81,7 +82,7 @@ pub struct SnapshotSet {
     pub processes: Node<PageCounts>,
 }
 
-/// A trace made ready for judging pages: shared by `resident`, `pages` and `--explain`.
+/// Everything that judging needs of a trace: shared by `resident`, `pages` and `--explain`.
 #[derive(Debug)]
 pub struct ResidentModel {
     /// What was collected.
@@ -163,7 +164,7 @@ impl ResidentModel {
         })
     }
 
-    /// The surroundings of a snapshot.
+    /// What the pages of a snapshot are joined with.
     pub fn context(&self, etl: &EtlFile, snapshot: &Snapshot) -> SnapshotContext<'_> {
         let reading = self.owner_keys.reading(snapshot.version, snapshot.pointer);
         SnapshotContext::new(etl, &self.history, &self.processes, &self.rundowns, &self.hives, snapshot, reading)

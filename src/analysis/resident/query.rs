@@ -113,7 +113,7 @@ impl Default for ResidentQuery {
 /// Name, dimensions, conditions, and what it shows.
 type Preset = (&'static str, &'static str, &'static [(Dimension, &'static str)], &'static str);
 
-/// What WPA users click, as dimensions and conditions.
+/// Common questions, as WPA users know them, in dimensions and conditions.
 const PRESETS: [Preset; 5] = [
     ("by-process", "process,category", &[], "each process with its categories"),
     ("by-list-priority", "list,priority,category", &[], "WPA: Snapshot Sublist Breakdown by Category"),
@@ -133,7 +133,7 @@ impl ResidentQuery {
         PRESETS.iter().map(|preset| (preset.0, preset.3))
     }
 
-    /// Takes over a preset's dimensions and conditions.
+    /// Sets the dimensions and conditions of a preset.
     ///
     /// # Errors
     /// A usage error that lists the presets.
@@ -150,7 +150,7 @@ impl ResidentQuery {
         Ok(())
     }
 
-    /// Takes over `a,b,c`.
+    /// Sets the dimensions of `a,b,c`.
     ///
     /// # Errors
     /// A usage error for an unknown name, a name that occurs twice, or too many.

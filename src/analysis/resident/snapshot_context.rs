@@ -34,12 +34,12 @@ pub struct FileRules {
 }
 
 impl FileRules {
-    /// Most files are this, and those without a name.
+    /// The rules for most files, and for files without a name.
     pub const PLAIN: FileRules = FileRules { data: Rule::DataFile, data_wpa: Rule::DataFile, meta_wpa: Rule::Metafile };
 }
 
-/// Files that are not [`FileRules::PLAIN`]. They are few, and millions of pages ask whether theirs is one of them: most
-/// are answered by a bit.
+/// Files whose rules are not [`FileRules::PLAIN`]. They are few, but every file page asks for its file. A bit array answers
+/// most of these questions without the slower map.
 #[derive(Debug)]
 pub struct SpecialFiles {
     by_key: FastMap<u64, FileRules>,
@@ -60,7 +60,7 @@ impl SpecialFiles {
         SpecialFiles { by_key, filter }
     }
 
-    /// Word and bit of a key in the filter. A trace that is made to fill it only makes look-ups as slow as the map's.
+    /// Word and bit of a key in the filter. If a hostile trace fills the filter, look-ups are as slow as the map, not slower.
     #[inline(always)]
     const fn bit(key: u64) -> (usize, u32) {
         let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
@@ -75,7 +75,7 @@ impl SpecialFiles {
     }
 }
 
-/// A snapshot's surroundings.
+/// Everything that the pages of one snapshot are joined with.
 #[derive(Debug)]
 pub struct SnapshotContext<'h> {
     /// The time of the snapshot.
@@ -134,7 +134,7 @@ impl<'h> SnapshotContext<'h> {
             let special = files.keys().filter_map(|(key, name)| Some((key, rule_of(name)?))).collect();
             (files, special)
         };
-        // Names are interned by one thread: that begins first, and the spaces fill the others.
+        // One thread interns all names, so it begins first; the address spaces are built by the other threads.
         let ((files, special_files), built) = rayon::join(names, spaces);
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
         let kernel = KernelSpace::new(history, moment, snapshot.end(), snapshot.pointer);
@@ -199,8 +199,8 @@ impl<'h> SnapshotContext<'h> {
 /// The value of the range that holds `address`; ranges are sorted and disjoint.
 #[inline]
 fn holding<T: Copy>(ranges: &[(u64, u64, T)], address: u64) -> Option<T> {
-    let behind = ranges.partition_point(|range| range.0 <= address);
-    let &(_, end, value) = ranges.get(behind.checked_sub(1)?)?;
+    let next = ranges.partition_point(|range| range.0 <= address);
+    let &(_, end, value) = ranges.get(next.checked_sub(1)?)?;
     (address < end).then_some(value)
 }
 

@@ -1,4 +1,4 @@
-//! The fold: each page of a snapshot is judged and counted once, by the cheapest table that answers the query.
+//! Judges and counts each page of a snapshot once, in the smallest table that answers the query, in parallel.
 
 use crate::analysis::resident::batch_judge::BatchJudge;
 use crate::analysis::resident::category_counts::CategoryCounts;
@@ -18,15 +18,15 @@ type Groups = BTreeMap<Vec<Code>, u64>;
 /// What has to be counted for a query.
 #[derive(Debug)]
 pub(super) struct SnapshotPlan {
-    /// Dimensions of the query by the rules that it wants, and the list.
+    /// Dimensions of the query under its classification, and the list.
     main: Vec<Dimension>,
-    /// The same with WPA's category in the place of ours.
+    /// The same with WPA's category instead of the corrected one.
     wpa: Vec<Dimension>,
     /// True when rows are counted by both rule sets.
     pub compares: bool,
-    /// Place of the list in the codes of `SnapshotCounts::groups`.
+    /// Index of the list in the codes of `SnapshotCounts::groups`.
     pub list_at: usize,
-    /// Conditions of the query, by the rules that it wants.
+    /// Conditions of the query under its classification.
     conditions: Vec<Condition<Dimension>>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct SnapshotPlan {
 pub(super) struct SnapshotCounts {
     /// By the query's dimensions and the list.
     pub groups: Groups,
-    /// By the query's dimensions with WPA's category in the place of ours.
+    /// By the query's dimensions with WPA's category instead of the corrected one.
     pub groups_wpa: Groups,
     /// By process, in no order.
     pub owners: Vec<(Code, u64)>,

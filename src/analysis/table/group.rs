@@ -1,9 +1,9 @@
-//! Groups, nested: subtotals, the largest first, and one row for what is left out, so that sums stay honest.
+//! Nested groups: subtotals, the largest first, and one row for the groups that are left out, so that sums stay exact.
 
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
-/// What is counted of a group.
+/// The counts of a group.
 pub trait Measure: Copy + Default + AddAssign {}
 
 impl<M: Copy + Default + AddAssign> Measure for M {}

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 /// `lines`: nested, with subtotals, totals and a line for what is left out).
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What is said above it.
+    /// Title above the table.
     pub title: Option<String>,
     /// Names of the values of a record.
     pub fields: Vec<Field>,
@@ -59,7 +59,7 @@ pub struct Column {
     pub title: Cow<'static, str>,
     /// How cells are aligned.
     pub align: Align,
-    /// What becomes of the column where the width is small.
+    /// What happens to the column where the width is small.
     pub fit: Fit,
 }
 
@@ -72,7 +72,7 @@ pub enum Align {
     Right,
 }
 
-/// What becomes of a column where the width is small.
+/// What happens to a column where the width is small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// It stays as it is.
@@ -111,7 +111,7 @@ pub enum Value {
     Count(i64),
     /// A count that is left out of text tables when it is 0, so that they show where something is.
     CountIfAny(u64),
-    /// By how much something is more; left out of text tables when it is 0.
+    /// A difference with its sign; left out of text tables when it is 0.
     Difference(i64),
     /// An amount of memory in bytes; text tables show it in the user's unit.
     Size(i64),
@@ -125,7 +125,7 @@ pub enum Value {
     ExactSeconds(Nanos),
     /// An address or a key.
     Hex(u64),
-    /// So many others, which are not listed: `+ 12 more`.
+    /// The number of rows that are not listed: `+ 12 more`.
     More(u64, &'static str),
 }
 
@@ -150,7 +150,7 @@ impl Value {
         Value::Share(part as f64 * 100.0 / whole.max(1) as f64)
     }
 
-    /// What is there, else nothing.
+    /// The value, or [`Value::Nothing`] for `None`.
     pub fn maybe<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
         value.map_or(Value::Nothing, of)
     }
@@ -189,7 +189,7 @@ impl Column {
         Column { title: title.into(), align: Align::Right, fit: Fit::Stays }
     }
 
-    /// The same column with another fate where the width is small.
+    /// The same column, treated in another way where the width is small.
     pub fn fit(self, fit: Fit) -> Column {
         Column { fit, ..self }
     }
@@ -311,13 +311,13 @@ impl Table {
         self
     }
 
-    /// Says something above the table.
+    /// Sets the title.
     pub fn titled(mut self, title: impl Into<String>) -> Table {
         self.title = Some(title.into());
         self
     }
 
-    /// Puts a field with one value before those of every record.
+    /// Adds a field, with the same value in every record, before the others.
     pub fn with_first_field(mut self, field: Field, value: &Value) -> Table {
         self.fields.insert(0, field);
         self.records.iter_mut().for_each(|record| record.insert(0, value.clone()));

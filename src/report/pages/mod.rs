@@ -30,11 +30,11 @@ pub struct PageText<'s> {
     form: PageForm,
     etl: &'s EtlFile,
     labels: Labels,
-    /// What a row of CSV or JSON lines begins with.
+    /// Text with which each row of CSV or JSON lines begins.
     start: Vec<u8>,
 }
 
-/// Columns of the table: heading and width; the last has what is left.
+/// Columns of the table: heading and width; the last one takes the rest of the line.
 const COLUMNS: [(&str, usize); 9] = [
     ("PFN", 10),
     ("Pri", 3),
@@ -75,7 +75,7 @@ impl<'s> PageText<'s> {
         PageText { form, etl, labels: Labels::new(names, &form), start: start.into_bytes() }
     }
 
-    /// What stands above the first row.
+    /// The lines above the first row.
     pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path) -> Vec<u8> {
         let mut out = Vec::new();
         match form {

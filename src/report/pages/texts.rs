@@ -4,7 +4,7 @@ use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};
 use crate::event::page::{PageList, PageUse};
 
-/// Texts by number, one behind the other.
+/// Texts by number, stored one after the other in one string.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Texts {
     bytes: Vec<u8>,
@@ -44,7 +44,7 @@ pub(super) struct Labels {
     pub(super) categories: Texts,
     /// By the bits of the flags.
     pub(super) flags: Texts,
-    /// Process instances; behind the last "n/a", then shareable pages.
+    /// Process instances; after the last one "n/a", then shareable pages.
     pub(super) processes: Texts,
     /// Names of files by index.
     pub(super) files: Texts,

@@ -99,7 +99,7 @@ pub(super) fn quoted(out: &mut Vec<u8>, text: &str) {
 /// Microseconds since the start of the trace.
 #[inline]
 fn micros(clock: &Clock, time: Ticks) -> i128 {
-    // The way without 128-bit division is for nearly all traces: shorter than ten days at 10 MHz.
+    // 128-bit division is slow, and only traces longer than ten days at 10 MHz need it.
     let since = time.0.checked_sub(clock.origin.0).and_then(|ticks| u64::try_from(ticks).ok());
     match since.and_then(|ticks| ticks.checked_mul(1_000_000)) {
         Some(scaled) => i128::from(scaled / clock.frequency_hz.max(1)),

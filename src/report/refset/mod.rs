@@ -15,7 +15,8 @@ use std::path::Path;
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// One screen: the window, what was held, the largest categories and processes, the proof.
+    /// One screen: the window, what was held, the largest categories and processes, and how well the result agrees with
+    /// the final page sequence.
     Summary,
     /// Rows by the dimensions that the user named.
     Rows,

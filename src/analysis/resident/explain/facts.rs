@@ -34,7 +34,7 @@ pub struct Fact {
     pub title: &'static str,
     /// What it is.
     pub text: String,
-    /// First address and the one behind the last.
+    /// First address, and the first address after the range.
     pub range: Option<(u64, u64)>,
     /// The events that tell of it, by time.
     pub events: Vec<EventRef>,

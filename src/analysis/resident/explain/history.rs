@@ -13,7 +13,7 @@ use crate::moment::{At, Moment};
 pub struct Seen {
     /// The event.
     pub event: EventRef,
-    /// First address and the one behind the last.
+    /// First address, and the first address after the range.
     pub range: Option<(u64, u64)>,
     /// More about it.
     pub text: String,
@@ -26,7 +26,7 @@ pub struct Seen {
 /// Most events before and after the snapshot together.
 pub(super) const MOST_SEEN: usize = 10;
 
-/// All events at an address, and how many more there are: the last before the snapshot and the first behind it.
+/// All events at an address, and how many more there are: the last before the snapshot and the first after it.
 pub(super) fn at_address(
     etl: &EtlFile,
     own: &[At<SpaceEvent>],
@@ -61,9 +61,9 @@ pub(super) fn at_address(
         all.push(Seen { event, range: range.filter(|_| inside), text: text(&known.value), rundown, after });
     }
     let total = all.len();
-    let behind = all.iter().filter(|seen| seen.after).count();
-    let kept_behind = behind.min(MOST_SEEN / 3);
-    all.truncate(total - behind + kept_behind);
+    let after = all.iter().filter(|seen| seen.after).count();
+    let kept_after = after.min(MOST_SEEN / 3);
+    all.truncate(total - after + kept_after);
     all.drain(..all.len().saturating_sub(MOST_SEEN));
     let left_out = total - all.len();
     (all, left_out)

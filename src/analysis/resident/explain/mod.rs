@@ -1,7 +1,7 @@
 //! Why a page is what it is: its record bit by bit, everything that it was joined with, and the rules that decided.
 //!
-//! The verdict is the one that the tables count ([`SnapshotContext::judge`]); what is added here is where it comes from, so the
-//! address space of the one process is built again with the events that made it.
+//! The verdict is the one that the tables count ([`SnapshotContext::judge`]). What is added here is the events that it comes
+//! from: the address space of the one process is built again, this time with the events of each range.
 
 mod event_ref;
 mod facts;
@@ -44,7 +44,7 @@ pub enum Target {
     },
 }
 
-/// Pages at one address that are explained; a trace made to hurt can have any number.
+/// Most pages at one address that are explained; a hostile trace can have any number.
 const MOST_PAGES: usize = 8;
 
 /// The answer.
