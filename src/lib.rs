@@ -37,6 +37,7 @@
 
 pub mod analysis;
 pub mod bytes;
+pub mod code_page;
 pub mod error;
 pub mod etl;
 pub mod event;

@@ -3,6 +3,7 @@
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
+use pfnset::code_page::CodePage;
 use pfnset::report::text::Unit;
 use std::path::PathBuf;
 
@@ -41,6 +42,9 @@ pub struct Base {
     /// Threads (default: all processors)
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Code page of 8-bit names that are no UTF-8: that of the recording machine, as in 1251 or shift_jis
+    #[arg(long, default_value = "1252", value_name = "PAGE")]
+    pub ansi_codepage: CodePage,
     /// Exit with code 3 when data was lost while recording or the file is damaged
     #[arg(long)]
     pub strict: bool,

@@ -14,7 +14,9 @@ pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
     }
-    Ok(EtlFile::open(&base.trace)?)
+    let mut etl = EtlFile::open(&base.trace)?;
+    etl.code_page = base.ansi_codepage;
+    Ok(etl)
 }
 
 /// Runs work that reads the whole trace `times` times, with a progress bar.

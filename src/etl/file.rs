@@ -1,6 +1,7 @@
 //! An open trace: checked and indexed, so that its buffers can be read in parallel.
 
 use crate::bytes::Cursor;
+use crate::code_page::CodePage;
 use crate::error::{Damage, DamageLog, Error};
 use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
@@ -50,6 +51,8 @@ pub struct EtlFile {
     pub damage: DamageLog,
     /// Warnings that are not damage (an imprecise or guessed clock).
     pub warnings: Vec<String>,
+    /// Encoding of the 8-bit text in its records, which the file does not tell.
+    pub code_page: CodePage,
     /// Limits of plausible time stamps.
     pub stamps: StampLimits,
     /// Where a preallocated log ends and only zeros follow, if it does.
@@ -119,6 +122,7 @@ impl EtlFile {
             buffers: indexed.buffers,
             damage,
             warnings,
+            code_page: CodePage::default(),
             stamps,
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),

@@ -3,7 +3,8 @@
 //! Runs on each thread of the survey's walk. What comes in millions (page records) or hundreds of thousands (rundowns
 //! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
 
-use crate::bytes::Narrow;
+use crate::bytes::Wide;
+use crate::code_page::CodePage;
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
 use crate::etl::order::ranks;
@@ -36,9 +37,10 @@ pub(crate) struct Collector<'r> {
 }
 
 impl<'r> Collector<'r> {
-    /// With the ranks of the buffers.
-    pub(crate) fn new(rank: &'r [u32]) -> Self {
-        Collector { rank, history: History::default(), run: None, count_only: CountOnly::default() }
+    /// With the ranks of the buffers and the encoding of 8-bit text.
+    pub(crate) fn new(rank: &'r [u32], code_page: CodePage) -> Self {
+        let history = History { code_page, ..History::default() };
+        Collector { rank, history, run: None, count_only: CountOnly::default() }
     }
 
     fn begin_run(&mut self, run: PageRun) {
@@ -58,7 +60,7 @@ impl History {
     /// Walks the whole trace.
     pub fn new(etl: &EtlFile) -> History {
         let (rank, _) = ranks(&etl.buffers);
-        let (survey, parts) = Survey::with_visitors(etl, || Collector::new(&rank));
+        let (survey, parts) = Survey::with_visitors(etl, || Collector::new(&rank, etl.code_page));
         // The first part is taken as it is: most lists are long, and many are in one part only.
         let mut parts = parts.into_iter().map(|part| part.history);
         let mut all = History { survey, ..parts.next().unwrap_or_default() };
@@ -189,7 +191,7 @@ impl Visitor for Collector<'_> {
                     process_id: process.process_id,
                     session_id: process.session_id,
                     directory_table_base: process.directory_table_base,
-                    image_name: text(process.image_name),
+                    image_name: process.image_name.0.into(),
                     parent_id: process.parent_id,
                     command_line: process.command_line.text().into(),
                     exit_status: process.exit_status,
@@ -235,6 +237,13 @@ impl Visitor for Collector<'_> {
                     let value = ImageEvent { phase, base: image.base, size: image.size_bytes, file_name };
                     history.kernel_images.push(At { moment, value });
                 }
+            }
+            Event::Image { image, .. } => {
+                let path = image.file_name;
+                history.process_images.extend(image.process_id.filter(|_| may_tell_name(path)).map(|process_id| {
+                    let file_name = path.text().into();
+                    At { moment, value: ProcessImage { process_id, file_name } }
+                }));
             }
             Event::FileName { kind, file } if !file.is_unknown() => {
                 let value = FileEvent { kind, key: file.key, name: file.name.text().into() };
@@ -312,10 +321,24 @@ impl Visitor for Collector<'_> {
             Event::Merged(crate::event::merged::Merged::Volume { nt_prefix, dos_prefix }) => {
                 history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
             }
-            Event::Mark(mark) => history.marks.push(At { moment, value: text(mark.text) }),
+            Event::Mark(mark) => history.marks.push(At { moment, value: history.code_page.text(mark.text).into() }),
             _ => {}
         }
     }
+}
+
+/// True for images that may be their process's executable, when their file name has other letters than ASCII or is so
+/// long that a process event may have cut it.
+fn may_tell_name(path: Wide<'_>) -> bool {
+    let unit = |pair: &[u8; 2]| u16::from_le_bytes(*pair);
+    let (pairs, _) = path.0.as_chunks::<2>();
+    let name = pairs.rsplit(|pair| unit(pair) == u16::from(b'\\')).next().unwrap_or_default();
+    let is_end = |end: &[u8; 4]| {
+        let last = name.last_chunk::<4>().into_iter().flatten();
+        last.zip(end).filter(|(pair, byte)| unit(pair) | 0x20 == u16::from(**byte)).count() == 4
+    };
+    let is_long = name.len() > 14 && [b".exe", b".com", b".scr"].into_iter().any(is_end);
+    is_long || name.iter().any(|pair| unit(pair) > 0x7f)
 }
 
 fn heap_event(history: &mut History, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
@@ -341,8 +364,4 @@ fn heap_event(history: &mut History, record: &Record<'_>, moment: Moment, heap: 
     if let Some(process_id) = process_id {
         history.spaces.entry(process_id).or_default().push(At { moment, value });
     }
-}
-
-fn text(name: Narrow<'_>) -> Box<str> {
-    name.text().into()
 }

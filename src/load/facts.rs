@@ -18,8 +18,8 @@ pub struct ProcessEvent {
     pub session_id: Option<u32>,
     /// Physical address of the page directory.
     pub directory_table_base: Option<u64>,
-    /// File name of the image.
-    pub image_name: Box<str>,
+    /// File name of the image as logged: 8-bit text, perhaps cut.
+    pub image_name: Box<[u8]>,
     /// Id of the process that created it, or its parent by attribute.
     pub parent_id: u32,
     /// Command line; empty in rundowns of Idle, System and ended processes.
@@ -61,6 +61,15 @@ pub struct ImageEvent {
     pub base: u64,
     /// Size, bytes.
     pub size: u64,
+    /// Path as logged.
+    pub file_name: Box<str>,
+}
+
+/// An executable in a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessImage {
+    /// Process.
+    pub process_id: u32,
     /// Path as logged.
     pub file_name: Box<str>,
 }

@@ -3,6 +3,7 @@
 //! Page records are not kept: a run of them becomes one [`PageRun`] that says where they lie. All other records become
 //! small owned values with the moment at which they were logged. Nothing is interpreted here; `model` does that.
 
+use crate::code_page::CodePage;
 use crate::etl::EtlFile;
 use crate::event::process::ProcessPhase;
 use crate::load::facts::*;
@@ -23,6 +24,10 @@ pub struct History {
     pub survey: Survey,
     /// Process events.
     pub processes: Vec<At<ProcessEvent>>,
+    /// Executables in processes whose file name process events may not tell in full.
+    pub process_images: Vec<At<ProcessImage>>,
+    /// The encoding of 8-bit names.
+    pub code_page: CodePage,
     /// Address-space events by process id.
     pub spaces: FastMap<u32, SpaceEvents>,
     /// What was mapped or allocated in a process without an id yet, by the thread that did it; empty once all is in order.
@@ -77,6 +82,7 @@ impl History {
 
     pub(crate) fn append(&mut self, mut part: History) {
         self.processes.append(&mut part.processes);
+        self.process_images.append(&mut part.process_images);
         for (process_id, mut events) in part.spaces {
             self.spaces.entry(process_id).or_default().append(&mut events);
         }
@@ -106,6 +112,7 @@ impl History {
         self.adopt_newborn();
         self.pool.append(&mut self.pool_rundown.settle());
         by_moment(&mut self.processes);
+        by_moment(&mut self.process_images);
         self.spaces.par_iter_mut().for_each(|(_, events)| events.sort());
         by_moment(&mut self.kernel_views);
         by_moment(&mut self.kernel_images);

@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod live_space;
 pub mod owner_key;
 pub mod process;
+mod process_name;
 pub mod process_timeline;
 pub mod ranges;
 pub mod rundown;

@@ -1,9 +1,10 @@
 //! Process instances: who was alive when. Ids are reused, so an instance is an id and a lifetime.
 
 use crate::event::process::ProcessPhase;
-use crate::load::facts::ProcessEvent;
+use crate::load::facts::{ProcessEvent, ProcessImage};
 use crate::load::history::History;
 use crate::load::process_starts::ProcessStarts;
+use crate::model::process_name;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -19,8 +20,10 @@ pub struct Instance {
     pub directory_table_base: Option<u64>,
     /// Session; `None` for processes of no session.
     pub session_id: Option<u32>,
-    /// File name of the image.
+    /// File name of the image; empty when no event told it.
     pub name: Box<str>,
+    /// The same as logged: 8-bit text, perhaps cut.
+    logged_name: Box<[u8]>,
     /// Id of the process that created it, or its parent by attribute; `None` when no event told it.
     pub parent_id: Option<u32>,
     /// Command line; empty where no event told it.
@@ -96,9 +99,23 @@ impl Processes {
             all.by_id.insert(id, (first..all.instances.len()).collect());
         }
         all.starts.sort();
+        all.name(history);
         all.named = all.instances.len();
         all.add_nameless(history);
         all
+    }
+
+    /// Decides the names, when all is known that can tell them.
+    fn name(&mut self, history: &History) {
+        let mut images: FastMap<u32, Vec<&At<ProcessImage>>> = FastMap::default();
+        history.process_images.iter().for_each(|image| images.entry(image.value.process_id).or_default().push(image));
+        for life in &mut self.instances {
+            let images = images.get(&life.process_id).map_or(&[][..], Vec::as_slice);
+            let (_, own) = images.split_at(images.partition_point(|image| image.moment < life.from));
+            let own = own.iter().take_while(|image| image.moment < life.until);
+            let paths = own.map(|image| &*image.value.file_name);
+            life.name = process_name::name_of(&life.logged_name, paths, &life.command_line, history.code_page);
+        }
     }
 
     /// Processes of which only the address space is known, because their own events were not recorded or were lost.
@@ -113,6 +130,7 @@ impl Processes {
                 directory_table_base: None,
                 session_id: None,
                 name: "".into(),
+                logged_name: [].into(),
                 parent_id: None,
                 command_line: "".into(),
                 exit_status: None,
@@ -197,8 +215,8 @@ impl Instance {
 
     /// Takes over what an event says of it and none before did.
     fn learn(&mut self, event: &ProcessEvent) {
-        if self.name.is_empty() {
-            self.name = event.image_name.clone();
+        if self.logged_name.is_empty() {
+            self.logged_name = event.image_name.clone();
         }
         if self.key == 0 {
             self.key = event.key;
@@ -218,7 +236,8 @@ fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<M
         key: event.key,
         directory_table_base: event.directory_table_base,
         session_id: event.session_id,
-        name: event.image_name.clone(),
+        name: "".into(),
+        logged_name: event.image_name.clone(),
         parent_id: Some(event.parent_id),
         command_line: event.command_line.clone(),
         exit_status: None,
@@ -245,7 +264,7 @@ mod tests {
             process_id,
             session_id: None,
             directory_table_base: None,
-            image_name: format!("p{key}").into(),
+            image_name: format!("p{key}").into_bytes().into(),
             parent_id: 4,
             command_line: "".into(),
             exit_status: 0,

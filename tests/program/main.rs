@@ -5,6 +5,7 @@ mod cli;
 mod contract;
 mod counters;
 mod machine;
+mod names;
 mod output;
 mod owner_keys;
 mod pages;

@@ -34,7 +34,7 @@ fn history() -> History {
             process_id: 40,
             session_id: Some(1),
             directory_table_base: None,
-            image_name: "a.exe".into(),
+            image_name: (*b"a.exe").into(),
             thread_id: None,
             parent_id: 4,
             command_line: "".into(),

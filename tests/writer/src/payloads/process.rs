@@ -79,6 +79,8 @@ pub struct Process {
     pub sid: Sid,
     /// Image file name.
     pub name: String,
+    /// Instead of the name, when not empty: its bytes in a code page, or cut.
+    pub name_bytes: Vec<u8>,
     /// Command line, version 2 and later.
     pub command: String,
     /// Package full name, version 4 and later.
@@ -101,6 +103,7 @@ impl Default for Process {
             flags: 0,
             sid: Sid::system(),
             name: String::new(),
+            name_bytes: Vec::new(),
             command: String::new(),
             package: String::new(),
             app_id: String::new(),
@@ -135,7 +138,10 @@ impl Process {
             put.u32(self.flags);
         }
         self.sid.put(&mut put);
-        put.narrow(&self.name);
+        match self.name_bytes.is_empty() {
+            true => put.narrow(&self.name),
+            false => put.raw(&self.name_bytes).u8(0),
+        };
         if version >= 2 {
             put.wide(&self.command);
         }
