@@ -1,4 +1,4 @@
-//! Fingerprints of what was read, for comparing readers and files.
+//! SHA-256 digests of all payloads and all time stamps, for comparing readers and files.
 
 use crate::etl::EtlFile;
 use crate::etl::buffer::Buffer;

@@ -1,5 +1,5 @@
-//! What was lost: the session's counters, buffer flags, holes in the sequence numbers, dropped-event records; and what
-//! to record with next time.
+//! What was lost: the session's counters, buffer flags, holes in the sequence numbers, dropped-event records; and advice
+//! on the buffers for the next recording.
 //!
 //! Buffer flags alone prove nothing (they are clear in traces that lost events); the counters of a session that was
 //! never stopped are 0 and mean nothing.

@@ -8,7 +8,7 @@ use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::counters::Filter;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{Detail, Owner, Verdict};
+use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
@@ -259,11 +259,13 @@ impl SnapshotPages<'_> {
             category: verdict.category(),
             wpa: verdict.category_wpa(),
             process: match verdict.owner() {
-                Owner::Process(index) => RowProcess::Known(index),
-                Owner::None => RowProcess::Nothing,
-                Owner::Shared => RowProcess::Shared,
-                Owner::Unknown if context.owners.reading == KeyReading::ProcessId => RowProcess::UnknownId(page.key()),
-                Owner::Unknown => RowProcess::UnknownKey(page.key()),
+                PageOwner::Process(index) => RowProcess::Known(index),
+                PageOwner::None => RowProcess::Nothing,
+                PageOwner::Shared => RowProcess::Shared,
+                PageOwner::Unknown if context.owners.reading == KeyReading::ProcessId => {
+                    RowProcess::UnknownId(page.key())
+                }
+                PageOwner::Unknown => RowProcess::UnknownKey(page.key()),
             },
             file,
             detail: match context.detail(&page, verdict) {

@@ -1,4 +1,4 @@
-//! For each analysis: are the events that it needs in the trace, and which recorder keyword adds what is missing?
+//! Which analyses can run on a trace: are the events that they need there, and which recorder keyword adds what is missing?
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 

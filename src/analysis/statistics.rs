@@ -1,4 +1,4 @@
-//! Trace statistics: the survey's counts with names, filtered.
+//! Trace statistics (`pfnset events`): one row for each kind of event, with its name, from the survey's counts.
 
 use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
 use crate::error::DamageLog;
@@ -20,7 +20,7 @@ pub struct EventFilter {
     pub name: Patterns,
 }
 
-/// How an event is told from others of its provider.
+/// What identifies an event among those of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventNumber {
     /// Kernel event.
@@ -141,7 +141,7 @@ impl EventStatistics {
     }
 }
 
-/// What tells an event from others of its provider is one text in CSV, one of four keys in JSON.
+/// What identifies an event among those of its provider: one text in CSV, one of four keys in JSON.
 const FIELDS: [(&str, Forms); 15] = [
     ("provider", Forms::All),
     ("group", Forms::All),

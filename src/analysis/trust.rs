@@ -13,7 +13,7 @@ use crate::event::keywords;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
-/// Everything that casts doubt on a trace.
+/// Everything that makes the numbers of a trace doubtful.
 #[derive(Debug, Clone, Default)]
 pub struct TrustReport {
     /// Lost data.

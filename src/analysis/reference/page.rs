@@ -77,7 +77,7 @@ impl PageFacts {
     }
 }
 
-/// A page that is held. 24 bytes, for there can be many millions.
+/// A page that is held. 24 bytes, because there can be many millions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
     /// When it was accessed.
@@ -146,7 +146,7 @@ impl Held {
         self.is_shareable() && self.page.pfn() != 0 && !self.is_combined()
     }
 
-    /// True when another access means the same page: private pages are known by their address alone.
+    /// True when another access is of the same page. Private pages are identified by their address alone.
     pub fn is_same(&self, other: &Held) -> bool {
         match (self.is_shareable(), other.is_shareable()) {
             (false, false) => true,

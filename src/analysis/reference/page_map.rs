@@ -67,7 +67,7 @@ impl<V: Copy + Default> PageMap<V> {
         Some(value)
     }
 
-    /// Gives back what pages used that are gone.
+    /// Frees the memory of pages that were removed.
     #[cold]
     #[inline(never)]
     fn compact(&mut self) {

@@ -37,8 +37,8 @@ impl PageSet {
         self.pages.get(place.0)
     }
 
-    /// Adds a page. Pages that must have left unnoticed go to `gone`: what was held at the place, or what the frame
-    /// held before.
+    /// Adds a page. Pages whose release was not logged go to `gone`: another page that was held at the place, or that was
+    /// in the frame before.
     #[inline(always)]
     pub fn enter(&mut self, place: Place, held: Held, mut gone: impl FnMut(Held)) -> Entered {
         let pfn = held.page.pfn();

@@ -1,4 +1,5 @@
-//! Why pages enter and leave working sets, by WPA's names. Which event tells each: `docs/categories.md`.
+//! Why pages enter and leave working sets, by WPA's names. Each variant names the event that it is
+//! read from.
 
 /// Declares reasons, each by its name in WPA, which is that of its variant.
 macro_rules! reasons {

@@ -1,7 +1,7 @@
 //! Replays a trace: slice by slice, all buffers of a slice in parallel, then all shards of owners in parallel.
 //!
-//! Memory holds the updates of one slice and what is held by owners, however long the trace is. Updates are ordered by
-//! time and place in the file inside each shard, so the result is the same for any number of threads.
+//! Memory holds the updates of one slice and the pages of all working sets, however long the trace is. Each shard gets
+//! its updates by time and place in the file, so the result is the same for any number of threads.
 
 use crate::analysis::reference::attribution::group_of;
 use crate::analysis::reference::first_holder::{Share, SharedPages};
@@ -47,11 +47,11 @@ pub struct Outcome<'h> {
 struct Replay<'r, 'h> {
     context: &'r ReplayContext<'h>,
     outcome: Outcome<'h>,
-    /// Global events that have not come yet.
+    /// Global events after the current slice.
     global_events: Vec<(Moment, GlobalEvent)>,
     /// Updates of processes that have not started yet, and when they were logged.
-    unborn: Vec<(Moment, Update)>,
-    /// Events of pool and ranges that have not come yet.
+    not_started: Vec<(Moment, Update)>,
+    /// Events of pool and ranges after the current slice.
     outside_events: Vec<OutsideEvent>,
     shared: SharedPages,
 }
@@ -60,7 +60,7 @@ struct Replay<'r, 'h> {
 pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Outcome<'h> {
     let window = &context.plan.window;
     let (rank, _) = ranks(&etl.buffers);
-    // What was held when the working sets were emptied last before the window does not matter.
+    // The working sets are emptied before the window: replaying begins at the last time that this happened.
     let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
     let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
     let reading = Reading { lifetimes, rank: &rank, window, begin, end, before_first };
@@ -90,7 +90,7 @@ fn read<'r>(
     readers: Vec<SliceReader<'r>>,
     reading: Reading<'r>,
 ) -> Vec<SliceReader<'r>> {
-    // Buffers of one processor follow each other in time: so the updates of a shard are a few sorted runs.
+    // Buffers of one processor are in time order, so the updates of a shard are a few sorted runs.
     let mut by_processor = slice.buffers.clone();
     by_processor.sort_by_key(|&index| etl.buffers.get(index as usize).map_or(0, |buffer| buffer.processor));
     let readers = Mutex::new(readers);
@@ -122,17 +122,17 @@ impl<'r, 'h> Replay<'r, 'h> {
             context,
             outcome,
             global_events: all.filter(|event| begin <= event.0).collect(),
-            unborn: Vec::new(),
+            not_started: Vec::new(),
             outside_events: Vec::new(),
             shared: SharedPages::default(),
         }
     }
 
-    /// Takes what belongs to no owner out of the readers, and gives them the updates whose process starts now. Gives the
-    /// global events up to `until`.
+    /// Collects from the readers what belongs to no owner, and queues the updates whose process has started by `until`.
+    /// Returns the global events up to `until`.
     fn collect(&mut self, readers: &mut [SliceReader<'_>], until: Moment) -> Vec<(Moment, GlobalEvent)> {
         for reader in readers.iter_mut() {
-            self.unborn.append(&mut reader.unborn);
+            self.not_started.append(&mut reader.not_started);
             self.outside_events.append(&mut reader.outside);
             let deletes = reader.deleted_sections.drain(..);
             self.global_events.extend(deletes.map(|(at, low, high)| (at, GlobalEvent::SectionDelete(low, high))));
@@ -140,11 +140,11 @@ impl<'r, 'h> Replay<'r, 'h> {
             self.outcome.never_held += reader.never_held;
             self.outcome.unattributed += reader.unattributed;
         }
-        // In the order in which they were accessed.
-        self.unborn.sort_by_key(|(logged, update)| (update.moment, *logged));
-        let born = self.unborn.partition_point(|(_, update)| update.moment <= until);
+        // Equal moments are in the order in which the updates were logged.
+        self.not_started.sort_by_key(|(logged, update)| (update.moment, *logged));
+        let started = self.not_started.partition_point(|(_, update)| update.moment <= until);
         if let Some(reader) = readers.first_mut() {
-            for (_, update) in self.unborn.drain(..born) {
+            for (_, update) in self.not_started.drain(..started) {
                 reader.updates.push(shard_of(group_of(update.owner, self.context.lifetimes)), update);
             }
         }
@@ -152,7 +152,7 @@ impl<'r, 'h> Replay<'r, 'h> {
         self.global_events.extract_if(.., |event| event.0 <= until).collect()
     }
 
-    /// Brings all shards to `until`.
+    /// Replays all shards up to `until`.
     fn replay_shards(&mut self, readers: &[SliceReader<'_>], due: &[(Moment, GlobalEvent)], until: Moment) {
         let context = self.context;
         let shards = self.outcome.shards.par_iter_mut().enumerate();

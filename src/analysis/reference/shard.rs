@@ -37,7 +37,7 @@ pub struct Shard<'h> {
     processes: Vec<ProcessReplay<'h>>,
     /// Index of an id's processes.
     by_id: FastMap<u32, usize>,
-    /// The owner that was asked for last, and the index of its processes: updates of one owner come in rows.
+    /// The owner that was asked for last, and the index of its processes: successive updates often have one owner.
     latest: Option<(OwnerId, usize)>,
     /// The system, sessions, keys that name no process.
     others: FastMap<OwnerId, WorkingSet>,
@@ -108,7 +108,7 @@ impl<'h> Shard<'h> {
         index
     }
 
-    /// Brings every process up to a moment: frees, unmapped views, ends.
+    /// Applies the events of every process up to a moment: frees, unmapped views, ends.
     fn advance(&mut self, context: &ReplayContext<'h>, moment: Moment) {
         for process in self.processes.iter_mut() {
             process.advance(context, &mut self.totals, moment);

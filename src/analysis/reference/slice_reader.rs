@@ -49,7 +49,7 @@ pub fn shard_of(group: u64) -> usize {
 /// What all threads share while they read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading<'a> {
-    /// Who is who.
+    /// Process lifetimes.
     pub lifetimes: &'a ProcessTimeline<'a>,
     /// Rank of each buffer among records of equal time.
     pub rank: &'a [u32],
@@ -75,7 +75,7 @@ pub struct SliceReader<'a> {
     /// Updates after the slice's end, with their shards.
     ahead: Vec<(usize, Update)>,
     /// Updates of processes that start later, with the moment at which they were logged: it is their order.
-    pub unborn: Vec<(Moment, Update)>,
+    pub not_started: Vec<(Moment, Update)>,
     /// Pages accessed in the window, by reason.
     pub accesses: [u64; AccessReason::ALL.len()],
     /// Accesses in the window of pages that enter no working set.
@@ -97,7 +97,7 @@ impl<'a> SliceReader<'a> {
             until: Ticks(i64::MIN),
             updates: UpdateQueue::new(SHARDS),
             ahead: Vec::new(),
-            unborn: Vec::new(),
+            not_started: Vec::new(),
             accesses: [0; AccessReason::ALL.len()],
             never_held: 0,
             unattributed: 0,
@@ -242,7 +242,7 @@ impl<'a> SliceReader<'a> {
         if update.moment != logged {
             // Emptied working sets hold nothing of it.
             if !self.reading.window.resets.iter().any(|&reset| logged <= reset && reset < update.moment) {
-                self.unborn.push((logged, update));
+                self.not_started.push((logged, update));
             }
         } else if update.moment.time > self.until {
             self.ahead.push((shard_of(group), update));

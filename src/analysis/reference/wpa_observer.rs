@@ -11,7 +11,7 @@ use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeSet;
 
-/// Which of the rules a trace needs.
+/// Which optional events the trace holds; some rules depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WpaNeeds {
     /// It holds RemoveFromWS events.

@@ -237,7 +237,7 @@ fn lookup_class(context: &SnapshotContext<'_>, page: &PageIdentity) -> LookupCla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::judge::Owner;
+    use crate::analysis::resident::judge::PageOwner;
     use crate::analysis::resident::testing::{pages, with_context};
     use proptest::prelude::*;
 
@@ -262,12 +262,12 @@ mod tests {
                         let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
                         stats.combined += u64::from(page.combined());
                         stats.keyed += u64::from(is_keyed);
-                        stats.unnamed += u64::from(is_keyed && verdict.owner() == Owner::Unknown);
-                        owned_by_book += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
+                        stats.unnamed += u64::from(is_keyed && verdict.owner() == PageOwner::Unknown);
+                        owned_by_book += u32::from(matches!(verdict.owner(), PageOwner::Process(_) | PageOwner::Unknown));
                     }
                     for (page, verdict) in judge.owned(batch) {
                         assert_eq!(*verdict, context.judge(page), "{page:x?}");
-                        owned += u32::from(matches!(verdict.owner(), Owner::Process(_) | Owner::Unknown));
+                        owned += u32::from(matches!(verdict.owner(), PageOwner::Process(_) | PageOwner::Unknown));
                     }
                     assert_eq!(owned, owned_by_book);
                 }

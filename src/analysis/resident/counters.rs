@@ -1,7 +1,7 @@
 //! Counting pages by dimensions: a flat table where the dimensions are small, a hash map where they are not.
 
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::judge::{Owner, Verdict};
+use crate::analysis::resident::judge::{PageOwner, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::event::page::PageIdentity;
@@ -108,9 +108,9 @@ impl ByOwner {
     pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p Verdict)>) {
         let cells = self.cells.as_mut_slice();
         pages.for_each(|(page, verdict)| match verdict.owner() {
-            Owner::Process(index) => cells.get_mut(index as usize).into_iter().for_each(|cell| *cell += 1),
-            Owner::Unknown => *self.unknown.entry(page.key()).or_default() += 1,
-            Owner::None | Owner::Shared => {}
+            PageOwner::Process(index) => cells.get_mut(index as usize).into_iter().for_each(|cell| *cell += 1),
+            PageOwner::Unknown => *self.unknown.entry(page.key()).or_default() += 1,
+            PageOwner::None | PageOwner::Shared => {}
         });
     }
 

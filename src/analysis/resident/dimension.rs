@@ -2,7 +2,7 @@
 //! end, once for each row.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::resident::judge::{Detail, Owner, Verdict};
+use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::analysis::table::{Values, dimensions};
@@ -60,10 +60,10 @@ impl Dimension {
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
             Dimension::Process => match verdict.owner() {
-                Owner::Process(index) => index as usize,
-                Owner::None => context.processes.instances.len(),
-                Owner::Shared => context.processes.instances.len() + 1,
-                Owner::Unknown => return None,
+                PageOwner::Process(index) => index as usize,
+                PageOwner::None => context.processes.instances.len(),
+                PageOwner::Shared => context.processes.instances.len() + 1,
+                PageOwner::Unknown => return None,
             },
             Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => return None,
         })
@@ -83,12 +83,12 @@ impl Dimension {
     pub fn code(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
         let process = |index: u32| context.processes.instances.get(index as usize);
         match (self, verdict.owner()) {
-            (Dimension::Process | Dimension::Pid, Owner::Unknown) => Code::Unknown(page.key()),
-            (Dimension::Pid, Owner::Shared) => Code::Shared,
-            (Dimension::Pid, Owner::Process(index)) => {
+            (Dimension::Process | Dimension::Pid, PageOwner::Unknown) => Code::Unknown(page.key()),
+            (Dimension::Pid, PageOwner::Shared) => Code::Shared,
+            (Dimension::Pid, PageOwner::Process(index)) => {
                 process(index).map_or(Code::None, |p| Code::Number(p.process_id.into()))
             }
-            (Dimension::Session, Owner::Process(index)) => {
+            (Dimension::Session, PageOwner::Process(index)) => {
                 process(index).and_then(|p| p.session_id).map_or(Code::None, |session| Code::Number(session.into()))
             }
             (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => {

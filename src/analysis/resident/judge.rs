@@ -10,9 +10,9 @@ use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::address_index::AddressOwner;
 
-/// Whose a page is.
+/// The owner of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Owner {
+pub enum PageOwner {
     /// Nobody's: kernel pages, free pages, pages without a key.
     None,
     /// Shareable: WPA's `Unknown (-1)`.
@@ -23,7 +23,7 @@ pub enum Owner {
     Unknown,
 }
 
-/// An [`Owner`] in four bytes: a verdict is written for each page, so it has to be small.
+/// A [`PageOwner`] in four bytes: a verdict is written for each page, so it has to be small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerCode(u32);
 
@@ -81,12 +81,12 @@ impl Verdict {
 
     /// Whose the page is.
     #[inline(always)]
-    pub const fn owner(&self) -> Owner {
+    pub const fn owner(&self) -> PageOwner {
         match self.owner {
-            OwnerCode::NONE => Owner::None,
-            OwnerCode::SHARED => Owner::Shared,
-            OwnerCode::UNKNOWN => Owner::Unknown,
-            OwnerCode(index) => Owner::Process(index),
+            OwnerCode::NONE => PageOwner::None,
+            OwnerCode::SHARED => PageOwner::Shared,
+            OwnerCode::UNKNOWN => PageOwner::Unknown,
+            OwnerCode(index) => PageOwner::Process(index),
         }
     }
 }

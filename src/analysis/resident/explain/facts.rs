@@ -1,4 +1,4 @@
-//! What a page was joined with: process, ranges, files, kernel images, each with the events that tell of it.
+//! What a page was joined with: process, ranges, files, kernel images, each with the events that name it.
 
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::event_ref::{self, EventRef};
@@ -36,7 +36,7 @@ pub struct Fact {
     pub text: String,
     /// First address, and the first address after the range.
     pub range: Option<(u64, u64)>,
-    /// The events that tell of it, by time.
+    /// The events that name it, by time.
     pub events: Vec<EventRef>,
     /// True when the corrected rules decided by it.
     pub corrected: bool,

@@ -83,7 +83,7 @@ fn range_of(event: &SpaceEvent, space: &AddressSpace) -> Option<(u64, u64)> {
     }
 }
 
-/// The range that a heap event tells of.
+/// The range that a heap event names.
 pub(super) fn heap_range(event: &SpaceEvent) -> Option<(u64, u64)> {
     match *event {
         SpaceEvent::HeapCreate { heap, size } => Some((heap, heap.saturating_add(size))),
