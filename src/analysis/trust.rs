@@ -1,7 +1,7 @@
 //! What makes numbers doubtful: losses, damage, records that do not fit, a clock that was guessed. The same list for
 //! every command, shown before any table.
 
-use crate::analysis::loss::Loss;
+use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::readiness::Need;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -148,17 +148,32 @@ impl TrustReport {
         self.first_damage.as_ref().map(|first| format!("THE FILE IS DAMAGED in {places}, first: {first}"))
     }
 
+    /// Missing buffers with the first hole of each silence: several holes can lie in one.
+    fn holes_by_silence(&self) -> Vec<(u64, &Hole)> {
+        let mut silences: Vec<(u64, &Hole)> = Vec::new();
+        for hole in &self.loss.holes {
+            let same = |other: &Hole| {
+                (other.silent, other.processor, &other.hits) == (hole.silent, hole.processor, &hole.hits)
+            };
+            match silences.iter_mut().find(|(_, other)| same(other)) {
+                Some((missing, _)) => *missing += hole.missing,
+                None => silences.push((hole.missing, hole)),
+            }
+        }
+        silences
+    }
+
     /// One line each, most important first.
     pub fn warnings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.loss.summary());
-        for hole in self.loss.holes.iter().take(3) {
+        for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
             let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
             lines.push(format!(
                 "{} missing between {:.3} s and {:.3} s{processor}{hits}",
-                counted(hole.missing, "buffer", "buffers"),
+                counted(missing, "buffer", "buffers"),
                 hole.silent.0.seconds(),
                 hole.silent.1.seconds(),
             ));

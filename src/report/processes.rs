@@ -55,7 +55,7 @@ impl Report for ProcessReport<'_> {
             None => Ok(()),
             Some(ProcessPages { private, page_tables }) => {
                 let (private, page_tables) = (text::count(private), text::count(page_tables));
-                writeln!(out, "{private} private pages and {page_tables} page tables name no process of the trace")
+                writeln!(out, "Of no process of the trace: private pages {private}, page tables {page_tables}")
             }
         }
     }

@@ -159,3 +159,43 @@ fn what_cannot_be_answered_is_said() {
         assert!(ran.err.contains(says), "{}", ran.err);
     }
 }
+
+#[test]
+fn pages_of_a_process_whose_key_no_event_told_are_unknown_and_not_none() {
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    let cut = file_of(&whole[..131_072]);
+    let all = json_of(cut.path().to_str().unwrap(), &[]);
+    let (mut known, mut unknown) = (0, 0);
+    for row in all["processes"].as_array().unwrap() {
+        let counted = !row["private_pages"].is_null();
+        *(if counted { &mut known } else { &mut unknown }) += 1;
+        assert_eq!(counted, !row["name"].is_null(), "{row}");
+    }
+    assert!(known > 0 && unknown > 0 && all["snapshot"]["unattributed_private_pages"].as_u64() > Some(0));
+}
+
+#[test]
+fn without_page_records_any_snapshot_is_unknown() {
+    let file = family();
+    let all = json_of(file.path().to_str().unwrap(), &["--snapshot", "0"]);
+    assert_eq!((&all["snapshot"], &all["total"]), (&Value::Null, &json!(5)));
+}
+
+#[test]
+fn idle_is_not_its_own_parent() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let at = session.t0 + 10_000;
+    let idle = Process { parent: 0, ..Process::new(0, "Idle") }.rec(P8, 4, process::DC_START).at(at);
+    let system = Process { parent: 0, ..Process::new(4, "System") }.rec(P8, 4, process::DC_START).at(at);
+    let file = file_of(&Trace::new(session).push(idle).push(system).finish());
+    let all = json_of(file.path().to_str().unwrap(), &["--sort", "name"]);
+    let parents: Vec<_> = all["processes"].as_array().unwrap().iter().map(|row| row["parent"].clone()).collect();
+    assert_eq!(parents, [Value::Null, json!("Idle (0)")]);
+}
+
+#[test]
+fn a_selection_of_nothing_has_a_total_of_nothing() {
+    let table = out(&["processes", "resident-small.etl", "-q", "--group-by", "name", "--where", "pid=1"]);
+    let total = table.lines().find(|line| line.starts_with("Total")).unwrap();
+    assert!(total.contains("0 B"), "{table}");
+}

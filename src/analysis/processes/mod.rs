@@ -13,9 +13,14 @@ use crate::analysis::table::{Condition, Dimension as _, Group, Node};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::etl::record::HookId;
+use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
 use crate::event::page::PageUse;
 use crate::model::process::Instance;
 use crate::units::Nanos;
+
+/// Events that describe processes; others only name their ids.
+const PROCESS_EVENTS: [HookId; 4] = [PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END];
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +48,7 @@ pub struct ProcessRow {
     pub process_id: u32,
     /// Id of the parent.
     pub parent_id: Option<u32>,
-    /// The parent as a label; `None` when no event told its id.
+    /// The parent as a label; `None` when no event told its id, and for what is its own parent (Idle).
     pub parent: Option<String>,
     /// Session.
     pub session_id: Option<u32>,
@@ -55,7 +60,7 @@ pub struct ProcessRow {
     pub end: Option<Nanos>,
     /// Its exit status.
     pub exit_status: Option<i32>,
-    /// Its pages at the snapshot; `None` without a page sequence.
+    /// Its pages at the snapshot; `None` without a page sequence, and when no event told the key that names its pages.
     pub pages: Option<ProcessPages>,
 }
 
@@ -135,8 +140,8 @@ impl ProcessSet {
             .iter()
             .enumerate()
             .map(|(index, process)| ProcessRow {
-                pages: pages.as_ref().and_then(|pages| pages.get(index).copied()),
-                parent: process.parent_id.map(|id| parent_label(&model, process, id)),
+                pages: pages.as_ref().and_then(|pages| pages.get(index).copied().flatten()),
+                parent: process.parent_id.and_then(|id| parent_label(&model, process, id)),
                 ..row(etl, process)
             })
             .collect();
@@ -144,13 +149,22 @@ impl ProcessSet {
         processes.retain(|row| query.conditions.iter().all(|c| c.patterns.matches(&c.dimension.label(row))));
         query.sort.sort(&mut processes);
         let rows = rows::groups(&processes, &query.group_by);
+        let mut tree = query.sort.tree(&rows, query.top);
+        // Nothing was selected: that is no page, not an unknown number of them.
+        tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
+        let survey = &model.history.survey;
+        let described = PROCESS_EVENTS.iter().any(|&hook| survey.kernel_count(hook) > 0);
+        let undescribed = (!described).then(|| {
+            "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown"
+                .to_owned()
+        });
         Ok(ProcessSet {
-            warnings: trust.warnings().into_iter().chain(model.sequence_warnings(etl)).collect(),
+            warnings: trust.warnings().into_iter().chain(undescribed).chain(model.sequence_warnings(etl)).collect(),
             doubtful: trust.any(),
             snapshot_count: model.snapshots.len(),
             snapshot,
             total,
-            tree: query.sort.tree(&rows, query.top),
+            tree,
             rows: if query.group_by.is_empty() { Vec::new() } else { rows },
             processes,
             dimensions: query.group_by.clone(),
@@ -189,28 +203,40 @@ fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
 
 /// The parent is the process that had the parent's id when the process started. For a process from before the trace it is
 /// the first process with that id, if that one did not start in the trace.
-fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> String {
+fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> Option<String> {
+    if id == process.process_id && process.start_time().is_none() {
+        return None;
+    }
     let parent = model.processes.alive(id, process.begin).and_then(|index| model.processes.instances.get(index));
     let parent = parent.filter(|parent| parent.begin <= process.begin);
-    parent.map_or_else(|| format!("Unknown ({id})"), Instance::label)
+    Some(parent.map_or_else(|| format!("Unknown ({id})"), Instance::label))
 }
 
-/// Counts the pages of each instance; `None` without a page sequence.
+/// Pages of each instance; `None` for one whose key in page records no event told.
+type PagesByInstance = Vec<Option<ProcessPages>>;
+
+/// Counts the pages of each instance; `None` without a page sequence, whichever was asked for.
 fn count(
     etl: &EtlFile,
     model: &ResidentModel,
     choice: SnapshotChoice,
-) -> Result<Option<(CountedSnapshot, Vec<ProcessPages>)>, Error> {
+) -> Result<Option<(CountedSnapshot, PagesByInstance)>, Error> {
     if choice == SnapshotChoice::All {
         return Err(Error::Usage(
             "pages of processes are counted at one snapshot: the last one or one by number".into(),
         ));
     }
+    if model.snapshots.is_empty() {
+        return Ok(None);
+    }
     let chosen = choice.indices(&model.snapshots)?;
     let Some((index, snapshot)) = chosen.first().and_then(|&index| Some((index, model.snapshots.get(index)?))) else {
         return Ok(None);
     };
-    let mut pages = vec![ProcessPages::default(); model.processes.instances.len()];
+    let reading = model.owner_keys.reading(snapshot.version, snapshot.pointer);
+    let key = |process: &Instance| reading.key_of(process, snapshot.pointer);
+    let mut pages: PagesByInstance =
+        model.processes.instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
     let mut unattributed = ProcessPages::default();
     let dimensions = [resident::dimension::Dimension::Process, resident::dimension::Dimension::Use];
     for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions) {
@@ -218,7 +244,9 @@ fn count(
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
         let part = ProcessPages { private: is(PageUse::ProcessPrivate), page_tables: is(PageUse::PageTable) };
         match owner {
-            Code::Number(index) => pages.get_mut(index as usize).into_iter().for_each(|pages| *pages += part),
+            Code::Number(index) => {
+                pages.get_mut(index as usize).into_iter().for_each(|pages| *pages.get_or_insert_default() += part);
+            }
             Code::Unknown(_) => unattributed += part,
             _ => {}
         }

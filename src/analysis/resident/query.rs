@@ -55,7 +55,7 @@ impl SnapshotChoice {
             SnapshotChoice::All => Ok((0..count).collect()),
             SnapshotChoice::Index(index) if index < count => Ok(vec![index]),
             SnapshotChoice::Index(index) => Err(Error::Usage(match count {
-                0 | 1 => format!("there is no snapshot {index}; the trace holds {count} (number 0)"),
+                0 | 1 => format!("there is no snapshot {index}; the trace holds one, number 0"),
                 _ => format!("there is no snapshot {index}; the trace holds {count} (0 to {})", count - 1),
             })),
         }
