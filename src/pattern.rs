@@ -1,13 +1,49 @@
 //! Text filters: `*` and `?` as wildcards, a leading `!` to exclude, `;` between patterns; case does not matter.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wildmatch::WildMatch;
 
 /// A list of patterns. A text matches when at least one pattern without `!` matches it (or there is none) and no pattern
 /// with `!` does.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns {
-    wanted: Vec<WildMatch>,
-    unwanted: Vec<WildMatch>,
+    wanted: Vec<Pattern>,
+    unwanted: Vec<Pattern>,
+}
+
+/// One pattern. Copies share the note of what it matched.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// As it was written, without the `!`.
+    pub text: String,
+    matcher: WildMatch,
+    has_matched: Arc<AtomicBool>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Pattern {
+        let matcher = WildMatch::new_case_insensitive(text);
+        Pattern { text: text.to_owned(), matcher, has_matched: Arc::default() }
+    }
+
+    /// True when it matches nothing but its own text.
+    pub fn is_literal(&self) -> bool {
+        !self.text.contains(['*', '?'])
+    }
+
+    /// True when it matched something since it was read.
+    pub fn has_matched(&self) -> bool {
+        self.has_matched.load(Ordering::Relaxed)
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        let hit = self.matcher.matches(text);
+        if hit {
+            self.has_matched.store(true, Ordering::Relaxed);
+        }
+        hit
+    }
 }
 
 impl Patterns {
@@ -16,11 +52,21 @@ impl Patterns {
         let mut patterns = Patterns::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             match part.strip_prefix('!') {
-                Some(rest) => patterns.unwanted.push(WildMatch::new_case_insensitive(rest)),
-                None => patterns.wanted.push(WildMatch::new_case_insensitive(part)),
+                Some(rest) => patterns.unwanted.push(Pattern::new(rest)),
+                None => patterns.wanted.push(Pattern::new(part)),
             }
         }
         patterns
+    }
+
+    /// All patterns, those with a leading `!` last.
+    pub fn all(&self) -> impl Iterator<Item = &Pattern> {
+        self.wanted.iter().chain(&self.unwanted)
+    }
+
+    /// True when nothing passed: there are plain patterns and none has matched.
+    pub fn select_nothing(&self) -> bool {
+        !self.wanted.is_empty() && !self.wanted.iter().any(Pattern::has_matched)
     }
 
     /// True when `text` matches.
@@ -30,8 +76,10 @@ impl Patterns {
 
     /// True when an item with several names matches: at least one name is wanted and none is excluded.
     pub fn matches_any(&self, names: &[&str]) -> bool {
-        let hit = |list: &[WildMatch]| list.iter().any(|p| names.iter().any(|name| p.matches(name)));
-        (self.wanted.is_empty() || hit(&self.wanted)) && !hit(&self.unwanted)
+        // Each pattern is asked, so that each notes what it matches.
+        let hits = |list: &[Pattern]| list.iter().filter(|p| names.iter().any(|name| p.matches(name))).count();
+        let (wanted, unwanted) = (hits(&self.wanted), hits(&self.unwanted));
+        (self.wanted.is_empty() || wanted > 0) && unwanted == 0
     }
 }
 
@@ -46,5 +94,15 @@ mod tests {
         assert!(!p.matches("Process") && !p.matches("memory: End"));
         assert!(Patterns::new("!x*").matches("abc") && !Patterns::new("!x*").matches("XYZ"));
         assert!(Patterns::new(" ; ").matches(""));
+    }
+
+    #[test]
+    fn patterns_note_what_they_matched() {
+        let p = Patterns::new("a*;ab;x;!b;!y");
+        let copy = p.clone();
+        assert!(p.select_nothing() && copy.matches("AB") && !copy.matches("b"));
+        let noted: Vec<_> = p.all().map(|p| (p.text.as_str(), p.has_matched())).collect();
+        assert_eq!(noted, [("a*", true), ("ab", true), ("x", false), ("b", true), ("y", false)]);
+        assert!(!p.select_nothing());
     }
 }

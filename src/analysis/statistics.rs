@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct EventFilter {
     /// Matches the provider's name, group, GUID, or "kernel".
     pub provider: Patterns,
-    /// Matches the event's name, xperf name or id.
+    /// Matches one of the event's names (WPA's, xperf's, those of its other versions) or its id.
     pub name: Patterns,
 }
 
@@ -50,6 +50,8 @@ pub struct EventRow {
     pub name: Option<String>,
     /// Name in xperf.
     pub xperf: Option<&'static str>,
+    /// All names that filters know it by.
+    pub aliases: Vec<&'static str>,
     /// Records.
     pub count: u64,
     /// Bytes with headers, without padding.
@@ -222,7 +224,7 @@ fn label(row: &EventRow) -> String {
 fn passes(row: &EventRow, filter: &EventFilter) -> bool {
     let number = row.number.text();
     filter.provider.matches_any(&[&row.provider, row.group.as_deref().unwrap_or("")])
-        && filter.name.matches_any(&[row.name.as_deref().unwrap_or(""), row.xperf.unwrap_or(""), &number])
+        && filter.name.matches_any(&[&[row.name.as_deref().unwrap_or(""), &number], &row.aliases[..]].concat())
 }
 
 impl EventNumber {
@@ -259,6 +261,7 @@ fn row(etl: &EtlFile, kind: &KindCount) -> EventRow {
         version: kind.version,
         name: kind.own_name.clone().or_else(|| known.map(|k| k.name.to_owned())),
         xperf: known.and_then(|k| k.alias),
+        aliases: catalog::all_names(kind.id),
         count: kind.count,
         bytes: kind.bytes,
         first: etl.clock.nanos(kind.first),

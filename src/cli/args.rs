@@ -1,10 +1,13 @@
 //! Flags that commands share. No input or output happens here.
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
 use pfnset::code_page::CodePage;
+use pfnset::error::Error;
 use pfnset::report::text::Unit;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 /// Flags of every command that reads a trace and prints a report.
@@ -83,9 +86,63 @@ pub struct RowArgs {
     /// Only the first N rows of each level, and one row for the rest
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Unit of sizes
-    #[arg(long, value_enum, default_value_t = UnitName::Auto, value_name = "UNIT")]
-    pub unit: UnitName,
+    /// Unit of sizes [default: auto]
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub unit: Option<UnitName>,
+}
+
+impl RowArgs {
+    /// In what amounts of memory are shown.
+    pub fn unit(&self) -> Unit {
+        self.unit.map_or_else(Unit::default, UnitName::unit)
+    }
+
+    /// # Errors
+    /// A usage error for flags that would be without effect in this form.
+    pub fn check(&self, format: Format) -> Result<(), Error> {
+        let form = match format {
+            Format::Table | Format::Markdown => return Ok(()),
+            Format::Json => "json",
+            Format::Csv => "csv",
+            Format::Jsonl => "jsonl",
+        };
+        let all = "has all rows; --top is for table and markdown";
+        let bytes = "has pages and bytes; --unit is for table and markdown";
+        refuse(&format!("--format {form}"), &[(self.top.is_some(), all), (self.unit.is_some(), bytes)])
+    }
+}
+
+/// The first reason that holds against a combination of flags.
+///
+/// # Errors
+/// A usage error with it.
+pub fn refuse(flag: &str, reasons: &[(bool, &str)]) -> Result<(), Error> {
+    match reasons.iter().find(|(holds, _)| *holds) {
+        Some((_, reason)) => Err(Error::Usage(format!("{flag} {reason}"))),
+        None => Ok(()),
+    }
+}
+
+/// Any text. Shells complete these names; whether a list of them is sound is checked later, with advice.
+#[derive(Debug, Clone)]
+pub struct Names(pub Vec<(&'static str, &'static str)>);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|&(name, help)| PossibleValue::new(name).help(help))))
+    }
+}
+
+/// `--group-by` of a command with these dimensions.
+pub fn grouped_by<D: Dimension>(arg: Arg) -> Arg {
+    let names = D::ALL.iter().map(|dimension| (dimension.name(), dimension.title()));
+    arg.value_parser(Names(names.collect())).hide_possible_values(true)
 }
 
 /// The conditions of `--where`.

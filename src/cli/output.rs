@@ -28,6 +28,13 @@ pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tells of conditions' patterns that matched nothing, in any form.
+pub fn tell_unmatched(quiet: bool, lines: &[String]) {
+    if !quiet {
+        warn(lines);
+    }
+}
+
 /// Writes warnings to standard error.
 pub fn warn(warnings: &[String]) {
     let mut notes = io::stderr();

@@ -4,11 +4,17 @@ use crate::cli::args::{Base, Common};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
+use pfnset::error::Error;
 use pfnset::etl::EtlFile;
 use pfnset::report::Report;
 
 /// Opens the trace and sets the number of threads.
 pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
+    if base.trace.as_os_str() == "-" {
+        let reason = "it stands for standard input, which is not read: the program has to go back and forth in a trace; \
+                      write it to a file and name that (a file named - is ./-)";
+        return Err(Error::NotEtl { path: base.trace.clone(), reason: reason.into() }.into());
+    }
     output::spare_the_trace(base)?;
     if let Some(threads) = base.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));

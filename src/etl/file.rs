@@ -7,6 +7,7 @@ use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
+use crate::etl::foreign::archive;
 use crate::etl::header_type::{Marker, marker};
 use crate::etl::index::{Limits, Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
@@ -76,6 +77,9 @@ impl EtlFile {
         let bytes = map.bytes();
         if bytes.is_empty() {
             return Err("it is empty".into());
+        }
+        if let Some(reason) = archive(bytes) {
+            return Err(reason);
         }
         let any = Limits { session_buffer_bytes: u32::MAX };
         let first = Buffer::read(bytes, FileOffset(0), any)

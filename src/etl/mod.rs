@@ -10,6 +10,7 @@ pub mod clock;
 pub mod compression;
 pub mod extended;
 pub mod file;
+mod foreign;
 mod header_type;
 mod index;
 pub mod logfile;

@@ -43,6 +43,19 @@ pub fn name(id: RecordId) -> Option<&'static KernelName> {
     }
 }
 
+/// All names under which people look for a kernel event: WPA's with and without the class, xperf's, and those of the
+/// version that it replaced (`Memory: PageInMemory (24H2)` is also `PageInMemory` and `InMemory`).
+pub fn all_names(id: RecordId) -> Vec<&'static str> {
+    let Some(known) = name(id) else { return Vec::new() };
+    let replaced = known.name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")).map(|(name, _)| name);
+    let replaced = hooks::ALL.iter().map(|(_, other)| other).filter(|other| Some(other.name) == replaced);
+    std::iter::once(known)
+        .chain(replaced)
+        .flat_map(|name| [Some(name.name), Some(name.event()), name.alias])
+        .flatten()
+        .collect()
+}
+
 fn hook_name(hook: HookId) -> Option<&'static KernelName> {
     let all = &*hooks::ALL;
     let index = all.binary_search_by_key(&hook, |(id, _)| *id).ok()?;
@@ -124,6 +137,16 @@ mod tests {
     use super::super::testing::{P8, with_id};
     use super::super::{Decoded, decode};
     use super::*;
+
+    #[test]
+    fn names_find_every_version_of_an_event() {
+        let names = all_names(RecordId::Kernel(hooks::PAGE_IN_MEMORY_24H2));
+        assert!(
+            ["Memory: PageInMemory", "PageInMemory", "InMemory"].iter().all(|name| names.contains(name)),
+            "{names:?}"
+        );
+        assert_eq!(all_names(RecordId::Kernel(HookId(0xffff))), [""; 0]);
+    }
 
     #[test]
     fn the_table_is_sorted_and_every_name_has_a_class() {

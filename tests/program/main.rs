@@ -4,6 +4,7 @@
 mod cli;
 mod contract;
 mod counters;
+mod filters;
 mod machine;
 mod names;
 mod output;

@@ -298,18 +298,19 @@ fn filters_hide_rows_and_totals_still_add_up() {
     for (arguments, shown) in [
         (&["--name", "*PageAccess*"][..], 2),
         (&["--name", "0x0223"], 1),
-        (&["--name", "INMEMORY"], 1), // the name in xperf
+        (&["--name", "INMEMORY"], 1),     // the name in xperf
+        (&["--name", "PageInMemory"], 1), // the name in WPA without its class
         (&["--provider", "memory", "--name", "!*page*"], 9),
         (&["--provider", "Kernel", "--name", "*DCEnd;*DCStart"], 10),
         (&["--provider", "nobody"], 0),
         (&["--name", "*"], all.events.len()),
     ] {
-        let some = events_of(&[&[REFSET], arguments].concat());
+        let some = events_of(&[&[REFSET, "-q"], arguments].concat());
         assert_eq!(some.events.len(), shown, "{arguments:?}: {:?}", some.events);
         assert_eq!((some.total, some.total_bytes), (all.total, all.total_bytes));
         assert_eq!(some.events.iter().map(|row| row.count).sum::<u64>() + some.hidden_events, all.total);
     }
-    let table = out(&["events", REFSET, "--provider", "nobody"]);
+    let table = out(&["events", REFSET, "--provider", "nobody", "-q"]);
     assert!(table.contains("+ 38 kinds not shown") && table.contains("Total"), "{table}");
 }
 

@@ -53,7 +53,7 @@ fn nested_groups() {
         ("by_rule", &["--group-by", "rule,category_wpa", "--unit", "pages"]),
         ("where_rule", &["--where", "rule=private.*;file.hive*", "--group-by", "rule,process", "--top", "3"]),
         ("where", &["--group-by", "category,file", "--where", "category=MapFile;Image", "--top", "5", "--unit", "mib"]),
-        ("nothing", &["--where", "process=nobody"]),
+        ("nothing", &["--where", "process=nobody", "-q"]),
     ] {
         insta::assert_snapshot!(format!("resident_{name}"), out(&[&["resident", TRACE], arguments].concat()));
     }

@@ -23,7 +23,7 @@ dimensions! {
         Session: "session", "Session", Values::Number;
         File: "file", "File", Values::Text;
         Detail: "detail", "Detail", Values::Text;
-        Priority: "priority", "Priority", Values::Number;
+        Priority: "priority", "Priority", Values::UpTo(7);
         Cold: "cold", "Cold", Values::YesNo;
         Pinned: "pinned", "Pinned", Values::YesNo;
         NonTradeable: "non_tradeable", "Non-tradeable", Values::YesNo;

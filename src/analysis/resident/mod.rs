@@ -246,7 +246,8 @@ fn snapshot_set(
     let context = model.context(etl, snapshot);
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(etl, &context, snapshot, query);
-    let rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
+    let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
+    query.sort.sort(&mut rows);
     let tree = query.sort.tree(&rows, query.top);
     SnapshotSet {
         index,

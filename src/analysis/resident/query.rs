@@ -3,10 +3,9 @@
 use crate::analysis::resident::counters::MOST_DIMENSIONS;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::rows::ResidentOrder;
-use crate::analysis::table::{Condition, Dimension as _};
+use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};
-use crate::pattern::Patterns;
 
 /// By whose rules pages are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -128,6 +127,11 @@ const PRESETS: [Preset; 5] = [
 ];
 
 impl ResidentQuery {
+    /// True when rows have a count by WPA's rules beside ours that can differ.
+    pub fn compares(&self) -> bool {
+        self.classification == Classification::Both && self.group_by.contains(&Dimension::Category)
+    }
+
     /// Names of the presets with what they show.
     pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
         PRESETS.iter().map(|preset| (preset.0, preset.3))
@@ -139,14 +143,12 @@ impl ResidentQuery {
     /// A usage error that lists the presets.
     pub fn preset(&mut self, name: &str) -> Result<(), Error> {
         let Some(preset) = PRESETS.iter().find(|preset| preset.0 == name) else {
-            let names: Vec<_> = ResidentQuery::presets().map(|(name, _)| name).collect();
-            return Err(Error::Usage(format!("unknown preset \"{name}\"; known are {}", names.join(", "))));
+            let advice = spelling::advice(name, ResidentQuery::presets().map(|(name, _)| name));
+            return Err(Error::Usage(format!("unknown preset \"{name}\"{advice}")));
         };
         self.group_by(preset.1)?;
         let conditions = preset.2.iter();
-        self.conditions.extend(
-            conditions.map(|&(dimension, patterns)| Condition { dimension, patterns: Patterns::new(patterns) }),
-        );
+        self.conditions.extend(conditions.map(|&(dimension, patterns)| Condition::fixed(dimension, patterns)));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::snapshot_counts::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
+use crate::analysis::table::group::natural;
 use crate::analysis::table::{Field, Forms, Group, Measured, Node, Table, Value};
 use crate::event::page::PageList;
 use std::cmp::Ordering;
@@ -58,6 +59,16 @@ impl ResidentOrder {
             ResidentOrder::Difference => difference(b).cmp(&difference(a)),
         };
         first.then_with(|| b.pages_wpa.cmp(&a.pages_wpa))
+    }
+
+    /// Orders groups that are ordered by pages.
+    pub(super) fn sort(self, groups: &mut [Group<PageCounts>]) {
+        if self != ResidentOrder::Pages {
+            groups.sort_by(|a, b| {
+                let labels = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+                self.compare(&a.measure, &b.measure).then_with(|| labels().unwrap_or(Ordering::Equal))
+            });
+        }
     }
 
     /// The groups as a tree.

@@ -67,7 +67,7 @@ impl SnapshotPlan {
             main.push(Dimension::List);
             main.len() - 1
         });
-        let compares = query.classification == Classification::Both && wpa != query.group_by;
+        let compares = query.compares();
         let condition = |condition: &Condition<Dimension>| match by_wpa {
             true => Condition { dimension: swap(&condition.dimension), ..condition.clone() },
             false => condition.clone(),

@@ -6,6 +6,7 @@
 
 pub mod dimension;
 pub mod group;
+pub mod spelling;
 
 pub(crate) use dimension::dimensions;
 pub use dimension::{Condition, Description, Dimension, Values};
@@ -158,7 +159,7 @@ impl Value {
     /// The value of a label: of numbers and flags what it says, else the text.
     pub fn of_label(label: &str, values: Values) -> Value {
         let value = match values {
-            Values::Number => label.parse().ok().map(Value::Number),
+            Values::Number | Values::UpTo(_) => label.parse().ok().map(Value::Number),
             Values::YesNo => label.parse().ok().map(Value::Flag),
             Values::Text | Values::OneOf(_) => None,
         };

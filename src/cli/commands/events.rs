@@ -2,7 +2,7 @@
 
 use crate::cli::args::Common;
 use crate::cli::exit::Exit;
-use crate::cli::trace;
+use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::analysis::digest::Digest;
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
@@ -24,7 +24,7 @@ pub struct Events {
     /// Only providers that match: name, kernel group, GUID or "kernel"
     #[arg(long, value_name = "PATTERNS")]
     pub provider: Option<String>,
-    /// Only events whose name, xperf name or id matches
+    /// Only events whose name in WPA or xperf, of any version, or whose id matches
     #[arg(long, value_name = "PATTERNS")]
     pub name: Option<String>,
     /// Add SHA-256 fingerprints of all payloads and of all raw time stamps in file order
@@ -43,6 +43,12 @@ impl Events {
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
         let statistics = EventStatistics::new(&etl, &survey, &filter);
+        let unmatched: Vec<String> = [("provider", &filter.provider), ("name", &filter.name)]
+            .into_iter()
+            .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, &p.text)))
+            .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing"))
+            .collect();
+        output::tell_unmatched(common.quiet, &unmatched);
         let digest = self.digest.then(|| Digest::new(&etl));
         let doubtful = statistics.is_doubtful();
         trace::finish(&EventsReport::new(&common.trace, &statistics, digest.as_ref()), common, doubtful)

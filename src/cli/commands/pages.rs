@@ -6,6 +6,7 @@ use crate::cli::{output, trace};
 use clap::{Args, ValueEnum};
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::analysis::table::Condition;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::text;
 
@@ -77,6 +78,7 @@ impl Pages {
             pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
         }
         out.finish()?;
+        output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
         Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
     }
 }

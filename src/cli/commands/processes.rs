@@ -1,15 +1,17 @@
 //! `pfnset processes`.
 
-use crate::cli::args::{Common, RowArgs, conditions};
+use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
-use crate::cli::trace;
+use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use pfnset::analysis::processes::{ProcessOrder, ProcessQuery, ProcessSet};
+use pfnset::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
 use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::analysis::table::Condition;
 use pfnset::report::processes::ProcessReport;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = "\
 Dimensions:
   process, name, pid, parent, session, command_line, started, ended
@@ -66,8 +68,10 @@ impl Processes {
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
         }
+        rows.check(common.format)?;
         let etl = trace::open(common)?;
         let set = trace::with_bar(common, &etl, 2, || ProcessSet::new(&etl, &query))?;
-        trace::finish(&ProcessReport::new(&common.trace, &set, rows.unit.unit()), common, set.doubtful)
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        trace::finish(&ProcessReport::new(&common.trace, &set, rows.unit()), common, set.doubtful)
     }
 }

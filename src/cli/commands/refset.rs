@@ -1,18 +1,21 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, RowArgs, conditions};
+use crate::cli::args::{Common, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
-use crate::cli::trace;
+use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::reference::ReferenceSet;
-use pfnset::analysis::reference::query::{Query, RowOrder};
+use pfnset::analysis::reference::query::{Dimension, Query, RowOrder};
+use pfnset::analysis::table::Condition;
+use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
 use pfnset::report::refset::{RefsetReport, View};
 use pfnset::units::Nanos;
 use std::io::Write;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = "\
 Dimensions:
   process, category, class, file, detail, access_reason, release_reason, impact
@@ -47,9 +50,9 @@ pub struct Refset {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
-    /// Order of the rows
-    #[arg(long, value_enum, default_value_t = RowSort::Pages, value_name = "BY")]
-    pub sort: RowSort,
+    /// Order of the rows [default: pages]
+    #[arg(long, value_enum, value_name = "BY")]
+    pub sort: Option<RowSort>,
     /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
@@ -89,6 +92,24 @@ fn step(text: &str) -> Result<Nanos, String> {
 }
 
 impl Refset {
+    /// Flags that would be without effect are refused.
+    fn check(&self, query: &Query) -> Result<(), Error> {
+        let rows = &self.rows;
+        rows.check(self.common.format)?;
+        let whole = [
+            (rows.top.is_some(), "is shown as a whole: --top has no effect"),
+            (self.sort.is_some(), "has an order of its own: --sort has no effect"),
+            (rows.unit.is_some(), "counts pages: --unit has no effect"),
+        ];
+        for (flag, is_given) in [("--timeline", self.timeline.is_some()), ("--verify", self.verify)] {
+            if is_given {
+                refuse(flag, &whole)?;
+            }
+        }
+        let by_impact = query.order == RowOrder::ImpactPages && !query.group_by.contains(&Dimension::Impact);
+        refuse("--sort impact", &[(by_impact, "needs rows by impact, as in --group-by impact,process")])
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
@@ -96,9 +117,9 @@ impl Refset {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
             order: match self.sort {
-                RowSort::Pages => RowOrder::Pages,
-                RowSort::Name => RowOrder::Name,
-                RowSort::Impact => RowOrder::ImpactPages,
+                None | Some(RowSort::Pages) => RowOrder::Pages,
+                Some(RowSort::Name) => RowOrder::Name,
+                Some(RowSort::Impact) => RowOrder::ImpactPages,
             },
             from: self.from.clone(),
             to: self.to.clone(),
@@ -109,6 +130,7 @@ impl Refset {
             query.group_by(names).context("--group-by")?;
         }
         query.short = rows.top.unwrap_or(query.short);
+        self.check(&query)?;
         let etl = trace::open(common)?;
         // One walk for the events, one for the pages.
         let mut set = trace::with_bar(common, &etl, 2, || ReferenceSet::new(&etl, &query))?;
@@ -122,7 +144,8 @@ impl Refset {
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
-        let report = RefsetReport::new(&common.trace, &set, rows.unit.unit(), view);
+        let report = RefsetReport::new(&common.trace, &set, rows.unit(), view);
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let exit = trace::finish(&report, common, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {

@@ -1,18 +1,21 @@
 //! `pfnset resident`, and `--explain` for one page.
 
-use crate::cli::args::{Common, Format, RowArgs, conditions};
+use crate::cli::args::{Common, Format, Names, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
-use crate::cli::trace;
+use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::analysis::resident::rows::ResidentOrder;
+use pfnset::analysis::table::Condition;
 use pfnset::report::explain::ExplainReport;
 use pfnset::report::resident::ResidentReport;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = "\
 Dimensions:
   list, use, category, category_wpa, class, rule, process, pid, session,
@@ -40,19 +43,20 @@ pub struct Resident {
     #[command(flatten)]
     pub rows: RowArgs,
     /// Dimensions and conditions for a common question
-    #[arg(long, value_name = "NAME", conflicts_with = "group_by")]
+    #[arg(long, value_name = "NAME", conflicts_with = "group_by", hide_possible_values = true,
+        value_parser = Names(ResidentQuery::presets().collect()))]
     pub preset: Option<String>,
-    /// Order of the rows
-    #[arg(long, value_enum, default_value_t = SortBy::Pages, value_name = "BY")]
-    pub sort: SortBy,
-    /// By whose rules pages are counted
-    #[arg(long, value_enum, default_value_t = Rules::Both, value_name = "RULES")]
-    pub classification: Rules,
+    /// Order of the rows [default: pages]
+    #[arg(long, value_enum, value_name = "BY")]
+    pub sort: Option<SortBy>,
+    /// By whose rules pages are counted [default: both]
+    #[arg(long, value_enum, value_name = "RULES")]
+    pub classification: Option<Rules>,
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
     /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
-    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top"])]
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
     #[arg(long, value_name = "PID", requires = "explain")]
@@ -90,6 +94,24 @@ fn number(text: &str) -> Result<u64, String> {
     read.map_err(|_| "expected a number, as in 0x1a2b3 or 107187".into())
 }
 
+/// Orders by WPA's count need rows that have one.
+fn check_order(query: &ResidentQuery) -> Result<(), pfnset::error::Error> {
+    let flag = match query.sort {
+        ResidentOrder::PagesWpa => "--sort wpa",
+        ResidentOrder::Difference => "--sort difference",
+        ResidentOrder::Pages | ResidentOrder::Name => return Ok(()),
+    };
+    let by_category = query.group_by.contains(&Dimension::Category);
+    let is_wpa = query.classification == Classification::Wpa && query.sort == ResidentOrder::PagesWpa;
+    refuse(
+        flag,
+        &[
+            (!by_category, "needs rows by category (--group-by category): the rule sets differ in nothing else"),
+            (!query.compares() && !is_wpa, "needs both counts (--classification both)"),
+        ],
+    )
+}
+
 impl Resident {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
@@ -100,15 +122,15 @@ impl Resident {
         let mut query = ResidentQuery {
             top: rows.top,
             sort: match self.sort {
-                SortBy::Pages => ResidentOrder::Pages,
-                SortBy::Name => ResidentOrder::Name,
-                SortBy::Wpa => ResidentOrder::PagesWpa,
-                SortBy::Difference => ResidentOrder::Difference,
+                None | Some(SortBy::Pages) => ResidentOrder::Pages,
+                Some(SortBy::Name) => ResidentOrder::Name,
+                Some(SortBy::Wpa) => ResidentOrder::PagesWpa,
+                Some(SortBy::Difference) => ResidentOrder::Difference,
             },
             classification: match self.classification {
-                Rules::Corrected => Classification::Corrected,
-                Rules::Wpa => Classification::Wpa,
-                Rules::Both => Classification::Both,
+                Some(Rules::Corrected) => Classification::Corrected,
+                Some(Rules::Wpa) => Classification::Wpa,
+                None | Some(Rules::Both) => Classification::Both,
             },
             snapshot: self.snapshot,
             ..ResidentQuery::default()
@@ -124,10 +146,13 @@ impl Resident {
             query.group_by(names).context("--group-by")?;
         }
         query.conditions.extend(conditions(&rows.conditions)?);
+        rows.check(common.format)?;
+        check_order(&query)?;
         let etl = trace::open(common)?;
         // One walk for the events, one for the pages.
         let set = trace::with_bar(common, &etl, 2, || ResidentSet::new(&etl, &query))?;
-        let report = ResidentReport::new(&common.trace, &set, rows.unit.unit(), by_default);
+        let report = ResidentReport::new(&common.trace, &set, rows.unit(), by_default);
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         trace::finish(&report, common, set.doubtful)
     }
 

@@ -1,0 +1,128 @@
+//! Conditions that cannot be met and flags without effect are told, not taken in silence.
+
+use crate::program::{Ran, out, run};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
+
+const RESIDENT: &str = "resident-small.etl";
+const REFSET: &str = "refset-small.etl";
+
+fn assert_refused(arguments: &[&str], says: &str) {
+    let ran = run(arguments);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:?}");
+    assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+}
+
+#[test]
+fn labels_that_cannot_be_are_errors() {
+    for (condition, says) in [
+        ("category=Imge", "--where: category is never \"Imge\"; did you mean \"Image\"?"),
+        ("category=Image;!Win32Hep", "did you mean \"Win32Heap\"?"),
+        ("cold=yes", "did you mean \"true\"?"),
+        ("priority=9", "known are 0, 1, 2, 3, 4, 5, 6, 7"),
+        ("category==Image", "write category=Image"),
+        ("category=", "says nothing"),
+        ("list=standbi", "did you mean \"Standby\"?"),
+        ("categorie=Image", "unknown dimension \"categorie\"; did you mean \"category\"?"),
+    ] {
+        for command in ["resident", "pages"] {
+            assert_refused(&[command, RESIDENT, "--where", condition], says);
+        }
+    }
+    assert_refused(&["refset", REFSET, "--where", "impact=Transint"], "did you mean \"Transient\"?");
+    assert_refused(&["processes", REFSET, "--where", "started=yes"], "did you mean \"true\"?");
+    assert_refused(&["resident", RESIDENT, "--group-by", "proces"], "did you mean \"process\"?");
+    assert_refused(&["resident", RESIDENT, "--preset", "by-proces"], "did you mean \"by-process\"?");
+}
+
+#[test]
+fn patterns_that_match_nothing_are_told_in_every_form() {
+    let told = |ran: &Ran, text: &str| ran.err.contains(text) && ran.code == 0;
+    for format in ["table", "json", "csv", "jsonl", "markdown"] {
+        let arguments = ["--where", "process=nobody*", "--format", format];
+        for (command, trace) in [("resident", RESIDENT), ("refset", REFSET), ("processes", REFSET)] {
+            let ran = run(&[&[command, trace][..], &arguments].concat());
+            assert!(told(&ran, "process \"nobody*\" matches nothing"), "{command} {format}: {ran:?}");
+            assert_eq!(run(&[&[command, trace, "-q"][..], &arguments].concat()).err, "");
+        }
+    }
+    for format in ["table", "csv", "jsonl", "xperf"] {
+        let ran = run(&["pages", RESIDENT, "--where", "file=*.nothing", "--format", format]);
+        assert!(told(&ran, "file \"*.nothing\" matches nothing"), "{ran:?}");
+    }
+    let ran = run(&["events", RESIDENT, "--name", "foo;!bar;Page*", "--provider", "*;nobody"]);
+    for text in ["--name \"foo\"", "--name \"bar\"", "--provider \"nobody\""] {
+        assert!(told(&ran, &format!("{text} matches nothing")), "{ran:?}");
+    }
+    assert!(!ran.err.contains("Page*"), "{ran:?}");
+}
+
+#[test]
+fn what_matches_and_what_can_be_is_quiet() {
+    for condition in ["category=IMAGE;n/a", "priority=0", "category=Im*", "list=Bad;Active", "process=*"] {
+        let ran = run(&["resident", RESIDENT, "--where", condition, "--format", "csv"]);
+        assert!(ran.code == 0 && !ran.err.contains("matches nothing"), "{condition}: {ran:?}");
+    }
+    let preset = run(&["resident", RESIDENT, "--preset", "private-working-set"]);
+    assert!(!preset.err.contains("matches nothing"), "{preset:?}");
+}
+
+#[test]
+fn flags_without_effect_are_errors() {
+    for (arguments, says) in [
+        (&["refset", REFSET, "--sort", "impact", "--group-by", "release_reason"][..], "--group-by impact"),
+        (&["refset", REFSET, "--sort", "impact"], "--group-by impact"),
+        (&["refset", REFSET, "--timeline", "10ms", "--top", "3"], "--timeline is shown as a whole"),
+        (&["refset", REFSET, "--timeline", "10ms", "--sort", "name"], "--sort has no effect"),
+        (&["refset", REFSET, "--timeline", "10ms", "--unit", "mib"], "--unit has no effect"),
+        (&["refset", REFSET, "--verify", "--top", "3"], "--top has no effect"),
+        (&["refset", REFSET, "--verify", "--unit", "mib"], "--unit has no effect"),
+        (&["resident", RESIDENT, "--sort", "wpa", "--group-by", "process"], "--group-by category"),
+        (&["resident", RESIDENT, "--sort", "difference", "--classification", "wpa"], "--classification both"),
+        (&["resident", RESIDENT, "--sort", "wpa", "--classification", "corrected"], "--classification both"),
+        (&["resident", RESIDENT, "--explain", "0x10", "--sort", "name"], "--sort"),
+    ] {
+        assert_refused(arguments, says);
+    }
+    for (command, trace) in [("resident", RESIDENT), ("refset", REFSET), ("processes", REFSET)] {
+        for format in ["csv", "json", "jsonl"] {
+            assert_refused(&[command, trace, "--top", "3", "--format", format], "has all rows");
+            assert_refused(&[command, trace, "--unit", "mib", "--format", format], "has pages and bytes");
+        }
+        assert_eq!(run(&[command, trace, "--top", "3", "--unit", "mib", "--format", "markdown"]).code, 0);
+    }
+    assert_eq!(run(&["resident", RESIDENT, "--sort", "wpa", "--classification", "wpa"]).code, 0);
+}
+
+#[test]
+fn rows_for_programs_are_sorted_too() {
+    let column = |sort: &str, name: &str| -> Vec<String> {
+        let by = ["--group-by", "category,process", "--sort", sort, "--format", "csv"];
+        let csv = run(&[&["resident", RESIDENT][..], &by].concat()).out;
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let at = reader.headers().unwrap().iter().position(|heading| heading == name).expect("the column");
+        reader.records().map(|row| row.unwrap()[at].to_owned()).collect()
+    };
+    assert!(column("name", "category").is_sorted());
+    let wpa: Vec<u64> = column("wpa", "pages_wpa").iter().map(|pages| pages.parse().expect("a number")).collect();
+    assert!(wpa.is_sorted_by(|a, b| a >= b) && wpa[0] > *wpa.last().unwrap(), "{wpa:?}");
+}
+
+#[test]
+fn a_name_finds_every_version_of_an_event() {
+    let records = [0x0223, 0x028a, 0x0276].map(|hook| Rec::perf(P8, hook, 2, vec![0; 24]).at(1_000_000_000));
+    let trace = file_of(&Trace::new(Session::windows10()).push_all(records).finish());
+    let path = trace.path().to_str().unwrap();
+    for name in ["InMemory", "PageInMemory*", "Memory: PageInMemory"] {
+        let csv = run(&["events", path, "--name", name, "--format", "csv"]).out;
+        assert!(csv.lines().count() == 3 && csv.contains(",0x0223,") && csv.contains(",0x028a,"), "{name}: {csv}");
+    }
+}
+
+#[test]
+fn shells_complete_dimensions_and_presets() {
+    let bash = out(&["completions", "bash"]);
+    let names = |list: &str| bash.lines().any(|found| found.contains("compgen") && found.contains(list));
+    assert!(names("\"list use category category_wpa class rule process"), "{bash}");
+    assert!(names("\"process category class file detail access_reason"));
+    assert!(names("by-process by-list-priority private-working-set files drivers"));
+}
