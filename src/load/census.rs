@@ -1,4 +1,4 @@
-//! The census: the visitor that counts every record by kind, header and processor, and what is odd about it.
+//! The census: the visitor that counts every record by kind, header and processor, and collects damage.
 
 use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;
 use crate::event::system_config::DeviceFamily;
-use crate::load::kinds::{Key, KindCount, Kinds, Tallies, Tally};
+use crate::load::kinds::{KindCount, KindKey, Kinds, Tallies, Tally};
 use crate::load::misfits::{Misfit, Misfits};
 use crate::load::survey::{GroupMasks, Survey};
 use crate::load::walk::{CountOnly, Run, Visitor, walk};
@@ -18,12 +18,12 @@ use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Survey {
-    /// Walks the whole trace and counts.
+    /// Reads the whole trace and counts its records.
     pub fn new(etl: &EtlFile) -> Survey {
         Survey::with_visitors(etl, CountOnly::default).0
     }
 
-    /// Walks the whole trace, counts, and shows all records to a visitor for each thread.
+    /// Reads the whole trace, counts its records, and passes them to visitors, one for each thread.
     pub fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (Survey, Vec<V>) {
         let parts = walk(etl, || (Census::default(), visitor()));
         let (parts, visitors): (Vec<Census>, Vec<V>) = parts.into_iter().unzip();
@@ -76,7 +76,7 @@ fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
     part.into_iter().for_each(|(key, count)| *all.entry(key).or_default() += count);
 }
 
-/// The shape of the buffer that is being walked.
+/// Time span and header kinds of the current buffer.
 #[derive(Debug, Default)]
 struct Shape {
     span: Option<Span>,
@@ -121,11 +121,11 @@ struct Census {
     group_masks: BTreeSet<GroupMasks>,
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
-    /// Of the buffer that is being walked.
+    // Of the current buffer.
     tallies: Tallies,
     shape: Shape,
     buffer_damage: DamageLog,
-    /// Of all buffers.
+    // Of all buffers.
     wrong_stamps: Vec<WrongStamps>,
 }
 
@@ -133,7 +133,7 @@ impl Visitor for Census {
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
         self.shape.add(first.header, run);
-        self.tally(Key::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
+        self.tally(KindKey::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
     }
 
     #[inline(always)]
@@ -145,7 +145,7 @@ impl Visitor for Census {
         }
         let run = Run::new(time, raw.bytes.len());
         self.shape.add(raw.header, &run);
-        self.tally(Key::of(record), Some(record), time, area).add(&run);
+        self.tally(KindKey::of(record), Some(record), time, area).add(&run);
     }
 
     fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {
@@ -162,10 +162,10 @@ impl Visitor for Census {
         self.misfits.add(misfit, 1);
     }
 
-    /// Keeps what the session and the system say about themselves.
+    /// Keeps the events that describe the session and the system.
     #[inline]
     fn event(&mut self, _: &Record<'_>, event: &Event<'_>, time: Ticks, _: &Area<'_>) {
-        // The most exact text wins: 3 = build with revision, 2 = product and build lab, 1 = build lab alone.
+        // The most exact text is kept: 3 = build with revision, 2 = product and build lab, 1 = build lab alone.
         let mut system = |exactness, text| self.os_text = self.os_text.take().max(Some((exactness, text)));
         match *event {
             Event::GroupMasks { phase, masks } => {
@@ -189,7 +189,7 @@ impl Visitor for Census {
     }
 
     fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {
-        self.tallies.slots.iter_mut().for_each(|tally| self.kinds.book(tally));
+        self.tallies.slots.iter_mut().for_each(|tally| self.kinds.add_tally(tally));
         self.tallies = Tallies::default();
         let shape = std::mem::take(&mut self.shape);
         let count = shape.span.map_or(0, |span| u64::from(span.records));
@@ -205,21 +205,22 @@ impl Visitor for Census {
 }
 
 impl Census {
-    /// The tally of a kind. Few kinds are mixed at a time: their records are tallied, and booked when others come.
+    /// The tally of a kind. Only a few kinds alternate at a time: their records are summed up here, and the sums are added
+    /// to `kinds` when other kinds follow.
     #[inline(always)]
-    fn tally(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> &mut Tally {
+    fn tally(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> &mut Tally {
         let tallies = &mut self.tallies;
         let at = match tallies.slots.iter().position(|tally| tally.key == Some(key)) {
             Some(at) => at,
             None => {
                 if self.kinds.is_full() {
-                    tallies.slots.iter_mut().for_each(|tally| self.kinds.book(&mut std::mem::take(tally)));
+                    tallies.slots.iter_mut().for_each(|tally| self.kinds.add_tally(&mut std::mem::take(tally)));
                 }
                 let at = tallies.oldest % Tallies::SLOTS;
                 tallies.oldest = at + 1;
                 let kind = self.kinds.index_of(key, record, time, area);
                 let fresh = Tally { key: Some(key), at: kind, first: time, last: time, ..Tally::default() };
-                self.kinds.book(&mut std::mem::replace(&mut tallies.slots[at], fresh));
+                self.kinds.add_tally(&mut std::mem::replace(&mut tallies.slots[at], fresh));
                 at
             }
         };

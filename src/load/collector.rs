@@ -1,7 +1,7 @@
-//! The visitor that collects the history: from decoded events to the model's small values.
+//! The visitor that collects the history: it turns decoded events into small owned values for the model.
 //!
-//! Runs on each thread of the survey's walk. What comes in millions (page records) or hundreds of thousands (rundowns
-//! of address spaces) is taken raw. Nothing is interpreted beyond sorting events to whom they are about.
+//! One collector runs on each thread. Records that come in millions (page records) or hundreds of thousands (rundowns of
+//! address spaces) are read without the decoder of all events. Events are only sorted by process; `model` interprets them.
 
 use crate::bytes::Wide;
 use crate::code_page::CodePage;
@@ -27,7 +27,7 @@ use crate::load::walk::{CountOnly, Run, Visitor};
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
-/// Collects on one thread.
+/// Collects the history on one thread.
 pub(crate) struct Collector<'r> {
     rank: &'r [u32],
     /// What was collected.
@@ -37,7 +37,7 @@ pub(crate) struct Collector<'r> {
 }
 
 impl<'r> Collector<'r> {
-    /// With the ranks of the buffers and the encoding of 8-bit text.
+    /// An empty collector, with the ranks of the buffers and the encoding of 8-bit text.
     pub(crate) fn new(rank: &'r [u32], code_page: CodePage) -> Self {
         let history = History { code_page, ..History::default() };
         Collector { rank, history, run: None, count_only: CountOnly::default() }
@@ -57,11 +57,11 @@ impl<'r> Collector<'r> {
 }
 
 impl History {
-    /// Walks the whole trace.
+    /// Reads the whole trace.
     pub fn new(etl: &EtlFile) -> History {
         let (rank, _) = ranks(&etl.buffers);
         let (survey, parts) = Survey::with_visitors(etl, || Collector::new(&rank, etl.code_page));
-        // The first part is taken as it is: most lists are long, and many are in one part only.
+        // The first part is moved, not copied: lists are long, and many are in one part only.
         let mut parts = parts.into_iter().map(|part| part.history);
         let mut all = History { survey, ..parts.next().unwrap_or_default() };
         parts.for_each(|part| all.append(part));
@@ -72,7 +72,7 @@ impl History {
     }
 }
 
-/// Page records that are looked at together.
+/// Number of page records that are checked together.
 const MOST_AT_ONCE: usize = 256;
 
 fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
@@ -97,7 +97,7 @@ impl Visitor for Collector<'_> {
                     spaces.entry(process_id).or_default().push_run(area, run);
                 });
             }
-            // They come in tens of millions, and what reads them later reads those that are sound.
+            // There are tens of millions of them. They are only counted here; the reference set reads them later.
             _ if WorkingSetEvent::is(hook) => {
                 return self.count_only.take_run(first, hook, area, rest);
             }
@@ -109,7 +109,7 @@ impl Visitor for Collector<'_> {
         }
         let payload = first.kernel_payload()?;
         let payload_at = first.bytes.len() - payload.len();
-        // A payload of another length, and a stamp that cannot be true, are for who takes records one by one.
+        // Records with another payload length or an implausible stamp are left to the general decoder, which reports them.
         let pfn = PageIdentity::read(payload, pointer)?.pfn;
         let (time, time_at) = (area.time_of(first)?, first.kernel_time_at());
         let mut taken = Run::new(time, first.bytes.len());
@@ -132,7 +132,7 @@ impl Visitor for Collector<'_> {
                 begin(first.position.offset, time, pfn)
             }
         };
-        // Records alike have a payload of the same length and a time at the same place.
+        // Records with equal first 8 bytes have a payload of the same length and their time at the same offset.
         let mut last = (pfn, time);
         'alike: loop {
             let alike = rest.alike(first, MOST_AT_ONCE);
@@ -143,13 +143,13 @@ impl Visitor for Collector<'_> {
                 Some((PageIdentity::read(record.get(payload_at..)?, pointer)?.pfn, RawRecord::time_in(record, time_at)))
             };
             let pages = || alike.parts(0).filter_map(page);
-            // Nearly always they go on where the run has come to.
+            // Nearly always they continue the run.
             let (mut goes_on, before) = (true, last);
             for next in pages() {
                 goes_on &= (next.0 == last.0.wrapping_add(1)) & (last.1 <= next.1);
                 last = next;
             }
-            // Stamps that do not fall can all be true when the last one can.
+            // Stamps that do not fall are all plausible if the last one is.
             if goes_on && area.stamps.contains(last.1) {
                 run.extend(alike.len() as u32, last.1);
                 taken.add_sorted(alike.len() as u32, last.1);
@@ -202,7 +202,7 @@ impl Visitor for Collector<'_> {
                 let value = SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
                 let event = At { moment, value };
                 if range.process_id == 0 && matches!(phase, Phase::Start | Phase::End) {
-                    history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
+                    history.unassigned.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
                 } else {
                     history.spaces.entry(range.process_id).or_default().push(event);
                 }
@@ -215,13 +215,13 @@ impl Visitor for Collector<'_> {
                     let value = KernelView { process_id, phase, base, size, file_key, kind };
                     history.kernel_views.push(At { moment, value });
                 } else if process_id == 0 {
-                    history.newborn.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
+                    history.unassigned.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
                 } else {
                     history.spaces.entry(process_id).or_default().push(event);
                 }
             }
             Event::Heap(heap) => heap_event(history, record, moment, heap),
-            // When the end of a thread is logged, its user stack may be gone.
+            // When the end of a thread is logged, its user stack may have been freed already.
             Event::Thread { phase, thread } if thread.user_stack_base != 0 || phase == Phase::End => {
                 let value = SpaceEvent::Thread {
                     phase,
@@ -261,7 +261,7 @@ impl Visitor for Collector<'_> {
                 let value = SessionEvent { phase, key: session.key, session_id: session.session_id };
                 history.sessions.push(At { moment, value });
             }
-            // Small allocations have a header before them, so only big ones begin at a page.
+            // A small allocation follows a header, so only big allocations begin at a page boundary.
             Event::Pool { action: action @ (PoolAction::Alloc | PoolAction::Free), piece }
                 if piece.address.is_multiple_of(PAGE_BYTES) =>
             {
@@ -270,7 +270,7 @@ impl Visitor for Collector<'_> {
                 history.pool.push(At { moment, value });
             }
             Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
-            // A page record under its class's GUID.
+            // A page record that is logged under its class GUID.
             Event::Page { kind: PageKind::InMemory | PageKind::InMemoryTradeable, page }
                 if !PageIdentity::is_possible_pfn(page.pfn) =>
             {

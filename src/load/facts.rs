@@ -1,4 +1,4 @@
-//! Facts: what events say, as small owned values. The walk collects them (`collector`), `model` interprets them.
+//! Facts: the content of events as small owned values. `collector` collects them, `model` interprets them.
 
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
@@ -30,7 +30,7 @@ pub struct ProcessEvent {
     pub thread_id: Option<u32>,
 }
 
-/// Something that changes or describes a process's address space: addresses, and sizes in bytes.
+/// An event that changes or describes a process's address space. Addresses, and sizes in bytes.
 #[allow(missing_docs)] // fields are named as in `event`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceEvent {
@@ -42,11 +42,11 @@ pub enum SpaceEvent {
     HeapCreate { heap: u64, size: u64 },
     /// A heap reserved a range.
     HeapReserve { heap: u64, base: u64, size: u64 },
-    /// A heap gave a range back.
+    /// A heap released a range.
     HeapRelease { heap: u64, base: u64, size: u64 },
-    /// A heap went with all its ranges.
+    /// A heap was destroyed, with all its ranges.
     HeapDestroy { heap: u64 },
-    /// The rundown names a range of a heap.
+    /// A rundown lists a range of a heap.
     HeapRundown { heap: u64, base: u64, size: u64 },
     /// A thread with a user stack, `[limit, base)` committed at first.
     Thread { phase: Phase, thread_id: u32, stack_base: u64, stack_limit: u64 },
@@ -103,14 +103,14 @@ pub struct KernelView {
 }
 
 impl KernelView {
-    /// The same as an event of an address space.
+    /// The same view as an event of an address space.
     pub const fn as_view(&self) -> SpaceEvent {
         let KernelView { phase, base, size, file_key, kind, .. } = *self;
         SpaceEvent::View { phase, base, size, file_key, kind }
     }
 }
 
-/// A session begins, ends, or is there.
+/// A session begins, ends, or is listed by a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionEvent {
     /// Kind.
@@ -121,7 +121,7 @@ pub struct SessionEvent {
     pub session_id: u32,
 }
 
-/// A big pool allocation: made, freed, or there.
+/// A big pool allocation: allocated, freed, or listed by a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolEvent {
     /// Kind.
@@ -137,7 +137,7 @@ pub struct PoolEvent {
 /// A registry hive's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiveFile {
-    /// True in a rundown, which lists all hives.
+    /// True if a rundown lists it; rundowns list all hives.
     pub listed: bool,
     /// Path as logged.
     pub file_name: Box<str>,
@@ -154,13 +154,13 @@ pub struct MemoryCounters {
     pub modified: u64,
     /// Modified-no-write list.
     pub modified_no_write: u64,
-    /// Bad list, as far as the kernel calls pages bad.
+    /// Bad list, without pages that the memory manager only holds aside.
     pub bad: u64,
     /// Standby list by priority.
     pub standby: [u64; 8],
 }
 
-/// A block of kernel memory of known use.
+/// A block of kernel memory with a known use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelBlock {
     /// Usage type; 0 = PFN metadata.

@@ -1,7 +1,7 @@
 //! The history: what the model needs of a trace, collected in one parallel walk.
 //!
-//! Page records are not kept: a run of them becomes one [`PageRun`] that says where they lie. All other records become
-//! small owned values with the moment at which they were logged. Nothing is interpreted here; `model` does that.
+//! Page records are not kept in memory: a [`PageRun`] says where a run of them lies in the file. All other events become
+//! small owned values with the moment at which they were logged. `model` interprets them.
 
 use crate::code_page::CodePage;
 use crate::etl::EtlFile;
@@ -30,8 +30,9 @@ pub struct History {
     pub code_page: CodePage,
     /// Address-space events by process id.
     pub spaces: FastMap<u32, SpaceEvents>,
-    /// What was mapped or allocated in a process without an id yet, by the thread that did it; empty once all is in order.
-    pub(crate) newborn: FastMap<u32, Vec<At<SpaceEvent>>>,
+    /// Events of processes that have no id yet, because they are being created, by the thread that creates them. Empty after
+    /// [`History::sort`].
+    pub(crate) unassigned: FastMap<u32, Vec<At<SpaceEvent>>>,
     /// Views at kernel addresses (session images), whatever process they name.
     pub kernel_views: Vec<At<KernelView>>,
     /// Images at kernel addresses.
@@ -44,7 +45,7 @@ pub struct History {
     pub sessions: Vec<At<SessionEvent>>,
     /// Big pool allocations.
     pub pool: Vec<At<PoolEvent>>,
-    /// Rundowns of big pool allocations, until their layout is settled.
+    /// Rundowns of big pool allocations, until their layout has been determined.
     pub(crate) pool_rundown: PoolRundown,
     /// MemInfo records.
     pub counters: Vec<At<MemoryCounters>>,
@@ -54,25 +55,26 @@ pub struct History {
     pub kernel_blocks: Vec<At<KernelBlock>>,
     /// RAM by the system configuration, pages.
     pub ram_pages: Option<u64>,
-    /// Page records that were left out, because no machine has such a PFN.
+    /// Page records that were left out because their PFN is impossible.
     pub impossible_pages: u64,
-    /// Prefixes of kernel paths and what users call them.
+    /// Prefixes of kernel paths, each with the user's prefix (`C:\`).
     pub volumes: Vec<(Box<str>, Box<str>)>,
     /// Marks.
     pub marks: Vec<At<Box<str>>>,
     /// Highest address of user mode by the system configuration.
     pub highest_user_address: Option<u64>,
-    /// Page records.
+    /// Where the page records lie.
     pub runs: Vec<PageRun>,
 }
 
 impl History {
-    /// Keeps all events of address spaces in memory, for those who follow them event by event.
+    /// Reads all events of address spaces into memory, for callers that process them event by event.
     pub fn unroll(&mut self, etl: &EtlFile) {
         self.spaces.par_iter_mut().for_each(|(_, events)| events.unroll(etl, |_| true));
     }
 
-    /// A run of rundown records in which keywords were turned on or off belongs to two rundowns.
+    /// Reads runs of rundown records into memory if keywords were turned on or off between their records: such a run
+    /// belongs to two rundowns.
     pub(crate) fn unroll_across_changes(&mut self, etl: &EtlFile) {
         let changes: Vec<Ticks> = self.survey.group_masks.iter().map(|masks| masks.time).collect();
         let up_to = |time: Ticks| changes.partition_point(|&at| at <= time);
@@ -86,8 +88,8 @@ impl History {
         for (process_id, mut events) in part.spaces {
             self.spaces.entry(process_id).or_default().append(&mut events);
         }
-        for (thread_id, mut events) in part.newborn {
-            self.newborn.entry(thread_id).or_default().append(&mut events);
+        for (thread_id, mut events) in part.unassigned {
+            self.unassigned.entry(thread_id).or_default().append(&mut events);
         }
         self.kernel_views.append(&mut part.kernel_views);
         self.kernel_images.append(&mut part.kernel_images);
@@ -109,8 +111,8 @@ impl History {
 
     pub(crate) fn sort(&mut self) {
         self.return_user_views();
-        self.adopt_newborn();
-        self.pool.append(&mut self.pool_rundown.settle());
+        self.assign_to_started();
+        self.pool.append(&mut self.pool_rundown.take_allocations());
         by_moment(&mut self.processes);
         by_moment(&mut self.process_images);
         self.spaces.par_iter_mut().for_each(|(_, events)| events.sort());
@@ -128,7 +130,8 @@ impl History {
         self.volumes.dedup();
     }
 
-    /// On 32-bit Windows with 3 GiB for users, part of what looks like the kernel's half is not.
+    /// Moves views back to their processes on 32-bit Windows with 3 GiB for user mode, where some addresses above 2 GiB are
+    /// user addresses.
     fn return_user_views(&mut self) {
         let Some(highest) = self.highest_user_address else { return };
         let spaces = &mut self.spaces;
@@ -142,18 +145,18 @@ impl History {
         });
     }
 
-    /// Gives views that were mapped before their process had an id to the process that the same thread started next.
-    fn adopt_newborn(&mut self) {
+    /// Assigns the events of processes without an id to the process that the same thread started next.
+    fn assign_to_started(&mut self) {
         let mut starts = ProcessStarts::default();
         for event in self.processes.iter().filter(|event| event.value.phase == ProcessPhase::Start) {
             let thread = event.value.thread_id.into_iter();
             thread.for_each(|thread| starts.add(thread, event.moment, event.value.process_id));
         }
         starts.sort();
-        for (thread_id, mut events) in std::mem::take(&mut self.newborn) {
+        for (thread_id, mut events) in std::mem::take(&mut self.unassigned) {
             by_moment(&mut events);
             for event in events {
-                // The process begins to be known at its start, so its views do too.
+                // The instance begins at its start event, so its views must not be earlier.
                 if let Some((moment, process_id)) = starts.next(thread_id, event.moment) {
                     self.spaces.entry(process_id).or_default().push(At { moment, value: event.value });
                 }

@@ -1,8 +1,8 @@
 //! Counts by kind of event: what `pfnset events` lists.
 //!
-//! Kinds are bounded, so that a trace in which every record is of another kind cannot take more memory than its own
-//! size: the first in the order of ids are kept, the rest is counted together. Which these are does not depend on the
-//! order in which buffers are read.
+//! The number of kinds is limited, so that a trace in which every record is of another kind cannot use more memory than its
+//! own size. The first kinds in the order of ids are kept, the others are counted together. Which kinds are kept does not
+//! depend on the order in which buffers are read.
 
 use crate::etl::area::Area;
 use crate::etl::extended;
@@ -16,9 +16,9 @@ use std::hash::{DefaultHasher, Hasher};
 /// Longest name that is kept of a TraceLogging event or provider, characters.
 const LONGEST_NAME: usize = 256;
 
-/// What records are counted together.
+/// Kind of event: records with equal keys are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct KindKey {
     id: RecordId,
     version: u8,
     /// Hash of the event's name for TraceLogging events, whose ids are all 0; else 0.
@@ -48,22 +48,23 @@ pub struct KindCount {
     pub processors: BTreeSet<u16>,
 }
 
-impl Key {
-    /// Of a kernel event.
+impl KindKey {
+    /// Kind of a kernel event.
     #[inline(always)]
-    pub fn kernel(hook: HookId, version: u8) -> Key {
-        Key { id: RecordId::Kernel(hook), version, name_hash: 0 }
+    pub fn kernel(hook: HookId, version: u8) -> KindKey {
+        KindKey { id: RecordId::Kernel(hook), version, name_hash: 0 }
     }
 
-    /// Of any record.
+    /// Kind of any record.
     #[inline(always)]
-    pub fn of(record: &Record<'_>) -> Key {
+    pub fn of(record: &Record<'_>) -> KindKey {
         let name_hash = extended::event_name(record.extended).map_or(0, |name| hash(name.0));
-        Key { id: record.id, version: record.version, name_hash }
+        KindKey { id: record.id, version: record.version, name_hash }
     }
 }
 
-/// The same in every run, so that which kinds are kept is, too. Names made to collide are counted together, no worse.
+/// A hash without a seed: which kinds are kept must not differ from run to run. Names that collide, even on purpose, are
+/// only counted together.
 fn hash(bytes: &[u8]) -> u64 {
     let mut state = DefaultHasher::new();
     state.write(bytes);
@@ -80,10 +81,10 @@ impl KindCount {
     }
 }
 
-/// A run of records of one kind that is not booked yet.
+/// Counts of one kind that have not been added to [`Kinds`] yet.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    pub key: Option<Key>,
+    pub key: Option<KindKey>,
     /// Index in [`Kinds`].
     pub at: usize,
     pub count: u64,
@@ -103,11 +104,11 @@ impl Tally {
     }
 }
 
-/// Runs of a few kinds at a time: records of a rundown alternate between some.
+/// Tallies of a few kinds at a time, because the records of a rundown alternate between a few kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     pub slots: [Tally; Tallies::SLOTS],
-    /// Slot that is given up next.
+    /// Slot that is replaced next.
     pub oldest: usize,
 }
 
@@ -118,22 +119,22 @@ impl Tallies {
 /// Counts of all kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds {
-    index: FastMap<Key, usize>,
+    index: FastMap<KindKey, usize>,
     kinds: Vec<KindCount>,
-    /// By kind: the buffer in which it was seen last.
+    /// For each kind, the buffer in which it was seen last.
     seen_in: Vec<u32>,
-    /// Greatest key that may still be among the first, once there were too many.
-    greatest: Option<Key>,
-    /// Records and bytes of the kinds after it.
+    /// Greatest key that can still be kept; `None` until there were too many kinds.
+    greatest: Option<KindKey>,
+    /// Records and bytes of kinds with greater keys.
     beyond: (u64, u64),
 }
 
 impl Kinds {
-    /// Kinds that are told apart.
+    /// Largest number of kinds that are counted separately.
     pub const MOST: usize = 32_768;
 
-    /// Index of a kind, new or known; one after the last for kinds that are only counted.
-    pub fn index_of(&mut self, key: Key, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
+    /// Index of a kind, which is added if it is new; `usize::MAX` for kinds that are only counted together.
+    pub fn index_of(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
         if self.greatest.is_some_and(|greatest| key > greatest) {
             return usize::MAX;
         }
@@ -167,13 +168,13 @@ impl Kinds {
         at
     }
 
-    /// True when the next new kind makes the indices of all others change.
+    /// True when adding a new kind would change the indices of the others.
     pub fn is_full(&self) -> bool {
         self.kinds.len() >= 2 * Kinds::MOST
     }
 
-    /// Books a run of records and empties it.
-    pub fn book(&mut self, tally: &mut Tally) {
+    /// Adds a tally to its kind and empties it.
+    pub fn add_tally(&mut self, tally: &mut Tally) {
         match self.kinds.get_mut(tally.at) {
             _ if tally.count == 0 => {}
             Some(kind) => {
@@ -190,7 +191,7 @@ impl Kinds {
         tally.count = 0;
     }
 
-    /// Adds what another thread has counted.
+    /// Adds the counts of another thread.
     pub fn append(&mut self, other: Kinds) {
         (self.beyond.0, self.beyond.1) = (self.beyond.0 + other.beyond.0, self.beyond.1 + other.beyond.1);
         for (key, index) in other.index {
@@ -207,9 +208,9 @@ impl Kinds {
         self.shorten();
     }
 
-    /// Keeps the first kinds only.
+    /// Keeps only the first kinds.
     fn shorten(&mut self) {
-        let mut keys: Vec<Key> = self.index.keys().copied().collect();
+        let mut keys: Vec<KindKey> = self.index.keys().copied().collect();
         if keys.len() > Kinds::MOST {
             let (_, &mut greatest, _) = keys.select_nth_unstable(Kinds::MOST - 1);
             self.greatest = Some(self.greatest.map_or(greatest, |g| g.min(greatest)));
@@ -230,7 +231,7 @@ impl Kinds {
         }
     }
 
-    /// All kinds that are kept, in no order, and records and bytes of the rest.
+    /// All kinds that are kept, in no order, and records and bytes of the others.
     pub fn finish(mut self) -> (Vec<KindCount>, (u64, u64)) {
         self.shorten();
         (self.kinds, self.beyond)

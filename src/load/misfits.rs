@@ -7,9 +7,9 @@ use std::fmt;
 /// A payload that does not fit its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Misfit {
-    /// Nothing of it was used.
+    /// It was not used at all.
     Malformed(Malformed),
-    /// It was used as far as its layout is known.
+    /// Its known part was used.
     Surplus(Surplus),
 }
 
@@ -22,10 +22,10 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Payloads that do not fit, by kind: the first [`Misfits::KEPT`] kinds in their order, the rest only counted.
+/// Payloads that do not fit, by kind: the first [`Misfits::KEPT`] kinds in their order; the others are only counted.
 ///
-/// Capped, so that a trace made of misfits cannot take more memory than its own size; which kinds are kept does not
-/// depend on the order in which they are met.
+/// The limit keeps a trace full of such payloads from using more memory than its own size. Which kinds are kept does not
+/// depend on the order of reading.
 #[derive(Debug, Clone, Default)]
 pub struct Misfits {
     kinds: BTreeMap<Misfit, u64>,

@@ -1,4 +1,4 @@
-//! The bridge from files to the model: all buffers, in parallel, each record looked at once.
+//! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
 mod census;
 mod collector;

@@ -1,4 +1,4 @@
-//! Runs of page records: where the pages of a sequence lie, without keeping them.
+//! Runs of page records: where the pages of a sequence lie in the file. The records themselves are not kept in memory.
 
 use crate::etl::area::Area;
 use crate::etl::file::{EtlFile, Scratch};
@@ -11,17 +11,17 @@ use crate::units::{PointerSize, Ticks};
 /// Page records with consecutive PFNs in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRun {
-    /// When the first was logged.
+    /// When the first record was logged.
     pub first: Moment,
-    /// Stamp of the last.
+    /// Stamp of the last record.
     pub last_time: Ticks,
     /// Buffer in file order.
     pub buffer: u32,
     /// Offset of the first record in the event area.
     pub start: u32,
-    /// Which event they are: a trace can hold both.
+    /// Which of the two page events; a trace can contain both.
     pub hook: HookId,
-    /// Event version: decides what owner keys mean.
+    /// Event version, which decides what owner keys mean.
     pub version: u8,
     /// Pointer size.
     pub pointer: PointerSize,
@@ -51,7 +51,7 @@ impl PageRun {
         (self.hook, self.version, self.pointer) == (hook, version, pointer)
     }
 
-    /// True when a page of this PFN and stamp is the run's next.
+    /// True when a page with this PFN and stamp continues the run.
     #[inline(always)]
     pub fn continues(&self, pfn: u64, time: Ticks) -> bool {
         self.first_pfn.wrapping_add(u64::from(self.pages)) == pfn && self.last_time <= time
@@ -69,7 +69,7 @@ impl PageRun {
         self.first_pfn.saturating_add(u64::from(self.pages.saturating_sub(1)))
     }
 
-    /// The parts of the run between the stamps of other runs; one cut too many does no harm.
+    /// Cuts the run at the stamps of other runs; a cut that is not needed does no harm.
     fn cut(&self, area: &Area<'_>, starts: &[Ticks], parts: &mut Vec<PageRun>) {
         let mut part: Option<PageRun> = None;
         let (mut left, mut time) = (self.pages, self.first.time);
@@ -104,7 +104,7 @@ impl PageRun {
         parts.extend(part);
     }
 
-    /// The page of a record in the run's buffer, if it is of the run's kind.
+    /// The page of a record in the run's buffer, if the record is of the run's kind.
     #[inline(always)]
     pub fn page_of(&self, record: &RawRecord<'_>) -> Option<PageIdentity> {
         match record.hook() {
@@ -114,7 +114,7 @@ impl PageRun {
         }
     }
 
-    /// The page of a record that comes under its class's GUID. No known recorder writes them so.
+    /// The page of a record that is logged under its class GUID. No known recorder does that.
     #[cold]
     fn classic_page_of(&self, record: &RawRecord<'_>) -> Option<PageIdentity> {
         let record = record.read().ok()?;
@@ -123,11 +123,11 @@ impl PageRun {
     }
 }
 
-/// Cuts runs where another one begins in their midst, and sorts them by time.
+/// Cuts runs at the beginning of other runs, and sorts them by time.
 ///
 /// The thread that logs a sequence moves between processors. When a later sequence comes to a processor just where an
-/// earlier one left it, the PFNs in that processor's buffer go on without a break: one run, of two sequences. What lies
-/// between, in another buffer, gives it away.
+/// earlier one left it, the PFNs in that processor's buffer continue without a break: one run that belongs to two
+/// sequences. The records between the two parts are in another buffer, and their stamps show where to cut.
 pub(crate) fn cut_and_sort(runs: &mut Vec<PageRun>, etl: &EtlFile) {
     // Records of equal time on two processors can only be in the order of their PFNs.
     let by_time = |run: &PageRun| (run.first.time, run.first_pfn, run.first.order);

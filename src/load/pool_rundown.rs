@@ -1,7 +1,8 @@
-//! Rundowns of big pool allocations, whose layout is not public: collected raw, read by a form that fits them all.
+//! Rundowns of big pool allocations. Their layout is not public: records are collected raw, and read by a form that fits
+//! all of them.
 //!
-//! Pool *pages* (the other rundown) hold many small allocations with tags of their own, so they say nothing about a
-//! page as a whole and are left out.
+//! Pool *pages* (the other rundown) list many small allocations with different tags in one page, so they are left
+//! out: no tag is that of the whole page.
 
 use crate::event::Phase;
 use crate::event::pool_snapshot::{PoolForm, PoolSnapshot, PoolSnapshotKind};
@@ -10,10 +11,10 @@ use crate::moment::{At, Moment};
 use crate::units::PointerSize;
 use std::collections::BTreeMap;
 
-/// Records of one id: session or not, start or end.
+/// Records of one hook id: system or session pool, start or end rundown.
 #[derive(Debug, Default)]
 struct Records {
-    /// Forms that all records so far fit; `None` before the first.
+    /// Forms that fit all records so far; `None` before the first record.
     forms: Option<Vec<PoolForm>>,
     records: Vec<(Moment, PointerSize, Box<[u8]>)>,
 }
@@ -34,7 +35,7 @@ impl PoolRundown {
         let forms = of.forms.get_or_insert_with(|| snapshot.forms().to_vec());
         forms.retain(|&form| snapshot.fits(form));
         if forms.is_empty() {
-            of.records = Vec::new(); // one record that no form fits spoils them all
+            of.records = Vec::new(); // a record that fits no form makes all records of the id unusable
         } else {
             of.records.push((moment, snapshot.pointer, snapshot.bytes.into()));
         }
@@ -52,8 +53,8 @@ impl PoolRundown {
         }
     }
 
-    /// The allocations of all ids for which a form fits all records.
-    pub(crate) fn settle(&mut self) -> Vec<At<PoolEvent>> {
+    /// The allocations of each id for which one form fits all records.
+    pub(crate) fn take_allocations(&mut self) -> Vec<At<PoolEvent>> {
         let mut all = Vec::new();
         for ((kind, phase), of) in std::mem::take(&mut self.by_id) {
             let Some(&form) = of.forms.iter().flatten().next() else { continue };

@@ -1,4 +1,5 @@
-//! Which process a thread starts next: what a thread does to a process without an id it does to that one.
+//! Which process a thread starts next. Events of a process that has no id yet belong to the process that the same thread
+//! starts next.
 
 use crate::moment::Moment;
 
@@ -14,15 +15,15 @@ impl ProcessStarts {
         self.starts.push((thread_id, moment, number));
     }
 
-    /// Puts them in order, once all are there.
+    /// Sorts the starts; to be called after the last one was added.
     pub fn sort(&mut self) {
         self.starts.sort_unstable();
     }
 
     /// The process that a thread starts next, and when.
     ///
-    /// Equal stamps in the buffers of two processors have no order: what was logged at the stamp of a start, but in
-    /// another buffer, came before it.
+    /// Records with equal stamps in buffers of two processors have no known order: an event with the stamp of a start, but
+    /// in another buffer, is taken to be before the start.
     pub fn next(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
         let next = self.starts.partition_point(|&(thread, at, _)| (thread, at) < (thread_id, moment));
         let of_thread = |at: usize| self.starts.get(at).filter(|start| start.0 == thread_id);
@@ -46,7 +47,7 @@ mod tests {
         let next = |thread, moment| starts.next(thread, moment).map(|(_, process)| process);
         assert_eq!([9, 11, 21].map(|time| next(4, at(time, 1, 0))), [Some(100), Some(200), None]);
         assert_eq!((next(8, at(3, 1, 0)), next(5, at(3, 1, 0))), (Some(300), None));
-        // At the stamp of a start: the order within its buffer counts, another buffer came before it.
+        // With the stamp of a start: inside its buffer the order counts, other buffers are before it.
         assert_eq!((next(4, at(10, 1, 40)), next(4, at(10, 1, 60))), (Some(100), Some(200)));
         assert_eq!((next(4, at(10, 0, 60)), next(4, at(10, 9, 60))), (Some(100), Some(100)));
         assert_eq!(next(4, at(20, 9, 0)), Some(200));

@@ -1,8 +1,8 @@
 //! Events of one process id's address space, most of which stay in the file.
 //!
-//! Rundowns list hundreds of thousands of regions and views, process by process. Keeping each as a value would take
-//! more time and memory than reading it again when its process's turn comes: what lies in a row becomes one
-//! [`RundownRun`] that says where. Of compressed buffers all is kept.
+//! Rundowns list hundreds of thousands of regions and views, process by process. Keeping each of them in memory would cost
+//! more time and memory than reading it again when its process is examined, so consecutive records become one
+//! [`RundownRun`] that says where they lie. Events of compressed buffers are all kept in memory.
 
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
@@ -17,7 +17,7 @@ use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use crate::units::is_kernel_address;
 
-/// Plain rundown records of one process id, one after the other in one buffer.
+/// Consecutive plain rundown records of one process id in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RundownRun {
     /// When the first was logged.
@@ -32,13 +32,13 @@ pub(crate) struct RundownRun {
     records: u32,
 }
 
-/// Hooks of the rundowns that come in hundreds of thousands.
+/// True for the hooks of rundowns with hundreds of thousands of records.
 pub(crate) const fn is_many(hook: HookId) -> bool {
     matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END | MAP_FILE_DC_START | MAP_FILE_DC_END)
 }
 
-/// A plain rundown record: its process id, and what it says. `None` for one that is not of its layout, whose process
-/// has no id yet, or which is about kernel addresses: those go the way of all other events.
+/// Reads a plain rundown record: its process id and event. `None` if it does not fit its layout, its process has no id yet,
+/// or it is about kernel addresses; such records are decoded like all other events.
 #[inline(always)]
 fn read(hook: HookId, raw: &RawRecord<'_>) -> Option<(u32, SpaceEvent)> {
     let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
@@ -72,8 +72,8 @@ impl RundownRun {
         phase_of(self.hook)
     }
 
-    /// Takes a record and all that follow it and are alike, whatever process they are about; `note` gets a run for each
-    /// process. `None`, and nothing taken, when the first is not plain.
+    /// Takes `first` and the records of the same kind that follow it, of any process; `note` gets a run for each process.
+    /// `None`, and nothing is taken, when `first` is not a plain record.
     pub fn take(
         area: &Area<'_>,
         first: &RawRecord<'_>,
@@ -110,7 +110,7 @@ impl RundownRun {
         Some(taken)
     }
 
-    /// Reads the records again, from the map.
+    /// Reads the records again from the file.
     fn read_again(&self, etl: &EtlFile, events: &mut Vec<At<SpaceEvent>>) {
         self.read(&etl.area_over(self.buffer, &[]), events);
     }
@@ -133,14 +133,14 @@ impl RundownRun {
 /// The events of one process id.
 #[derive(Debug, Clone, Default)]
 pub struct SpaceEvents {
-    /// Those that are kept, in order.
+    /// Events in memory, in order.
     kept: Vec<At<SpaceEvent>>,
-    /// Where the others lie, in order of their first records.
+    /// Where the other events lie, in order of their first records.
     runs: Vec<RundownRun>,
 }
 
 impl SpaceEvents {
-    /// Of these events, which are in order.
+    /// From events in order.
     pub fn new(kept: Vec<At<SpaceEvent>>) -> SpaceEvents {
         SpaceEvents { kept, runs: Vec::new() }
     }
@@ -150,8 +150,8 @@ impl SpaceEvents {
         self.kept.push(event);
     }
 
-    /// Adds a run, whose buffer `area` is. In compressed buffers it is read now: several processes share a buffer, and
-    /// each would have to decompress it.
+    /// Adds a run of buffer `area`. If the buffer is compressed the run is read now, because several processes share it and
+    /// it would have to be decompressed for each of them.
     pub(crate) fn push_run(&mut self, area: &Area<'_>, run: RundownRun) {
         match area.buffer.is_compressed() {
             true => run.read(area, &mut self.kept),
@@ -165,13 +165,13 @@ impl SpaceEvents {
         self.runs.append(&mut other.runs);
     }
 
-    /// Puts all in order.
+    /// Sorts the events and the runs.
     pub(crate) fn sort(&mut self) {
         self.kept.sort_by_key(|event| event.moment);
         self.runs.sort_unstable_by_key(|run| run.first);
     }
 
-    /// The events that are kept, in order.
+    /// The events in memory, in order.
     pub fn kept(&self) -> &[At<SpaceEvent>] {
         &self.kept
     }
@@ -181,7 +181,7 @@ impl SpaceEvents {
         &self.runs
     }
 
-    /// Keeps the events of those runs that have to be told apart record by record.
+    /// Reads the wanted runs into memory.
     pub(crate) fn unroll(&mut self, etl: &EtlFile, is_wanted: impl Fn(&RundownRun) -> bool) {
         if self.runs.iter().any(&is_wanted) {
             for run in self.runs.extract_if(.., |run| is_wanted(run)) {
@@ -191,14 +191,14 @@ impl SpaceEvents {
         }
     }
 
-    /// All events in order; they are `reader`'s until it reads again.
-    pub fn read<'r>(&'r self, etl: &EtlFile, reader: &'r mut Reader) -> &'r [At<SpaceEvent>] {
+    /// All events in order; they borrow `reader`, which is reused for the next process.
+    pub fn read<'r>(&'r self, etl: &EtlFile, reader: &'r mut SpaceReader) -> &'r [At<SpaceEvent>] {
         if self.runs.is_empty() {
             return &self.kept;
         }
         let events = &mut reader.events;
         events.clear();
-        // Hardly anything happens within a run, so this is nearly always the order of time already.
+        // Few events happen during a run, so this is nearly always the order of time already.
         let mut kept = self.kept.as_slice();
         for run in &self.runs {
             let (before, after) = kept.split_at(kept.partition_point(|event| event.moment < run.first));
@@ -214,9 +214,9 @@ impl SpaceEvents {
     }
 }
 
-/// Room for the events of one process.
+/// Reusable memory for the events of one process.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct SpaceReader {
     events: Vec<At<SpaceEvent>>,
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use crate::etl::EtlFile;
     use crate::load::facts::SpaceEvent;
     use crate::load::history::History;
-    use crate::load::space_events::Reader;
+    use crate::load::space_events::SpaceReader;
     use std::path::Path;
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
         let etl = EtlFile::open(Path::new(fixture)).unwrap();
         let (compact, mut whole) = (History::new(&etl), History::new(&etl));
         whole.unroll(&etl);
-        let (mut reader, mut rundowns, mut kept) = (Reader::default(), 0, 0);
+        let (mut reader, mut rundowns, mut kept) = (SpaceReader::default(), 0, 0);
         for (process_id, events) in &compact.spaces {
             kept += events.kept().len();
             let read = events.read(&etl, &mut reader);

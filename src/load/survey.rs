@@ -1,6 +1,6 @@
-//! The survey: what a trace holds, by count.
+//! The survey: counts of everything that a trace contains.
 //!
-//! `pfnset events` prints its counts; `pfnset info` judges by them what a trace can be used for. Every record is
+//! `pfnset events` prints the counts; `pfnset info` uses them to tell what a trace can be used for. Every record is
 //! counted, also those that cannot be decoded, so totals always add up to the records of the file.
 
 use crate::error::DamageLog;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A change of what the kernel session records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GroupMasks {
-    /// When.
+    /// When the change was logged.
     pub time: Ticks,
     /// True for hook 0x0005 (what is on from now), false for 0x0020 (what was on until now).
     pub is_start: bool,
@@ -23,7 +23,7 @@ pub struct GroupMasks {
     pub masks: [u32; 8],
 }
 
-/// All that one walk learns.
+/// Result of one pass over all records.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// Number of records in the file.
@@ -36,29 +36,29 @@ pub struct Survey {
     pub kinds: Vec<KindCount>,
     /// Payloads that do not fit their layout, with their number.
     pub misfits: Misfits,
-    /// Damage met in the buffers and their headers.
+    /// Damage of the buffers and their headers.
     pub damage: DamageLog,
     /// Time span of each buffer in file order; `None` for buffers without records.
     pub spans: Vec<Option<Span>>,
-    /// Records without a time of their own (some messages, ERROR, unknown types): they count with the time of the
+    /// Records without a time of their own (some messages, ERROR, unknown types). They are counted with the time of the
     /// record before them in their buffer.
     pub untimed: u64,
-    /// Kinds beyond [`Survey::MOST_KINDS`], which are in no list: their records and bytes.
+    /// Records and bytes of the kinds beyond [`Survey::MOST_KINDS`], which are not in `kinds`.
     pub unlisted: (u64, u64),
     /// Group masks in time order, at most [`Survey::MOST_MASKS`].
     pub group_masks: BTreeSet<GroupMasks>,
     /// Processors on which events were dropped, with the time of the last one (hook 0x0052).
     pub dropped: BTreeMap<u32, Ticks>,
-    /// Exact operating system text from the configuration records, the most exact of what was found.
+    /// Text that names the operating system, from the configuration records, with its exactness (greater is more exact).
     pub os_text: Option<(u8, String)>,
 }
 
 impl Survey {
-    /// Kinds of events that are told apart; a busy machine has a few thousand. The first in the order of ids are kept,
-    /// kernel events before all others.
+    /// Largest number of kinds that are counted separately; a busy machine has a few thousand. The first in the order of ids
+    /// are kept, kernel events before all others.
     pub const MOST_KINDS: usize = Kinds::MOST;
 
-    /// Changes of the group masks that are kept; a session has a handful.
+    /// Largest number of group mask changes that are kept; a session has a handful.
     pub const MOST_MASKS: usize = 10_000;
 
     /// Every bit of the group masks that was on at some time.

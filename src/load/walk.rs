@@ -1,7 +1,7 @@
-//! The walk over all records of a trace: all buffers in parallel, each record looked at once, by visitors.
+//! The walk over all records of a trace: buffers are read in parallel, and each record is passed to visitors once.
 //!
-//! What several visitors need of a record (its header, its payload decoded) is read once. A visitor that has no use for
-//! the content of millions of records takes them in runs, undecoded.
+//! Header and payload of a record are decoded once for all visitors. A visitor that does not need the decoded content of
+//! millions of records takes them in runs instead.
 
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
@@ -10,11 +10,11 @@ use crate::event::{Decoded, Event, decode, is_judged_by_length};
 use crate::load::misfits::Misfit;
 use crate::units::Ticks;
 
-/// Someone who looks at the records of a walk; one for each thread. Which visitor sees which buffer is left open.
-#[allow(unused_variables)] // the names say what is given
+/// Receives the records of a walk. There is one visitor for each thread; which one gets which buffer is not determined.
+#[allow(unused_variables)] // the names document the arguments
 pub trait Visitor: Send {
-    /// A kernel record before its header is read in full, and the records after it. The visitor may take it and any
-    /// number of records of the same kind and version that follow it directly: what it takes is not decoded any more.
+    /// Called for each kernel record before it is decoded. The visitor may take `first` and any number of records of the
+    /// same kind and version that directly follow it in `rest`; records that it takes are not decoded.
     #[inline(always)]
     fn take_run(
         &mut self,
@@ -26,34 +26,34 @@ pub trait Visitor: Send {
         None
     }
 
-    /// A run that a visitor took.
+    /// Called for each run that a visitor took.
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {}
 
-    /// One record that nobody took. Its time is its own, or that of the record before it.
+    /// Called for each record that was not taken. Its time is its own, or else that of the record before it.
     #[inline(always)]
     fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {}
 
-    /// The header of the record that comes next does not fit into it.
+    /// Called before `record` when the header of that record cannot be read.
     fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {}
 
-    /// The payload of the record that was last does not fit its layout.
+    /// Called after `record` when the payload of that record does not fit its layout.
     fn misfit(&mut self, misfit: Misfit) {}
 
-    /// What the record that was last says.
+    /// Called after `record` with the decoded payload of that record.
     #[inline(always)]
     fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {}
 
-    /// A buffer has been walked to its end.
+    /// Called after the last record of each buffer.
     fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {}
 }
 
 /// Records of one kind and version that were taken together.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
-    /// How many, at least one.
+    /// Number of records, at least one.
     pub records: u32,
-    /// Bytes of each, with its header.
+    /// Bytes of each record, with its header.
     pub record_bytes: usize,
     /// Stamp of the first.
     pub first: Ticks,
@@ -74,20 +74,21 @@ impl Run {
         Run { records: 1, record_bytes, first: time, last: time, earliest: time, latest: time, sorted: true }
     }
 
-    /// Bytes of all.
+    /// Bytes of all records.
     #[inline(always)]
     pub fn bytes(&self) -> u64 {
         u64::from(self.records) * self.record_bytes as u64
     }
 
-    /// Counts records that follow in the order of their stamps, up to `last`; the first is not before the one before it.
+    /// Adds records whose stamps do not fall, neither among themselves nor from the run's last record; `last` is the last
+    /// stamp.
     #[inline(always)]
     pub fn add_sorted(&mut self, records: u32, last: Ticks) {
         self.records += records;
         (self.last, self.latest) = (last, self.latest.max(last));
     }
 
-    /// Counts the next record, which is as long as the others.
+    /// Adds one record of the same size.
     #[inline(always)]
     pub fn add(&mut self, time: Ticks) {
         self.records += 1;
@@ -96,7 +97,7 @@ impl Run {
     }
 }
 
-/// Walks the whole trace with a visitor for each thread.
+/// Reads the whole trace with one visitor for each thread.
 pub fn walk<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> Vec<V> {
     etl.fold_buffers(visitor, |visitor, area| walk_area(etl.before_first(), area, visitor))
 }
@@ -130,7 +131,7 @@ fn walk_area<V: Visitor>(before_first: Ticks, area: &Area<'_>, visitor: &mut V) 
     visitor.end_of_buffer(area, &records);
 }
 
-/// A record whose header could not be read: only its kind is known.
+/// Stands for a record whose header cannot be read: only its kind is known.
 fn unread<'a>(raw: &RawRecord<'a>) -> Record<'a> {
     Record {
         header: raw.header,
@@ -146,7 +147,7 @@ fn unread<'a>(raw: &RawRecord<'a>) -> Record<'a> {
     }
 }
 
-/// Two visitors in one walk; the first one's wish to take a run goes before the second one's.
+/// Two visitors in one walk; the first one is asked first whether it takes a run.
 impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     #[inline(always)]
     fn take_run(
@@ -193,17 +194,17 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     }
 }
 
-/// Takes all records that can be counted without a look at their values: those whose layout is judged by version and
-/// length alone. One of a kind and length is decoded, and what is like it is as sound as it is.
+/// Takes the records that can be counted without decoding them: those whose validity depends on version and length alone.
+/// The first record of a kind and length is decoded; if it is valid, all with the same first 8 bytes are.
 #[derive(Debug)]
 pub struct CountOnly {
-    /// First eight bytes of sound records, by hook: kind of header, size, hook, version and extension words.
-    sound: [[u8; 8]; 64],
+    /// First eight bytes of valid records, by hook: kind of header, size, hook, version and extension words.
+    valid: [[u8; 8]; 64],
 }
 
 impl Default for CountOnly {
     fn default() -> Self {
-        CountOnly { sound: [[0; 8]; 64] } // no record begins with zeros
+        CountOnly { valid: [[0; 8]; 64] } // no record begins with zeros
     }
 }
 
@@ -217,19 +218,19 @@ impl Visitor for CountOnly {
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         let head = *first.bytes.first_chunk::<8>()?;
-        let sound = self.sound.get_mut(usize::from(hook.0) % 64)?;
-        if *sound != head {
-            let is_sound = is_judged_by_length(hook)
+        let valid = self.valid.get_mut(usize::from(hook.0) % 64)?;
+        if *valid != head {
+            let is_valid = is_judged_by_length(hook)
                 && matches!(decode(&first.read().ok()?), Decoded::Event { surplus: None, .. });
-            if !is_sound {
+            if !is_valid {
                 return None;
             }
-            *sound = head;
+            *valid = head;
         }
         let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
         let mut run = Run::new(time, first.bytes.len());
         let time_at = first.kernel_time_at();
-        // Not in batches: in some traces nearly all runs are of one record.
+        // One by one, because in some traces nearly all runs have a single record.
         while let Some(next) = rest.next_alike(first) {
             let time = RawRecord::time_in(next.bytes, time_at);
             if !area.stamps.contains(time) {

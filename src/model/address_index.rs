@@ -1,11 +1,11 @@
-//! The fast look-up: what pages of any process belong to, at one moment.
+//! Fast look-up of what an address belongs to, in all address spaces at one moment.
 //!
-//! One look-up in each map of an `AddressSpace` is the slow, obvious answer; a property test compares the two.
+//! `AddressSpace` gives the same answers in a simple, slow way; a property test compares the two.
 //!
-//! The search is what bounds the resident set's speed: pages come in physical order, so each one asks another process
-//! about another address, and every step of a plain search misses the cache. Hence static search trees, all of the same
-//! depth: 16 keys a node, one line of the cache, compared without branches. Several searches go down side by side, so
-//! that their cache misses overlap; the answer lies beside the key that leads to it.
+//! This search limits the speed of the resident set. Pages come in physical order, so consecutive pages belong to
+//! different processes and addresses, and every step of a binary search would miss the cache. Therefore the index is made
+//! of static search trees of equal depth. A node has 16 keys, fills one cache line, and is searched without branches.
+//! Several searches descend at the same time, so that their cache misses overlap. The answer is stored beside its key.
 
 use crate::model::segments::{Segment, Segments};
 use crate::model::space::Layer;
@@ -13,30 +13,30 @@ use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::ops::Range;
 
-/// What a page belongs to, by both rule sets.
+/// What a page belongs to, by our rules and by WPA's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AddressOwner {
     /// By the corrected rules.
     pub corrected: Layer,
-    /// As WPA takes it.
+    /// By WPA's rules.
     pub wpa: Layer,
-    /// Where the answer lies, for [`AddressIndex::file_key`].
+    /// Position of the answer, for [`AddressIndex::file_key`].
     slot: u32,
 }
 
 impl AddressOwner {
-    /// Belongs to nothing.
+    /// The page belongs to nothing.
     pub const NOTHING: AddressOwner = AddressOwner { corrected: Layer::None, wpa: Layer::None, slot: u32::MAX };
 }
 
 /// Children of a node, segments of a leaf.
 const NODE: usize = 16;
 
-/// Searches that go down side by side.
+/// Number of searches that descend at the same time.
 const LANES: usize = 32;
 
-/// Bits of a page number that the keys of inner nodes leave out: what is left of an address of 47 bits fits into 31, and
-/// ranges rarely begin elsewhere than at 64 KiB, the allocation granularity.
+/// Low bits of a page number that keys of inner nodes omit. Ranges nearly always begin at a multiple of 64 KiB, the
+/// allocation granularity, and without these bits a 47-bit address fits into 31 bits.
 const LOW_BITS: u32 = 4;
 
 /// The key of a page in inner nodes: its granule. `i32::MAX` for addresses too large for one.
@@ -45,8 +45,8 @@ const fn key(page: u64) -> i32 {
     if granule < i32::MAX as u64 { granule as i32 } else { i32::MAX }
 }
 
-/// The key to search for an address. Larger addresses lie after all that is there, as the largest key that is no padding
-/// does.
+/// The key to search for an address. Addresses that are too large get the largest key that is not padding, because they
+/// are after all ranges.
 #[inline(always)]
 fn search_key(address: u64) -> i32 {
     key(address / PAGE_BYTES).min(i32::MAX - 1)
@@ -57,18 +57,18 @@ fn search_key(address: u64) -> i32 {
 pub struct Question {
     /// Its address space.
     pub space: u32,
-    /// Whatever the one who asks wants to know again with the answer.
+    /// A value of the caller's, returned with the answer.
     pub tag: u32,
     /// Its address.
     pub address: u64,
 }
 
-/// An inner node, one line of the cache: up to 16 children, one after the other.
+/// An inner node, one cache line: up to 16 children with consecutive indices.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Inner {
-    /// First keys of the children. The first child also holds all that is below, so it needs no key: in its place stands
-    /// the child's index with the sign bit set, which is below every key.
+    /// First keys of the children. The first child also holds everything below, so it needs no key. The slot holds the
+    /// child's index instead, with the sign bit set, which makes it smaller than every key.
     keys: [i32; NODE],
 }
 
@@ -81,7 +81,7 @@ impl Inner {
         Inner { keys }
     }
 
-    /// Index of the child for a key that is no padding.
+    /// Index of the child for a key that is not padding.
     #[inline(always)]
     fn child(&self, wanted: i32) -> u32 {
         let not_above: i32 = self.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
@@ -89,12 +89,12 @@ impl Inner {
     }
 }
 
-/// A leaf, one line of the cache: up to 16 segments. The first one begins at `base`, so that there is one for every page
-/// that leads here.
+/// A leaf, one cache line: up to 16 segments. The first one begins at `base`, so that every page whose search ends here has
+/// a segment.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Leaf {
-    /// The leaf's first page, which begins a granule.
+    /// The leaf's first page, a multiple of the granule.
     base: u64,
     /// First pages of the segments, counted from `base`; `i16::MAX` where there is none.
     keys: [i16; NODE],
@@ -141,20 +141,20 @@ pub struct Leaves {
 }
 
 impl Default for Leaves {
-    /// Those of an empty address space.
+    /// The leaves of an empty address space.
     fn default() -> Leaves {
         Leaves::new(Segments::default())
     }
 }
 
 impl Leaves {
-    /// Lays segments out for searching.
+    /// Arranges segments in leaves.
     pub fn new(segments: Segments) -> Leaves {
         let Segments { list, file_keys } = segments;
         let mut leaves = Leaves { list: Vec::new(), filled: 0, views: Vec::new(), file_keys };
         leaves.begin(&Segment::NOTHING);
         let mut before = Segment::NOTHING;
-        // Inner nodes know granules only, so a granule's segments lie in one leaf.
+        // Keys of inner nodes are granules, so all segments of a granule must be in one leaf.
         for granule in list.chunk_by(|a, b| a.page >> LOW_BITS == b.page >> LOW_BITS) {
             if !leaves.has_room(granule) {
                 let first = granule.first().map_or(0, |first| first.page >> LOW_BITS << LOW_BITS);
@@ -182,7 +182,7 @@ impl Leaves {
         self.push(segment);
     }
 
-    /// Adds a segment behind the last; one at the same page takes its place.
+    /// Appends a segment; it replaces the last one if both begin at the same page.
     fn push(&mut self, segment: &Segment) {
         let first_slot = (self.list.len() - 1) * NODE;
         let Some(leaf) = self.list.last_mut() else { return };
@@ -213,21 +213,21 @@ pub struct AddressIndex {
     /// By space: its root, a node or, without inner levels, a leaf.
     roots: Vec<u32>,
     nodes: Vec<Inner>,
-    /// The first one is that of spaces that are not there.
+    /// The first leaf is that of unknown address spaces.
     leaves: Vec<Leaf>,
     /// Inner levels.
     depth: usize,
-    /// Leaves of the spaces whose addresses are too large for the keys of inner nodes.
+    /// Leaves of the spaces with addresses that are too large for keys of inner nodes.
     wide: FastMap<u32, Range<usize>>,
     /// For each slot (16 a leaf): index into `file_keys`.
     views: Vec<u32>,
     file_keys: Vec<u64>,
-    /// The root of spaces that are not there.
+    /// The root of unknown address spaces.
     nowhere: u32,
 }
 
 impl AddressIndex {
-    /// Joins address spaces; they are named by their place in the list.
+    /// Joins address spaces; a space is identified by its index in the list.
     pub fn new(spaces: Vec<Leaves>) -> AddressIndex {
         let nowhere = Leaves::default();
         let most = spaces.iter().map(|space| space.list.len()).max().unwrap_or(1);
@@ -247,7 +247,7 @@ impl AddressIndex {
         index
     }
 
-    /// Adds a space and gives its root.
+    /// Adds a space and returns its root.
     fn add(&mut self, mut space: Leaves) -> u32 {
         let first = self.leaves.len() as u32;
         let mut level: Vec<(i32, u32)> = (first..).zip(&space.list).map(|(at, leaf)| (key(leaf.base), at)).collect();
@@ -268,7 +268,7 @@ impl AddressIndex {
         level.first().map_or(0, |&(_, root)| root)
     }
 
-    /// Looks many pages up and hands each question on with its answer, in the same order.
+    /// Looks up many pages and passes on each question with its answer, in the same order.
     #[inline(always)]
     pub fn find_all(&self, questions: &[Question], mut found: impl FnMut(&Question, AddressOwner)) {
         for questions in questions.chunks(LANES) {
@@ -285,7 +285,7 @@ impl AddressIndex {
             if !self.wide.is_empty() {
                 self.find_wide(questions, &mut places);
             }
-            // First only a glance at each leaf, so that all of them are on their way from memory at the same time.
+            // First read one value of each leaf, so that all of them are loaded from memory at the same time.
             let mut keys = [0i16; LANES];
             for ((key, &place), question) in keys.iter_mut().zip(&places).zip(questions) {
                 *key = self.leaf_key(place, question.address);
@@ -296,7 +296,7 @@ impl AddressIndex {
         }
     }
 
-    /// The child of a node that a key leads to.
+    /// The child of a node for a key.
     #[inline(always)]
     fn child(&self, place: u32, key: i32) -> u32 {
         self.nodes.get(place as usize).map_or(0, |node| node.child(key))
@@ -321,14 +321,14 @@ impl AddressIndex {
         })
     }
 
-    /// Puts the leaves of wide spaces in the place of what the inner nodes lead to.
+    /// For wide spaces, whose addresses are too large for keys of inner nodes, replaces the leaves that were found.
     #[cold]
     fn find_wide(&self, questions: &[Question], places: &mut [u32]) {
         for (place, Question { space, address, .. }) in places.iter_mut().zip(questions) {
             let Some(range) = self.wide.get(space) else { continue };
             let leaves = self.leaves.get(range.clone()).unwrap_or_default();
-            let behind = leaves.partition_point(|leaf| leaf.base <= address / PAGE_BYTES);
-            *place = (range.start + behind.saturating_sub(1)) as u32;
+            let after = leaves.partition_point(|leaf| leaf.base <= address / PAGE_BYTES);
+            *place = (range.start + after.saturating_sub(1)) as u32;
         }
     }
 
@@ -441,7 +441,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// The fast look-up against the four maps, at both ends of address spaces; ranges need not begin at a page.
+        /// Compares the fast look-up with the four maps, at both ends of address spaces; ranges need not begin at a page.
         #[test]
         fn agrees_with_the_address_space(
             steps in prop::collection::vec((0u8..8, 0u64..400, 1u64..30, 0u8..4, 0u32..6), 0..120),

@@ -1,4 +1,4 @@
-//! Which path a file key had at a given time. Keys are reused after a file is deleted.
+//! File names by file key and time. A key is reused after its file is deleted.
 
 use crate::event::file::FileNameKind;
 use crate::load::facts::FileEvent;
@@ -15,7 +15,7 @@ pub struct FileNames<'h> {
 }
 
 impl<'h> FileNames<'h> {
-    /// From the file-name events.
+    /// Collects the names from the file-name events.
     pub fn new(history: &'h History) -> FileNames<'h> {
         let mut all = FileNames::default();
         let mut index: FastMap<&'h str, u32> = FastMap::default();
@@ -44,16 +44,16 @@ impl<'h> FileNames<'h> {
     }
 }
 
-/// The name of a key between two events that follow each other: the last one given before, unless the file was deleted;
-/// else the next one that says what the key has been all along.
+/// The name of a key between two consecutive events: the name by the event before, unless that is a delete; else the name
+/// by the event after, if that event tells an older name.
 fn name_between<N>(past: Option<(FileNameKind, N)>, next: Option<(FileNameKind, N)>) -> Option<N> {
     use FileNameKind::{Create, Delete, Name, Rundown};
     match (past, next) {
-        // Events of this key were lost when a list of all names comes next and says otherwise.
+        // If a rundown follows that has another name, events of this key were lost.
         (Some(_), Some((Rundown, name))) => Some(name),
         (Some((Create | Name | Rundown, name)), _) => Some(name),
         (Some((Delete, _)), Some((Name, name))) => Some(name),
-        // After a delete a second delete tells nothing of the time between.
+        // Between two deletes the name is unknown.
         (Some((Delete, _)), _) => None,
         (None, Some((Create, _)) | None) => None,
         (None, Some((Delete | Name | Rundown, name))) => Some(name),
@@ -85,7 +85,7 @@ impl<'h> FileNamesAt<'h> {
         let (past, future) = history.files.split_at(now);
         let mut before: FastMap<u64, &FileEvent> = FastMap::default();
         before.extend(past.iter().map(|event| (event.value.key, &event.value)));
-        // Backwards, so that the event nearest to `moment` comes last and wins.
+        // In reverse order, so that the event nearest to `moment` is applied last.
         let mut next: FastMap<u64, &FileEvent> = FastMap::default();
         for event in future.iter().rev().map(|event| &event.value) {
             if before.contains_key(&event.key) {

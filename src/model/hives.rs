@@ -1,4 +1,4 @@
-//! The registry's files: which paths are hives.
+//! Registry hives: which file paths are hives.
 
 use crate::load::history::History;
 use foldhash::HashSet as FastSet;
@@ -20,12 +20,12 @@ pub fn normal_form(path: &str) -> String {
     }
 }
 
-/// The registry's files: by the trace's own hive rundown where it has one, else by their well-known places and what
-/// was opened as a hive during the trace.
+/// Paths of registry hives: by the trace's hive rundown if it has one, else well-known paths and the hives that were
+/// loaded during the trace.
 #[derive(Debug, Clone, Default)]
 pub struct Hives {
     known: FastSet<String>,
-    /// Last parts of the known names.
+    /// Last path components of the known hives.
     known_ends: Vec<String>,
     are_listed: bool,
 }
@@ -43,14 +43,14 @@ impl Hives {
         }
     }
 
-    /// True when the trace lists its hives, so that no name has to be guessed.
+    /// True when the trace lists its hives, so that no path has to be guessed.
     pub fn are_known(&self) -> bool {
         self.are_listed
     }
 
     /// True when the path is a registry hive.
     pub fn is_hive(&self, path: &str) -> bool {
-        // Asked of every file of the machine, so what cannot be one is told by its last part.
+        // Called for every file of the machine, so most files are excluded by their last component.
         let end = last_part(path);
         let is_end = |known: &str| known.eq_ignore_ascii_case(end);
         let may_be = || {
@@ -70,7 +70,7 @@ fn last_part(path: &str) -> &str {
     path.rsplit('\\').next().unwrap_or(path)
 }
 
-/// Last parts of the names of hives at well-known places: the first nine in `config`, one in each package.
+/// Last path components of hives with well-known paths: the first nine are in `config`, one is in each package.
 const WELL_KNOWN_ENDS: [&str; 13] = [
     "sam",
     "security",

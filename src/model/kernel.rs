@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Usage type of a kernel block that holds the PFN database.
 const PFN_METADATA: u8 = 0;
 
-/// What is at kernel addresses.
+/// Ranges at kernel addresses.
 #[derive(Debug, Clone, Default)]
 pub struct KernelSpace<'h> {
     /// Images, by path as logged.
@@ -25,14 +25,14 @@ pub struct KernelSpace<'h> {
     pub views: RangeMap<(ViewKind, u64)>,
     /// Big pool allocations.
     pub pool: RangeMap<PoolTag>,
-    /// Ids of the sessions by what page records hold of their unique keys.
+    /// Session ids by the low bits of the sessions' unique keys, as in page records.
     pub sessions: FastMap<u64, u32>,
-    /// The PFN database, by address; usually one block.
+    /// Blocks of the PFN database by address; usually one.
     pub pfn_database: Vec<KernelBlock>,
 }
 
 impl<'h> KernelSpace<'h> {
-    /// The state at `moment`, whose page sequence has this pointer size and ends at `sequence_end`.
+    /// The state at `moment`, for a page sequence with this pointer size that ends at `sequence_end`.
     pub fn new(history: &'h History, moment: Moment, sequence_end: Moment, pointer: PointerSize) -> KernelSpace<'h> {
         let images = history.kernel_images.iter().map(|event| {
             let image = &event.value;
@@ -47,7 +47,7 @@ impl<'h> KernelSpace<'h> {
             let piece = &event.value;
             Described::new(event.moment, piece.phase, 0, piece.base, piece.size, piece.tag)
         });
-        // A session is a range of one byte at its key.
+        // A session is treated as a range of one byte at its key.
         let sessions = history.sessions.iter().map(|event| {
             let session = &event.value;
             Described::new(event.moment, session.phase, 0, session.key, 1, session.session_id)
@@ -63,8 +63,8 @@ impl<'h> KernelSpace<'h> {
     }
 }
 
-/// The blocks of the PFN database. They are logged directly after the sequence; those before it will do where these
-/// were lost. A block that grew between two snapshots is taken as it was first.
+/// The blocks of the PFN database. They are logged directly after the sequence; blocks before it are used if these
+/// were lost. Of a block that grew between two snapshots the first record is used.
 fn pfn_database(history: &History, sequence_end: Moment) -> Vec<KernelBlock> {
     let blocks = || history.kernel_blocks.iter().filter(|block| block.value.usage_type == PFN_METADATA);
     let mut found: BTreeMap<u64, KernelBlock> = BTreeMap::new();
@@ -74,7 +74,7 @@ fn pfn_database(history: &History, sequence_end: Moment) -> Vec<KernelBlock> {
     if found.is_empty() {
         found.extend(blocks().map(|block| (block.value.address, block.value)));
     }
-    // What a block already covers is not counted twice.
+    // Pages that another block covers are not counted twice.
     let mut covered = 0;
     found.retain(|&address, block| {
         let end = address.saturating_add(block.pages.saturating_mul(PAGE_BYTES));
@@ -90,7 +90,7 @@ fn pfn_database(history: &History, sequence_end: Moment) -> Vec<KernelBlock> {
 struct Described<T> {
     moment: Moment,
     phase: Phase,
-    /// Whose it is: ranges of different owners can lie at the same addresses (session space) and go one by one.
+    /// Owner: in session space, ranges of different owners can have the same addresses and are freed one by one.
     owner: u32,
     base: u64,
     size: u64,
@@ -111,7 +111,7 @@ impl<T: Clone> Owned<T> {
         self.0.entry(event.owner).or_default().insert(event.base, event.size, event.value.clone());
     }
 
-    /// What begins at the base goes as a whole, whatever the record says of its size.
+    /// Removes the whole range that begins at the base, whatever the record's size is.
     fn remove(&mut self, event: &Described<T>) {
         let ranges = self.0.entry(event.owner).or_default();
         if ranges.get(event.base).is_some_and(|(base, ..)| base == event.base) {
@@ -122,9 +122,9 @@ impl<T: Clone> Owned<T> {
     }
 }
 
-/// Ranges that were there at `moment`, by events in order. What ends or is rundown later and did not begin in between
-/// was there already; of what events before add up to, the last rundown before `moment` is the truth, unless it is the
-/// first of all and a start rundown.
+/// Ranges that existed at `moment`, by events in order. A range that ends or is listed by a rundown after `moment`, and did
+/// not begin in between, existed. The last rundown before `moment` replaces the state by the events before it, unless it is
+/// the trace's first rundown and a start rundown.
 fn alive_at<T: Clone>(events: Vec<Described<T>>, moment: Moment) -> RangeMap<T> {
     let now = events.partition_point(|event| event.moment < moment);
     let (past, future) = events.split_at(now);

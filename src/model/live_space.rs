@@ -1,7 +1,7 @@
-//! One process's address space as it changes: what an address belongs to at the time of an access.
+//! One process's address space as it changes over time: what an address belongs to at the moment of an access.
 //!
-//! At a snapshot one state is asked millions of times; here the state changes between questions. So a stack is found by
-//! the next stack base above the address, not by asking all stacks. A test compares with the plain look-up.
+//! At a snapshot one state answers millions of look-ups; here the state changes between look-ups. So a stack is found by
+//! the next stack base above the address, without checking all stacks. A test compares with the simple look-up.
 
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
@@ -20,9 +20,9 @@ pub struct LiveSpace {
     space: AddressSpace,
     /// Base and thread of every stack.
     stacks: BTreeSet<(u64, u32)>,
-    /// The space flattened, once it has been asked often enough since it changed.
+    /// The space as segments, built when there have been many look-ups since the last change.
     index: Option<AddressIndex>,
-    /// Questions since the last change.
+    /// Look-ups since the last change.
     asked: usize,
 }
 
@@ -58,8 +58,8 @@ impl LiveSpace {
         self.space.views.get(base).map(|(low, high, _)| (low, high)).filter(|view| view.0 == base)
     }
 
-    /// What the address belongs to, and the file key of the view that holds it (0 = none). A space that is asked often
-    /// is flattened first.
+    /// What the address belongs to, and the file key of the view that contains it (0 = none). Builds the segments if there
+    /// are many look-ups without a change.
     #[inline]
     pub fn layer(&mut self, address: u64) -> (Layer, u64) {
         if let Some(index) = &self.index {
@@ -67,7 +67,7 @@ impl LiveSpace {
             let is_view = matches!(owner.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
             return (owner.corrected, if is_view { index.file_key(owner).unwrap_or(0) } else { 0 });
         }
-        // Flattening costs about as much as a question for every fourth range.
+        // Building the segments costs about one look-up for every four ranges.
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();
         self.asked += 1;
         if self.asked > 16 + ranges / 4 {
@@ -92,8 +92,8 @@ impl LiveSpace {
         (layer, file_key)
     }
 
-    /// A stack reaches from its base down to the start of the region that holds its first byte; where no region does,
-    /// down to its initial limit. Stacks do not overlap, so the nearest base above the address decides.
+    /// A stack extends from its base down to the start of the region that contains its highest byte, or to its initial limit
+    /// if there is no such region. Stacks do not overlap, so the nearest base above the address decides.
     fn is_stack(&self, address: u64) -> bool {
         let mut above = self.stacks.range((address.saturating_add(1), 0)..);
         above.next().is_some_and(|&(base, thread)| match self.space.regions.get(base.saturating_sub(1)) {
@@ -143,7 +143,7 @@ mod tests {
                 for page in 0..80 {
                     let layer = live.look_up(page * PAGE);
                     prop_assert_eq!(layer.0, live.space.layer(page * PAGE), "page {}", page);
-                    // Whether it is asked for the first time or has been flattened.
+                    // Both without segments (the first look-up) and with them.
                     prop_assert_eq!(live.layer(page * PAGE), layer, "page {}", page);
                 }
             }

@@ -1,7 +1,7 @@
-//! The trace model: who was alive, which address ranges and names were valid, and which pages a snapshot holds, at
-//! any given time of the trace.
+//! The trace model: which processes existed, which address ranges and names were valid, and which pages a snapshot has,
+//! at any given time of the trace.
 //!
-//! Built from a [`History`](crate::load::history::History). Knows nothing of categories: `analysis` judges.
+//! Built from a [`History`](crate::load::history::History). Categories are assigned by `analysis`.
 
 pub mod address_index;
 pub mod file_names;

@@ -1,8 +1,8 @@
 //! Owner keys: which process a page record names.
 //!
-//! Event version 4 writes process ids, version 2 the low bits of the UniqueProcessKey; older Windows may write a page
-//! directory's frame. The version decides, unless its reading names almost no process and another one does better. That
-//! is found out once for a trace, so that no two analyses read its keys differently.
+//! Event version 4 writes process ids, version 2 the low bits of the UniqueProcessKey; older Windows may write the PFN of
+//! the page directory. The version decides, unless its reading names almost no process and another reading names more. This
+//! is decided once for a trace, so that all analyses read its keys in the same way.
 
 use crate::etl::EtlFile;
 use crate::etl::record::HookId;
@@ -17,7 +17,7 @@ use foldhash::HashSet as FastSet;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// What owner keys are.
+/// What owner keys contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyReading {
     /// Process ids (event version 4: Windows 11 22H2 and later).
@@ -46,7 +46,7 @@ impl KeyReading {
         }
     }
 
-    /// The key of a process in this reading; `None` when no event told it.
+    /// The key of a process in this reading; `None` when no event gave it.
     pub fn key_of(self, process: &Instance, pointer: PointerSize) -> Option<u64> {
         let key = match self {
             KeyReading::ProcessId => u64::from(process.process_id),
@@ -56,7 +56,7 @@ impl KeyReading {
         (key != 0).then_some(key)
     }
 
-    /// The label of a key that names no process.
+    /// Label of a key that matches no process.
     pub fn unknown_label(self, key: u64) -> String {
         match self {
             KeyReading::ProcessId => format!("Unknown ({key})"),
@@ -70,23 +70,23 @@ pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
     process_key & pointer.pick(0xffff_ffff_ffff, 0xffff_ffff)
 }
 
-/// Page runs and buffers that are looked at, spread over the trace, and how many keys of each.
+/// Number of page runs and buffers that are sampled, spread over the trace, and of keys in each.
 const PLACES: usize = 64;
 const RUN_PAGES: u32 = 1024;
 const BUFFER_KEYS: usize = 64;
 
-/// Events whose identities are looked at beside the page sequences.
+/// Events whose page identities are sampled in addition to the page sequences.
 const ACCESSES: [HookId; 3] = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE];
 
 /// How the owner keys of a trace are read, by event version and pointer size.
 #[derive(Debug, Clone, Default)]
 pub struct OwnerKeys {
     samples: BTreeMap<(u8, PointerSize), Sample>,
-    /// Event version and pointer size of the page accesses; `None` when none was met.
+    /// Event version and pointer size of the page accesses; `None` when there are none.
     pub accesses: Option<(u8, PointerSize)>,
 }
 
-/// Keys that were looked at: how many, and how many name a process in each reading.
+/// Sampled keys: how many there are, and how many match a process in each reading.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sample {
     keys: u64,
@@ -94,8 +94,9 @@ struct Sample {
 }
 
 impl Sample {
-    /// The reading that the version calls for, unless "fits almost none" is true of it: it names less than a tenth of
-    /// what the best one names, and that is a tenth of all keys, more than chance.
+    /// The reading by the event version, unless another reading is clearly better: the version's reading matches less than a
+    /// tenth of the keys that the best one matches, and the best one matches at least a tenth of all keys, which is more
+    /// than chance.
     fn reading(&self, own: KeyReading) -> KeyReading {
         let hits = |reading: KeyReading| self.named.get(reading as usize).copied().unwrap_or(0);
         let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
@@ -105,7 +106,7 @@ impl Sample {
 }
 
 impl OwnerKeys {
-    /// Looks at some private pages of the page sequences and, where the trace has page accesses, of those.
+    /// Samples private pages of the page sequences and, if the trace has page accesses, of those.
     pub fn new(etl: &EtlFile, survey: &Survey, processes: &Processes, snapshots: &[Snapshot]) -> OwnerKeys {
         let mut keys = OwnerKeys::default();
         let runs: Vec<&PageRun> = snapshots.iter().flat_map(|snapshot| &snapshot.runs).collect();

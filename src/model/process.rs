@@ -1,4 +1,4 @@
-//! Process instances: who was alive when. Ids are reused, so an instance is an id and a lifetime.
+//! Process instances. Process ids are reused, so an instance is an id and a lifetime.
 
 use crate::event::process::ProcessPhase;
 use crate::load::facts::{ProcessEvent, ProcessImage};
@@ -9,38 +9,38 @@ use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
-/// One life of a process.
+/// One process, from its start to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     /// Process id.
     pub process_id: u32,
-    /// UniqueProcessKey; 0 when no event told it.
+    /// UniqueProcessKey; 0 when no event gave it.
     pub key: u64,
     /// Physical address of the page directory.
     pub directory_table_base: Option<u64>,
     /// Session; `None` for processes of no session.
     pub session_id: Option<u32>,
-    /// File name of the image; empty when no event told it.
+    /// File name of the image; empty when no event gave it.
     pub name: Box<str>,
-    /// The same as logged: 8-bit text, perhaps cut.
+    /// The file name as logged: 8-bit text, perhaps cut.
     logged_name: Box<[u8]>,
-    /// Id of the process that created it, or its parent by attribute; `None` when no event told it.
+    /// Id of the process that created it, or its parent by attribute; `None` when no event gave it.
     pub parent_id: Option<u32>,
-    /// Command line; empty where no event told it.
+    /// Command line; empty when no event gave it.
     pub command_line: Box<str>,
-    /// Exit status by the event that ended it.
+    /// Exit status, from its end event.
     pub exit_status: Option<i32>,
     /// When it started; [`Moment::FIRST`]: before the trace.
     pub begin: Moment,
     /// When it ended; [`Moment::LAST`]: it outlived the trace.
     pub end: Moment,
-    /// False when the end is only known from what came later.
+    /// False when the end was not logged and is only known from later events.
     pub end_logged: bool,
-    /// True when its start was logged, so that all it has was made in the trace.
-    pub is_born: bool,
-    /// Events of this id are this instance's from here on, after the end of the instance before it …
+    /// True when its start was logged, so that all of its memory was allocated during the trace.
+    pub start_logged: bool,
+    /// The first moment at which events of this process id belong to this instance.
     pub from: Moment,
-    /// … to before here.
+    /// The first moment after that at which they no longer do.
     pub until: Moment,
 }
 
@@ -60,7 +60,7 @@ impl Instance {
         (self.end != Moment::LAST).then_some(self.end.time)
     }
 
-    /// `name.exe (pid)`, `Unknown (pid)` when no event told a name.
+    /// `name.exe (pid)`, or `Unknown (pid)` when no event gave a name.
     pub fn label(&self) -> String {
         if self.name.is_empty() {
             return format!("Unknown ({})", self.process_id);
@@ -72,19 +72,19 @@ impl Instance {
 /// All process instances of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct Processes {
-    /// In order of process id, then time; after them those without a name.
+    /// By process id, then time; instances without process events come last.
     pub instances: Vec<Instance>,
-    /// How many have process events. Of the rest only the address spaces are known.
+    /// Number of instances with process events. Of the others only the address space is known.
     pub named: usize,
     by_id: FastMap<u32, Vec<usize>>,
     /// Starts, by the thread that logged them; the number is the instance's.
     pub starts: ProcessStarts,
-    /// Starts without an end of the process before, rundowns of another process than the one known to be alive.
+    /// Number of events that contradict earlier ones, for example a start of an id whose process has not ended.
     pub contradictions: u64,
 }
 
 impl Processes {
-    /// Follows the process events.
+    /// Builds the instances from the process events.
     pub fn new(history: &History) -> Processes {
         let mut by_id: FastMap<u32, Vec<&At<ProcessEvent>>> = FastMap::default();
         history.processes.iter().for_each(|event| by_id.entry(event.value.process_id).or_default().push(event));
@@ -105,7 +105,7 @@ impl Processes {
         all
     }
 
-    /// Decides the names, when all is known that can tell them.
+    /// Determines the names, from everything that was logged about each process.
     fn name(&mut self, history: &History) {
         let mut images: FastMap<u32, Vec<&At<ProcessImage>>> = FastMap::default();
         history.process_images.iter().for_each(|image| images.entry(image.value.process_id).or_default().push(image));
@@ -118,7 +118,7 @@ impl Processes {
         }
     }
 
-    /// Processes of which only the address space is known, because their own events were not recorded or were lost.
+    /// Adds processes of which only the address space is known, because their own events were not recorded or were lost.
     fn add_nameless(&mut self, history: &History) {
         let mut ids: Vec<u32> = history.spaces.keys().copied().filter(|id| !self.by_id.contains_key(id)).collect();
         ids.sort_unstable();
@@ -137,7 +137,7 @@ impl Processes {
                 begin: Moment::FIRST,
                 end: Moment::LAST,
                 end_logged: false,
-                is_born: false,
+                start_logged: false,
                 from: Moment::FIRST,
                 until: Moment::LAST,
             });
@@ -149,37 +149,37 @@ impl Processes {
         let alive = lives.last().is_some_and(|life| life.end == Moment::LAST);
         let same = |life: &Instance| life.key == e.key || life.key == 0 || e.key == 0;
         match e.phase {
-            // The start rundown already knew it: it was being made while that was logged.
+            // The start rundown already listed it, because it was being created while the rundown was logged.
             ProcessPhase::Start if alive && lives.last().is_some_and(|life| life.key == e.key && e.key != 0) => {
-                lives.last_mut().into_iter().for_each(|life| life.learn(e));
+                lives.last_mut().into_iter().for_each(|life| life.add_details(e));
             }
             ProcessPhase::Start => {
                 if alive && let Some(life) = lives.last_mut() {
                     self.contradictions += 1; // its end was lost
                     life.close(moment, moment);
                 }
-                lives.push(new_life(lives.last(), event, Some(moment)));
+                lives.push(new_instance(lives.last(), event, Some(moment)));
                 let instance = (self.instances.len() + lives.len() - 1) as u32;
                 e.thread_id.into_iter().for_each(|thread| self.starts.add(thread, moment, instance));
             }
             ProcessPhase::DcStart | ProcessPhase::DcEnd => match lives.last_mut() {
-                Some(life) if alive && same(life) => life.learn(e),
+                Some(life) if alive && same(life) => life.add_details(e),
                 Some(life) if alive => {
                     self.contradictions += 1; // end and start were lost
                     life.close(moment, moment);
-                    lives.push(new_life(lives.last(), event, Some(moment)));
+                    lives.push(new_instance(lives.last(), event, Some(moment)));
                 }
-                // Ended, but someone still holds its object: older Windows lists it among the living.
+                // It has ended, but its object is still referenced, and older Windows lists it as running.
                 Some(life) if life.key == e.key && e.key != 0 => {}
-                // Alive without a start: since before the trace, or since the id was free again.
-                _ => lives.push(new_life(lives.last(), event, None)),
+                // Running without a start event: since before the trace, or since the end of the instance before.
+                _ => lives.push(new_instance(lives.last(), event, None)),
             },
             ProcessPhase::End | ProcessPhase::Defunct => {
                 if !alive {
                     if e.phase == ProcessPhase::Defunct || lives.last().is_some_and(same) {
                         return; // known to have ended
                     }
-                    lives.push(new_life(lives.last(), event, None));
+                    lives.push(new_instance(lives.last(), event, None));
                 }
                 if e.phase == ProcessPhase::Defunct && !lives.last().is_some_and(same) {
                     return;
@@ -188,7 +188,7 @@ impl Processes {
                     if !same(life) {
                         self.contradictions += 1; // its end and the start of the one that ends now were lost
                     }
-                    // What is logged at the very moment of the end is still its own.
+                    // An event with exactly the moment of the end still belongs to it.
                     life.close(moment, Moment { order: moment.order.saturating_add(1), ..moment });
                     (life.end_logged, life.exit_status) = (true, Some(e.exit_status));
                 }
@@ -196,7 +196,7 @@ impl Processes {
         }
     }
 
-    /// Index of the instance with this id that was alive at `moment`.
+    /// Index of the instance with this id that was running at `moment`.
     pub fn alive(&self, process_id: u32, moment: Moment) -> Option<usize> {
         let is_alive = |&i: &usize| self.instances.get(i).is_some_and(|process| process.is_alive(moment));
         self.lives(process_id).iter().rev().copied().find(is_alive)
@@ -213,8 +213,8 @@ impl Instance {
         (self.end, self.until) = (moment, until);
     }
 
-    /// Takes over what an event says of it and none before did.
-    fn learn(&mut self, event: &ProcessEvent) {
+    /// Adds what an event tells and no earlier event told.
+    fn add_details(&mut self, event: &ProcessEvent) {
         if self.logged_name.is_empty() {
             self.logged_name = event.image_name.clone();
         }
@@ -229,7 +229,7 @@ impl Instance {
     }
 }
 
-fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Moment>) -> Instance {
+fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<Moment>) -> Instance {
     let event = &event.value;
     Instance {
         process_id: event.process_id,
@@ -241,11 +241,11 @@ fn new_life(before: Option<&Instance>, event: &At<ProcessEvent>, start: Option<M
         parent_id: Some(event.parent_id),
         command_line: event.command_line.clone(),
         exit_status: None,
-        // An instance without a start of its own cannot have lived before the one before it ended.
+        // Without a start event, it cannot have started before the end of the instance before it.
         begin: start.or(before.map(|life| life.end)).unwrap_or(Moment::FIRST),
         end: Moment::LAST,
         end_logged: false,
-        is_born: event.phase == ProcessPhase::Start,
+        start_logged: event.phase == ProcessPhase::Start,
         from: before.map_or(Moment::FIRST, |life| life.until),
         until: Moment::LAST,
     }
@@ -311,7 +311,7 @@ mod tests {
         let history = || vec![event(0, DcStart, 4, 1), event(20, DcEnd, 4, 2)];
         assert_eq!(names(history(), 19), ["p1 (4)"]);
         assert_eq!(names(history(), 20), ["p2 (4)"]);
-        // Of the second life only the end was recorded: both are over.
+        // Of the second instance only the end was recorded: both have ended.
         assert_eq!(names(vec![event(0, DcStart, 4, 1), event(20, End, 4, 2)], 21), Vec::<String>::new());
     }
 

@@ -16,7 +16,7 @@ pub struct ProcessLifetime {
     pub begin: Moment,
     /// When it ended; [`Moment::LAST`] when after the trace.
     pub end: Moment,
-    /// False when the end is only known from what came later.
+    /// False when the end was not logged and is only known from later events.
     pub end_logged: bool,
     /// Index of the instance.
     pub instance: u32,
@@ -38,7 +38,7 @@ pub struct ProcessTimeline<'h> {
 }
 
 impl<'h> ProcessTimeline<'h> {
-    /// Of the trace's processes, with owner keys read in one way.
+    /// The timeline of the trace's processes, with this reading of owner keys.
     pub fn new(processes: &'h Processes, reading: KeyReading, pointer: PointerSize) -> ProcessTimeline<'h> {
         let ids = processes.instances.iter().map(|process| process.process_id).collect();
         let mut all =
@@ -73,16 +73,16 @@ impl<'h> ProcessTimeline<'h> {
         alive(self.lives(process_id), moment)
     }
 
-    /// The lifetime that an owner key names at a moment: the one that is alive, or else the next to begin, for pages of a
-    /// process are touched before its start is logged.
+    /// The lifetime that an owner key names at a moment: the process that is running, or else the next one to start, because
+    /// pages of a process are touched before its start is logged.
     #[inline]
     pub fn by_key(&self, key: u64, moment: Moment) -> Option<&ProcessLifetime> {
         let lives = self.by_key.get(&key)?;
         alive(lives, moment).or_else(|| lives.get(lives.partition_point(|life| life.begin <= moment)))
     }
 
-    /// The process that a thread starts next: whose address space it touches now without an id.
-    pub fn newborn(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
+    /// The process that a thread starts next, and its start. Accesses of this thread for process id 0 belong to it.
+    pub fn next_started(&self, thread_id: u32, moment: Moment) -> Option<(Moment, u32)> {
         self.processes.starts.next(thread_id, moment)
     }
 
@@ -97,7 +97,7 @@ impl<'h> ProcessTimeline<'h> {
         self.ids.get(instance as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// What owner keys name at one moment: those alive then, nobody else.
+    /// Which processes owner keys name at one moment; only running processes count.
     pub fn owners_at(&self, moment: Moment) -> OwnersAt {
         let alive = self.by_key.iter().filter_map(|(&key, lives)| Some((key, alive(lives, moment)?.instance)));
         OwnersAt::new(self.reading, self.processes.named as u32, alive.collect())
@@ -123,7 +123,7 @@ pub struct OwnersAt {
 }
 
 impl OwnersAt {
-    /// Keys below this are looked up in a table instead of a map: ids are given out from below.
+    /// Keys below this are looked up in a table instead of a map; Windows assigns small process ids first.
     const MOST_IDS: u64 = 1 << 20;
 
     fn new(reading: KeyReading, named: u32, by_key: FastMap<u64, u32>) -> OwnersAt {
@@ -136,7 +136,7 @@ impl OwnersAt {
         OwnersAt { reading, by_key, by_id, named }
     }
 
-    /// Index of the process instance that a key means: a named one, or one of which only the address space is known.
+    /// Index of the process instance that a key names, with process events or with an address space only.
     #[inline(always)]
     pub fn get(&self, key: u64) -> Option<u32> {
         match self.by_id.get((key >> 2) as usize) {

@@ -14,8 +14,8 @@ impl<T> Default for RangeMap<T> {
     }
 }
 
-/// Most address spaces come whole from a rundown and hardly change: a sorted list is built and read many times faster
-/// than a tree. The tree takes over where a change would move too much of a list.
+/// Most address spaces are listed by a rundown and hardly change, and a sorted list is built and read many times faster
+/// than a tree. A tree is used when a change would move too many entries of the list.
 #[derive(Debug, Clone)]
 enum Ranges<T> {
     List(Vec<(u64, u64, T)>),
@@ -48,7 +48,7 @@ impl<T> Ranges<T> {
         }
     }
 
-    /// Adds a range, in the place of one with the same base.
+    /// Adds a range; replaces one with the same base.
     fn put(&mut self, base: u64, end: u64, value: T) {
         match self {
             Ranges::List(list) if list.len() < LONGEST_LIST => {
@@ -97,8 +97,8 @@ impl<T: Clone> RangeMap<T> {
         self.get(base).is_some_and(|(_, until, _)| end <= until)
     }
 
-    /// Adds `[base, base + size)`; what overlaps it is cut away. An empty range changes nothing; one that passes the
-    /// end of the address space ends there.
+    /// Adds `[base, base + size)` and removes the parts of other ranges that overlap it. An empty range changes nothing; a
+    /// range that passes the end of the address space ends there.
     pub fn insert(&mut self, base: u64, size: u64, value: T) {
         let end = base.saturating_add(size);
         if base < end {
@@ -131,7 +131,7 @@ impl<T: Clone> RangeMap<T> {
         }
     }
 
-    /// Removes the whole ranges that touch `[base, end)` and whose value is not wanted any more.
+    /// Removes the whole ranges that overlap `[base, end)` and whose value is not wanted any more.
     pub fn remove_if(&mut self, base: u64, end: u64, unwanted: impl Fn(&T) -> bool) {
         let mut at = self.get(base).map_or(base, |(from, ..)| from);
         while let Some((from, until, value)) = self.ranges.first_from(at).filter(|range| range.0 < end) {
@@ -157,7 +157,7 @@ impl<T: Clone> RangeMap<T> {
         gaps
     }
 
-    /// Removes the whole range that holds `address` and gives it.
+    /// Removes the whole range that contains `address` and returns it.
     pub fn take(&mut self, address: u64) -> Option<(u64, u64, T)> {
         let base = self.get(address)?.0;
         let (end, value) = self.ranges.take(base)?;
@@ -187,8 +187,8 @@ impl<T: Clone> RangeMap<T> {
         self.len() == 0
     }
 
-    /// Ranges from a list in any order: base, size, value. Sorted lists without overlaps, the usual case, are taken as
-    /// they are.
+    /// Ranges from a list in any order: base, size, value. Sorted lists without overlaps, the usual case, are used
+    /// unchanged.
     pub fn from_list(mut list: Vec<(u64, u64, T)>) -> Self {
         list.retain(|&(base, size, _)| size > 0 && base < u64::MAX);
         if !list.is_sorted_by_key(|range| range.0) {

@@ -1,8 +1,8 @@
-//! Rundowns: when the kernel described what is there, and for which kinds of thing.
+//! Rundowns: when the kernel listed what exists, and for which kinds of objects.
 //!
-//! A trace can hold several of either sort (the keywords of a session can change; several sessions are merged into one
-//! file). What was logged between two changes of *off* and *on again* is one episode; that another session starts or
-//! stops in the middle of a rundown does not cut it in two.
+//! A trace can contain several start and end rundowns, because the keywords of a session can change and several sessions
+//! can be merged into one file. An episode is one rundown of one kind. Records belong to different episodes only if the
+//! keyword was turned off and on again in between; the start or stop of another session does not split an episode.
 
 use crate::event::Phase;
 use crate::event::hooks::{MAP_FILE_DC_END, PROCESS_DC_END, VIRTUAL_ALLOC_DC_END};
@@ -14,7 +14,7 @@ use crate::units::Ticks;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// What has a rundown of its own.
+/// Kinds of objects with a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// VirtualAlloc regions.
@@ -31,7 +31,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Region, Kind::View, Kind::Heap, Kind::Thread];
 
-    /// The kind that an event is about.
+    /// The kind of an event.
     pub const fn of(event: &SpaceEvent) -> Kind {
         match event {
             SpaceEvent::Region { .. } => Kind::Region,
@@ -45,8 +45,7 @@ impl Kind {
 /// One rundown of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Episode {
-    /// When keywords were turned on or off, or the first record of any kind: a process that starts later need not be
-    /// listed.
+    /// When keywords were turned on or off, or the first record of any kind. A process that starts later need not be listed.
     pub begin: Ticks,
     /// First record.
     pub first: Ticks,
@@ -54,7 +53,7 @@ pub struct Episode {
     pub last: Ticks,
     /// True for an end rundown.
     pub at_end: bool,
-    /// True when the trace holds no rundown of this kind before it.
+    /// True when it is the trace's first rundown of this kind.
     pub is_first: bool,
 }
 
@@ -77,7 +76,7 @@ pub struct Rundowns {
 }
 
 impl Rundowns {
-    /// Finds them.
+    /// Finds the rundowns of a trace.
     pub fn new(history: &History) -> Rundowns {
         let masks = &history.survey.group_masks;
         let turns_on = |m: &&crate::load::survey::GroupMasks| m.is_start && m.masks.iter().any(|&mask| mask != 0);
@@ -87,7 +86,7 @@ impl Rundowns {
             ..Rundowns::default()
         };
         if all.off.is_empty() {
-            // Windows 7 does not log what was on before a change: the end begins with the first end rundown.
+            // Windows 7 does not log the masks before a change, so the first end rundown record stands for the change.
             let ends = [VIRTUAL_ALLOC_DC_END, MAP_FILE_DC_END, PROCESS_DC_END]
                 .iter()
                 .filter_map(|&hook| history.survey.kernel_span(hook));
@@ -145,8 +144,8 @@ impl Rundowns {
         found
     }
 
-    /// DcStart or DcEnd for rundown records, `None` for actual events. Heap rundowns do not say which end they
-    /// describe: it is the end where keywords were turned off last, not on.
+    /// DcStart or DcEnd for rundown records, `None` for actual events. Heap rundown records do not
+    /// tell: they belong to an end rundown if keywords were last turned off, to a start rundown otherwise.
     pub fn rundown_phase(&self, event: &At<SpaceEvent>) -> Option<Phase> {
         match event.value {
             SpaceEvent::Region { phase, .. } | SpaceEvent::View { phase, .. } | SpaceEvent::Thread { phase, .. } => {
@@ -181,7 +180,7 @@ fn up_to(list: &[Ticks], time: Ticks) -> usize {
     list.partition_point(|&at| at <= time)
 }
 
-/// The stamps of `list` that have one of `others` between them and their predecessor: there something begins anew.
+/// The stamps of `list` that have one of `others` between them and their predecessor; a new episode begins there.
 fn turns(list: &[Ticks], others: &[Ticks]) -> Vec<Ticks> {
     let before = std::iter::once(0).chain(list.iter().map(|&at| up_to(others, at)));
     list.iter().zip(before).filter(|&(&at, before)| up_to(others, at) > before).map(|(&at, _)| at).collect()

@@ -1,8 +1,7 @@
-//! Merging a rundown into an address space: the state that it lists replaces what the events added up to, for one process.
+//! Merging a rundown into the address space of one process: the state that it lists replaces the state by the events.
 //!
-//! Which rundown counts is for `state` to decide; here its records are found, put in, and compared with what the events
-//! said. What changes while a rundown is being logged can be described before or after: differences in that interval are
-//! not contradictions.
+//! `state` decides which rundown is used; this module finds its records, replaces the state, and compares both. A change
+//! while the rundown is being logged may or may not be in it, so differences in that interval are not contradictions.
 
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
@@ -13,34 +12,34 @@ use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A range (or a thread, by its id) that only the events or only the end rundown know.
+/// A range (or a thread, by its id) that either only the events or only the end rundown have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contradiction {
-    /// Of what kind.
+    /// Kind of object.
     pub kind: Kind,
     /// First address, or thread id.
     pub base: u64,
-    /// True when the events know it and the end rundown does not.
+    /// True when the events have it and the end rundown does not.
     pub only_events: bool,
 }
 
-/// A rundown of one kind, as far as it is about one process.
+/// The records of one rundown of one kind that are about one process.
 pub struct ProcessRundown<'e> {
     kind: Kind,
     episode: Episode,
-    /// Index of the process's first record in it; where it has none, of its first event after the beginning. Events
-    /// from there on come on top of it.
+    /// Index of the process's first record in the rundown, or else of its first event after the rundown's beginning. Events
+    /// from this index on are applied after the rundown.
     pub from: usize,
     records: Vec<&'e At<SpaceEvent>>,
-    /// What changed while it was being logged: differences there prove nothing.
+    /// Changes while it was being logged: differences there prove nothing.
     meanwhile: Touched,
 }
 
 impl<'e> ProcessRundown<'e> {
     /// The records of the given rundowns, one for each kind, among a process's events in order.
     ///
-    /// Heap ranges are described by each process itself, and one that is suspended does not: that it has no records
-    /// tells nothing. All else is described by the kernel, and what it does not list is not there.
+    /// Heap ranges are logged by each process itself; a suspended process does not log them, so missing records prove
+    /// nothing. All other kinds are logged by the kernel, and what it does not list does not exist.
     pub fn all(
         episodes: [Option<Episode>; 4],
         events: &'e [At<SpaceEvent>],
@@ -72,12 +71,12 @@ impl<'e> ProcessRundown<'e> {
         found.map(|of| of.filter(|of| of.kind != Kind::Heap || !of.records.is_empty()))
     }
 
-    /// When its last record was logged; `None` where the rundown does not list the process.
+    /// When its last record was logged; `None` if the rundown does not list the process.
     pub fn last(&self) -> Option<Moment> {
         self.records.last().map(|event| event.moment)
     }
 
-    /// Puts the rundown's state in the place of what the events added up to; gives the differences.
+    /// Replaces the state by the events with the rundown's state; returns the differences.
     pub fn replace(&self, space: &mut AddressSpace) -> Vec<Contradiction> {
         let mut differences = match self.kind {
             Kind::Region => {
@@ -105,9 +104,9 @@ impl<'e> ProcessRundown<'e> {
             }
         };
         if !self.episode.at_end {
-            return Vec::new(); // its keyword was off before, so events cannot have known
+            return Vec::new(); // its keyword was off before, so events cannot be complete
         }
-        // Without a rundown before it the events cannot know what was there before the trace.
+        // Without an earlier rundown the events cannot tell what existed before the trace.
         differences.retain(|d| (d.only_events || !self.episode.is_first) && !self.meanwhile.holds(d));
         differences
     }
@@ -149,7 +148,7 @@ impl<'e> ProcessRundown<'e> {
     }
 }
 
-/// Replaces a map; gives the ranges that only one side has.
+/// Replaces a map; returns the ranges that only one of both has.
 fn replace_ranges<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
     let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
         let mut there = there.iter().peekable();
@@ -165,18 +164,18 @@ fn replace_ranges<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>)
     differences
 }
 
-/// What actual events of one kind are about.
+/// Ranges and threads that events of one kind changed.
 #[derive(Default)]
 struct Touched {
     ranges: RangeMap<()>,
     threads: BTreeSet<u64>,
-    /// A heap was destroyed; of which ranges is not said.
+    /// A heap was destroyed; its ranges are not known.
     all: bool,
 }
 
 impl Touched {
     fn add(&mut self, event: &SpaceEvent) {
-        // A size of 0 is that of the whole region at the base.
+        // A size of 0 means the whole region at the base.
         let mut range = |base: u64, size: u64| self.ranges.insert(base, size.max(1), ());
         match *event {
             SpaceEvent::Thread { thread_id, .. } => drop(self.threads.insert(thread_id.into())),

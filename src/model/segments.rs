@@ -1,12 +1,12 @@
-//! An address space flattened into sorted, disjoint segments, each with its final answer.
+//! An address space as sorted, disjoint segments, each with the result of the look-up for its pages.
 //!
-//! A look-up in an [`AddressSpace`] asks one map for each layer; here the answers are written down once, from where they
-//! change to where they change next. How they are searched is `address_index`' business.
+//! A look-up in an [`AddressSpace`] searches one map for each layer. Here all results are computed once: a segment begins
+//! wherever the result changes. `address_index` searches the segments.
 
 use crate::model::space::{AddressSpace, Layer};
 use crate::units::PAGE_BYTES;
 
-/// From its first page to that of the next segment everything belongs to the same.
+/// Pages with the same result, from the first page of this segment up to that of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// First page.
@@ -18,10 +18,10 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// In place of a view's index.
+    /// Stands for the index of a view when there is none.
     pub const NO_VIEW: u32 = u32::MAX;
 
-    /// Nothing, from the first page of the address space.
+    /// A segment of pages that belong to nothing, from the start of the address space.
     pub const NOTHING: Segment = Segment { page: 0, layers: [Layer::None; 2], view: Segment::NO_VIEW };
 }
 
@@ -34,16 +34,16 @@ pub struct Segments {
     pub file_keys: Vec<u64>,
 }
 
-/// Walks the ranges of one layer, rising and disjoint, from bound to bound.
+/// Iterates over the bounds of one layer's ranges, which are sorted and disjoint.
 struct Sweep<I, T> {
     rest: I,
-    /// First page, page behind the last, value of the range that is next, or that the walk is in.
+    /// The current or next range: first page, page after the last, value.
     range: Option<(u64, u64, T)>,
     inside: bool,
 }
 
 impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
-    /// Of ranges of bytes. A page belongs to a range by its address.
+    /// From ranges of bytes. A page belongs to the range that contains its first byte.
     fn new(ranges: impl IntoIterator<IntoIter = I>) -> Sweep<I, T> {
         let mut sweep = Sweep { rest: ranges.into_iter(), range: None, inside: false };
         sweep.step();
@@ -61,7 +61,7 @@ impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
         self.range.as_ref().map_or(u64::MAX, |&(from, to, _)| if self.inside { to } else { from })
     }
 
-    /// Passes all bounds up to `page`, and gives the value that it has.
+    /// Advances over all bounds up to `page` and returns the value there.
     #[inline(always)]
     fn pass(&mut self, page: u64) -> Option<T> {
         while self.bound() <= page {
@@ -72,7 +72,7 @@ impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
 }
 
 impl Segments {
-    /// Flattens an address space.
+    /// Computes the segments of an address space.
     pub fn new(space: &AddressSpace) -> Segments {
         let file_keys = space.views.iter().map(|(.., view)| view.file_key).collect();
         let views = (0u32..).zip(space.views.iter());
@@ -106,7 +106,7 @@ impl Segments {
     }
 }
 
-/// Ranges in any order, which may overlap, as disjoint ones.
+/// Turns ranges in any order, which may overlap, into sorted, disjoint ones.
 fn merged(ranges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64, ())> {
     let mut list: Vec<_> = ranges.filter(|(base, end)| base < end).map(|(base, end)| (base, end, ())).collect();
     list.sort_unstable();

@@ -1,7 +1,7 @@
-//! Page sequences: which page records make up a snapshot, and reading them where they lie.
+//! Snapshots: which page records form a page sequence, and reading these records from the file.
 //!
-//! One thread logs one record for each physical page, PFN rising, and may move between processors while it does. So a
-//! snapshot is a chain of runs over several buffers; in time order a PFN that falls back begins the next snapshot.
+//! One thread logs one record for each physical page, in ascending order of PFNs, and may move between processors while it
+//! does. So a snapshot is a list of runs in several buffers. In time order, a smaller PFN begins the next snapshot.
 
 use crate::etl::EtlFile;
 use crate::etl::area::Area;
@@ -12,13 +12,13 @@ use crate::load::page_run::PageRun;
 use crate::moment::Moment;
 use crate::units::{FileOffset, PointerSize, Ticks};
 
-/// Pages that are judged together.
+/// Largest number of pages in a batch.
 pub const BATCH: usize = 256;
 
 /// One sequence of page records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// When the first page was logged: the time that the snapshot is of.
+    /// When the first page was logged, which is the time of the snapshot.
     pub first: Moment,
     /// When the last page was logged.
     pub last_time: Ticks,
@@ -26,11 +26,11 @@ pub struct Snapshot {
     pub pages: u64,
     /// Lowest and highest PFN.
     pub pfns: (u64, u64),
-    /// Pages whose PFN is that of the page before them.
+    /// Pages with the same PFN as the page before.
     pub duplicates: u64,
-    /// PFNs between the lowest and the highest that are not there, and in how many gaps.
+    /// Number of PFNs between the lowest and the highest without a record.
     pub missing_pfns: u64,
-    /// Number of gaps.
+    /// Number of gaps that these PFNs form.
     pub gaps: u64,
     /// Event version.
     pub version: u8,
@@ -42,14 +42,14 @@ pub struct Snapshot {
 
 /// Cuts the runs of a trace, in order of time, into snapshots.
 ///
-/// A trace can hold sequences of both page events. Where they were logged at the same time they say the same, and the
-/// newer event's sequence, which says more, is taken alone.
+/// A trace can contain sequences of both page events. Two sequences of the same time describe the same pages; then only the
+/// one of the newer event is used, because it tells more.
 pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
     let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == PAGE_IN_MEMORY_24H2) == newer);
     let newer = sequences(of(true));
     let mut all = sequences(of(false));
     if !newer.is_empty() {
-        // Both are in order of time, so one look at the first that ends later is enough.
+        // Both are in order of time, so it is enough to check the first one that ends later.
         all.retain(|old| {
             let next = newer.partition_point(|new| new.last_time < old.first.time);
             newer.get(next).is_none_or(|new| new.first.time > old.last_time)
@@ -93,20 +93,20 @@ fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
     all
 }
 
-/// Numbers of the snapshots that are whole: none of the trace's others is larger by more than a tenth. The rest are
-/// fragments, of which damage or a loss took the larger part.
+/// Numbers of the snapshots that are complete: no other snapshot of the trace is larger by more than a tenth. The others
+/// are fragments; their remaining records were damaged or lost.
 pub fn whole(snapshots: &[Snapshot]) -> impl DoubleEndedIterator<Item = usize> {
     let most = snapshots.iter().map(|snapshot| snapshot.pages).max().unwrap_or(0);
     let is_whole = move |snapshot: &Snapshot| u128::from(snapshot.pages) * 10 >= u128::from(most) * 9;
     snapshots.iter().enumerate().filter(move |(_, snapshot)| is_whole(snapshot)).map(|(index, _)| index)
 }
 
-/// A page record and where it lies.
+/// A page record and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRecord {
-    /// What it says.
+    /// Content.
     pub page: PageIdentity,
-    /// Which event it is.
+    /// Which of the two page events.
     pub hook: HookId,
     /// Event version.
     pub version: u8,
@@ -121,7 +121,7 @@ pub struct PageRecord {
 }
 
 impl Snapshot {
-    /// The records of a page frame: one, unless the sequence repeats it.
+    /// The records of a page frame: one, unless the sequence repeats its PFN.
     pub fn records_of(&self, etl: &EtlFile, pfn: u64) -> Vec<PageRecord> {
         let mut scratch = Vec::new();
         let runs = self.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn));
@@ -149,11 +149,11 @@ impl Snapshot {
         Moment { time: self.last_time, order: u64::MAX }
     }
 
-    /// Visits all pages in parallel, in batches of up to [`BATCH`] and with one accumulator for each thread; merging
-    /// them must not depend on which thread saw which page.
+    /// Visits all pages in parallel, in batches of up to [`BATCH`], with one accumulator for each thread. The caller must
+    /// merge the accumulators by a commutative operation.
     ///
-    /// Batches, because what pages are joined with is far from the processor: look-ups for many pages one after the
-    /// other overlap, where look-ups between other work wait.
+    /// Batches are faster, because pages are joined with tables that do not fit into the cache: the cache misses of many
+    /// consecutive look-ups overlap, those of single look-ups between other work do not.
     pub fn fold<A: Send>(
         &self,
         etl: &EtlFile,
@@ -184,7 +184,7 @@ pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageId
         let Some(page) = run.page_of(&first) else { continue };
         left -= 1;
         batch[0] = page;
-        // Nearly all that follows is alike, so its payload lies at the same place.
+        // Nearly all records that follow are of the same kind and size, so their payloads have the same offset.
         let payload = first.hook().and_then(|_| first.kernel_payload()).unwrap_or_default();
         let (payload_at, pointer) = (first.bytes.len() - payload.len(), first.header.pointer());
         let mut filled = 1;
@@ -194,7 +194,7 @@ pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageId
             left -= alike.len() as u32;
             let slots = batch.iter_mut().skip(filled);
             for (slot, payload) in slots.zip(alike.parts(payload_at)) {
-                *slot = PageIdentity::read(payload, pointer).unwrap_or_default(); // as long as the first one's
+                *slot = PageIdentity::read(payload, pointer).unwrap_or_default(); // has the length of the first one
             }
             filled += alike.len();
             if filled == 0 {
@@ -242,7 +242,7 @@ mod tests {
         let newer = |time, first_pfn| PageRun { hook: PAGE_IN_MEMORY_24H2, ..run(time, first_pfn, 10) };
         let times = |runs: &[PageRun]| snapshots(runs).iter().map(|s| (s.first.time.0, s.pages)).collect::<Vec<_>>();
         assert_eq!(times(&[run(1, 1, 10), newer(2, 1), run(3, 11, 10), newer(4, 11)]), [(2, 20)]);
-        // One after the other they are two.
+        // Sequences one after the other are two snapshots.
         assert_eq!(times(&[run(1, 1, 10), run(2, 11, 10), newer(3, 1), newer(4, 11)]), [(1, 20), (3, 20)]);
     }
 

@@ -1,7 +1,7 @@
 //! One process's address space at one moment: heaps, stacks, views, regions.
 //!
-//! Two states are kept side by side: the true one, and the one that Windows Performance Analyzer sees, which knows heap
-//! ranges and regions only from events *during* the trace, not from rundowns.
+//! Two states are kept: the true one, and the one that Windows Performance Analyzer (WPA) uses, which takes heap ranges and
+//! regions only from events *during* the trace, not from rundowns.
 
 use crate::event::Phase;
 use crate::event::file::ViewKind;
@@ -12,10 +12,10 @@ use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
-/// Where the knowledge of a range comes from.
+/// Which event a range is known from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source {
-    /// Start = an event of the trace; DcStart, DcEnd = a rundown.
+    /// Start: an event during the trace; DcStart or DcEnd: a rundown.
     pub phase: Phase,
     /// When it was logged.
     pub moment: Moment,
@@ -52,11 +52,11 @@ pub struct Stack {
     pub source: Source,
 }
 
-/// What an address belongs to, the first that fits.
+/// What an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Layer {
-    /// Nothing that is known.
+    /// Nothing known.
     None,
     /// A heap range.
     Heap,
@@ -79,14 +79,14 @@ impl Layer {
         [None, Heap, Stack, ImageView, FileView, PagefileView, Region]
     };
 
-    /// True for the layers of views that have a file behind them.
+    /// True for views of files.
     #[inline(always)]
     pub const fn is_file_view(self) -> bool {
         matches!(self, Layer::ImageView | Layer::FileView)
     }
 
-    /// The uppermost layer of a place. This is the one place that knows the order; it asks for what lies below only where
-    /// nothing lies above.
+    /// The layer of an address: the first that contains it, in the order heap, stack, view, region. Only this function
+    /// defines the order. Lower layers are looked up only if no higher one contains the address.
     #[inline(always)]
     pub fn uppermost(
         heap: impl FnOnce() -> bool,
@@ -120,7 +120,7 @@ impl Layer {
 /// An address space.
 #[derive(Debug, Clone, Default)]
 pub struct AddressSpace {
-    /// Reservations.
+    /// Reserved regions.
     pub regions: RangeMap<Source>,
     /// Views.
     pub views: RangeMap<View>,
@@ -128,15 +128,15 @@ pub struct AddressSpace {
     pub heaps: RangeMap<HeapSpan>,
     /// User stacks by thread id.
     pub stacks: BTreeMap<u32, Stack>,
-    /// Allocations during the trace, less frees: WPA's regions.
+    /// WPA's regions: allocations during the trace without those that were freed.
     pub traced_regions: RangeMap<()>,
-    /// Heap ranges created during the trace, less releases: WPA's heaps. Value: heap handle.
+    /// WPA's heaps: heap ranges reserved during the trace without those that were released. Value: heap handle.
     pub traced_heaps: RangeMap<u64>,
-    /// Where heaps made ranges during the trace, also those that are gone: not all of that memory has an event of its own.
+    /// Heap ranges reserved during the trace, also released ones. Not all of their memory has region events of its own.
     pub(super) heap_memory: RangeMap<()>,
-    /// Where ranges of each heap may lie; made when the first heap is destroyed.
+    /// For each heap, where its ranges may lie; built when the first heap is destroyed.
     heap_places: Option<FastMap<u64, Vec<(u64, u64)>>>,
-    /// End of the first range that a heap's creation announced and no reserve has told yet, by heap.
+    /// By heap, the end of the first range that the heap's creation announced, until a reserve event gives the real size.
     announced: FastMap<u64, u64>,
 }
 
@@ -171,14 +171,14 @@ impl AddressSpace {
                 let reserve = flags & VirtualRange::RESERVE != 0;
                 let commit = flags & VirtualRange::COMMIT != 0;
                 if !reserve && !commit {
-                    return; // MEM_RESET and its undo allocate nothing
+                    return; // MEM_RESET and MEM_RESET_UNDO allocate nothing
                 }
                 // A commit inside an earlier reservation is a second record of the same region.
                 if reserve || !self.regions.covers(base, end) {
                     self.regions.insert(base, size, Source { phase, moment });
                 }
                 if reserve {
-                    // New memory at an address proves that what was there is gone, also when its end was lost.
+                    // A new region proves that older ranges at its addresses have been freed, also when that event was lost.
                     self.views.remove(base, end);
                     self.remove_heap_range(base, end);
                 }
@@ -204,7 +204,7 @@ impl AddressSpace {
     fn view(&mut self, phase: Phase, base: u64, size: u64, view: View) {
         let end = base.saturating_add(size);
         match phase {
-            // A view goes as a whole, whatever the record says of its size.
+            // Unmapping removes the whole view, whatever the record's size is.
             Phase::End => match self.views.get(base).filter(|&(start, ..)| start == base || size == 0) {
                 Some((start, end, _)) => {
                     self.views.take(base);
@@ -225,7 +225,7 @@ impl AddressSpace {
 
 /// Heaps.
 impl AddressSpace {
-    /// Puts these heap ranges in the place of all.
+    /// Replaces all heap ranges.
     pub fn set_heaps(&mut self, heaps: RangeMap<HeapSpan>) {
         self.heaps = heaps;
         self.heap_places = None;
@@ -260,8 +260,8 @@ impl AddressSpace {
         self.traced_heaps.remove(base, end);
     }
 
-    /// A heap was created. Its first range lies at its handle unless a reserve says otherwise; what other heaps have
-    /// stays theirs.
+    /// Adds a created heap. Its first range begins at its handle unless a reserve event says otherwise; ranges of other heaps
+    /// are not changed.
     fn announce_heap(&mut self, heap: u64, size: u64, moment: Moment) {
         let end = heap.saturating_add(size);
         self.announced.insert(heap, end);
@@ -271,7 +271,7 @@ impl AddressSpace {
     }
 
     fn reserve_heap(&mut self, heap: u64, base: u64, size: u64, moment: Moment) {
-        // The first range, at last: as large as it is, not as it was announced.
+        // The first range of the heap: now its real size is known, not only the announced one.
         if let Some(&end) = self.announced.get(&heap)
             && (base..base.saturating_add(size)).contains(&heap)
         {
@@ -290,7 +290,7 @@ impl AddressSpace {
         }
     }
 
-    /// Adds a range of a heap that is not made before our eyes.
+    /// Adds a heap range that was not reserved during the trace.
     pub fn add_heap_range(&mut self, base: u64, size: u64, span: HeapSpan) {
         self.heaps.insert(base, size, span);
         if let Some(places) = &mut self.heap_places {
@@ -313,7 +313,7 @@ impl AddressSpace {
 
 #[cfg(test)]
 impl AddressSpace {
-    /// What the address belongs to, by the corrected rules. The slow, obvious answer, to compare others with.
+    /// What the address belongs to, by the corrected rules. Simple and slow; tests compare the fast look-ups with it.
     pub fn layer(&self, address: u64) -> Layer {
         let in_stack = |stack| {
             let (low, high) = self.stack_range(stack);
@@ -327,7 +327,7 @@ impl AddressSpace {
         )
     }
 
-    /// What WPA takes it for: traced heaps, the initial commit of stacks, views, traced regions.
+    /// What the address belongs to in WPA: traced heaps, the initial commit of stacks, views, traced regions.
     pub fn layer_wpa(&self, address: u64) -> Layer {
         Layer::uppermost(
             || self.traced_heaps.get(address).is_some(),

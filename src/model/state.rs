@@ -1,10 +1,10 @@
 //! The address space of a process instance at a given time: start rundown, then events, then the end rundown.
 //!
-//! Where an end rundown lies before the wanted time it is the truth of its moment: what the events add up to is
-//! replaced by it, and where the two differ a contradiction is counted (events were lost). The same goes for a start
-//! rundown that is not the first of its kind: nothing is known of the time for which its keyword was off. Where no
-//! rundown lies before the wanted time, the state is that of the end rundown, or what the events tell of the things
-//! they end, with the events between undone in reverse.
+//! An end rundown before the wanted time replaces the state by the events up to it; a difference between both is counted as
+//! a contradiction, because it shows that events were lost. A start rundown that is not the first of its kind also replaces
+//! the state, because nothing is known of the time when its keyword was off. If no rundown is before the wanted time, the
+//! state is taken from the next end rundown (or, without one, from the end events of the objects), and the events in between
+//! are undone in reverse order.
 
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
@@ -18,7 +18,7 @@ use crate::model::undo::undo;
 use crate::moment::{At, Moment};
 use std::ops::Range;
 
-/// An address space and what was odd on the way to it.
+/// An address space, and contradictions found while it was reconstructed.
 #[derive(Debug, Clone, Default)]
 pub struct SpaceAt {
     /// The state.
@@ -35,12 +35,12 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     let mut state = SpaceAt::default();
     let latest = Kind::ALL.map(|kind| rundowns.last_before(kind, moment.time));
     for (kind, latest) in Kind::ALL.into_iter().zip(latest) {
-        if !instance.is_born && latest.is_none() {
+        if !instance.start_logged && latest.is_none() {
             let end = rundowns.first_end_after(kind, moment.time);
             undo_back_from(end, kind, past, future, rundowns, &mut state.space);
         }
     }
-    // The first start rundown adds to what events told while it was logged; all others are the truth.
+    // The first start rundown is added to the state by the events; all other rundowns replace it.
     let counts = |episode: &Episode| {
         (episode.at_end || !episode.is_first) && instance.start_time().is_none_or(|start| start < episode.begin)
     };
@@ -59,13 +59,13 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     state
 }
 
-/// The events of a process id that are one instance's.
+/// The events of a process id that belong to one instance.
 pub fn lifetime<'e>(events: &'e [At<SpaceEvent>], instance: &Instance) -> &'e [At<SpaceEvent>] {
     let up_to = |moment: Moment| events.partition_point(|event| event.moment < moment);
     events.get(up_to(instance.from)..up_to(instance.until)).unwrap_or_default()
 }
 
-/// Applies events; rundown records only where no rundown of their kind takes over.
+/// Applies events. Rundown records are applied only if no rundown of their kind is merged.
 fn replay(
     events: &[At<SpaceEvent>],
     range: Range<usize>,
@@ -77,17 +77,17 @@ fn replay(
     for (index, event) in range.clone().zip(events.get(range).unwrap_or_default()) {
         let merged = due.get(Kind::of(&event.value) as usize).and_then(Option::as_ref);
         if merged.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
-            continue; // part of the state that was merged
+            continue; // part of a rundown that is merged
         }
         if !pending.take(event) {
-            pending.settle(space);
+            pending.apply(space);
             space.apply(event.moment, &event.value);
         }
     }
-    pending.settle(space);
+    pending.apply(space);
 }
 
-/// Rundown records that come in a row, collected so that their ranges are built at once.
+/// Consecutive rundown records, collected so that their ranges are built at once.
 #[derive(Default)]
 struct Pending {
     regions: Vec<(u64, u64, Source)>,
@@ -95,7 +95,7 @@ struct Pending {
 }
 
 impl Pending {
-    /// Collects the start-rundown records that are many.
+    /// Collects the start rundown records of regions and views, of which there are many.
     fn take(&mut self, event: &At<SpaceEvent>) -> bool {
         let source = Source { phase: Phase::DcStart, moment: event.moment };
         match event.value {
@@ -108,8 +108,8 @@ impl Pending {
         true
     }
 
-    /// Puts what was collected into the space.
-    fn settle(&mut self, space: &mut AddressSpace) {
+    /// Adds the collected records to the space.
+    fn apply(&mut self, space: &mut AddressSpace) {
         fn put<T: Clone>(list: &mut Vec<(u64, u64, T)>, map: &mut RangeMap<T>) {
             let list = std::mem::take(list);
             if map.is_empty() {
@@ -127,8 +127,8 @@ impl Pending {
     }
 }
 
-/// State at the split of `past` and `future` by undoing events back from a later end rundown, or, where there is none,
-/// from the end of what is known of the process.
+/// The state between `past` and `future`, by undoing events in reverse order from a later end rundown or, if there is none,
+/// from the last event of the process.
 fn undo_back_from(
     end: Option<Episode>,
     kind: Kind,
@@ -143,8 +143,8 @@ fn undo_back_from(
         let mut episodes = [None; 4];
         episodes.iter_mut().skip(kind as usize).take(1).for_each(|slot| *slot = Some(episode));
         for known in ProcessRundown::all(episodes, future, rundowns).iter().flatten() {
-            // What is listed was there when the last record was logged. A process that is not listed may have ended
-            // before its turn came.
+            // The listed objects existed when the last record was logged. A process that is not listed may have ended
+            // before the rundown came to it.
             if let Some(last) = known.last() {
                 until = future.partition_point(|event| event.moment <= last);
                 known.replace(&mut scratch);
@@ -154,7 +154,7 @@ fn undo_back_from(
     let is_kind = |event: &&At<SpaceEvent>| Kind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
     let future = future.get(..until).unwrap_or_default().iter().rev().filter(is_kind);
     future.for_each(|event| undo(event, &mut scratch));
-    // What the past events create comes again when they are applied.
+    // Objects that past events create are added again when these events are applied.
     past.iter()
         .rev()
         .filter(is_kind)

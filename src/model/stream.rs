@@ -1,11 +1,11 @@
-//! The pages of a snapshot as text in PFN order: read and formatted by all threads, written by one, in flat memory.
+//! The pages of a snapshot as text in PFN order: read and formatted by all threads, written by one, in constant memory.
 //!
-//! A snapshot is cut into slices. Threads take the slices in order, fill a buffer for each and hand it over; the caller's
-//! thread writes the buffers in the order of the slices, so the output is the same for any number of threads. A thread
-//! that is too far ahead waits, and a slice whose text grows beyond a limit is handed over in pieces when its turn has
-//! come: what lies in memory does not depend on the size of the trace or of its names.
+//! A snapshot is cut into slices. Each thread takes the next slice, fills a buffer with its text and queues the buffer. The
+//! caller's thread writes the buffers in the order of the slices, so the output is the same for any number of threads. A
+//! thread that is too far ahead waits. A slice whose text exceeds a limit is queued in pieces, once all slices before it
+//! are written. So memory use does not depend on the size of the trace or of its names.
 //!
-//! What a page's text is, is the caller's business.
+//! The caller formats each page.
 
 use crate::etl::EtlFile;
 use crate::etl::file::Scratch;
@@ -21,10 +21,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 const SLICE_PAGES: u32 = 4096;
 /// Bytes of text that may wait to be written before threads wait too.
 const WAITING_BYTES: usize = 8 << 20;
-/// Bytes of text at which a slice is handed over in pieces.
+/// Bytes of text at which a slice is queued in pieces.
 const PIECE_BYTES: usize = 4 << 20;
 
-/// From where a slice takes how many pages.
+/// Where a slice begins, and its number of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slice {
     number: u64,
@@ -34,31 +34,31 @@ struct Slice {
     pages: u32,
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct State {
     /// Where the next slice begins.
     next: Slice,
     /// The slice that is being written.
-    turn: u64,
-    /// Text that waits: by slice, and true when it ends the slice.
+    writing: u64,
+    /// Queued text by slice, with true if it is the end of the slice.
     waiting: BTreeMap<u64, (Vec<u8>, bool)>,
     waiting_bytes: usize,
     /// Emptied buffers.
     spare: Vec<Vec<u8>>,
-    /// The output failed: everybody stops.
+    /// True when the output failed: all threads stop.
     stopped: bool,
-    /// Threads at work.
+    /// Number of running threads.
     at_work: usize,
 }
 
-/// Brings the text of slices into their order: threads hand it over, one writes it.
+/// Orders the text of slices: threads queue it, one thread writes it.
 struct OrderedWriter {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 impl OrderedWriter {
-    /// A thread that panicked holds no half-made state: every change is made in one step.
+    /// The state is consistent even if a thread panicked, because each change is a single step.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,7 +70,7 @@ impl OrderedWriter {
     /// The next slice with an empty buffer; `None` when all are taken or the output failed.
     fn take(&self, snapshot: &Snapshot, etl: &EtlFile) -> Option<(Slice, Vec<u8>)> {
         let mut state = self.lock();
-        while !state.stopped && state.waiting_bytes > WAITING_BYTES && state.next.number > state.turn {
+        while !state.stopped && state.waiting_bytes > WAITING_BYTES && state.next.number > state.writing {
             state = self.wait(state);
         }
         if state.stopped {
@@ -81,11 +81,11 @@ impl OrderedWriter {
         Some((slice, state.spare.pop().unwrap_or_default()))
     }
 
-    /// Hands a slice's text over; gives an empty buffer for the rest of the slice unless `last`. `None` when the output
+    /// Queues text of a slice; returns an empty buffer for the rest of the slice unless `last`. `None` when the output
     /// failed.
     fn hand_over(&self, number: u64, text: Vec<u8>, last: bool) -> Option<Vec<u8>> {
         let mut state = self.lock();
-        while !state.stopped && (state.waiting.contains_key(&number) || (!last && state.turn != number)) {
+        while !state.stopped && (state.waiting.contains_key(&number) || (!last && state.writing != number)) {
             state = self.wait(state);
         }
         if state.stopped {
@@ -101,8 +101,8 @@ impl OrderedWriter {
     fn write(&self, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let mut state = self.lock();
         loop {
-            let turn = state.turn;
-            let Some((mut text, last)) = state.waiting.remove(&turn) else {
+            let writing = state.writing;
+            let Some((mut text, last)) = state.waiting.remove(&writing) else {
                 if state.at_work == 0 {
                     return Ok(());
                 }
@@ -113,7 +113,7 @@ impl OrderedWriter {
             let written = write(&text);
             state = self.lock();
             state.waiting_bytes -= text.len();
-            state.turn += u64::from(last);
+            state.writing += u64::from(last);
             state.stopped = written.is_err();
             text.clear();
             if text.capacity() <= 2 * PIECE_BYTES {
@@ -125,7 +125,7 @@ impl OrderedWriter {
     }
 }
 
-/// Counts a thread as gone, also when it panics: the writer must not wait for it.
+/// Counts a thread as finished, also when it panics, so that the writer does not wait for it.
 struct AtWork<'d>(&'d OrderedWriter);
 
 impl Drop for AtWork<'_> {
@@ -136,7 +136,7 @@ impl Drop for AtWork<'_> {
 }
 
 impl Slice {
-    /// Gives the slice that begins here and moves on to what comes after it; `None` after the last page.
+    /// Returns the slice that begins here and moves on to the next one; `None` after the last page.
     fn cut(&mut self, runs: &[PageRun], compressed: impl Fn(u32) -> bool) -> Option<Slice> {
         let mut slice = Slice { pages: 0, ..*self };
         let mut in_buffer = None;
@@ -161,8 +161,8 @@ impl Slice {
 }
 
 impl Snapshot {
-    /// Calls `page` for all pages, in parallel, with their times, each thread with a state of its own; what it appends
-    /// to the buffer reaches `write` in PFN order, in pieces that end between pages.
+    /// Calls `page` for all pages with their times, in parallel, each thread with its own state. The text that `page` appends
+    /// is passed to `write` in PFN order, in pieces that contain whole pages.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
@@ -176,7 +176,7 @@ impl Snapshot {
         let writer = OrderedWriter {
             state: Mutex::new(State {
                 next: Slice { number: 0, run: 0, skip: 0, pages: 0 },
-                turn: 0,
+                writing: 0,
                 waiting: BTreeMap::new(),
                 waiting_bytes: 0,
                 spare: Vec::new(),
@@ -220,7 +220,7 @@ struct Reader<'e> {
 }
 
 impl Reader<'_> {
-    /// Visits the slice's pages until `visit` says false.
+    /// Visits the slice's pages until `visit` returns false.
     fn read(&mut self, snapshot: &Snapshot, slice: Slice, mut visit: impl FnMut(PageIdentity, Ticks) -> bool) {
         let (mut left, mut skip) = (slice.pages, slice.skip);
         for run in snapshot.runs.get(slice.run..).unwrap_or_default() {
@@ -248,8 +248,8 @@ impl Reader<'_> {
                 area
             }
         };
-        // Nearly always nothing lies between the records of a run, so the way to its middle is a multiplication; where
-        // the page that should be there is not, it is a walk.
+        // Nearly always no other records are between those of a run, so the offset of a page in its middle can be computed.
+        // If the expected page is not there, the records are read from the start of the run.
         let mut records = area.records().at_offset(run.start);
         let record_bytes = match (records.next(), records.next()) {
             (Some(first), Some(second)) => second.position.offset.saturating_sub(first.position.offset),

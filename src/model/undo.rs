@@ -1,4 +1,4 @@
-//! Taking events back: the state before an event, from the state after it.
+//! Undoing events: the state before an event, from the state after it.
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
@@ -6,8 +6,7 @@ use crate::load::facts::SpaceEvent;
 use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
 use crate::moment::At;
 
-/// Takes one event back. What a destroyed heap had is not known any more, nor the size of a region that was freed as a
-/// whole.
+/// Undoes one event. The ranges of a destroyed heap cannot be restored, nor the size of a region that was freed as a whole.
 pub fn undo(event: &At<SpaceEvent>, space: &mut AddressSpace) {
     let source = Source { phase: Phase::DcEnd, moment: event.moment };
     match event.value {
@@ -23,7 +22,7 @@ pub fn undo(event: &At<SpaceEvent>, space: &mut AddressSpace) {
         SpaceEvent::View { phase: Phase::End, base, size, file_key, kind } => {
             space.views.insert(base, size, View { kind, file_key, source });
         }
-        // Before it was created a heap had no range at all.
+        // Before its creation a heap had no ranges.
         SpaceEvent::HeapCreate { heap, .. } => space.remove_heap(heap),
         SpaceEvent::HeapReserve { base, size, .. } => space.heaps.remove(base, base.saturating_add(size)),
         SpaceEvent::HeapRelease { heap, base, size } => {

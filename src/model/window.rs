@@ -1,8 +1,8 @@
-//! Which part of the trace is looked at: from the start mark to the stop mark, or as the user says.
+//! The time window of an analysis: from the start mark to the stop mark, or as the user says.
 //!
-//! The recorder empties the working sets at its start mark and logs the active pages right after it, so there the
-//! account begins anew. Its marks are known by their words; where they are named otherwise, the first and the last mark
-//! stand for them, and without marks the whole trace does.
+//! The recorder empties the working sets at its start mark and logs the active pages right after it, so the reference set
+//! starts from an empty state there. Its marks are recognized by words in their text. If none is recognized, the first and
+//! the last mark are used; without marks the window is the whole trace.
 
 use crate::error::Error;
 use crate::etl::clock::Clock;
@@ -24,7 +24,7 @@ pub enum Bound {
 impl std::str::FromStr for Bound {
     type Err = String;
 
-    /// Seconds (`12`, `0.25`, `12s`), else the text of a mark; `mark:` in front makes a mark of anything.
+    /// Parses seconds (`12`, `0.25`, `12s`); any other text is that of a mark. With the prefix `mark:` it is always a mark.
     fn from_str(text: &str) -> Result<Self, String> {
         match text.strip_prefix("mark:") {
             Some(mark) => Ok(Bound::Mark(mark.to_owned())),
@@ -41,11 +41,11 @@ const UNITS: [CustomTimeUnit<'static>; 4] = [
     CustomTimeUnit::with_default(TimeUnit::NanoSecond, &["ns"]),
 ];
 
-/// A duration as users write it: seconds, or a number with `s`, `ms`, `us` or `ns`; exact, what is less than a nanosecond
-/// is cut off. `None` when it is none.
+/// Parses a duration: seconds, or a number with `s`, `ms`, `us` or `ns`. Exact; fractions of a nanosecond are cut off.
+/// `None` if the text is not a duration.
 pub fn duration(text: &str) -> Option<Nanos> {
     let text = text.trim();
-    // A sign or a point in front makes no duration.
+    // A text that begins with a sign or a point is not a duration.
     text.starts_with(|first: char| first.is_ascii_digit()).then_some(())?;
     let parser = CustomDurationParserBuilder::new().time_units(&UNITS).disable_exponent().allow_time_unit_delimiter();
     let parsed = parser.inner_delimiter(|byte| byte == b' ').build().parse(text).ok()?;
@@ -63,38 +63,38 @@ pub enum Origin {
     User,
 }
 
-/// The part of the trace that is looked at, and where the account begins.
+/// The time window, and when the working sets were emptied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
-    /// What comes after this moment is inside.
+    /// Events after this moment are inside.
     pub from: Moment,
-    /// What comes after this moment is outside.
+    /// Events after this moment are outside.
     pub to: Moment,
-    /// Text of the mark that it begins with.
+    /// Text of the mark at its start, if there is one.
     pub from_mark: Option<String>,
-    /// Text of the mark that it ends with.
+    /// Text of the mark at its end, if there is one.
     pub to_mark: Option<String>,
     /// Where it comes from.
     pub origin: Origin,
-    /// The working sets were emptied at these moments.
+    /// When the working sets were emptied.
     pub resets: Vec<Moment>,
 }
 
-/// What a window is made from.
+/// What a window is computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct Ends<'t> {
     /// Marks in order.
     pub marks: &'t [At<Box<str>>],
     /// First stamp of the trace.
     pub first: Ticks,
-    /// Last moment that is followed: the final page sequence, or the end of the trace.
+    /// Last moment of the analysis: the final page sequence, or the end of the trace.
     pub last: Moment,
-    /// Stamp of the first page of the active rundown, after which the working sets were empty but for it.
+    /// Stamp of the first page of the active rundown; before it the working sets were empty.
     pub rundown: Option<Ticks>,
 }
 
 impl Ends<'_> {
-    /// Of a whole trace.
+    /// The ends of a whole trace.
     pub fn of_trace(history: &History) -> Ends<'_> {
         let spans = || history.survey.spans.iter().flatten();
         Ends {

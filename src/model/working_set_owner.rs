@@ -1,4 +1,4 @@
-//! Who owns a working set: a process instance, a session, the system.
+//! Owners of working sets: a process instance, a session, the system.
 
 use crate::model::owner_key::KeyReading;
 use crate::model::process::Processes;
@@ -7,7 +7,7 @@ use crate::model::process::Processes;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OwnerId(u64);
 
-/// What an [`OwnerId`] says.
+/// The owner that an [`OwnerId`] encodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The system working sets.
@@ -16,9 +16,9 @@ pub enum Owner {
     Session(u32),
     /// A process instance by its index.
     Process(u32),
-    /// A process id that no event names.
+    /// A process id without process events.
     UnknownProcess(u32),
-    /// An owner key that names no process.
+    /// An owner key that matches no process.
     UnknownKey(u64),
 }
 

@@ -192,7 +192,7 @@ impl<'d> Attributor<'d> {
                 Some(id)
             }
             (WorkingSetKind::Process, id, thread) => {
-                let newborn = id.and(thread).and_then(|thread| self.lifetimes.newborn(thread, moment));
+                let newborn = id.and(thread).and_then(|thread| self.lifetimes.next_started(thread, moment));
                 let Some((start, instance)) = newborn else {
                     let unknown = update.for_wpa(id.unwrap_or(NO_PROCESS), moment);
                     return Attribution { is_known: false, ..Attribution::new(unknown, None, id) };

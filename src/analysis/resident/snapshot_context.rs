@@ -5,7 +5,7 @@ use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::history::History;
-use crate::load::space_events::Reader;
+use crate::load::space_events::SpaceReader;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::file_names::FileNamesAt;
 use crate::model::hives::Hives;
@@ -119,12 +119,12 @@ impl<'h> SnapshotContext<'h> {
     ) -> SnapshotContext<'h> {
         let moment = snapshot.first;
         let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
-            let space = |reader: &mut Reader, process: &Instance| {
+            let space = |reader: &mut SpaceReader, process: &Instance| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
                 Some((Leaves::new(Segments::new(&state.space)), state.contradictions))
             };
-            let spaces = processes.instances.par_iter().map_init(Reader::default, space);
+            let spaces = processes.instances.par_iter().map_init(SpaceReader::default, space);
             spaces.map(Option::unwrap_or_default).collect()
         };
         let names = || {

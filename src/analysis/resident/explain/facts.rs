@@ -16,7 +16,7 @@ use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::{KernelView, SpaceEvent};
-use crate::load::space_events::Reader;
+use crate::load::space_events::SpaceReader;
 use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Layer};
@@ -163,7 +163,7 @@ impl<'m> Facts<'m> {
         let (model, moment) = (self.model, self.snapshot.first);
         let Some(process) = model.processes.instances.get(instance as usize) else { return };
         let Some(events) = model.history.spaces.get(&process.process_id) else { return };
-        let mut reader = Reader::default();
+        let mut reader = SpaceReader::default();
         let events = events.read(self.etl, &mut reader);
         let space = space_at(events, process, moment, &model.rundowns).space;
         let own = lifetime(events, process);
