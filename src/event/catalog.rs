@@ -19,12 +19,12 @@ pub struct KernelName {
 }
 
 impl KernelName {
-    /// The class: what stands before the colon.
+    /// The class: the part before the colon.
     pub fn group(&self) -> &'static str {
         self.name.split_once(": ").map_or(self.name, |(group, _)| group)
     }
 
-    /// The event inside its class: what stands behind the colon.
+    /// The event inside its class: the part after the colon.
     pub fn event(&self) -> &'static str {
         self.name.split_once(": ").map_or(self.name, |(_, event)| event)
     }

@@ -18,9 +18,9 @@ super::hooks::hooks! {
 /// `0x0524` CSwitch: 24 bytes, 16 in version 1. The processor is the buffer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContextSwitch {
-    /// Thread that begins to run; 0 = idle.
+    /// Thread that starts to run; 0 = idle.
     pub new_thread_id: u32,
-    /// Thread that ceases to run; 0 = idle.
+    /// Thread that stops running; 0 = idle.
     pub old_thread_id: u32,
     /// Priority of the new thread.
     pub new_priority: i8,
@@ -143,7 +143,7 @@ pub fn wait_reason_name(reason: u8) -> Option<&'static str> {
     NAMES.get(usize::from(reason)).copied()
 }
 
-/// `0x0525`: switches of one processor in packets. The packets are handed on raw: what they say depends on the build.
+/// `0x0525`: switches of one processor in packets. The packets are not decoded, because their meaning depends on the build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSwitches<'a> {
     /// Time that the first packet's delta counts from.
@@ -174,10 +174,11 @@ layout! {
     } with |_| { packets: &[] }
 }
 
-/// `0x0532`: a thread was made ready, 8 bytes. Who did it: the header's ids, else whoever ran on that processor.
+/// `0x0532`: a thread became ready, 8 bytes. The thread that readied it is in the header, or else it is the one that ran on
+/// that processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadyThread {
-    /// The thread that is ready now.
+    /// The thread that became ready.
     pub thread_id: u32,
     /// Why its priority is adjusted: 0 not, 1 its wait is over, 2 boost.
     pub adjust_reason: i8,

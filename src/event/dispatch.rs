@@ -145,7 +145,7 @@ pub enum Event<'a> {
 
     /// `0x0e20`–`0x0e27`.
     Pool { action: PoolAction, piece: PoolPiece },
-    /// `0x0e28`–`0x0e2f`: handed on raw, for their layout is not public.
+    /// `0x0e28`–`0x0e2f`: not decoded, because their layout is not public.
     PoolSnapshot { phase: Phase, snapshot: PoolSnapshot<'a> },
 
     /// `0x0f22`, `0x0f24`.
@@ -222,8 +222,8 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
     }
 }
 
-/// True for events that come in masses and whose payload fits its layout or not by version and length alone: if one of
-/// them is sound, all of its version, pointer size and length are.
+/// True for frequent events whose validity depends on version and length alone: if one record is valid, all records with the
+/// same version, pointer size and length are.
 #[inline]
 pub const fn is_judged_by_length(hook: HookId) -> bool {
     matches!(
@@ -443,5 +443,5 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
     })
 }
 
-/// Faults are ordinary results here; this keeps the size of what `decode` returns in view.
+/// `decode` returns faults by value, so its result must stay small.
 const _: () = assert!(size_of::<Fault>() <= 32 && size_of::<Event<'_>>() <= 192);

@@ -23,9 +23,9 @@ super::hooks::hooks! {
 pub enum FaultKind {
     /// `0x020a`: the page was in memory but not in the working set.
     Transition,
-    /// `0x020b`: a page of zeros was made.
+    /// `0x020b`: a zeroed page was supplied (demand zero).
     DemandZero,
-    /// `0x020c`: a private copy was made.
+    /// `0x020c`: a private copy was created (copy-on-write).
     CopyOnWrite,
     /// `0x020d`: a guard page was touched.
     GuardPage,

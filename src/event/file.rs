@@ -28,11 +28,11 @@ super::hooks::hooks! {
 pub enum FileNameKind {
     /// `0x0400`.
     Name,
-    /// `0x0420`: the key begins to mean this file.
+    /// `0x0420`: the key is assigned to this file.
     Create,
-    /// `0x0423`: the key ceases to mean this file; it can come back for another one.
+    /// `0x0423`: the key no longer belongs to this file; it can be reused for another one.
     Delete,
-    /// `0x0424`: the key means this file at the end of the session.
+    /// `0x0424`: the key belongs to this file at the end of the session (rundown).
     Rundown,
 }
 
@@ -61,7 +61,7 @@ pub struct FileName<'a> {
 const UNKNOWN_NAME: [u8; 22] = *b"\\\0F\0I\0_\0U\0N\0K\0N\0O\0W\0N\0";
 
 impl<'a> FileName<'a> {
-    /// True when the kernel could not name the file: treat as no name.
+    /// True when the kernel could not name the file; treat it as having no name.
     pub fn is_unknown(&self) -> bool {
         self.name.0 == UNKNOWN_NAME
     }
@@ -97,7 +97,7 @@ pub enum ViewKind {
     DataFile,
     /// A file mapped as an executable image.
     Image,
-    /// An image with another protection than its sections'.
+    /// An image with a protection that differs from its sections'.
     ImageOtherProtection,
     /// Memory without a file (shared memory).
     PagefileBacked,
@@ -147,8 +147,8 @@ impl MapView {
         self.misc & 0xffff_ffff_ffff
     }
 
-    /// Decodes a record. The version says which layout; a version whose length is the other version's is a fault, for
-    /// its process id would be read from the wrong place.
+    /// Decodes a record. The version decides the layout. A record with the length of the other version is a fault, because
+    /// its process id would be read from the wrong offset.
     ///
     /// # Errors
     /// A fault when the length is less than the version's layout has, or the other version's.

@@ -1,4 +1,4 @@
-//! The header group: what a file, a session and its rundowns say about themselves.
+//! Header group: records that describe the file, the session and its rundowns.
 //!
 //! Sources: `docs/formats.md` ("Header group"): `EventTrace_Header`, `Header_Extension` and relatives of the Windows
 //! MOF, checked on recorded traces.
@@ -46,9 +46,9 @@ impl<'a> LogFile<'a> {
 /// When group masks were logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MasksPhase {
-    /// `0x0020`: the old masks; the end rundown of what goes off follows.
+    /// `0x0020`: the old masks; the end rundown of keywords that are turned off follows.
     BeforeChange,
-    /// `0x0005`: the new masks; the start rundown of what comes on follows.
+    /// `0x0005`: the new masks; the start rundown of keywords that are turned on follows.
     AfterChange,
 }
 

@@ -19,12 +19,12 @@ super::hooks::hooks! {
     HEAP_RANGE_DESTROY = 0x0268, "Memory: HeapRangeDestroy";
 }
 
-/// What happened to a heap's ranges. The process is the header's, except in a rundown.
+/// An event about a heap's ranges. The process is that of the header, except in a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeapRange<'a> {
     /// The ranges of a heap at the end of the session; a heap can have several of these records.
     Rundown(HeapRundown<'a>),
-    /// A heap was made. Its first range comes as a reserve, or is `[heap, heap + first_range_bytes)`.
+    /// A heap was created. Its first range is logged as a reserve, or is `[heap, heap + first_range_bytes)`.
     Create {
         /// Heap handle, an address.
         heap: u64,
@@ -35,7 +35,7 @@ pub enum HeapRange<'a> {
     },
     /// A heap reserved a range.
     Reserve(HeapSpan),
-    /// A heap gave a range back.
+    /// A heap released a range.
     Release(HeapSpan),
     /// A heap was destroyed, with all its ranges.
     Destroy {
@@ -62,7 +62,7 @@ pub struct HeapRundown<'a> {
     pub heap: u64,
     /// Flags.
     pub flags: u32,
-    /// The process; wins over the header's.
+    /// The process; used instead of the header's.
     pub process_id: u32,
     /// Heap tag; version 4 only.
     pub tag: Option<u64>,
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A header of `header` bytes with the count behind the process id, and two ranges.
+    /// A header of `header` bytes with the count after the process id, and two ranges.
     fn sample(p: PointerSize, header: usize) -> Bytes {
         let at = p.bytes();
         let bytes = Bytes::new(header + 4 * at).ptr(p, 0, 0x55_0000).u32(at, 2).u32(at + 4, 4312).u32(at + 8, 2);
@@ -241,7 +241,7 @@ mod tests {
                 assert_eq!((found.len(), found.is_empty()), (2, false));
                 assert_eq!(found.ranges().collect::<Vec<_>>(), [(0x1000, 0x2000), (0x9000, 0x4000)]);
                 for cut in 1..=bytes.0.len() {
-                    // A payload that lost 4 bytes can be another version's; never may its count be believed beyond it.
+                    // A payload without its last 4 bytes can fit another version; its count must never exceed the payload.
                     if let Decoded::Event { event, .. } = decode(&record(0x0264, version, p, &bytes.clone().cut(cut).0))
                     {
                         assert_eq!(rundown(event).len(), 2);

@@ -58,7 +58,7 @@ impl<'a> Image<'a> {
     /// The base that the linker chose; `None` before version 2 and for kernel images (whose records hold 0).
     ///
     /// Load and unload records of a 64-bit kernel hold, for a 32-bit image, *BaseOfData* in the low half and the base
-    /// in the high half; no user address reaches bit 47, which tells the case.
+    /// in the high half. Such a value is recognized because user addresses are below bit 47.
     pub fn preferred_base(&self) -> Option<u64> {
         let raw = self.details?.default_base_raw;
         match self.process_id {

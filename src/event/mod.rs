@@ -1,17 +1,17 @@
 //! Payloads: (hook id, version, pointer size, bytes) to typed events.
 //!
-//! [`decode`] takes a record whose header is read and gives an [`Event`], or says what did not fit. One record family
-//! per file: layout, decoder and tests together; [`dispatch`] is the table from ids to decoders. Everything borrows
-//! from the payload; nothing here allocates. The hot path for page records is [`page::PageIdentity::read`], which
-//! needs no [`Event`].
+//! [`decode`] takes a record whose header has been read and returns an [`Event`], or a fault that says what does not fit.
+//! There is one file for each record family, with layout, decoder and tests; `dispatch` is the table from ids to decoders.
+//! Everything borrows from the payload; nothing here allocates. Page records are on the hot path: they are read by
+//! [`page::PageIdentity::read`], which needs no [`Event`].
 //!
-//! Leaves to others: where records lie and what their headers say (`etl`), and all joining of events (`model`).
+//! Records are found and their headers are read by `etl`; events are joined by `model`.
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
 pub mod catalog;
 pub mod cswitch;
 pub mod disk;
-pub mod dispatch;
+pub(crate) mod dispatch;
 pub mod fault;
 pub mod file;
 pub mod header;
@@ -42,22 +42,22 @@ pub mod system_config;
 mod testing;
 pub mod thread;
 pub mod virtual_memory;
-pub mod working_set;
+pub(crate) mod working_set;
 
 pub use dispatch::{Event, decode, is_judged_by_length};
 pub use outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
 pub use payload::Payload;
 
-/// The four moments at which the kernel describes an object that lives for a while.
+/// The four cases in which the kernel logs an object that exists for some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Phase {
-    /// The object comes to be (process start, image load, view mapped, range allocated).
+    /// The object begins to exist (process start, image load, view mapped, range allocated).
     Start,
-    /// The object goes (process end, image unload, view unmapped, range freed).
+    /// The object ceases to exist (process end, image unload, view unmapped, range freed).
     End,
-    /// It exists when the session's keyword comes on (start rundown).
+    /// It exists when the session's keyword is turned on (start rundown).
     DcStart,
-    /// It exists when the keyword goes off (end rundown).
+    /// It exists when the keyword is turned off (end rundown).
     DcEnd,
 }
 

@@ -1,4 +1,4 @@
-//! How the decoding of one payload comes out: an event, an event with something odd, or a fault.
+//! The result of decoding one payload: an event, an event with an oddity, or a fault.
 //!
 //! The policy for payloads that do not fit their layout: a string without its end, a payload that is too short, or a
 //! count that contradicts the length makes a record malformed and nothing of it is used; a payload that is longer than
@@ -12,7 +12,7 @@ use crate::etl::record::RecordId;
 use crate::units::PointerSize;
 use std::fmt;
 
-/// What [`decode`](super::decode) makes of a record.
+/// Result of [`decode`](super::decode).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decoded<'a> {
     /// The record fits its layout, or is longer than it.
@@ -146,7 +146,7 @@ impl<T> Parsed<T> {
         Parsed { value, oddity }
     }
 
-    /// The value made into another one.
+    /// Converts the value.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Parsed<U> {
         Parsed { value: make(self.value), oddity: self.oddity }
     }

@@ -1,8 +1,8 @@
 //! Page identity, the core of all page records (Memory group).
 //!
 //! The hot path: a trace holds one identity per physical page and snapshot, so [`PageIdentity::read`] and the accessors
-//! compile to a few instructions and nothing is validated beyond the length. What a key names (a process id or a kernel
-//! object) is for `model` to decide.
+//! compile to a few instructions and nothing is validated beyond the length. `model` decides what a key
+//! names (a process id or a kernel object).
 //!
 //! Sources: `docs/formats.md` ("Page identity"), after the public `MMPFN_IDENTITY` description and TraceEvent. No
 //! public trace holds these records; another length than the layout's is therefore never interpreted.
@@ -41,7 +41,7 @@ pub enum PageUse {
     KernelStack,
     WsMetaData,
     LargePage,
-    /// Not defined publicly; seen for pages the memory manager has given away.
+    /// Not defined publicly; seen for pages that the memory manager has handed over.
     Use14,
     /// Not defined publicly.
     Use15,
@@ -187,7 +187,7 @@ impl PageIdentity {
         bytes::exactly::<IdentityLayout>(bytes, pointer)
     }
 
-    /// True for a PFN that a machine can have: physical addresses have 52 bits, so PFNs have 40.
+    /// True for a possible PFN: physical addresses have 52 bits, so PFNs have 40.
     #[inline(always)]
     pub const fn is_possible_pfn(pfn: u64) -> bool {
         pfn >> 40 == 0
@@ -205,7 +205,7 @@ impl PageIdentity {
         PageList::from_bits(self.flags >> 4)
     }
 
-    /// Not accessed lately (1903 and later; active pages only).
+    /// Not accessed recently (1903 and later; active pages only).
     #[inline]
     pub const fn cold(&self) -> bool {
         self.flags & 1 << 7 != 0
@@ -254,7 +254,7 @@ impl PageIdentity {
         self.is_file_backed() & (self.u2 & 2 != 0)
     }
 
-    /// A page that memory combining made of several equal ones (use PageFileMapped); false for all other uses.
+    /// A page into which memory combining merged several equal pages (use PageFileMapped); false for all other uses.
     #[inline]
     pub const fn combined(&self) -> bool {
         (self.flags & 15 == PageUse::PageFileMapped as u64) & (self.u2 & 1 != 0)

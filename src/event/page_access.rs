@@ -1,6 +1,6 @@
 //! Page records (Memory group) that say more than a page identity: extra info, page range, page combine.
 //!
-//! Hot like `page`, and with the same rule: exactly the length of the layout, or nothing. Sources: `docs/formats.md`
+//! Read on the hot path like `page`, with the same rule: exactly the length of the layout. Sources: `docs/formats.md`
 //! ("Extra info", "Page range"). No public trace holds these records.
 
 use super::outcome::{Fault, Parsed, Read};
@@ -34,7 +34,7 @@ pub enum WorkingSetKind {
 /// Extra info: one word of pointer size (8 or 4 bytes) with flags in its low 12 bits and a virtual address above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ExtraInfo {
-    /// The word as it was.
+    /// The word as recorded.
     pub raw: u64,
 }
 

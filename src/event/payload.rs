@@ -1,6 +1,7 @@
-//! A kernel event's payload with all that selects its layout, and the rules that all layouts share.
+//! A kernel event's payload with everything that decides its layout, and the rules that all layouts share.
 //!
-//! A kernel event comes under a hook id, or under the GUID of its class and a type; [`Payload::of`] makes one of both.
+//! A kernel event is logged with a hook id, or with the GUID of its class and a type; [`Payload::of`] converts the second
+//! form to the first.
 //! Sources: `docs/formats.md` ("Group numbers and class GUIDs", "Length rule"), after the GUIDs of the public MOF
 //! classes.
 
@@ -11,10 +12,10 @@ use crate::units::PointerSize;
 use std::ops::RangeInclusive;
 use uuid::{Uuid, uuid};
 
-/// A kernel event after normalising.
+/// A kernel event, identified by its hook id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Payload<'a> {
-    /// Group and type, whichever way the record names them.
+    /// Hook id: as recorded, or computed from class GUID and type.
     pub hook: HookId,
     /// Event version.
     pub version: u8,
@@ -66,7 +67,7 @@ pub(crate) fn hook_of_class(class: Uuid, opcode: u8) -> Option<HookId> {
     }
 }
 
-/// The hook id of a kernel event, under whichever name it comes.
+/// The hook id of a kernel event in either form.
 pub(crate) fn hook_of(id: RecordId) -> Option<HookId> {
     match id {
         RecordId::Kernel(hook) => Some(hook),
@@ -76,7 +77,7 @@ pub(crate) fn hook_of(id: RecordId) -> Option<HookId> {
 }
 
 impl<'a> Payload<'a> {
-    /// The payload of a kernel event, under whichever name it comes; `None` for all other records.
+    /// The payload of a kernel event in either form; `None` for all other records.
     pub fn of(record: &Record<'a>) -> Option<Payload<'a>> {
         let hook = hook_of(record.id)?;
         Some(Payload { hook, version: record.version, pointer: record.pointer, bytes: record.payload })
@@ -87,7 +88,7 @@ impl<'a> Payload<'a> {
     }
 
     /// The rule for fixed layouts of `expected` bytes: up to a pointer's size more is tail padding of a C structure,
-    /// still more is reported, less is a fault.
+    /// more than that is reported, less is a fault.
     pub(crate) fn fixed(&self, expected: usize, known: Versions) -> Result<Option<Oddity>, Fault> {
         let Some(more) = self.bytes.len().checked_sub(expected) else { return Err(Fault::Length { expected }) };
         Ok(if !known.contains(&self.version) {
@@ -116,7 +117,7 @@ impl<'a> Payload<'a> {
         Ok((!known.contains(&self.version)).then_some(Oddity::UnknownVersion { parsed: expected }))
     }
 
-    /// The rule for layouts that end with strings: bytes behind the last one are reported.
+    /// The rule for layouts that end with strings: bytes after the last one are reported.
     pub(crate) fn ends(&self, cursor: &Cursor<'a>, known: Versions) -> Option<Oddity> {
         let parsed = cursor.position();
         if !known.contains(&self.version) {

@@ -30,12 +30,12 @@ super::hooks::hooks! {
 pub struct Mark<'a> {
     /// True for `0x0f24`, whose layout is not public.
     pub asynchronous: bool,
-    /// The text. Of an asynchronous mark that is no text with a NUL: all its bytes.
+    /// The text; if an asynchronous mark is not a text with a NUL, all its bytes.
     pub text: Narrow<'a>,
 }
 
 impl<'a> Mark<'a> {
-    /// Decodes a string with up to 2 zero bytes of padding behind its NUL.
+    /// Decodes a string with up to 2 zero bytes of padding after its NUL.
     ///
     /// # Errors
     /// A fault when a mark's text has no NUL; never for an asynchronous mark.

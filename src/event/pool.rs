@@ -1,8 +1,8 @@
 //! Kernel pool: allocations, frees, and snapshots.
 //!
 //! Sources: `docs/formats.md` ("Pool"): `PoolAllocFree` and `SessionPoolAllocFree` of the Windows MOF. Not checked on a
-//! recorded trace. Snapshot classes are empty in the MOF: their payloads are handed on raw, with the hypotheses that a
-//! caller may test on all records of an id.
+//! recorded trace. Snapshot classes are empty in the MOF, so `pool_snapshot` keeps their payloads raw and lists possible
+//! layouts, which a caller can test on all records of an id.
 
 use super::payload::ANY;
 use crate::bytes::{Field, layout};

@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_session_id_in_front_is_found_by_the_equation() {
         let bytes = Bytes::new(8 + 24).u32(0, 1).u32(4, 1).u64(8, 0xffff_a000_0000_1000).u32(24, TAG);
-        // Session 1 with one entry, or one entry behind a padded count: both equations hold; records of other sessions
+        // Session 1 with one entry, or one entry after a padded count: both equations hold; records of other sessions
         // decide.
         let both = [PoolForm::PaddedCount { session_id: false }, PoolForm::PaddedCount { session_id: true }];
         let fits = fitting(&snapshot(0x0e2e, P8, &bytes));

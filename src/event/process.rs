@@ -1,4 +1,4 @@
-//! Process records: life cycle, termination, counters, in-swap.
+//! Process records: start, end and rundown, termination, counters, in-swap.
 //!
 //! Sources: `docs/formats.md` ("Process"): `Process_V2…V4_TypeGroup1`, `Process_Defunct_TypeGroup1` (version 5) and
 //! `Process_V2_TypeGroup2` of the Windows MOF, checked on recorded traces (versions 3 and 4, 8-byte pointers).
@@ -24,7 +24,7 @@ super::hooks::hooks! {
     PROCESS_DEFUNCT = 0x0327, "Process: Defunct";
 }
 
-/// Which moment of a process's life a record describes.
+/// Which process record: start, end or rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ProcessPhase {
     /// `0x0301`: the process starts; the header's ids are the creator's.
@@ -58,7 +58,7 @@ pub(crate) const FIRST_VERSION: u8 = 2;
 /// A process, packed; 8-byte/4-byte pointers: fixed part of 24/20 (v2), 32/24 (v3), 36/28 bytes (v4), then SID, strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process<'a> {
-    /// Address of the kernel's process object: tells apart two processes that used one id.
+    /// Address of the kernel's process object; distinguishes two processes that used the same id.
     pub key: u64,
     /// Process id.
     pub process_id: u32,

@@ -1,4 +1,4 @@
-//! Registry hives: for the names of the files behind them.
+//! Registry hives: used for the names of their files.
 //!
 //! Sources: `docs/formats.md` ("Registry hives"), after the Windows MOF. Not checked on a recorded trace. All other
 //! registry records are only counted.
@@ -19,7 +19,7 @@ super::hooks::hooks! {
 /// A hive record; `hive` is the address of the kernel's hive object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hive<'a> {
-    /// `0x0924`: a hive is made ready.
+    /// `0x0924`: a hive is initialized.
     Initialize {
         /// Hive.
         hive: u64,

@@ -1,7 +1,7 @@
 //! Nothing that a payload holds may make a decoder panic, overflow or read past the end.
 //!
 //! Random bytes reach the length checks; payloads glued together from plausible pieces (counts, identifiers, strings)
-//! reach what lies behind them.
+//! test the code after these checks.
 
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::WIN32_HEAP_RANGES;

@@ -24,7 +24,7 @@ super::hooks::hooks! {
 pub enum SectionPhase {
     /// `0x0248`: it exists (rundown).
     Rundown,
-    /// `0x0249`: it was made.
+    /// `0x0249`: it was created.
     Create,
     /// `0x024f`: it was deleted.
     Delete,
@@ -40,7 +40,7 @@ pub struct PagefileSection {
     pub start: u64,
     /// End of the range, exclusive.
     pub end: u64,
-    /// Process that made it.
+    /// Process that created it.
     pub process_id: u32,
 }
 
@@ -48,7 +48,7 @@ layout! {
     SectionLayout<P> = 20 / 12 bytes => PagefileSection, fn read(MEMORY) { start: P, end: P, process_id: U32 }
 }
 
-/// `0x0287` (made), `0x0288` (deleted): a section object of a pagefile section, 16/8 bytes.
+/// `0x0287` (created), `0x0288` (deleted): a section object of a pagefile section, 16/8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionObject {
     /// Address of the object.
@@ -61,7 +61,7 @@ layout! {
     ObjectLayout<P> = 16 / 8 bytes => SectionObject, fn read(MEMORY) { object: P, start: P }
 }
 
-/// `0x024b` (made), `0x024e` (deleted), `0x024d`, `0x024c` (rundowns): a session, 12/8 bytes.
+/// `0x024b` (created), `0x024e` (deleted), `0x024d`, `0x024c` (rundowns): a session, 12/8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Session {
     /// Key of the session, as in page identities of use SessionPrivate.

@@ -1,7 +1,7 @@
 //! Call stacks of events.
 //!
-//! Sources: `docs/formats.md` ("StackWalk"), checked on recorded traces (8-byte pointers). Which event a stack belongs to
-//! (time stamp and thread) and what a key means at a time is for others to find out.
+//! Sources: `docs/formats.md` ("StackWalk"), checked on recorded traces (8-byte pointers). Joining a stack with its
+//! event (by time stamp and thread), and a key with its stack, is left to callers.
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{Payload, PointerArray, Versions};
@@ -83,7 +83,7 @@ layout! {
     ReferenceLayout<P> = 24 / 20 bytes => StackReference, fn read(KNOWN) { owner: OwnerLayout, key: P }
 }
 
-/// `0x1822` (made), `0x1823` (deleted), `0x1824` (rundown): what a key stands for.
+/// `0x1822` (created), `0x1823` (deleted), `0x1824` (rundown): the stack of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackDefinition<'a> {
     /// Key; used again for other stacks later.

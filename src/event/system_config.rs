@@ -54,7 +54,7 @@ pub struct CpuDetails {
     pub level: u16,
     /// Processor revision.
     pub revision: u16,
-    /// The two bytes behind: physical address extension and no-execute are on, in the order of the MOF.
+    /// The two bytes that follow: physical address extension is on, no-execute is on; in the order of the MOF.
     pub pae_and_nx: (bool, bool),
     /// Memory speed, in MHz; `None` when unknown.
     pub memory_mhz: Option<u32>,

@@ -1,4 +1,4 @@
-//! Payloads made by hand for the tests, from explicit offsets, and what must hold for every layout.
+//! Payloads that tests build from explicit offsets, and checks that every layout must pass.
 //!
 //! Shares no layout code with the decoders.
 

@@ -1,4 +1,4 @@
-//! Thread records: life cycle, names, priorities, affinity.
+//! Thread records: start, end and rundown, names, priorities, affinity.
 //!
 //! Sources: `docs/formats.md` ("Thread"): `Thread_V2…V4_TypeGroup1` of the Windows MOF, checked on recorded traces
 //! (version 3 with and without a name, 8-byte pointers). Context switches are in `cswitch`.
@@ -109,14 +109,14 @@ impl<'a> Thread<'a> {
         // 68 bytes with 8-byte pointers is the one layout that a C compiler pads; a padding is no name.
         let padded = version_2 && expected % payload.pointer.bytes() != 0;
         if c.remaining() != 0 {
-            let mut behind = c.clone();
-            match behind.wide("thread name") {
-                Ok(name) if behind.remaining() == 0 || payload.version > 4 => {
+            let mut after = c.clone();
+            match after.wide("thread name") {
+                Ok(name) if after.remaining() == 0 || payload.version > 4 => {
                     thread.name = Some(name);
-                    c = behind;
+                    c = after;
                 }
                 _ if padded && c.remaining() < payload.pointer.bytes() => return Ok(Parsed::new(thread, None)),
-                Ok(_) => return Err(Fault::Trailing { parsed: behind.position() }),
+                Ok(_) => return Err(Fault::Trailing { parsed: after.position() }),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -113,9 +113,9 @@ impl VirtualRotate {
 pub enum ResetKind {
     /// The content is no longer needed.
     Reset,
-    /// The content is needed again and was still there.
+    /// The content is needed again and was still present.
     Undo,
-    /// The content is needed again but was gone.
+    /// The content is needed again but was discarded.
     UndoFailed,
     /// Number 3, not defined publicly.
     Unknown3,

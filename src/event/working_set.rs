@@ -1,5 +1,5 @@
-//! Page events that change working sets, for readers of millions of them: told by the hook id, without the decoder of all
-//! events.
+//! Page events that change working sets. There are millions of them, so they are read by their hook id, without the decoder
+//! of all events.
 
 use super::Event;
 use super::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RELEASE, REMOVE_FROM_WS};

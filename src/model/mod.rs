@@ -3,23 +3,23 @@
 //!
 //! Built from a [`History`](crate::load::history::History). Categories are assigned by `analysis`.
 
-pub mod address_index;
-pub mod file_names;
+pub(crate) mod address_index;
+pub(crate) mod file_names;
 pub mod hives;
-pub mod kernel;
-pub mod live_space;
+pub(crate) mod kernel;
+pub(crate) mod live_space;
 pub mod owner_key;
 pub mod process;
 mod process_name;
-pub mod process_timeline;
-pub mod ranges;
+pub(crate) mod process_timeline;
+pub(crate) mod ranges;
 pub mod rundown;
 mod rundown_merge;
-pub mod segments;
+pub(crate) mod segments;
 pub mod snapshot;
-pub mod space;
-pub mod state;
-pub mod stream;
+pub(crate) mod space;
+pub(crate) mod state;
+pub(crate) mod stream;
 mod undo;
 pub mod window;
 pub mod working_set_owner;
