@@ -1,7 +1,7 @@
 //! The event area of one buffer: a chain of records at multiples of 8.
 //!
 //! A record's size leads to the next record. Where the chain breaks (no record, a size that is too small or passes the
-//! end, filler before the end) the place is reported, and reading continues at the next valid record ([`resync`]).
+//! end, filler before the end) the place is reported, and reading continues at the next valid record (`resync`).
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};

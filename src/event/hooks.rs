@@ -1,6 +1,6 @@
 //! Hook ids of kernel events and their names.
 //!
-//! An event with a decoder has its id and its name beside its layout, by [`hooks!`]; the others, which are only counted,
+//! An event with a decoder has its id and its name beside its layout, by `hooks!`; the others, which are only counted,
 //! are listed here. Sources: `docs/formats.md`; beyond it the type names of the public Windows MOF classes and trace
 //! headers, written the way WPA and xperf write them.
 

@@ -1,6 +1,6 @@
 //! The history: what the model needs of a trace, collected in one parallel walk.
 //!
-//! Page records are not kept in memory: a [`PageRun`] says where a run of them lies in the file. All other events become
+//! Page records are not kept in memory: a `PageRun` says where a run of them lies in the file. All other events become
 //! small owned values with the moment at which they were logged. `model` interprets them.
 
 use crate::code_page::CodePage;
