@@ -116,7 +116,7 @@ pub struct MapView {
     pub size_bytes: u64,
     /// Version 3, at 32/20: the file offset by TraceEvent, the commit charge in bytes by the one published sample. Not
     /// to be used for a decision.
-    pub unknown_behind_size: Option<u64>,
+    pub unknown_after_size: Option<u64>,
     /// The process; 0 when it is being created and has no id yet (then the header's thread is the one that creates it).
     pub process_id: u32,
 }
@@ -168,13 +168,13 @@ layout! {
     /// After the Windows MOF only.
     MapViewV2<P> = 36 / 24 bytes => MapView {
         base: P, file_key: P, misc: U64, size_bytes: P, process_id: U32
-    } with |_| { unknown_behind_size: None }
+    } with |_| { unknown_after_size: None }
 }
 
 layout! {
     /// After TraceEvent and one published sample.
     MapViewV3<P> = 44 / 32 bytes => MapView {
-        base: P, file_key: P, misc: U64, size_bytes: P, unknown_behind_size: U64, process_id: U32
+        base: P, file_key: P, misc: U64, size_bytes: P, unknown_after_size: U64, process_id: U32
     }
 }
 
@@ -238,7 +238,7 @@ mod tests {
                 assert_eq!(phase, expected);
                 assert_eq!((view.base, view.file_key, view.misc), (0x7000_0000, 0xa123_4560, MISC));
                 assert_eq!((view.kind(), view.protection(), view.file_offset()), (ViewKind::Image, 7, 0x3_4000));
-                assert_eq!((view.size_bytes, view.process_id, view.unknown_behind_size), (0x2_0000, 4312, None));
+                assert_eq!((view.size_bytes, view.process_id, view.unknown_after_size), (0x2_0000, 4312, None));
             }
         }
     }
@@ -250,7 +250,7 @@ mod tests {
             let bytes = bytes.ptr(p, at[2], 0x2_0000).u64(at[3], 0x4_4000).u32(at[4], 4312);
             let Event::MapView { view, .. } = event(0x0425, 3, p, &bytes) else { panic!() };
             assert_eq!((view.size_bytes, view.process_id), (0x2_0000, 4312));
-            assert_eq!(view.unknown_behind_size, Some(0x4_4000));
+            assert_eq!(view.unknown_after_size, Some(0x4_4000));
             check_fixed(0x0425, 3, p, &bytes);
             check_unknown_version(0x0425, p, &bytes);
             assert_eq!(fault(0x0425, 2, p, &bytes), Fault::Length { expected: p.pick(36, 24) });

@@ -222,7 +222,7 @@ impl ReferenceSet {
         self.unverified = self.verification.is_none().then(|| {
             trust.cannot_run(
                 "Memory",
-                "there is no page sequence (Memory: PageInMemory) behind the scenario to compare with",
+                "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
                 "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
                  wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
                  xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
@@ -248,7 +248,7 @@ impl ReferenceSet {
         if self.verification.is_none() {
             let fate = match trust.fate("Memory").is_incomplete() {
                 true => "the page sequence after the scenario is in the part of the trace that is missing",
-                false => "there is no page sequence behind the scenario",
+                false => "there is no page sequence after the scenario",
             };
             lines.push(format!("{fate}: nothing proves the result"));
         }

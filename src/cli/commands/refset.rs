@@ -31,10 +31,10 @@ of whole pages, ranges of large, driver-locked and AWE pages. A re-access is an
 access of a page that is held already: with trims recorded there is none.
 
 Impact of a page, by when it was held:
-  Impacting   from inside the window to behind it; negative where it was held
+  Impacting   from inside the window to after it; negative where it was held
               before the window and released inside
   Transient   from and to inside the window
-  Persistent  before, in and behind the window
+  Persistent  before, in and after the window
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
@@ -56,7 +56,7 @@ pub struct Refset {
     /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
-    /// End of the window: seconds since trace start, or the text of a mark behind its begin [default: stop mark]
+    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: stop mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
     /// Held pages by category over time, every STEP (seconds, or with a unit as in 100ms); not with --where
