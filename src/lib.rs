@@ -3,12 +3,12 @@
 //! The resident set: what each page of RAM held at a snapshot, by category, with WPA's number beside it.
 //!
 //! ```
-//! use pfnset::analysis::resident::{ResidentSet, query::Query};
+//! use pfnset::analysis::resident::{ResidentSet, query::ResidentQuery};
 //! use pfnset::etl::EtlFile;
 //! use std::path::Path;
 //!
 //! let etl = EtlFile::open(Path::new("fixtures/resident-small.etl"))?;
-//! let set = ResidentSet::new(&etl, &Query::default())?;
+//! let set = ResidentSet::new(&etl, &ResidentQuery::default())?;
 //! let snapshot = set.snapshots.first().expect("a set has at least one snapshot");
 //! for row in &snapshot.rows {
 //!     println!("{}: {} pages, {} in WPA", row.labels.join(" / "), row.measure.pages, row.measure.pages_wpa);
