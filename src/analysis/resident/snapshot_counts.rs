@@ -56,6 +56,19 @@ struct ThreadCounts<'q> {
     filter: Filter<'q>,
 }
 
+impl ThreadCounts<'_> {
+    /// Adds the counts of another thread.
+    fn merge(&mut self, other: Self) {
+        self.by_category.merge(&other.by_category);
+        self.judge.stats.merge(other.judge.stats);
+        self.selected.as_mut().zip(other.selected).into_iter().for_each(|(all, part)| all.merge(&part));
+        self.owners.as_mut().zip(other.owners).into_iter().for_each(|(all, part)| all.merge(part));
+        for (all, part) in [(&mut self.main, other.main), (&mut self.wpa, other.wpa)] {
+            all.as_mut().zip(part).into_iter().for_each(|(all, part)| all.merge(part));
+        }
+    }
+}
+
 impl SnapshotPlan {
     /// The plan for a query.
     pub fn new(query: &ResidentQuery) -> SnapshotPlan {
@@ -114,17 +127,7 @@ impl SnapshotPlan {
             }
         });
         let mut all = empty();
-        for part in threads {
-            all.by_category.merge(&part.by_category);
-            all.judge.stats.merge(part.judge.stats);
-            all.selected.as_mut().zip(part.selected).into_iter().for_each(|(all, part)| all.merge(&part));
-            all.owners.as_mut().zip(part.owners).into_iter().for_each(|(all, part)| all.merge(part));
-            let counters = [(&mut all.main, part.main), (&mut all.wpa, part.wpa)];
-            counters
-                .into_iter()
-                .filter_map(|(all, part)| all.as_mut().zip(part))
-                .for_each(|(all, part)| all.merge(part));
-        }
+        threads.into_iter().for_each(|part| all.merge(part));
         let counts = all.selected.as_ref().unwrap_or(&all.by_category);
         let groups = |counter: &Option<Counter<'_>>, dimensions: &[Dimension]| match counter {
             Some(counter) => counter.groups(context),
