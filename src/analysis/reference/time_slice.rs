@@ -15,9 +15,9 @@ pub struct TimeSlice {
     pub buffers: Vec<u32>,
 }
 
-/// Records of one slice, about; each needs some 100 bytes during the replay. Half as many take a seventh more time, because
-/// every working set is loaded again for each slice; twice as many take the same time and 20 MiB more memory.
-pub const RECORDS: u64 = 1 << 18;
+/// Records of one slice, about; each needs some 100 bytes during the replay. Half as many take 5 to 10 % more time and
+/// 20 MiB less memory, because every working set is loaded again for each slice.
+pub const RECORDS: u64 = 1 << 19;
 
 /// Slices of about so many records that cover `[begin, end]`; in order, without a gap.
 pub fn slices(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<TimeSlice> {
