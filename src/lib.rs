@@ -36,14 +36,14 @@
 //! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 
 pub mod analysis;
-pub mod bytes;
+pub(crate) mod bytes;
 pub mod code_page;
 pub mod error;
 pub mod etl;
 pub mod event;
 pub mod load;
 pub mod model;
-pub mod moment;
+pub(crate) mod moment;
 pub mod pattern;
 #[cfg(feature = "cli")]
 pub mod report;

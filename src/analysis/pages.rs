@@ -202,11 +202,6 @@ impl<'e> PageListing<'e> {
         Ok(PageListing { etl, query, warnings, doubtful: trust.any(), snapshots, model })
     }
 
-    /// Snapshots of the trace.
-    pub fn snapshot_count(&self) -> usize {
-        self.model.snapshots.len()
-    }
-
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
         let snapshot = self.model.snapshots.get(index)?;

@@ -1,7 +1,6 @@
 //! Trace statistics (`pfnset events`): one row for each kind of event, with its name, from the survey's counts.
 
 use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
-use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::event::catalog;
@@ -81,8 +80,6 @@ pub struct EventStatistics {
     pub hidden: (u64, u64),
     /// Warnings, most important first.
     pub warnings: Vec<String>,
-    /// Places that are damaged.
-    pub damage: DamageLog,
     /// True when data was lost or the file is damaged.
     doubtful: bool,
 }
@@ -101,7 +98,6 @@ impl EventStatistics {
             rows,
             hidden: (hidden.len() as u64, hidden.iter().map(|row| row.count).sum::<u64>() + survey.unlisted.0),
             warnings: trust.warnings(),
-            damage: survey.damage.clone(),
             doubtful: trust.any(),
         }
     }

@@ -212,14 +212,12 @@ impl<'a> Iterator for Records<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::etl::index::Limits;
 
     fn area(bytes: &[u8]) -> Area<'_> {
         let mut header = [0; 0x48];
         header[..4].copy_from_slice(&0x400u32.to_le_bytes());
         header[0x30] = 0x48;
-        let limits = Limits { session_buffer_bytes: 0x400 };
-        let buffer = Buffer::read(&header, FileOffset(0), limits).unwrap();
+        let buffer = Buffer::read(&header, FileOffset(0), 0x400).unwrap();
         Area { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None, stamps: StampLimits::NONE }
     }
 

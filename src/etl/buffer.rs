@@ -3,7 +3,6 @@
 //! `WMI_BUFFER_HEADER`, 0x48 bytes, the same for 32- and 64-bit traces. Fields that hold stale values in real files
 //! (SavedOffset, CurrentOffset, State of data buffers) are not read; see `docs/formats.md`.
 
-use crate::etl::index::Limits;
 use crate::units::FileOffset;
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
@@ -96,11 +95,12 @@ impl Buffer {
         self.used_bytes.saturating_sub(BUFFER_HEADER_BYTES)
     }
 
-    /// Reads the header at the start of `bytes`, which must extend to the end of the file.
+    /// Reads the header at the start of `bytes`, which must extend to the end of the file. No buffer is larger than the
+    /// session's buffer size, neither in the file nor decompressed.
     ///
     /// # Errors
     /// The first value that a valid header cannot have.
-    pub(crate) fn read(bytes: &[u8], offset: FileOffset, limits: Limits) -> Result<Buffer, InvalidHeader> {
+    pub(crate) fn read(bytes: &[u8], offset: FileOffset, session_buffer_bytes: u32) -> Result<Buffer, InvalidHeader> {
         let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
             let expected = format!("a buffer header of {BUFFER_HEADER_BYTES} bytes");
             return Err(InvalidHeader::new(expected, format!("{} bytes", bytes.len())));
@@ -108,13 +108,13 @@ impl Buffer {
         let (size, used, processor) = (header.size.get(), header.used.get(), header.processor.get());
         let (flags, kind) = (header.flags.get(), header.kind.get());
         let compressed = flags & FLAG_COMPRESSED != 0;
-        if size < BUFFER_HEADER_BYTES || size > limits.session_buffer_bytes {
+        if size < BUFFER_HEADER_BYTES || size > session_buffer_bytes {
             return Err(InvalidHeader::new(
-                format!("BufferSize between {BUFFER_HEADER_BYTES} and {}", limits.session_buffer_bytes),
+                format!("BufferSize between {BUFFER_HEADER_BYTES} and {}", session_buffer_bytes),
                 size.to_string(),
             ));
         }
-        let most = if compressed { limits.session_buffer_bytes } else { size };
+        let most = if compressed { session_buffer_bytes } else { size };
         if used < BUFFER_HEADER_BYTES || used > most {
             return Err(InvalidHeader::new(
                 format!("Offset between {BUFFER_HEADER_BYTES} and {most}"),
@@ -163,8 +163,6 @@ impl InvalidHeader {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { session_buffer_bytes: 0x1000 };
-
     fn header(size: u32, used: u32, processor: u16, flags: u16, kind: u16) -> Vec<u8> {
         let mut bytes = vec![0; size.max(BUFFER_HEADER_BYTES) as usize];
         bytes[0..4].copy_from_slice(&size.to_le_bytes());
@@ -177,7 +175,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> Result<Buffer, InvalidHeader> {
-        Buffer::read(bytes, FileOffset(0), LIMITS)
+        Buffer::read(bytes, FileOffset(0), 0x1000)
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
 use crate::etl::foreign::archive;
 use crate::etl::header_type::{Marker, marker};
-use crate::etl::index::{Limits, Mode, index};
+use crate::etl::index::{Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::map::Mapping;
 use crate::etl::record::{HeaderType, HookId, Position, RawRecord, RecordId};
@@ -81,8 +81,7 @@ impl EtlFile {
         if let Some(reason) = archive(bytes) {
             return Err(reason);
         }
-        let any = Limits { session_buffer_bytes: u32::MAX };
-        let first = Buffer::read(bytes, FileOffset(0), any)
+        let first = Buffer::read(bytes, FileOffset(0), u32::MAX)
             .map_err(|e| format!("expected {} at offset 0, found {}", e.expected, e.found))?;
         if first.kind != TYPE_HEADER {
             return Err(format!("its first buffer has type {}, not that of a header buffer (4)", first.kind));
@@ -115,7 +114,7 @@ impl EtlFile {
         };
         let (first, session_buffer_bytes, doubt) = settle_sizes(bytes, first, header.buffer_size_bytes, mode);
         doubt.into_iter().for_each(|d| damage.push(d));
-        let indexed = index(bytes, first, Limits { session_buffer_bytes }, mode);
+        let indexed = index(bytes, first, session_buffer_bytes, mode);
         damage.append(indexed.damage);
         let stamps = StampLimits::new(&header, &clock, &indexed.buffers);
         let mut etl = EtlFile {
@@ -275,8 +274,7 @@ fn settle_sizes(file: &[u8], mut first: Buffer, stated: u32, mode: Mode) -> (Buf
     let sound = BUFFER_HEADER_BYTES + 8..=LARGEST_SESSION_BUFFER;
     let size_at = |at: u32| file.get(at as usize..).and_then(|b| b.first_chunk()).map(|b| u32::from_le_bytes(*b));
     let own = size_at(0).unwrap_or(first.size_bytes);
-    let limits = Limits { session_buffer_bytes: own };
-    let second = file.get(own as usize..).map(|rest| Buffer::read(rest, FileOffset(u64::from(own)), limits));
+    let second = file.get(own as usize..).map(|rest| Buffer::read(rest, FileOffset(u64::from(own)), own));
     let proven = !mode.compressed && own != stated && size_at(own) == Some(own) && matches!(second, Some(Ok(_)));
     let damage =
         |what, expected, found: u32| Some(Damage { offset: FileOffset(0), what, expected, found: found.to_string() });

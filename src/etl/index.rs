@@ -9,13 +9,6 @@ use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::units::FileOffset;
 use rayon::prelude::*;
 
-/// Limits of valid sizes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
-    /// The session's buffer size, bytes: no buffer is larger, neither in the file nor decompressed.
-    pub session_buffer_bytes: u32,
-}
-
 /// What is known of the file from its log-file header.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mode {
@@ -37,13 +30,13 @@ pub(crate) struct Index {
 }
 
 /// Indexes `file` from the second buffer on; `first` is the header buffer, which was checked when the file was opened.
-pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> Index {
+pub(crate) fn index(file: &[u8], first: Buffer, session_buffer_bytes: u32, mode: Mode) -> Index {
     let mut index = Index { buffers: vec![first], ..Index::default() };
     let mut at = first.size_bytes as usize;
     let mut compressed = mode.compressed;
-    if !compressed && at == limits.session_buffer_bytes as usize {
-        let regular = regular(file, at, limits);
-        at += regular.len() * limits.session_buffer_bytes as usize;
+    if !compressed && at == session_buffer_bytes as usize {
+        let regular = regular(file, at, session_buffer_bytes);
+        at += regular.len() * session_buffer_bytes as usize;
         index.buffers.extend(regular);
     }
     while let Some(rest) = file.get(at..).filter(|rest| !rest.is_empty()) {
@@ -57,7 +50,7 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
             });
             break;
         }
-        match Buffer::read(rest, offset, limits) {
+        match Buffer::read(rest, offset, session_buffer_bytes) {
             Ok(buffer) => {
                 compressed |= buffer.is_compressed();
                 at += buffer.size_bytes as usize; // at least 0x48: always advances
@@ -65,7 +58,7 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
             }
             Err(invalid) => {
                 let zeros = rest.iter().take(BUFFER_HEADER_BYTES as usize).all(|&b| b == 0);
-                let resumed = if compressed { None } else { next_valid(file, at, limits) };
+                let resumed = if compressed { None } else { next_valid(file, at, session_buffer_bytes) };
                 if zeros && resumed.is_none() {
                     index.end_of_log = Some(offset);
                 }
@@ -98,11 +91,11 @@ pub(crate) fn index(file: &[u8], first: Buffer, limits: Limits, mode: Mode) -> I
 
 /// The buffers from `at` on, as long as each is complete, uncompressed and of the session's size: nearly always all of
 /// them. They are read in parallel, because each header lies on a page that is not in memory yet.
-fn regular(file: &[u8], at: usize, limits: Limits) -> Vec<Buffer> {
-    let size = limits.session_buffer_bytes as usize;
+fn regular(file: &[u8], at: usize, session_buffer_bytes: u32) -> Vec<Buffer> {
+    let size = session_buffer_bytes as usize;
     let rest = file.get(at..).unwrap_or_default();
     let read = |(number, bytes): (usize, &[u8])| {
-        let buffer = Buffer::read(bytes, FileOffset((at + number * size) as u64), limits).ok();
+        let buffer = Buffer::read(bytes, FileOffset((at + number * size) as u64), session_buffer_bytes).ok();
         buffer.filter(|buffer| buffer.size_bytes as usize == size && !buffer.cut && !buffer.is_compressed())
     };
     let buffers: Vec<Option<Buffer>> = rest.par_chunks_exact(size).enumerate().map(read).collect();
@@ -110,11 +103,11 @@ fn regular(file: &[u8], at: usize, limits: Limits) -> Vec<Buffer> {
 }
 
 /// Offset of the next valid buffer header after `at`, at a multiple of the session's buffer size.
-fn next_valid(file: &[u8], at: usize, limits: Limits) -> Option<usize> {
-    let step = (limits.session_buffer_bytes.max(BUFFER_HEADER_BYTES)) as usize;
+fn next_valid(file: &[u8], at: usize, session_buffer_bytes: u32) -> Option<usize> {
+    let step = (session_buffer_bytes.max(BUFFER_HEADER_BYTES)) as usize;
     let mut candidate = (at / step + 1).checked_mul(step)?;
     while let Some(rest) = file.get(candidate..).filter(|rest| rest.len() >= BUFFER_HEADER_BYTES as usize) {
-        if Buffer::read(rest, FileOffset(candidate as u64), limits).is_ok() {
+        if Buffer::read(rest, FileOffset(candidate as u64), session_buffer_bytes).is_ok() {
             return Some(candidate);
         }
         candidate = candidate.checked_add(step)?;
@@ -126,7 +119,7 @@ fn next_valid(file: &[u8], at: usize, limits: Limits) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { session_buffer_bytes: 0x400 };
+    const SESSION_BUFFER_BYTES: u32 = 0x400;
 
     fn buffer(size: u32) -> Vec<u8> {
         let mut bytes = vec![0xff; size as usize];
@@ -137,8 +130,8 @@ mod tests {
     }
 
     fn run(file: &[u8], zeros_expected: bool) -> Index {
-        let first = Buffer::read(file, FileOffset(0), LIMITS).unwrap();
-        index(file, first, LIMITS, Mode { zeros_expected, ..Mode::default() })
+        let first = Buffer::read(file, FileOffset(0), SESSION_BUFFER_BYTES).unwrap();
+        index(file, first, SESSION_BUFFER_BYTES, Mode { zeros_expected, ..Mode::default() })
     }
 
     #[test]

@@ -19,5 +19,6 @@ pub mod order;
 pub mod record;
 mod resync;
 pub mod stamps;
+pub(crate) mod wrong_stamps;
 
 pub use file::{EtlFile, Scratch};

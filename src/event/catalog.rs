@@ -3,32 +3,12 @@
 //! Names are those of WPA ("Memory: PageInMemory"), with the alias that xperf uses where it is known. Sources:
 //! `docs/formats.md` and `hooks`; provider names are those of their public manifests.
 
+use super::hook_name::KernelName;
 use super::hooks;
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::hook_of_class;
 use crate::etl::record::{HookId, RecordId};
 use uuid::{Uuid, uuid};
-
-/// Name of a kind of kernel event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KernelName {
-    /// Class and event as in WPA, `Process: DCStart`.
-    pub name: &'static str,
-    /// Name that xperf gives it, `P-DCStart`.
-    pub alias: Option<&'static str>,
-}
-
-impl KernelName {
-    /// The class: the part before the colon.
-    pub fn group(&self) -> &'static str {
-        self.name.split_once(": ").map_or(self.name, |(group, _)| group)
-    }
-
-    /// The event inside its class: the part after the colon.
-    pub fn event(&self) -> &'static str {
-        self.name.split_once(": ").map_or(self.name, |(_, event)| event)
-    }
-}
 
 /// Name of a kernel event, by hook id or by class GUID and type; `None` for a kind without a known name and for the
 /// events of other providers.

@@ -9,7 +9,7 @@ use crate::bytes::layout;
 use crate::units::Ticks;
 use zerocopy::little_endian::{I32, I64, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     CSWITCH = 0x0524, "Thread: CSwitch", "CSwitch";
     COMPACT_CSWITCH = 0x0525, "Thread: CompCS";
     READY_THREAD = 0x0532, "Thread: ReadyThread", "ReadyThread";

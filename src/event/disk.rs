@@ -7,7 +7,7 @@ use super::payload::ANY;
 use crate::bytes::{Wide, layout};
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     PHYSICAL_DISK = 0x0b0b, "SystemConfig: PhyDisk";
     LOGICAL_DISK = 0x0b0c, "SystemConfig: LogDisk";
 }

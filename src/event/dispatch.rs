@@ -15,7 +15,8 @@ use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::Merged;
 use super::outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
-use super::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageRange};
+use super::page::{PageIdentity, PageKind};
+use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
 use super::payload::Payload;
 use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,

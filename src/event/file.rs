@@ -4,14 +4,14 @@
 //! after the Windows MOF (version 2) and TraceEvent (version 3) only.
 
 use super::Phase;
-use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Wide, layout, size};
 use crate::etl::record::HookId;
+use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     FILE_NAME = 0x0400, "FileIo: Name";
     FILE_CREATE = 0x0420, "FileIo: FileCreate", "FileNameCreate";
     SAME_FILE = 0x0421, "FileIo: SameFile";

@@ -4,14 +4,14 @@
 //! the same payloads. Sources: `docs/formats.md` ("Heap ranges"), after the Windows MOF. Not checked on a recorded
 //! trace, so the rundown's header length is derived from the record and never assumed.
 
-use super::hooks::*;
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{MEMORY, Payload, PointerArray};
 use crate::bytes::{first, layout, size};
 use crate::units::PointerSize;
+use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     HEAP_RANGE_RUNDOWN = 0x0264, "Memory: HeapRangeRundown";
     HEAP_RANGE_CREATE = 0x0265, "Memory: HeapRangeCreate";
     HEAP_RANGE_RESERVE = 0x0266, "Memory: HeapRangeReserve";

@@ -1,10 +1,10 @@
 //! Hook ids of kernel events and their names.
 //!
-//! An event with a decoder has its id and its name beside its layout, by `hooks!`; the others, which are only counted,
+//! An event with a decoder has its id and its name beside its layout, by [`hooks!`](super::hook_name); the others, which are only counted,
 //! are listed here. Sources: `docs/formats.md`; beyond it the type names of the public Windows MOF classes and trace
 //! headers, written the way WPA and xperf write them.
 
-use super::catalog::KernelName;
+use super::hook_name::KernelName;
 use crate::etl::record::HookId;
 use std::sync::LazyLock;
 
@@ -14,27 +14,6 @@ pub use super::{
     pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*, stack::hook::*,
     system_config::hook::*, thread::hook::*, virtual_memory::hook::*,
 };
-
-/// Declares the hook ids of a record family, each with its name as in WPA and, if it has one, its name in xperf:
-/// a constant for each id, and `NAMES` for the catalog.
-macro_rules! hooks {
-    ($($id:ident = $hook:literal, $name:literal $(, $alias:literal)?;)+) => {
-        pub(super) mod hook {
-            use $crate::etl::record::HookId;
-            use $crate::event::{catalog::KernelName, hooks::named};
-            $(
-                #[doc = concat!("`", stringify!($hook), "` ", $name, ".")]
-                pub const $id: HookId = HookId($hook);
-            )+
-            pub(in crate::event) const NAMES: &[(HookId, KernelName)] = &[$(($id, named($name, &[$($alias)?]))),+];
-        }
-    };
-}
-pub(super) use hooks;
-
-pub(super) const fn named(name: &'static str, alias: &[&'static str]) -> KernelName {
-    KernelName { name, alias: alias.first().copied() }
-}
 
 /// All names, sorted by id.
 pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {

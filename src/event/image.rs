@@ -4,14 +4,14 @@
 //! traces (versions 2 and 3, 8-byte pointers); versions 0 and 1 from TraceEvent and a published test file.
 
 use super::Phase;
-use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Cursor, FieldError, Wide, layout};
 use crate::etl::record::HookId;
+use hook::*;
 use zerocopy::little_endian::{U16, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     IMAGE_LOAD = 0x030a, "Image: Load", "I-Start";
     IMAGE_UNLOAD = 0x1402, "Image: UnLoad", "I-End";
     IMAGE_DC_START = 0x1403, "Image: DCStart", "I-DCStart";

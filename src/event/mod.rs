@@ -16,6 +16,7 @@ pub mod fault;
 pub mod file;
 pub mod header;
 pub mod heap;
+pub mod hook_name;
 pub mod hooks;
 pub mod image;
 pub mod keywords;

@@ -7,13 +7,11 @@
 //! Sources: `docs/formats.md` ("Page identity"), after the public `MMPFN_IDENTITY` description and TraceEvent. No
 //! public trace holds these records; another length than the layout's is therefore never interpreted.
 
-pub use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange, WorkingSetKind};
-
 use crate::bytes::{self, layout};
 use crate::units::PointerSize;
 use zerocopy::little_endian::U64;
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     PAGE_IN_MEMORY = 0x0223, "Memory: PageInMemory", "InMemory";
     PAGE_IN_MEMORY_24H2 = 0x028a, "Memory: PageInMemory (24H2)";
     IN_MEMORY_ACTIVE = 0x0275, "Memory: InMemoryActive", "InMemoryActive";

@@ -9,7 +9,7 @@ use crate::bytes::{Narrow, Wide, each, layout, size};
 use crate::units::{PointerSize, Ticks};
 use zerocopy::little_endian::{I64, U16, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     MARK = 0x0f22, "PerfInfo: Mark", "Mark";
     ASYNC_MARK = 0x0f24, "PerfInfo: AsyncMark";
     SAMPLED_PROFILE = 0x0f2e, "PerfInfo: SampledProfile", "SampledProfile";

@@ -9,7 +9,7 @@ use crate::bytes::{Field, layout};
 use std::fmt;
 use zerocopy::little_endian::U32;
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     POOL_ALLOC = 0x0e20, "Pool: Alloc";
     SESSION_ALLOC = 0x0e21, "Pool: SessionAlloc";
     POOL_FREE = 0x0e22, "Pool: Free";

@@ -3,16 +3,16 @@
 //! Sources: `docs/formats.md` ("Process"): `Process_V2…V4_TypeGroup1`, `Process_Defunct_TypeGroup1` (version 5) and
 //! `Process_V2_TypeGroup2` of the Windows MOF, checked on recorded traces (versions 3 and 4, 8-byte pointers).
 
-use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::sid::{Sid, SidForm};
 use crate::bytes::{Cursor, Narrow, Wide, layout};
 use crate::etl::record::HookId;
 use crate::units::FileTime;
+use hook::*;
 use zerocopy::little_endian::{I32, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     PROCESS_START = 0x0301, "Process: Start", "P-Start";
     PROCESS_END = 0x0302, "Process: End", "P-End";
     PROCESS_DC_START = 0x0303, "Process: DCStart", "P-DCStart";

@@ -3,12 +3,12 @@
 //! Sources: `docs/formats.md` ("Registry hives"), after the Windows MOF. Not checked on a recorded trace. All other
 //! registry records are only counted.
 
-use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::Wide;
+use hook::*;
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     HIVE_INITIALIZE = 0x0924, "Registry: HiveInitialize";
     HIVE_DESTROY = 0x0925, "Registry: HiveDestroy";
     HIVE_LINK = 0x0926, "Registry: HiveLink";

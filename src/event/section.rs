@@ -6,7 +6,7 @@ use super::payload::MEMORY;
 use crate::bytes::layout;
 use zerocopy::little_endian::{U16, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     PAGEFILE_SECTION_RUNDOWN = 0x0248, "Memory: PFMappedSectionRundown";
     PAGEFILE_SECTION_CREATE = 0x0249, "Memory: PFMappedSectionCreate";
     PAGEFILE_SECTION_DELETE = 0x024f, "Memory: PFMappedSectionDelete";

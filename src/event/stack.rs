@@ -9,7 +9,7 @@ use crate::bytes::layout;
 use crate::units::Ticks;
 use zerocopy::little_endian::{I64, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     STACK = 0x1820, "StackWalk: Stack", "Stack";
     KEY_CREATE = 0x1822, "StackWalk: KeyCreate";
     KEY_DELETE = 0x1823, "StackWalk: KeyDelete";

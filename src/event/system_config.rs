@@ -8,7 +8,7 @@ use super::payload::{ANY, Payload, PointerArray};
 use crate::bytes::{Wide, layout};
 use zerocopy::little_endian::{U16, U32, U64};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     CPU = 0x0b0a, "SystemConfig: CPU";
     NUMA_NODE = 0x0b18, "SystemConfig: NumaNode";
     PLATFORM = 0x0b19, "SystemConfig: Platform";

@@ -4,14 +4,14 @@
 //! (version 3 with and without a name, 8-byte pointers). Context switches are in `cswitch`.
 
 use super::Phase;
-use super::hooks::*;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Wide, layout, size};
 use crate::etl::record::HookId;
+use hook::*;
 use zerocopy::little_endian::{U16, U32};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     THREAD_START = 0x0501, "Thread: Start", "T-Start";
     THREAD_END = 0x0502, "Thread: End", "T-End";
     THREAD_DC_START = 0x0503, "Thread: DCStart", "T-DCStart";

@@ -4,14 +4,14 @@
 //! a recorded trace, for no public one holds them.
 
 use super::Phase;
-use super::hooks::*;
 use super::outcome::Read;
 use super::payload::{MEMORY, Payload};
 use crate::bytes::{layout, size};
 use crate::etl::record::HookId;
+use hook::*;
 use zerocopy::little_endian::{U32, U64};
 
-super::hooks::hooks! {
+super::hook_name::hooks! {
     VIRTUAL_ALLOC = 0x0262, "Memory: VirtualAlloc", "VirtualAlloc";
     VIRTUAL_FREE = 0x0263, "Memory: VirtualFree", "VirtualFree";
     VIRTUAL_ALLOC_DC_START = 0x0280, "Memory: VirtualAllocDCStart";

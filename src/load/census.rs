@@ -5,7 +5,7 @@ use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
-use crate::etl::stamps::WrongStamps;
+use crate::etl::wrong_stamps::WrongStamps;
 use crate::event::Event;
 use crate::event::header::MasksPhase;
 use crate::event::merged::Merged;

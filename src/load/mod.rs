@@ -2,13 +2,15 @@
 
 mod census;
 mod collector;
-pub mod facts;
-pub mod history;
-pub mod kinds;
-pub mod misfits;
+pub mod digest;
+pub(crate) mod facts;
+pub(crate) mod history;
+pub(crate) mod kinds;
+pub(crate) mod misfits;
 pub(crate) mod page_run;
 mod pool_rundown;
 pub(crate) mod process_starts;
 pub(crate) mod space_events;
 pub mod survey;
-pub mod walk;
+pub(crate) mod walk;
+pub(crate) mod working_set_events;

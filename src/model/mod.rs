@@ -5,15 +5,15 @@
 
 pub(crate) mod address_index;
 pub(crate) mod file_names;
-pub mod hives;
+pub(crate) mod hives;
 pub(crate) mod kernel;
 pub(crate) mod live_space;
-pub mod owner_key;
-pub mod process;
+pub(crate) mod owner_key;
+pub(crate) mod process;
 mod process_name;
 pub(crate) mod process_timeline;
 pub(crate) mod ranges;
-pub mod rundown;
+pub(crate) mod rundown;
 mod rundown_merge;
 pub(crate) mod segments;
 pub mod snapshot;
@@ -22,4 +22,4 @@ pub(crate) mod state;
 pub(crate) mod stream;
 mod undo;
 pub mod window;
-pub mod working_set_owner;
+pub(crate) mod working_set_owner;

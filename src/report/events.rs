@@ -1,8 +1,8 @@
 //! `pfnset events` in all forms. Wire format: docs/json.md, schema `pfnset.events`.
 
-use crate::analysis::digest::Digest;
 use crate::analysis::statistics::EventStatistics;
 use crate::analysis::table::Table;
+use crate::load::digest::Digest;
 use crate::report::{Report, Style, table, text};
 use serde_json::json;
 use std::collections::BTreeMap;

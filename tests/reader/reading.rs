@@ -1,6 +1,5 @@
 //! Everything that is done with a trace, whatever it holds; and where recorded traces are.
 
-use pfnset::analysis::digest::Digest;
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
@@ -8,6 +7,7 @@ use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
+use pfnset::load::digest::Digest;
 use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;

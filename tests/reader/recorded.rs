@@ -3,12 +3,12 @@
 //! A trace is a file `NAME.etl` with `NAME.etl.expected.json` beside it.
 
 use crate::reading::recorded_traces;
-use pfnset::analysis::digest::Digest;
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::order::Schedule;
 use pfnset::etl::record::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
+use pfnset::load::digest::Digest;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;

@@ -2,24 +2,12 @@
 
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::update::{Update, UpdateKind};
-use crate::event::page::{ExtraInfo, PageAccessEx, PageCombine, PageIdentity, PageKind, PageUse, WorkingSetKind};
+use crate::event::page::{PageIdentity, PageKind, PageUse};
+use crate::event::page_access::{ExtraInfo, PageAccessEx, PageCombine, WorkingSetKind};
+use crate::load::working_set_events::EventHeader;
 use crate::model::process_timeline::{ProcessLifetime, ProcessTimeline};
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
-use crate::units::PointerSize;
-
-/// What the header of a page record says.
-#[derive(Debug, Clone, Copy)]
-pub struct Header {
-    /// When it was logged.
-    pub moment: Moment,
-    /// Thread that logged it.
-    pub thread_id: Option<u32>,
-    /// Process of that thread.
-    pub process_id: Option<u32>,
-    /// Pointer size.
-    pub pointer: PointerSize,
-}
 
 /// An update and where WPA's rules count it.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +74,7 @@ impl<'d> Attributor<'d> {
 
     /// The session of the process that logged an event.
     #[inline(always)]
-    fn session(&mut self, header: Header) -> OwnerId {
+    fn session(&mut self, header: EventHeader) -> OwnerId {
         let life = header.process_id.and_then(|id| self.life_of_id(id, header.moment));
         OwnerId::new(Owner::Session(life.and_then(|life| self.lifetimes.session(life.instance)).unwrap_or(u32::MAX)))
     }
@@ -94,7 +82,7 @@ impl<'d> Attributor<'d> {
     /// Gives an update to the process that owns the page: by its key, or by the header where the kernel had no key. A
     /// page of a process that has not started yet is accessed when it starts. Gives the process's id.
     #[inline(always)]
-    fn owned(&mut self, update: &mut Update, page: &PageIdentity, header: Header) -> Option<u32> {
+    fn owned(&mut self, update: &mut Update, page: &PageIdentity, header: EventHeader) -> Option<u32> {
         match (self.life_of_key(page.key(), header.moment), page.key(), header.process_id) {
             (Some(life), ..) => {
                 update.owner = OwnerId::new(Owner::Process(life.instance));
@@ -114,7 +102,7 @@ impl<'d> Attributor<'d> {
 
     /// InMemoryActive, PageAccess, PageRelease; `None` for other kinds.
     #[inline(always)]
-    pub fn page(&mut self, kind: PageKind, page: &PageIdentity, header: Header) -> Option<Attribution> {
+    pub fn page(&mut self, kind: PageKind, page: &PageIdentity, header: EventHeader) -> Option<Attribution> {
         let mut update = Update::new(header.moment, UpdateKind::Private, page, page.u2, header.pointer);
         match kind {
             PageKind::InMemoryActive => update = update.with_reason(AccessReason::ActiveRundown),
@@ -148,7 +136,7 @@ impl<'d> Attributor<'d> {
 
     /// PageAccessEx.
     #[inline(always)]
-    pub fn access_ex(&mut self, access: &PageAccessEx, header: Header) -> Attribution {
+    pub fn access_ex(&mut self, access: &PageAccessEx, header: EventHeader) -> Attribution {
         let PageAccessEx { page, extra } = access;
         let is_copy = extra.copy_on_write();
         let (kind, address) = match is_copy {
@@ -170,7 +158,7 @@ impl<'d> Attributor<'d> {
 
     /// RemoveFromWS.
     #[inline(always)]
-    pub fn remove(&mut self, extra: ExtraInfo, header: Header) -> Attribution {
+    pub fn remove(&mut self, extra: ExtraInfo, header: EventHeader) -> Attribution {
         let address = extra.virtual_address();
         let update = Update::new(header.moment, UpdateKind::Remove, &NO_PAGE, address, header.pointer);
         self.in_working_set(update, extra.working_set(), header)
@@ -179,7 +167,7 @@ impl<'d> Attributor<'d> {
     /// An update of the working set that the extra info names: a process's is that of the process that logged it.
     /// Process id 0 is that of an address space whose process has not started yet: the thread's next start tells which.
     #[inline(always)]
-    fn in_working_set(&mut self, mut update: Update, set: WorkingSetKind, header: Header) -> Attribution {
+    fn in_working_set(&mut self, mut update: Update, set: WorkingSetKind, header: EventHeader) -> Attribution {
         let (moment, wpa_id) = (header.moment, header.process_id);
         let owner_id = match (set, wpa_id, header.thread_id) {
             (WorkingSetKind::System | WorkingSetKind::Unknown3, ..) => None,
@@ -205,7 +193,7 @@ impl<'d> Attributor<'d> {
     }
 
     /// PageCombine: the process is the identity's, for a system thread logs it.
-    pub fn combine(&mut self, combine: &PageCombine, header: Header) -> Attribution {
+    pub fn combine(&mut self, combine: &PageCombine, header: EventHeader) -> Attribution {
         let page = &combine.page;
         let mut update = Update::new(header.moment, UpdateKind::Combine, page, page.u2, header.pointer);
         (update.identity, update.page) = (combine.prototype_pte() | 1, update.page.combined());
@@ -214,7 +202,7 @@ impl<'d> Attributor<'d> {
     }
 
     /// A view at kernel addresses is unmapped: updates of the system's and of the session's working set.
-    pub fn unmap(&mut self, base: u64, size: u64, header: Header) -> [Attribution; 2] {
+    pub fn unmap(&mut self, base: u64, size: u64, header: EventHeader) -> [Attribution; 2] {
         let update = Update::new(header.moment, UpdateKind::Unmap, &NO_PAGE, base, header.pointer);
         let mut of_system = update.without_wpa();
         of_system.identity = base.saturating_add(size);
@@ -224,7 +212,7 @@ impl<'d> Attributor<'d> {
     }
 
     /// Pool is freed: kernel pages of the active rundown at these addresses go.
-    pub fn free_pool(&mut self, base: u64, size: u64, header: Header) -> Attribution {
+    pub fn free_pool(&mut self, base: u64, size: u64, header: EventHeader) -> Attribution {
         let update = Update::new(header.moment, UpdateKind::FreePool, &NO_PAGE, base, header.pointer);
         let mut update = update.without_wpa();
         update.identity = base.saturating_add(size);

@@ -5,32 +5,32 @@
 //! keeps what is counted. [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by WPA's
 //! rules to show the difference, and [`verify`] compares the end with the final page sequence.
 
-pub mod attribution;
-pub mod counting_plan;
-pub mod first_holder;
-pub mod held_over_time;
-pub mod outside;
-pub mod page;
-pub mod page_arena;
-pub mod page_map;
-pub mod page_set;
-pub mod process_replay;
+mod attribution;
+mod counting_plan;
+mod first_holder;
+mod held_over_time;
+mod outside;
+mod page;
+mod page_arena;
+mod page_map;
+mod page_set;
+mod process_replay;
 pub mod query;
 pub mod reason;
-pub mod replay;
-pub mod replay_context;
-pub mod rows;
-pub mod shard;
-pub mod slice_reader;
-pub mod tables;
-pub mod time_slice;
+mod replay;
+mod replay_context;
+mod rows;
+mod shard;
+mod slice_reader;
+mod tables;
+mod time_slice;
 pub mod timeline;
 pub mod totals;
-pub mod update;
-pub mod update_queue;
+mod update;
+mod update_queue;
 pub mod verify;
-pub mod working_set;
-pub mod wpa_observer;
+mod working_set;
+mod wpa_observer;
 
 use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::table::{Group, Node};
@@ -267,6 +267,16 @@ impl ReferenceSet {
             ));
         }
         lines
+    }
+
+    /// Pages accessed in the window.
+    pub fn accessed(&self) -> u64 {
+        self.accesses.iter().sum()
+    }
+
+    /// Pages released in the window.
+    pub fn released(&self) -> u64 {
+        self.releases.iter().sum()
     }
 
     /// Accesses of held pages by the corrected rules.

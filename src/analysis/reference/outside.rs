@@ -4,7 +4,8 @@
 
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::totals::add;
-use crate::event::page::{PageRange, PageUse};
+use crate::event::page::PageUse;
+use crate::event::page_access::PageRange;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

@@ -29,8 +29,6 @@ struct Current {
 /// All processes of one id.
 #[derive(Debug)]
 pub struct ProcessReplay<'h> {
-    /// The id.
-    pub process_id: u32,
     /// Address-space events that have not been applied.
     events: &'h [At<SpaceEvent>],
     /// All of them.
@@ -52,7 +50,7 @@ impl<'h> ProcessReplay<'h> {
         let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
         let lives = lives.get(lives.partition_point(|life| life.end < moment)..).unwrap_or_default();
         let due = Moment::FIRST;
-        ProcessReplay { process_id, events, all_events, lives, due, current: None, wpa: WpaObserver::default() }
+        ProcessReplay { events, all_events, lives, due, current: None, wpa: WpaObserver::default() }
     }
 
     /// Applies events and process ends up to and including `moment`.

@@ -10,13 +10,14 @@ use crate::analysis::reference::outside::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::shard::{GlobalEvent, Shard};
-use crate::analysis::reference::slice_reader::{Reading, SHARDS, SliceReader, shard_of};
+use crate::analysis::reference::slice_reader::{OTHERS, Reading, SHARDS, SliceReader, shard_of};
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::analysis::reference::totals::{Totals, add_all};
 use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::OrderedUpdates;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
+use crate::load::working_set_events::Stretch;
 use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
@@ -63,7 +64,8 @@ pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Ou
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
     let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
     let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
-    let reading = Reading { lifetimes, rank: &rank, window, begin, end, before_first };
+    let stretch = Stretch { begin, end, rank: &rank, before_first, others: &OTHERS };
+    let reading = Reading { lifetimes, window };
     let last = before(end);
     let spans = || context.history.survey.spans.iter().flatten();
     let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
@@ -73,7 +75,7 @@ pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Ou
     let slices = slices(&context.history.survey.spans, begin.time, last.time, context.plan.slice_records);
     let mut readers: Vec<SliceReader<'_>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
-        readers = read(etl, slice, readers, reading);
+        readers = read(etl, slice, readers, reading, stretch);
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
         replay.replay_shards(&readers, &due, until);
@@ -89,6 +91,7 @@ fn read<'r>(
     slice: &TimeSlice,
     readers: Vec<SliceReader<'r>>,
     reading: Reading<'r>,
+    stretch: Stretch<'_>,
 ) -> Vec<SliceReader<'r>> {
     // Buffers of one processor are in time order, so the updates of a shard are a few sorted runs.
     let mut by_processor = slice.buffers.clone();
@@ -100,7 +103,7 @@ fn read<'r>(
         reader.begin(slice.to);
         reader
     };
-    etl.fold_some(&by_processor, reader, |reader, _, area| reader.read(area))
+    etl.fold_some(&by_processor, reader, |reader, _, area| stretch.read(area, reader))
 }
 
 impl<'r, 'h> Replay<'r, 'h> {

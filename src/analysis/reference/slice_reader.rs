@@ -1,16 +1,14 @@
 //! What one thread reads from the buffers of a time slice: updates by shard, and the few events that belong to no owner.
 //!
-//! The hot path: a trace holds tens of millions of page events. Those with kernel headers are recognised by their hook ids; all
-//! others are decoded like any event.
+//! The hot path: a trace holds tens of millions of page events.
 
-use crate::analysis::reference::attribution::{Attribution, Attributor, Header};
+use crate::analysis::reference::attribution::{Attribution, Attributor};
 use crate::analysis::reference::outside::{OutsideEvent, OutsideKind};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::totals::add;
 use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::UpdateQueue;
-use crate::etl::area::Area;
-use crate::etl::record::{HookId, RawRecord};
+use crate::etl::record::HookId;
 use crate::event::hooks::{
     PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC, SESSION_FREE,
     UNMAP_FILE,
@@ -18,7 +16,8 @@ use crate::event::hooks::{
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
 use crate::event::working_set::WorkingSetEvent;
-use crate::event::{Decoded, Event, Phase, decode};
+use crate::event::{Event, Phase};
+use crate::load::working_set_events::{EventHeader, EventVisitor};
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::window::Window;
 use crate::moment::Moment;
@@ -26,7 +25,7 @@ use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, Ticks};
 
 /// Other events that are followed; they are rare.
-const OTHERS: [HookId; 8] = [
+pub const OTHERS: [HookId; 8] = [
     PAGE_RANGE_ACCESS,
     PAGE_RANGE_RELEASE,
     PAGEFILE_SECTION_DELETE,
@@ -51,16 +50,8 @@ pub fn shard_of(group: u64) -> usize {
 pub struct Reading<'a> {
     /// Process lifetimes.
     pub lifetimes: &'a ProcessTimeline<'a>,
-    /// Rank of each buffer among records of equal time.
-    pub rank: &'a [u32],
     /// The window, for counting accesses.
     pub window: &'a Window,
-    /// First moment that is followed.
-    pub begin: Moment,
-    /// First moment that is not.
-    pub end: Moment,
-    /// Time of records that have none and come before all others.
-    pub before_first: Ticks,
 }
 
 /// A thread's reader.
@@ -117,106 +108,6 @@ impl<'a> SliceReader<'a> {
         (self.never_held, self.unattributed) = (0, 0);
     }
 
-    /// Reads one buffer.
-    pub fn read(&mut self, area: &Area<'_>) {
-        let rank = self.reading.rank.get(area.index as usize).copied().unwrap_or(area.index);
-        let rank = u64::from(rank) << 32;
-        let mut time = self.reading.before_first;
-        for raw in area.records() {
-            let hook = match raw.kernel_time() {
-                Some(own) => {
-                    time = if area.stamps.contains(own) { own } else { time };
-                    raw.hook()
-                }
-                None => {
-                    time = untimed(area, raw, time);
-                    None
-                }
-            };
-            let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
-            if moment < self.reading.begin || self.reading.end <= moment {
-                continue;
-            }
-            match hook {
-                Some(hook) if WorkingSetEvent::is(hook) => self.page_event(raw, hook, moment),
-                Some(hook) if !OTHERS.contains(&hook) => {}
-                _ => self.decode(raw, moment),
-            }
-        }
-    }
-
-    /// A page event with a kernel header. The record is handed on by value: where its address is taken, every field goes
-    /// through memory, and the loop takes twice as long.
-    #[inline(always)]
-    fn page_event(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment) {
-        let pointer = raw.header.pointer();
-        let (thread_id, process_id) = raw.kernel_ids();
-        let header = Header { moment, thread_id, process_id, pointer };
-        let event = raw.kernel_payload().and_then(|payload| WorkingSetEvent::read(hook, payload, pointer));
-        if let Some(event) = event {
-            self.attribute(event, header);
-        }
-    }
-
-    #[inline(always)]
-    fn attribute(&mut self, event: WorkingSetEvent, header: Header) {
-        // Each arm ends by itself: if the arms joined, the compiler would pass all fields through memory.
-        match event {
-            WorkingSetEvent::Page(kind, page) => {
-                if let Some(attribution) = self.attributor.page(kind, &page, header) {
-                    self.keep(attribution, header.moment);
-                }
-            }
-            WorkingSetEvent::AccessEx(access) => {
-                let attribution = self.attributor.access_ex(&access, header);
-                self.keep(attribution, header.moment);
-            }
-            WorkingSetEvent::Remove(extra) => {
-                let attribution = self.attributor.remove(extra, header);
-                self.keep(attribution, header.moment);
-            }
-            WorkingSetEvent::Combine(combine) => {
-                let attribution = self.attributor.combine(&combine, header);
-                self.keep(attribution, header.moment);
-            }
-        }
-    }
-
-    /// Decodes like any event: for classic headers and rare ids.
-    #[cold]
-    #[inline(never)]
-    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment) {
-        let Ok(record) = raw.read() else { return };
-        let Decoded::Event { event, .. } = decode(&record) else { return };
-        let (thread_id, process_id) = (record.thread_id, record.process_id);
-        let header = Header { moment, thread_id, process_id, pointer: record.pointer };
-        if let Some(event) = WorkingSetEvent::of(&event) {
-            return self.attribute(event, header);
-        }
-        let kind = match event {
-            Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, record.pointer) => {
-                let both = self.attributor.unmap(view.base, view.size_bytes, header);
-                return both.into_iter().for_each(|attribution| self.keep(attribution, moment));
-            }
-            Event::PagefileSection { phase: SectionPhase::Delete, section } => {
-                return self.deleted_sections.push((moment, section.start, section.end));
-            }
-            Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
-            Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),
-            // What is smaller than a page shares its page with other pool.
-            Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
-                OutsideKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
-            }
-            Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
-                let freed = self.attributor.free_pool(piece.address, piece.size_bytes, header);
-                self.keep(freed, moment);
-                OutsideKind::PoolFree(piece.address)
-            }
-            _ => return,
-        };
-        self.outside.push(OutsideEvent { moment, kind });
-    }
-
     /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
     /// moment, else two.
     #[inline(always)]
@@ -252,9 +143,54 @@ impl<'a> SliceReader<'a> {
     }
 }
 
-/// Time of a record without a kernel header; that of the record before it when it has none that can be true.
-#[cold]
-#[inline(never)]
-fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
-    area.time_of(&raw).unwrap_or(before)
+impl EventVisitor for SliceReader<'_> {
+    #[inline(always)]
+    fn working_set_event(&mut self, event: WorkingSetEvent, header: EventHeader) {
+        // Each arm ends by itself: if the arms joined, the compiler would pass all fields through memory.
+        match event {
+            WorkingSetEvent::Page(kind, page) => {
+                if let Some(attribution) = self.attributor.page(kind, &page, header) {
+                    self.keep(attribution, header.moment);
+                }
+            }
+            WorkingSetEvent::AccessEx(access) => {
+                let attribution = self.attributor.access_ex(&access, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Remove(extra) => {
+                let attribution = self.attributor.remove(extra, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Combine(combine) => {
+                let attribution = self.attributor.combine(&combine, header);
+                self.keep(attribution, header.moment);
+            }
+        }
+    }
+
+    fn other_event(&mut self, event: &Event<'_>, header: EventHeader) {
+        let moment = header.moment;
+        let kind = match *event {
+            Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, header.pointer) => {
+                let both = self.attributor.unmap(view.base, view.size_bytes, header);
+                return both.into_iter().for_each(|attribution| self.keep(attribution, moment));
+            }
+            Event::PagefileSection { phase: SectionPhase::Delete, section } => {
+                return self.deleted_sections.push((moment, section.start, section.end));
+            }
+            Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
+            Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),
+            // What is smaller than a page shares its page with other pool.
+            Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
+                OutsideKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
+            }
+            Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
+                let freed = self.attributor.free_pool(piece.address, piece.size_bytes, header);
+                self.keep(freed, moment);
+                OutsideKind::PoolFree(piece.address)
+            }
+            _ => return,
+        };
+        self.outside.push(OutsideEvent { moment, kind });
+    }
 }

@@ -45,6 +45,13 @@ pub struct KernelPages {
     pub by_use: [u64; PageUse::ALL.len()],
 }
 
+impl KernelPages {
+    /// All that were logged.
+    pub fn logged(&self) -> u64 {
+        self.by_use.iter().sum()
+    }
+}
+
 /// Counts as the plan says.
 #[derive(Debug)]
 pub struct Recorder<'t, 'h> {

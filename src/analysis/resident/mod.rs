@@ -4,16 +4,17 @@
 //! form. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`counters`]), and [`rows`] makes rows
 //! and tables of the counts. Pages are read in place from the mapped file and never collected.
 
-pub mod batch_judge;
-pub mod category_counts;
-pub mod checks;
-pub mod counters;
+pub(crate) mod batch_judge;
+pub(crate) mod category_counts;
+pub(crate) mod checks;
+pub(crate) mod counters;
 pub mod dimension;
 pub mod explain;
-pub mod judge;
+pub(crate) mod judge;
+pub mod page_counts;
 pub mod query;
-pub mod rows;
-pub mod snapshot_context;
+mod rows;
+pub(crate) mod snapshot_context;
 mod snapshot_counts;
 #[cfg(test)]
 mod testing;
@@ -34,8 +35,8 @@ use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::Nanos;
 use checks::Checks;
 use dimension::{Code, Dimension};
+use page_counts::PageCounts;
 use query::{Classification, ResidentQuery};
-use rows::PageCounts;
 use snapshot_context::SnapshotContext;
 use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;

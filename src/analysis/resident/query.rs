@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::counters::MOST_DIMENSIONS;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::rows::ResidentOrder;
+use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};
@@ -161,15 +161,6 @@ impl ResidentQuery {
         self.group_by = Dimension::parse_list(names, MOST_DIMENSIONS - 1)?;
         Ok(())
     }
-
-    /// Adds `DIM=PATTERNS`.
-    ///
-    /// # Errors
-    /// A usage error that shows the form.
-    pub fn condition(&mut self, text: &str) -> Result<(), Error> {
-        self.conditions.push(Condition::parse(text)?);
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -177,13 +168,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_and_conditions_are_read() {
+    fn presets_are_read() {
         for (name, _) in ResidentQuery::presets() {
             ResidentQuery::default().preset(name).unwrap();
         }
         let mut query = ResidentQuery::default();
-        query.condition("process=chrome*;!x").unwrap();
-        assert!(query.condition("process").unwrap_err().to_string().contains("DIMENSION=PATTERNS"));
         assert!(query.group_by("list,list").is_err());
         assert!(query.preset("x").unwrap_err().to_string().contains("by-process"));
     }

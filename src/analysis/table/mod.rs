@@ -4,9 +4,9 @@
 //! measures; [`Table::of_groups`] makes the table. Everything that is added up, sorted or left out is done here; what is
 //! left for `report` is how a [`Value`] looks and which columns fit.
 
-pub mod dimension;
-pub mod group;
-pub mod spelling;
+pub(crate) mod dimension;
+pub(crate) mod group;
+pub(crate) mod spelling;
 
 pub(crate) use dimension::dimensions;
 pub use dimension::{Condition, Description, Dimension, Values};

@@ -3,9 +3,9 @@
 use super::serial;
 use crate::opened::{Opened, open};
 use etl_writer::{Compression, Rec, Rng, Session, Trace};
-use pfnset::analysis::digest::Digest;
 use pfnset::etl::order::Schedule;
 use pfnset::etl::record::Position;
+use pfnset::load::digest::Digest;
 use pfnset::load::survey::Survey;
 use pfnset::units::Ticks;
 use proptest::prelude::*;
