@@ -20,6 +20,7 @@ const GAP: usize = 2;
 /// # Errors
 /// What the writer says.
 pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io::Result<()> {
+    let unit = unit.for_largest(largest(table));
     let titles = table.columns.iter().map(|column| heading(&column.title, column.align, unit));
     let mut rows: Vec<Vec<String>> = vec![titles.collect()];
     rows.extend(table.lines.iter().map(|line| cells(line, unit)));
@@ -120,6 +121,13 @@ fn first(text: &str, width: usize) -> &str {
         None => true,
     });
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+}
+
+/// The largest amount of memory that is printed, bytes.
+fn largest(table: &Table) -> u64 {
+    let cells = table.lines.iter().flat_map(|line| &line.cells);
+    let sizes = cells.filter_map(|cell| if let Value::Size(bytes) = cell { Some(bytes.unsigned_abs()) } else { None });
+    sizes.max().unwrap_or(0)
 }
 
 fn heading(title: &str, align: Align, unit: Unit) -> String {
@@ -254,6 +262,7 @@ pub fn markdown(out: &mut dyn Write, tables: &[Table], unit: Unit) -> io::Result
         if number > 0 {
             writeln!(out)?;
         }
+        let unit = unit.for_largest(largest(table));
         if let Some(title) = &table.title {
             writeln!(out, "**{}**\n", printable(title))?;
         }

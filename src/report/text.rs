@@ -33,7 +33,7 @@ pub enum Unit {
     Mib,
     /// GiB.
     Gib,
-    /// The unit that suits each number.
+    /// The unit that suits the largest number of a column: [`Unit::for_largest`].
     #[default]
     Auto,
 }
@@ -50,9 +50,22 @@ impl Unit {
         }
     }
 
+    /// The unit of a column whose largest amount this is. Numbers of one column are compared, so they have one unit.
+    pub const fn for_largest(self, bytes: u64) -> Unit {
+        match self {
+            Unit::Auto if bytes < 10 << 20 => Unit::Kib,
+            Unit::Auto if bytes < 1 << 40 => Unit::Mib,
+            Unit::Auto => Unit::Gib,
+            chosen => chosen,
+        }
+    }
+
     /// A number of bytes in this unit.
     pub fn show(self, size: u64) -> String {
-        let in_unit = |unit: u64| format!("{:.2}", size as f64 / unit as f64);
+        let in_unit = |unit: u64| {
+            let hundredths = (u128::from(size) * 100 + u128::from(unit) / 2) / u128::from(unit);
+            format!("{}.{:02}", count((hundredths / 100) as u64), hundredths % 100)
+        };
         match self {
             Unit::Pages => count(size / PAGE_BYTES),
             Unit::Kib => count(size / 1024),
@@ -142,6 +155,14 @@ mod tests {
     fn spans_read_well() {
         assert_eq!(duration(Nanos(1_234_000_000)), "1.234 s");
         assert_eq!(duration(Nanos(29_519_000_000_000)), "8 h 11 min 59 s");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let shown = |largest: u64, size: u64| Unit::Auto.for_largest(largest).show(size);
+        assert_eq!(shown(9 << 20, 4096), "4");
+        assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("0.00".into(), "16,384.00".into()));
+        assert_eq!((shown(2 << 40, 3 << 29), Unit::Kib.for_largest(2 << 40)), ("1.50".into(), Unit::Kib));
     }
 
     #[test]
