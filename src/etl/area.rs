@@ -5,7 +5,7 @@
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
-use crate::etl::header_type::{Marker, marker};
+use crate::etl::header_type::{HeaderType, Marker, marker};
 use crate::etl::record::{Position, RawRecord};
 use crate::etl::resync::{self, Break, Breaks};
 use crate::etl::stamps::StampLimits;
@@ -195,17 +195,22 @@ impl<'a> Iterator for Records<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<RawRecord<'a>> {
-        let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
-        if let Some(head) = rest.first_chunk::<8>()
-            && let Marker::Record(header, size) = marker(*head)
-            && size >= header.header_bytes()
-            && let Some(bytes) = rest.get(..size)
-        {
+        if let Some((header, bytes)) = record_at(self.bytes, self.at) {
             let position = Position { buffer: self.buffer, offset: self.at as u32 };
-            self.at += (size + 7) & !7;
+            self.at += (bytes.len() + 7) & !7;
             return Some(RawRecord { header, position, bytes });
         }
-        self.resume()
+        if self.at >= self.bytes.len() { None } else { self.resume() }
+    }
+}
+
+/// Kind and bytes of the record at an offset in an event area; `None` at its end and where the chain is broken.
+#[inline(always)]
+pub(crate) fn record_at(area: &[u8], at: usize) -> Option<(HeaderType, &[u8])> {
+    let rest = area.get(at..)?;
+    match marker(*rest.first_chunk::<8>()?) {
+        Marker::Record(header, size) if size >= header.header_bytes() => Some((header, rest.get(..size)?)),
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The container: an `.etl` file is a sequence of buffers, each a chain of records.
 //!
 //! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`area::Area`] gives the
-//! records of one buffer, [`record`] reads headers, [`order`] merges the buffers by time. Payloads are decoded by `event`.
+//! records of one buffer, [`record`] reads headers, [`order`] and [`merge`] give all records by time. Payloads are decoded by `event`.
 //! The layouts and what of them was verified: `docs/formats.md`.
 
 pub mod area;
@@ -15,6 +15,7 @@ mod header_type;
 mod index;
 pub mod logfile;
 mod map;
+pub mod merge;
 pub mod order;
 pub mod record;
 mod resync;
