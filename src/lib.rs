@@ -44,6 +44,7 @@ pub mod event;
 pub mod load;
 pub mod model;
 pub(crate) mod moment;
+mod named;
 pub mod pattern;
 #[cfg(feature = "cli")]
 pub mod report;

@@ -1,79 +1,12 @@
 //! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. The
 //! [`rules`](crate::analysis::rules) decide which page has which; `docs/categories.md` has the table with keywords.
 
-/// What a page holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)] // WPA's names; what they mean is in docs/categories.md
-pub enum Category {
-    AddressingWindowExtensionsPage,
-    BadPage,
-    CopyOnWriteImage,
-    CopyOnWriteMapFile,
-    CopyOnWritePageFileMappedSection,
-    Driver,
-    DriverFile,
-    DriverLockedSystemPage,
-    Image,
-    KernelStack,
-    LargePage,
-    MapFile,
-    MetaFile,
-    NonPagedPool,
-    PagedPool,
-    PageFileMappedSection,
-    PageTable,
-    PfnDatabase,
-    Prefetcher,
-    RegistryFile,
-    SessionCopyOnWriteImage,
-    SessionPrivate,
-    StraggleIOPage,
-    SystemPage,
-    Unused,
-    Use14,
-    Use15,
-    UserStack,
-    VirtualAlloc,
-    VirtualAllocPreTrace,
-    Win32Heap,
-    WsMetaData,
-}
+use crate::named::named_enum;
 
-/// WPA's grouping of categories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Class {
-    /// Memory that processes allocated.
-    Dynamic,
-    /// Contents of files.
-    File,
-    /// The kernel's own.
-    Kernel,
-    /// Pages that hold nothing.
-    Free,
-}
-
-impl Class {
-    /// All classes in the order of their numbers.
-    pub const ALL: [Class; 4] = [Class::Dynamic, Class::File, Class::Kernel, Class::Free];
-
-    /// Name as printed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Dynamic => "Dynamic",
-            Class::File => "File",
-            Class::Kernel => "Kernel",
-            Class::Free => "Free",
-        }
-    }
-}
-
-use Category::*;
-
-impl Category {
-    /// All categories in the order of their numbers, which is that of their names.
-    pub const ALL: [Category; 32] = [
+named_enum! {
+    /// What a page holds. The order is that of the names, which are WPA's, letter for letter.
+    #[allow(missing_docs)] // what they mean is in docs/categories.md
+    pub enum Category {
         AddressingWindowExtensionsPage,
         BadPage,
         CopyOnWriteImage,
@@ -103,49 +36,29 @@ impl Category {
         Use15,
         UserStack,
         VirtualAlloc,
-        VirtualAllocPreTrace,
+        VirtualAllocPreTrace = "VirtualAlloc_PreTrace",
         Win32Heap,
         WsMetaData,
-    ];
-
-    /// WPA's name, letter for letter.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AddressingWindowExtensionsPage => "AddressingWindowExtensionsPage",
-            BadPage => "BadPage",
-            CopyOnWriteImage => "CopyOnWriteImage",
-            CopyOnWriteMapFile => "CopyOnWriteMapFile",
-            CopyOnWritePageFileMappedSection => "CopyOnWritePageFileMappedSection",
-            Driver => "Driver",
-            DriverFile => "DriverFile",
-            DriverLockedSystemPage => "DriverLockedSystemPage",
-            Image => "Image",
-            KernelStack => "KernelStack",
-            LargePage => "LargePage",
-            MapFile => "MapFile",
-            MetaFile => "MetaFile",
-            NonPagedPool => "NonPagedPool",
-            PagedPool => "PagedPool",
-            PageFileMappedSection => "PageFileMappedSection",
-            PageTable => "PageTable",
-            PfnDatabase => "PfnDatabase",
-            Prefetcher => "Prefetcher",
-            RegistryFile => "RegistryFile",
-            SessionCopyOnWriteImage => "SessionCopyOnWriteImage",
-            SessionPrivate => "SessionPrivate",
-            StraggleIOPage => "StraggleIOPage",
-            SystemPage => "SystemPage",
-            Unused => "Unused",
-            Use14 => "Use14",
-            Use15 => "Use15",
-            UserStack => "UserStack",
-            VirtualAlloc => "VirtualAlloc",
-            VirtualAllocPreTrace => "VirtualAlloc_PreTrace",
-            Win32Heap => "Win32Heap",
-            WsMetaData => "WsMetaData",
-        }
     }
+}
 
+named_enum! {
+    /// WPA's grouping of categories.
+    pub enum Class {
+        /// Memory that processes allocated.
+        Dynamic,
+        /// Contents of files.
+        File,
+        /// The kernel's own.
+        Kernel,
+        /// Pages that hold nothing.
+        Free,
+    }
+}
+
+use Category::*;
+
+impl Category {
     /// The class that WPA shows it under.
     pub const fn class(self) -> Class {
         match self {

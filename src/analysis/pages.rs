@@ -19,6 +19,7 @@ use crate::event::page::{PageIdentity, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
+use crate::named::named_enum;
 use crate::units::Ticks;
 use std::io;
 
@@ -92,35 +93,20 @@ pub struct SnapshotPages<'l> {
     context: SnapshotContext<'l>,
 }
 
-/// A yes-or-no property of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // as in `PageIdentity`
-pub enum Flag {
-    Cold,
-    Pinned,
-    NonTradeable,
-    Image,
-    Mismatch,
-    Combined,
+named_enum! {
+    /// A yes-or-no property of a page, in the order of the bits in [`PageRow::flags`].
+    #[allow(missing_docs)] // as in `PageIdentity`
+    pub enum Flag {
+        Cold = "cold",
+        Pinned = "pinned",
+        NonTradeable = "non_tradeable",
+        Image = "image",
+        Mismatch = "mismatch",
+        Combined = "combined",
+    }
 }
 
 impl Flag {
-    /// All flags in the order of their bits in [`PageRow::flags`].
-    pub const ALL: [Flag; 6] =
-        [Flag::Cold, Flag::Pinned, Flag::NonTradeable, Flag::Image, Flag::Mismatch, Flag::Combined];
-
-    /// Name in CSV and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Flag::Cold => "cold",
-            Flag::Pinned => "pinned",
-            Flag::NonTradeable => "non_tradeable",
-            Flag::Image => "image",
-            Flag::Mismatch => "mismatch",
-            Flag::Combined => "combined",
-        }
-    }
-
     /// The flags of a set of bits.
     pub fn of_bits(bits: usize) -> impl Iterator<Item = Flag> {
         Flag::ALL.into_iter().enumerate().filter(move |(bit, _)| bits >> bit & 1 != 0).map(|(_, flag)| flag)

@@ -6,26 +6,17 @@ use crate::etl::record::HookId;
 use crate::event::hooks::*;
 use crate::event::keywords;
 use crate::load::survey::Survey;
+use crate::named::named_enum;
 
-/// Can the analysis run?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fitness {
-    /// All events that it uses are there.
-    Ready,
-    /// It runs, but parts of its answer are missing or less exact.
-    Partial,
-    /// It cannot run.
-    Missing,
-}
-
-impl Fitness {
-    /// Name as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Fitness::Ready => "ready",
-            Fitness::Partial => "partial",
-            Fitness::Missing => "missing",
-        }
+named_enum! {
+    /// Can the analysis run?
+    pub enum Fitness {
+        /// All events that it uses are there.
+        Ready = "ready",
+        /// It runs, but parts of its answer are missing or less exact.
+        Partial = "partial",
+        /// It cannot run.
+        Missing = "missing",
     }
 }
 
@@ -63,82 +54,48 @@ pub struct Readiness {
     pub missing: Vec<Need>,
 }
 
-const fn need(
-    keyword: &'static str,
-    xperf: &'static str,
-    events: &'static str,
-    hooks: &'static [HookId],
-    without: &'static str,
-    required: bool,
-) -> Need {
-    Need {
-        keyword,
-        xperf: if xperf.is_empty() { None } else { Some(xperf) },
-        events,
-        hooks,
-        without,
-        required,
-        was_on: false,
+/// An optional keyword and its flag in xperf.
+const fn keyword(keyword: &'static str, xperf: &'static str) -> Need {
+    let xperf = if xperf.is_empty() { None } else { Some(xperf) };
+    Need { keyword, xperf, events: "", hooks: &[], without: "everything", required: false, was_on: false }
+}
+
+impl Need {
+    const fn events(self, events: &'static str, hooks: &'static [HookId]) -> Need {
+        Need { events, hooks, ..self }
+    }
+
+    const fn without(self, without: &'static str) -> Need {
+        Need { without, ..self }
+    }
+
+    const fn required(self) -> Need {
+        Need { required: true, ..self }
     }
 }
 
-const PROCESSES: Need = need(
-    "ProcessThread",
-    "PROC_THREAD",
-    "process and thread rundown",
-    &[PROCESS_DC_START, PROCESS_DC_END, PROCESS_START],
-    "process names, UserStack",
-    false,
-);
-const IMAGES: Need = need(
-    "Loader",
-    "LOADER",
-    "image rundown",
-    &[IMAGE_DC_START, IMAGE_DC_END, IMAGE_LOAD],
-    "Driver pages and their names",
-    false,
-);
-const FILES: Need = need(
-    "Filename",
-    "FILENAME",
-    "file names",
-    &[FILE_RUNDOWN, FILE_NAME, FILE_CREATE],
-    "file names, DriverFile, Prefetcher, RegistryFile",
-    false,
-);
-const VIEWS: Need = need(
-    "VAMap",
-    "VAMAP",
-    "map-file rundown",
-    &[MAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END],
-    "CopyOnWrite… and SessionCopyOnWriteImage",
-    false,
-);
-const REGIONS: Need = need(
-    "VirtualAllocation",
-    "VIRT_ALLOC",
-    "virtual-alloc events and rundown",
-    &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC],
-    "VirtualAlloc, and UserStack beyond its first pages",
-    false,
-);
+const PAGES: Need =
+    keyword("Memory", "MEMORY").events("page sequence (PageInMemory)", &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2]);
+const PROCESSES: Need = keyword("ProcessThread", "PROC_THREAD")
+    .events("process and thread rundown", &[PROCESS_DC_START, PROCESS_DC_END, PROCESS_START])
+    .without("process names, UserStack");
+const IMAGES: Need = keyword("Loader", "LOADER")
+    .events("image rundown", &[IMAGE_DC_START, IMAGE_DC_END, IMAGE_LOAD])
+    .without("Driver pages and their names");
+const FILES: Need = keyword("Filename", "FILENAME")
+    .events("file names", &[FILE_RUNDOWN, FILE_NAME, FILE_CREATE])
+    .without("file names, DriverFile, Prefetcher, RegistryFile");
+const VIEWS: Need = keyword("VAMap", "VAMAP")
+    .events("map-file rundown", &[MAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])
+    .without("CopyOnWrite… and SessionCopyOnWriteImage");
+const REGIONS: Need = keyword("VirtualAllocation", "VIRT_ALLOC")
+    .events("virtual-alloc events and rundown", &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC])
+    .without("VirtualAlloc, and UserStack beyond its first pages");
 /// Heap ranges are a user-mode provider; its records may be hook ids or classic events.
-const HEAPS: Need = need(
-    "Win32HeapRanges",
-    "-on Win32HeapRanges in a user session",
-    "heap ranges",
-    &[HEAP_RANGE_RUNDOWN, HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE],
-    "Win32Heap",
-    false,
-);
-const MEMORY_INFO: Need = need(
-    "MemoryInfo",
-    "MEMINFO",
-    "memory counters (MemInfo)",
-    &[MEM_INFO],
-    "check of lists and bad pages against the kernel's own counters",
-    false,
-);
+const HEAPS: Need = keyword("Win32HeapRanges", "-on Win32HeapRanges in a user session")
+    .events("heap ranges", &[HEAP_RANGE_RUNDOWN, HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE])
+    .without("Win32Heap");
+const MEMORY_INFO: Need = keyword("MemoryInfo", "MEMINFO").events("memory counters (MemInfo)", &[MEM_INFO]);
 
 /// (JSON name, title, needs); the first need's events are counted.
 const ANALYSES: [(&str, &str, &[Need]); 4] = [
@@ -146,51 +103,27 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "resident_set",
         "resident set (pfnset resident)",
         &[
-            need(
-                "Memory",
-                "MEMORY",
-                "page sequence (PageInMemory)",
-                &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2],
-                "everything",
-                true,
-            ),
+            PAGES.required(),
             PROCESSES,
             REGIONS,
             VIEWS,
             HEAPS,
             IMAGES,
             FILES,
-            MEMORY_INFO,
+            MEMORY_INFO.without("check of lists and bad pages against the kernel's own counters"),
         ],
     ),
     (
         "reference_set",
         "reference set (pfnset refset)",
         &[
-            need(
-                "ReferenceSet",
-                "REFSET",
-                "page accesses and releases",
-                &[PAGE_ACCESS, PAGE_ACCESS_EX],
-                "everything",
-                true,
-            ),
-            need(
-                "Memory",
-                "MEMORY",
-                "the final page sequence",
-                &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2],
-                "proof against the final state",
-                false,
-            ),
-            need(
-                "WorkingSet",
-                "",
-                "trims (RemoveFromWS)",
-                &[REMOVE_FROM_WS],
-                "trims: trimmed pages look as if still held",
-                false,
-            ),
+            keyword("ReferenceSet", "REFSET")
+                .events("page accesses and releases", &[PAGE_ACCESS, PAGE_ACCESS_EX])
+                .required(),
+            PAGES.events("the final page sequence", PAGES.hooks).without("proof against the final state"),
+            keyword("WorkingSet", "")
+                .events("trims (RemoveFromWS)", &[REMOVE_FROM_WS])
+                .without("trims: trimmed pages look as if still held"),
             PROCESSES,
             REGIONS,
             VIEWS,
@@ -203,23 +136,20 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
         "memory_utilization",
         "memory utilization over time",
         &[
-            need("MemoryInfo", "MEMINFO", "memory counters (MemInfo)", &[MEM_INFO], "everything", true),
-            need(
-                "MemoryInfoWS",
-                "MEMINFO_WS",
-                "working sets by process (MemInfoWS)",
-                &[MEM_INFO_WS],
-                "working sets by process",
-                false,
-            ),
+            MEMORY_INFO.required(),
+            keyword("MemoryInfoWS", "MEMINFO_WS")
+                .events("working sets by process (MemInfoWS)", &[MEM_INFO_WS])
+                .without("working sets by process"),
         ],
     ),
     (
         "cpu",
         "CPU use",
         &[
-            need("SampledProfile", "PROFILE", "CPU samples", &[SAMPLED_PROFILE], "samples", false),
-            need("CSwitch", "CSWITCH", "context switches", &[CSWITCH, COMPACT_CSWITCH], "exact times", false),
+            keyword("SampledProfile", "PROFILE").events("CPU samples", &[SAMPLED_PROFILE]).without("samples"),
+            keyword("CSwitch", "CSWITCH")
+                .events("context switches", &[CSWITCH, COMPACT_CSWITCH])
+                .without("exact times"),
             PROCESSES,
             IMAGES,
         ],

@@ -4,26 +4,17 @@
 use crate::analysis::category::Category;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::space::Layer;
+use crate::named::named_enum;
 
-/// Which classification a rule belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleSet {
-    /// Both of them.
-    Both,
-    /// The corrected one.
-    Corrected,
-    /// WPA's.
-    Wpa,
-}
-
-impl RuleSet {
-    /// Name as in `docs/categories.md`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RuleSet::Both => "both",
-            RuleSet::Corrected => "corrected",
-            RuleSet::Wpa => "WPA",
-        }
+named_enum! {
+    /// Which classification a rule belongs to, named as in `docs/categories.md`.
+    pub enum RuleSet {
+        /// Both of them.
+        Both = "both",
+        /// The corrected one.
+        Corrected = "corrected",
+        /// WPA's.
+        Wpa = "WPA",
     }
 }
 

@@ -3,27 +3,18 @@
 //! The log-file header record gives the origin: its own stamp and its StartTime are the same instant. Its boot time is
 //! not used, because it was wrong by up to 15 s in recorded traces.
 
+use crate::named::named_enum;
 use crate::units::{FileTime, Nanos, Ticks};
 
-/// What the session's raw stamps count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ClockKind {
-    /// The performance counter (clock type 1).
-    Qpc,
-    /// FILETIMEs (clock type 2).
-    SystemTime,
-    /// Processor cycles (clock type 3): imprecise, because the frequency is only known in whole MHz.
-    CpuCycle,
-}
-
-impl ClockKind {
-    /// Name as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ClockKind::Qpc => "qpc",
-            ClockKind::SystemTime => "system_time",
-            ClockKind::CpuCycle => "cpu_cycle",
-        }
+named_enum! {
+    /// What the session's raw stamps count.
+    pub enum ClockKind {
+        /// The performance counter (clock type 1).
+        Qpc = "qpc",
+        /// FILETIMEs (clock type 2).
+        SystemTime = "system_time",
+        /// Processor cycles (clock type 3): imprecise, because the frequency is only known in whole MHz.
+        CpuCycle = "cpu_cycle",
     }
 }
 

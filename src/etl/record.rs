@@ -88,6 +88,18 @@ pub enum RecordId {
     Opaque(HeaderType),
 }
 
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordId::Kernel(hook) => write!(f, "{hook}"),
+            RecordId::Classic { class, opcode } => write!(f, "{class} type {opcode}"),
+            RecordId::Manifest { provider, id } => write!(f, "{provider} event {id}"),
+            RecordId::Message { guid, number } => write!(f, "{guid} message {number}"),
+            RecordId::Opaque(header) => write!(f, "header type {}", header.name()),
+        }
+    }
+}
+
 /// A record with its header read.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {

@@ -152,23 +152,9 @@ impl<T> Parsed<T> {
     }
 }
 
-struct Kind(RecordId);
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            RecordId::Kernel(hook) => write!(f, "{hook}"),
-            RecordId::Classic { class, opcode } => write!(f, "{class} type {opcode}"),
-            RecordId::Manifest { provider, id } => write!(f, "{provider} event {id}"),
-            RecordId::Message { guid, number } => write!(f, "{guid} message {number}"),
-            RecordId::Opaque(header) => write!(f, "header type {}", header.name()),
-        }
-    }
-}
-
 impl fmt::Display for Surplus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} v{}: ", Kind(self.id), self.version)?;
+        write!(f, "{} v{}: ", self.id, self.version)?;
         match self.oddity {
             Oddity::Longer { parsed } => write!(f, "length {}, parsed {parsed}", self.length),
             Oddity::UnknownVersion { parsed } => write!(f, "unknown version, length {}, parsed {parsed}", self.length),
@@ -181,7 +167,7 @@ impl fmt::Display for Surplus {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} v{}: length {}, ", Kind(self.id), self.version, self.length)?;
+        write!(f, "{} v{}: length {}, ", self.id, self.version, self.length)?;
         match self.fault {
             Fault::Length { expected } => write!(f, "expected {expected}"),
             Fault::Short { field, at } => write!(f, "ends inside {} at {at}", spaced(field)),

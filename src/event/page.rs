@@ -8,6 +8,7 @@
 //! public trace holds these records; another length than the layout's is therefore never interpreted.
 
 use crate::bytes::{self, layout};
+use crate::named::named_enum;
 use crate::units::PointerSize;
 use zerocopy::little_endian::U64;
 
@@ -20,124 +21,59 @@ super::hook_name::hooks! {
     PAGE_RELEASE = 0x0277, "Memory: PageRelease", "PageRelease";
 }
 
-/// What a page is used for (`MMPFNUSE_*`, bits 0–3 of the flags word).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)] // the names say it; `docs/formats.md` has the table
-pub enum PageUse {
-    ProcessPrivate,
-    File,
-    PageFileMapped,
-    PageTable,
-    PagedPool,
-    NonPagedPool,
-    SystemPte,
-    SessionPrivate,
-    MetaFile,
-    Awe,
-    DriverLocked,
-    KernelStack,
-    WsMetaData,
-    LargePage,
-    /// Not defined publicly; seen for pages that the memory manager has handed over.
-    Use14,
-    /// Not defined publicly.
-    Use15,
+named_enum! {
+    /// What a page is used for (`MMPFNUSE_*`, bits 0–3 of the flags word).
+    #[allow(missing_docs)] // the names say it; `docs/formats.md` has the table
+    pub enum PageUse {
+        ProcessPrivate,
+        File,
+        PageFileMapped,
+        PageTable,
+        PagedPool,
+        NonPagedPool,
+        SystemPte,
+        SessionPrivate,
+        MetaFile,
+        Awe,
+        DriverLocked,
+        KernelStack,
+        WsMetaData,
+        LargePage,
+        /// Not defined publicly; seen for pages that the memory manager has handed over.
+        Use14,
+        /// Not defined publicly.
+        Use15,
+    }
 }
 
 impl PageUse {
-    /// All uses, by number.
-    pub const ALL: [PageUse; 16] = {
-        use PageUse::*;
-        [
-            ProcessPrivate,
-            File,
-            PageFileMapped,
-            PageTable,
-            PagedPool,
-            NonPagedPool,
-            SystemPte,
-            SessionPrivate,
-            MetaFile,
-            Awe,
-            DriverLocked,
-            KernelStack,
-            WsMetaData,
-            LargePage,
-            Use14,
-            Use15,
-        ]
-    };
-
     /// The use in the low 4 bits of `bits`.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self::ALL[(bits & 15) as usize]
     }
+}
 
-    /// Label in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PageUse::ProcessPrivate => "ProcessPrivate",
-            PageUse::File => "File",
-            PageUse::PageFileMapped => "PageFileMapped",
-            PageUse::PageTable => "PageTable",
-            PageUse::PagedPool => "PagedPool",
-            PageUse::NonPagedPool => "NonPagedPool",
-            PageUse::SystemPte => "SystemPte",
-            PageUse::SessionPrivate => "SessionPrivate",
-            PageUse::MetaFile => "MetaFile",
-            PageUse::Awe => "Awe",
-            PageUse::DriverLocked => "DriverLocked",
-            PageUse::KernelStack => "KernelStack",
-            PageUse::WsMetaData => "WsMetaData",
-            PageUse::LargePage => "LargePage",
-            PageUse::Use14 => "Use14",
-            PageUse::Use15 => "Use15",
-        }
+named_enum! {
+    /// The memory manager's list that a page is on (`MMPFNLIST_*`, bits 4–6 of the flags word).
+    #[allow(missing_docs)] // the names say it
+    pub enum PageList {
+        Zero,
+        Free,
+        Standby,
+        Modified,
+        ModifiedNoWrite,
+        Bad,
+        Active,
+        Transition,
     }
 }
 
-/// The memory manager's list that a page is on (`MMPFNLIST_*`, bits 4–6 of the flags word).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)] // the names say it
-pub enum PageList {
-    Zero,
-    Free,
-    Standby,
-    Modified,
-    ModifiedNoWrite,
-    Bad,
-    Active,
-    Transition,
-}
-
 impl PageList {
-    /// All lists, by number.
-    pub const ALL: [PageList; 8] = {
-        use PageList::*;
-        [Zero, Free, Standby, Modified, ModifiedNoWrite, Bad, Active, Transition]
-    };
-
     /// The list in the low 3 bits of `bits`.
     #[inline]
     pub const fn from_bits(bits: u64) -> Self {
         Self::ALL[(bits & 7) as usize]
-    }
-
-    /// Label in tables and JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PageList::Zero => "Zero",
-            PageList::Free => "Free",
-            PageList::Standby => "Standby",
-            PageList::Modified => "Modified",
-            PageList::ModifiedNoWrite => "ModifiedNoWrite",
-            PageList::Bad => "Bad",
-            PageList::Active => "Active",
-            PageList::Transition => "Transition",
-        }
     }
 }
 

@@ -12,38 +12,28 @@ use crate::load::page_run::PageRun;
 use crate::load::survey::Survey;
 use crate::model::process::{Instance, Processes};
 use crate::model::snapshot::{Snapshot, pages_of};
+use crate::named::named_enum;
 use crate::units::PointerSize;
 use foldhash::HashSet as FastSet;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// What owner keys contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KeyReading {
-    /// Process ids (event version 4: Windows 11 22H2 and later).
-    ProcessId,
-    /// Low 48 bits of the UniqueProcessKey; in 32-bit traces all 32 (event version 2).
-    ProcessKey,
-    /// DirectoryTableBase / 4096 (Windows 7 and older; never verified).
-    DirectoryBase,
+named_enum! {
+    /// What owner keys contain.
+    pub enum KeyReading {
+        /// Process ids (event version 4: Windows 11 22H2 and later).
+        ProcessId = "process_id",
+        /// Low 48 bits of the UniqueProcessKey; in 32-bit traces all 32 (event version 2).
+        ProcessKey = "process_key",
+        /// DirectoryTableBase / 4096 (Windows 7 and older; never verified).
+        DirectoryBase = "directory_base",
+    }
 }
 
 impl KeyReading {
-    /// All readings.
-    pub const ALL: [KeyReading; 3] = [KeyReading::ProcessId, KeyReading::ProcessKey, KeyReading::DirectoryBase];
-
     /// The reading that an event version calls for.
     pub const fn of_version(version: u8) -> KeyReading {
         if version >= 4 { KeyReading::ProcessId } else { KeyReading::ProcessKey }
-    }
-
-    /// Name as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            KeyReading::ProcessId => "process_id",
-            KeyReading::ProcessKey => "process_key",
-            KeyReading::DirectoryBase => "directory_base",
-        }
     }
 
     /// The key of a process in this reading; `None` when no event gave it.

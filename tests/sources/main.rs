@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const ROOMS: [&str; 7] = ["etl", "event", "load", "model", "analysis", "report", "cli"];
 
 /// Files at the root that everyone may import.
-const FOR_ALL: [&str; 6] = ["bytes", "code_page", "error", "moment", "pattern", "units"];
+const FOR_ALL: [&str; 7] = ["bytes", "code_page", "error", "moment", "named", "pattern", "units"];
 
 /// A source file: path below `src/` with `/`, its text, and the text without comments.
 struct Source {

@@ -1,29 +1,11 @@
 //! Why pages enter and leave working sets, by WPA's names. Each variant names the event that it is
 //! read from.
 
-/// Declares reasons, each by its name in WPA, which is that of its variant.
-macro_rules! reasons {
-    ($(#[$doc:meta])* $name:ident { $($(#[$of_one:meta])* $one:ident,)+ }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum $name { $($(#[$of_one])* $one,)+ }
+use crate::named::named_enum;
 
-        impl $name {
-            /// All in the order of their numbers.
-            pub const ALL: [$name; [$($name::$one),+].len()] = [$($name::$one),+];
-
-            /// WPA's name, where it has one.
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$one => stringify!($one),)+ }
-            }
-        }
-    };
-}
-
-reasons! {
+named_enum! {
     /// Why a page was accessed.
-    AccessReason {
+    pub enum AccessReason {
         /// It was active when the working sets had been emptied (`0x0275`).
         ActiveRundown,
         /// A private page was added to a working set (`0x0276`).
@@ -39,9 +21,9 @@ reasons! {
     }
 }
 
-reasons! {
+named_enum! {
     /// Why a page was released.
-    ReleaseReason {
+    pub enum ReleaseReason {
         /// Its content was deleted (`0x0277`).
         PageRelease,
         /// Large, driver-locked or AWE pages (`0x0279`).
@@ -69,9 +51,9 @@ reasons! {
     }
 }
 
-reasons! {
+named_enum! {
     /// How a holding lies to the window.
-    Impact {
+    pub enum Impact {
         /// It begins inside and ends after, or (counted negative) begins before and ends inside.
         Impacting,
         /// It begins and ends inside.

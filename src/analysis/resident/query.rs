@@ -6,27 +6,19 @@ use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};
+use crate::named::named_enum;
 
-/// By whose rules pages are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Classification {
-    /// Ours.
-    Corrected,
-    /// WPA's.
-    Wpa,
-    /// Ours, with WPA's number beside it.
-    #[default]
-    Both,
-}
-
-impl Classification {
-    /// Name as on the command line and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Classification::Corrected => "corrected",
-            Classification::Wpa => "wpa",
-            Classification::Both => "both",
-        }
+named_enum! {
+    /// By whose rules pages are counted.
+    #[derive(Default)]
+    pub enum Classification {
+        /// Ours.
+        Corrected = "corrected",
+        /// WPA's.
+        Wpa = "wpa",
+        /// Ours, with WPA's number beside it.
+        #[default]
+        Both = "both",
     }
 }
 
