@@ -240,14 +240,20 @@ impl fmt::Debug for Narrow<'_> {
 }
 
 /// A field of a record layout, stored as in the file and read as a `T`.
-pub(crate) trait Field<'a, T> {
+pub(crate) trait LayoutField<'a, T> {
     /// The value.
     fn value(&'a self) -> T;
 }
 
 /// A pointer or a pointer-sized count in a layout: [`U64`] or [`U32`], read as a `u64`.
 pub(crate) trait Pointer:
-    FromBytes + KnownLayout + Immutable + Unaligned + for<'a> Field<'a, u64> + for<'a> Field<'a, Option<u64>> + 'static
+    FromBytes
+    + KnownLayout
+    + Immutable
+    + Unaligned
+    + for<'a> LayoutField<'a, u64>
+    + for<'a> LayoutField<'a, Option<u64>>
+    + 'static
 {
     /// Padding that a C compiler puts between 4 bytes and a pointer.
     type Padding: FromBytes + KnownLayout + Immutable + Unaligned;
@@ -268,7 +274,7 @@ pub(crate) fn number<P: Pointer>(pointer: &P) -> u64 {
 
 macro_rules! fields {
     ($($raw:ty => $value:ty: $get:expr;)+) => {
-        $(impl Field<'_, $value> for $raw {
+        $(impl LayoutField<'_, $value> for $raw {
             #[inline(always)]
             fn value(&self) -> $value {
                 let get: fn(&$raw) -> $value = $get;
@@ -294,33 +300,33 @@ fields! {
 }
 
 /// A field that only some versions of a record have.
-impl<'a, T, F: Field<'a, T>> Field<'a, Option<T>> for F {
+impl<'a, T, F: LayoutField<'a, T>> LayoutField<'a, Option<T>> for F {
     #[inline(always)]
     fn value(&'a self) -> Option<T> {
         Some(self.value())
     }
 }
 
-impl<const N: usize> Field<'_, [u32; N]> for [U32; N] {
+impl<const N: usize> LayoutField<'_, [u32; N]> for [U32; N] {
     fn value(&self) -> [u32; N] {
         self.map(U32::get)
     }
 }
 
-impl<P: Pointer, const N: usize> Field<'_, [u64; N]> for [P; N] {
+impl<P: Pointer, const N: usize> LayoutField<'_, [u64; N]> for [P; N] {
     fn value(&self) -> [u64; N] {
         self.each_ref().map(number)
     }
 }
 
-impl<const N: usize> Field<'_, [i8; N]> for [i8; N] {
+impl<const N: usize> LayoutField<'_, [i8; N]> for [i8; N] {
     fn value(&self) -> [i8; N] {
         *self
     }
 }
 
 /// A UTF-16LE string in a fixed array, cut at its first NUL.
-impl<'a, const N: usize> Field<'a, Wide<'a>> for [U16; N] {
+impl<'a, const N: usize> LayoutField<'a, Wide<'a>> for [U16; N] {
     fn value(&'a self) -> Wide<'a> {
         let used = self.iter().position(|unit| unit.get() == 0).unwrap_or(N);
         Wide(self.get(..used).unwrap_or_default().as_bytes())
@@ -330,7 +336,7 @@ impl<'a, const N: usize> Field<'a, Wide<'a>> for [U16; N] {
 /// The fixed part of a record, stored as in the file (with 8-byte pointers), and the value that it is read as.
 /// [`layout!`] implements it.
 pub(crate) trait Layout<'a>:
-    FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a
+    FromBytes + KnownLayout + Immutable + Unaligned + LayoutField<'a, Self::Value> + 'a
 {
     /// The value that is read.
     type Value;
@@ -339,7 +345,7 @@ pub(crate) trait Layout<'a>:
     /// Names and offsets of the fields with 4-byte pointers.
     const FIELDS_P4: &'static [(&'static str, usize)];
     /// The same layout with 4-byte pointers.
-    type P4: FromBytes + KnownLayout + Immutable + Unaligned + Field<'a, Self::Value> + 'a;
+    type P4: FromBytes + KnownLayout + Immutable + Unaligned + LayoutField<'a, Self::Value> + 'a;
 }
 
 /// Size of a layout, bytes.
@@ -360,8 +366,8 @@ pub(crate) fn first<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) ->
 #[inline(always)]
 pub(crate) fn exactly<'a, L: Layout<'a>>(bytes: &'a [u8], pointer: PointerSize) -> Option<L::Value> {
     match pointer {
-        PointerSize::P8 => L::ref_from_bytes(bytes).ok().map(Field::value),
-        PointerSize::P4 => L::P4::ref_from_bytes(bytes).ok().map(Field::value),
+        PointerSize::P8 => L::ref_from_bytes(bytes).ok().map(LayoutField::value),
+        PointerSize::P4 => L::P4::ref_from_bytes(bytes).ok().map(LayoutField::value),
     }
 }
 
@@ -411,13 +417,13 @@ macro_rules! layout {
         const _: () = assert!(size_of::<$name>() == $size8);
         $(const _: () = assert!(size_of::<$name<zerocopy::little_endian::U32>>() == $size4);)?
 
-        impl<'a $(, $p: $crate::bytes::Pointer)?> $crate::bytes::Field<'a, $value> for $name $(<$p>)? {
+        impl<'a $(, $p: $crate::bytes::Pointer)?> $crate::bytes::LayoutField<'a, $value> for $name $(<$p>)? {
             #[inline(always)]
             fn value(&'a self) -> $value {
                 $(let $layout = self;)?
                 type Target<'a> = $value;
                 Target $(::$variant)? {
-                    $($($field: $crate::bytes::Field::value(&self.$field),)?)*
+                    $($($field: $crate::bytes::LayoutField::value(&self.$field),)?)*
                     $($($given: $expression),*)?
                 }
             }

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct Common {
     /// Form of the output
-    #[arg(long, value_enum, default_value_t = Format::Table, value_name = "FORM")]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table, value_name = "FORM")]
+    pub format: OutputFormat,
     #[command(flatten)]
     pub base: Base,
 }
@@ -54,7 +54,7 @@ pub struct Base {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum OutputFormat {
     /// Aligned text
     Table,
     /// One JSON object, documented in docs/json.md
@@ -99,12 +99,12 @@ impl RowArgs {
 
     /// # Errors
     /// A usage error for flags that would be without effect in this form.
-    pub fn check(&self, format: Format) -> Result<(), Error> {
+    pub fn check(&self, format: OutputFormat) -> Result<(), Error> {
         let form = match format {
-            Format::Table | Format::Markdown => return Ok(()),
-            Format::Json => "json",
-            Format::Csv => "csv",
-            Format::Jsonl => "jsonl",
+            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
+            OutputFormat::Json => "json",
+            OutputFormat::Csv => "csv",
+            OutputFormat::Jsonl => "jsonl",
         };
         let all = "has all rows; --top is for table and markdown";
         let bytes = "has pages and bytes; --unit is for table and markdown";

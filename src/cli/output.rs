@@ -1,6 +1,6 @@
 //! Where the output goes: standard output or a file, with or without color.
 
-use crate::cli::args::{Base, Color, Common, Format};
+use crate::cli::args::{Base, Color, Common, OutputFormat};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
@@ -22,7 +22,7 @@ pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
         // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
         return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
     }
-    if common.format != Format::Table && !common.quiet {
+    if common.format != OutputFormat::Table && !common.quiet {
         warn(report.warnings());
     }
     Ok(())
@@ -45,14 +45,14 @@ pub fn warn(warnings: &[String]) {
 
 fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::Result<()> {
     match common.format {
-        Format::Table => report.table(out, &Style { width: width(common) })?,
-        Format::Json => {
+        OutputFormat::Table => report.table(out, &Style { width: width(common) })?,
+        OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &report.json())?;
             writeln!(out)?;
         }
-        Format::Csv => report.csv(out)?,
-        Format::Jsonl => report.json_lines(out)?,
-        Format::Markdown => report.markdown(out)?,
+        OutputFormat::Csv => report.csv(out)?,
+        OutputFormat::Jsonl => report.json_lines(out)?,
+        OutputFormat::Markdown => report.markdown(out)?,
     }
     Ok(out.flush()?)
 }

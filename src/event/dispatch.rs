@@ -13,7 +13,7 @@ use super::heap::HeapRange;
 use super::hooks::*;
 use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
-use super::merged::Merged;
+use super::merged::AddedByMerge;
 use super::outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
 use super::page::{PageIdentity, PageKind};
 use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
@@ -26,7 +26,7 @@ use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
-use super::stack::{Stack, StackDefinition, StackReference};
+use super::stack::{StackDefinition, StackReference, StackWalk};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
 };
@@ -163,7 +163,7 @@ pub enum Event<'a> {
     Dpc { kind: DpcKind, dpc: Dpc },
 
     /// `0x1820`.
-    Stack(Stack<'a>),
+    Stack(StackWalk<'a>),
     /// `0x1825`: the kernel's part of a stack.
     KernelStackReference(StackReference),
     /// `0x1826`: the user's part of a stack.
@@ -197,7 +197,7 @@ pub enum Event<'a> {
     /// `0x0924`–`0x0928`.
     Hive(Hive<'a>),
     /// SysConfig and ImageId records of merged traces.
-    Merged(Merged<'a>),
+    Merged(AddedByMerge<'a>),
 }
 
 /// Decodes one record.
@@ -207,7 +207,7 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
         (None, RecordId::Classic { class, opcode }) => {
             let Record { version, pointer, payload: bytes, .. } = *record;
             let payload = Payload { hook: HookId(0), version, pointer, bytes };
-            Merged::read(&payload, class, opcode).map(|read| to(read, Event::Merged))
+            AddedByMerge::read(&payload, class, opcode).map(|read| to(read, Event::Merged))
         }
         _ => None,
     };
@@ -436,7 +436,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         KERNEL_BASE => to(read_address(p), E::KernelBase),
         HYPERCALL_PAGE => to(read_address(p), E::HypercallPage),
 
-        STACK => to(Stack::read(p), E::Stack),
+        STACK => to(StackWalk::read(p), E::Stack),
         KEY_CREATE | KEY_DELETE | KEY_RUNDOWN => to(StackDefinition::read(p), E::StackDefinition),
         STACK_KEY_KERNEL => to(StackReference::read(p), E::KernelStackReference),
         STACK_KEY_USER => to(StackReference::read(p), E::UserStackReference),

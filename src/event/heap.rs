@@ -34,9 +34,9 @@ pub enum HeapRange<'a> {
         flags: u32,
     },
     /// A heap reserved a range.
-    Reserve(HeapSpan),
+    Reserve(HeapSpace),
     /// A heap released a range.
-    Release(HeapSpan),
+    Release(HeapSpace),
     /// A heap was destroyed, with all its ranges.
     Destroy {
         /// Heap handle, an address.
@@ -46,7 +46,7 @@ pub enum HeapRange<'a> {
 
 /// One range of a heap: 24/12 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeapSpan {
+pub struct HeapSpace {
     /// Heap handle, an address.
     pub heap: u64,
     /// First address of the range.
@@ -88,7 +88,7 @@ impl<'a> HeapRundown<'a> {
 }
 
 /// What stands before a rundown's ranges.
-pub(super) struct Head {
+pub(super) struct RundownHead {
     heap: u64,
     flags: u32,
     process_id: u32,
@@ -98,19 +98,19 @@ pub(super) struct Head {
 
 layout! {
     /// The order of the MOF; version 3 has a reserved word after it.
-    HeadLayout<P> = 20 / 16 bytes => Head {
+    HeadLayout<P> = 20 / 16 bytes => RundownHead {
         heap: P, flags: U32, process_id: U32, count: U32
     } with |_| { tag: None }
 }
 
 layout! {
     /// Version 4 in the order of the MOF.
-    TagLast<P> = 28 / 24 bytes => Head { heap: P, flags: U32, process_id: U32, count: U32, tag: U64 }
+    TagLast<P> = 28 / 24 bytes => RundownHead { heap: P, flags: U32, process_id: U32, count: U32, tag: U64 }
 }
 
 layout! {
     /// Version 4 in another order, which the length equation tells.
-    TagAfterFlags<P> = 28 / 24 bytes => Head { heap: P, flags: U32, tag: U64, process_id: U32, count: U32 }
+    TagAfterFlags<P> = 28 / 24 bytes => RundownHead { heap: P, flags: U32, tag: U64, process_id: U32, count: U32 }
 }
 
 /// Header lengths that a version can have, with the order of the MOF; padded ones second.
@@ -140,7 +140,7 @@ impl<'a> HeapRundown<'a> {
     pub fn read(payload: &Payload<'a>) -> Read<HeapRundown<'a>> {
         let (length, pointer, version) = (payload.bytes.len(), payload.pointer, payload.version);
         let head = payload.cursor().read::<HeadLayout>()?;
-        let by_count = |head: &Head| header_by_count(length, head.count, pointer);
+        let by_count = |head: &RundownHead| header_by_count(length, head.count, pointer);
         let header = by_count(&head);
         let fits = |version| header.filter(|h| header_lengths(version, pointer).contains(h));
 
@@ -163,7 +163,7 @@ impl<'a> HeapRundown<'a> {
         let long = (head.tag.is_none() && header >= size::<TagLast>(pointer))
             .then(|| first::<TagLast>(payload.bytes, pointer))
             .flatten();
-        let Head { heap, flags, process_id, tag, .. } = long.map_or(head, |(long, _)| long);
+        let RundownHead { heap, flags, process_id, tag, .. } = long.map_or(head, |(long, _)| long);
         let pairs = PointerArray::new(payload.bytes.get(header..).unwrap_or_default(), pointer);
         Ok(Parsed::new(HeapRundown { heap, flags, process_id, tag, pairs }, oddity))
     }
@@ -191,7 +191,7 @@ layout! {
 }
 
 layout! {
-    SpanLayout<P> = 24 / 12 bytes => HeapSpan { heap: P, address: P, size_bytes: P }
+    SpanLayout<P> = 24 / 12 bytes => HeapSpace { heap: P, address: P, size_bytes: P }
 }
 
 layout! {
@@ -302,7 +302,7 @@ mod tests {
             assert_eq!(event(0x0265, 2, p, &create), Event::Heap(expected));
             check_fixed(0x0265, 2, p, &create);
             let span = Bytes::new(3 * at).ptr(p, 0, 0x55_0000).ptr(p, at, 0x66_0000).ptr(p, 2 * at, 0x2000);
-            let expected = HeapSpan { heap: 0x55_0000, address: 0x66_0000, size_bytes: 0x2000 };
+            let expected = HeapSpace { heap: 0x55_0000, address: 0x66_0000, size_bytes: 0x2000 };
             assert_eq!(event(0x0266, 2, p, &span), Event::Heap(HeapRange::Reserve(expected)));
             assert_eq!(event(0x0267, 2, p, &span), Event::Heap(HeapRange::Release(expected)));
             check_fixed(0x0266, 2, p, &span);

@@ -196,7 +196,7 @@ pub struct WorkingSets<'a> {
 
 /// Memory of one process or session, in pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkingSet {
+pub struct WorkingSetSizes {
     /// Process id (`0x027d`) or session id (`0x027e`).
     pub id: u32,
     /// Working set.
@@ -236,7 +236,7 @@ impl<'a> WorkingSets<'a> {
     }
 
     /// The entries in order.
-    pub fn iter(&self) -> impl Iterator<Item = WorkingSet> + 'a {
+    pub fn iter(&self) -> impl Iterator<Item = WorkingSetSizes> + 'a {
         let WorkingSets { bytes, entry_bytes, pointer } = *self;
         bytes.chunks_exact(entry_bytes.max(1)).filter_map(move |entry| {
             exactly::<WorkingSetLayout>(entry, pointer).or_else(|| exactly::<OldWorkingSetLayout>(entry, pointer))
@@ -261,14 +261,14 @@ impl<'a> WorkingSets<'a> {
 }
 
 layout! {
-    WorkingSetLayout<P> = 68 / 36 bytes => WorkingSet {
+    WorkingSetLayout<P> = 68 / 36 bytes => WorkingSetSizes {
         id: U32, working_set_pages: P, commit_pages: P, virtual_or_paged_pool_pages: P, private_working_set_pages: P,
         store: StoreLayout<P>
     }
 }
 
 layout! {
-    OldWorkingSetLayout<P> = 36 / 20 bytes => WorkingSet {
+    OldWorkingSetLayout<P> = 36 / 20 bytes => WorkingSetSizes {
         id: U32, working_set_pages: P, commit_pages: P, virtual_or_paged_pool_pages: P, private_working_set_pages: P
     } with |_| { store: None }
 }
@@ -380,7 +380,7 @@ mod tests {
                     commit_debt_pages: 26,
                     shared_commit_pages: 27,
                 };
-                let expected = WorkingSet {
+                let expected = WorkingSetSizes {
                     id: 1002,
                     working_set_pages: 20,
                     commit_pages: 21,

@@ -20,7 +20,7 @@ pub const IMAGE_ID: Uuid = uuid!("b3e675d7-2554-4f18-830b-2762732560de");
 
 /// A record of either class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merged<'a> {
+pub enum AddedByMerge<'a> {
     /// SysConfig 32: the Windows build.
     Build {
         /// When Windows was installed; 1970-01-01 = unknown.
@@ -138,40 +138,42 @@ impl<'a> FileVersion<'a> {
 }
 
 layout! {
-    NoDebugIdLayout<P> = 12 / 8 bytes => Merged<'a> as NoDebugId { base: P, process_id: U32 }
+    NoDebugIdLayout<P> = 12 / 8 bytes => AddedByMerge<'a> as NoDebugId { base: P, process_id: U32 }
 }
 
-impl<'a> Merged<'a> {
+impl<'a> AddedByMerge<'a> {
     /// Decodes a record of one of the two classes; `None` for types that are only counted. The payload's hook id is not
     /// looked at.
-    pub fn read(payload: &Payload<'a>, class: Uuid, opcode: u8) -> Option<Read<Merged<'a>>> {
+    pub fn read(payload: &Payload<'a>, class: Uuid, opcode: u8) -> Option<Read<AddedByMerge<'a>>> {
         match (class, opcode) {
-            (SYS_CONFIG, 32 | 33 | 34 | 35 | 37) => Some(Merged::read_system(payload, opcode)),
-            (IMAGE_ID, 0 | 32 | 36 | 37 | 64) => Some(Merged::read_image(payload, opcode)),
+            (SYS_CONFIG, 32 | 33 | 34 | 35 | 37) => Some(AddedByMerge::read_system(payload, opcode)),
+            (IMAGE_ID, 0 | 32 | 36 | 37 | 64) => Some(AddedByMerge::read_image(payload, opcode)),
             _ => None,
         }
     }
 
-    fn read_system(payload: &Payload<'a>, opcode: u8) -> Read<Merged<'a>> {
+    fn read_system(payload: &Payload<'a>, opcode: u8) -> Read<AddedByMerge<'a>> {
         let mut c = payload.cursor();
         let value = match opcode {
-            32 => Merged::Build {
+            32 => AddedByMerge::Build {
                 install_date: FileTime(c.u64("install date")?),
                 lab: c.wide("build lab")?,
                 product: c.wide("product name")?,
             },
-            33 => Merged::SystemPaths { system: c.wide("system directory")?, windows: c.wide("Windows directory")? },
-            34 => Merged::UnknownVolume(c.wide("device")?),
-            35 => Merged::Volume { nt_prefix: c.wide("NT prefix")?, dos_prefix: c.wide("DOS prefix")? },
-            _ => return Ok(DeviceFamily::read(payload)?.map(Merged::DeviceFamily)),
+            33 => {
+                AddedByMerge::SystemPaths { system: c.wide("system directory")?, windows: c.wide("Windows directory")? }
+            }
+            34 => AddedByMerge::UnknownVolume(c.wide("device")?),
+            35 => AddedByMerge::Volume { nt_prefix: c.wide("NT prefix")?, dos_prefix: c.wide("DOS prefix")? },
+            _ => return Ok(DeviceFamily::read(payload)?.map(AddedByMerge::DeviceFamily)),
         };
         Ok(Parsed::new(value, payload.ends(&c, ANY)))
     }
 
-    fn read_image(payload: &Payload<'a>, opcode: u8) -> Read<Merged<'a>> {
+    fn read_image(payload: &Payload<'a>, opcode: u8) -> Read<AddedByMerge<'a>> {
         let mut c = payload.cursor();
         let value = match opcode {
-            0 => Merged::ImageId {
+            0 => AddedByMerge::ImageId {
                 base: c.ptr("image base")?,
                 size_bytes: c.ptr("image size")?,
                 process_id: c.u32("process id")?,
@@ -179,8 +181,8 @@ impl<'a> Merged<'a> {
                 original_name: c.wide("original file name")?,
             },
             32 => return payload.read::<NoDebugIdLayout>(ANY),
-            64 => return Ok(FileVersion::read(payload)?.map(Merged::FileVersion)),
-            _ => Merged::Pdb {
+            64 => return Ok(FileVersion::read(payload)?.map(AddedByMerge::FileVersion)),
+            _ => AddedByMerge::Pdb {
                 managed: opcode == 37,
                 base: c.ptr("image base")?,
                 process_id: c.u32("process id")?,
@@ -203,7 +205,7 @@ mod tests {
         decode(&with_id(RecordId::Classic { class, opcode }, 0, p, &bytes.0))
     }
 
-    fn merged(class: Uuid, opcode: u8, p: PointerSize, bytes: &Bytes) -> Merged<'_> {
+    fn merged(class: Uuid, opcode: u8, p: PointerSize, bytes: &Bytes) -> AddedByMerge<'_> {
         for cut in 1..=bytes.0.len() {
             let shorter = bytes.clone().cut(cut);
             assert!(matches!(decoded(class, opcode, p, &shorter), Decoded::Malformed(_)), "{opcode} cut by {cut}");
@@ -219,22 +221,22 @@ mod tests {
     #[test]
     fn system_configuration() {
         let bytes = Bytes::new(8).u64(0, 77).wide("26100.1").wide("Windows 10 Pro");
-        let Merged::Build { install_date, lab, product } = merged(SYS_CONFIG, 32, P8, &bytes) else { panic!() };
+        let AddedByMerge::Build { install_date, lab, product } = merged(SYS_CONFIG, 32, P8, &bytes) else { panic!() };
         assert_eq!(
             (install_date, lab.to_string(), product.to_string()),
             (FileTime(77), "26100.1".into(), "Windows 10 Pro".into())
         );
         let bytes = Bytes::new(0).wide(r"C:\Windows\system32").wide(r"C:\Windows");
-        let Merged::SystemPaths { system, windows } = merged(SYS_CONFIG, 33, P8, &bytes) else { panic!() };
+        let AddedByMerge::SystemPaths { system, windows } = merged(SYS_CONFIG, 33, P8, &bytes) else { panic!() };
         assert_eq!((system.to_string(), windows.to_string()), (r"C:\Windows\system32".into(), r"C:\Windows".into()));
         let bytes = Bytes::new(0).wide(r"\Device\HarddiskVolume1");
-        let Merged::UnknownVolume(device) = merged(SYS_CONFIG, 34, P8, &bytes) else { panic!() };
+        let AddedByMerge::UnknownVolume(device) = merged(SYS_CONFIG, 34, P8, &bytes) else { panic!() };
         assert_eq!(device.to_string(), r"\Device\HarddiskVolume1");
         let bytes = Bytes::new(0).wide(r"\??\").wide("");
-        let Merged::Volume { nt_prefix, dos_prefix } = merged(SYS_CONFIG, 35, P8, &bytes) else { panic!() };
+        let AddedByMerge::Volume { nt_prefix, dos_prefix } = merged(SYS_CONFIG, 35, P8, &bytes) else { panic!() };
         assert_eq!((nt_prefix.to_string(), dos_prefix.is_empty()), (r"\??\".into(), true));
         let bytes = Bytes::new(16).u16(6, 10).u16(2, 19045);
-        let Merged::DeviceFamily(family) = merged(SYS_CONFIG, 37, P8, &bytes) else { panic!() };
+        let AddedByMerge::DeviceFamily(family) = merged(SYS_CONFIG, 37, P8, &bytes) else { panic!() };
         assert_eq!(family.version, [10, 0, 19045, 0]);
     }
 
@@ -244,7 +246,7 @@ mod tests {
             let bytes =
                 Bytes::new(at[3]).ptr(p, 0, 0x40_0000).ptr(p, at[0], 0x5000).u32(at[1], 77).u32(at[2], 0x5f5e_1000);
             let bytes = bytes.wide("a.exe");
-            let expected = Merged::ImageId {
+            let expected = AddedByMerge::ImageId {
                 base: 0x40_0000,
                 size_bytes: 0x5000,
                 process_id: 77,
@@ -254,13 +256,13 @@ mod tests {
             assert_eq!(merged(IMAGE_ID, 0, p, &bytes), expected);
 
             let bytes = Bytes::new(p.bytes() + 4).ptr(p, 0, 0x40_0000).u32(p.bytes(), 77);
-            assert_eq!(merged(IMAGE_ID, 32, p, &bytes), Merged::NoDebugId { base: 0x40_0000, process_id: 77 });
+            assert_eq!(merged(IMAGE_ID, 32, p, &bytes), AddedByMerge::NoDebugId { base: 0x40_0000, process_id: 77 });
         }
         for (p, at) in [(P8, [8, 12, 28, 32]), (P4, [4, 8, 24, 28])] {
             let bytes =
                 Bytes::new(at[3]).ptr(p, 0, 0x40_0000).u32(at[0], 77).u8(at[1], 9).u32(at[2], 3).narrow("a.pdb");
             for (opcode, expected) in [(36, false), (37, true)] {
-                let Merged::Pdb { managed, base, process_id, id } = merged(IMAGE_ID, opcode, p, &bytes) else {
+                let AddedByMerge::Pdb { managed, base, process_id, id } = merged(IMAGE_ID, opcode, p, &bytes) else {
                     panic!()
                 };
                 assert_eq!((managed, base, process_id, id.age), (expected, 0x40_0000, 77, 3));
@@ -272,7 +274,7 @@ mod tests {
     #[test]
     fn version_resource_is_ten_strings() {
         let bytes = (0..10).fold(Bytes::new(8).u32(0, 0x5000).u32(4, 99), |bytes, i| bytes.wide(&"x".repeat(i)));
-        let Merged::FileVersion(found) = merged(IMAGE_ID, 64, P8, &bytes) else { panic!() };
+        let AddedByMerge::FileVersion(found) = merged(IMAGE_ID, 64, P8, &bytes) else { panic!() };
         assert_eq!((found.image_bytes, found.time_date_stamp), (0x5000, 99));
         assert!(found.field(FileVersionField::OriginalName).is_empty());
         assert_eq!(found.field(FileVersionField::Company).to_string(), "x".repeat(6));

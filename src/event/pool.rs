@@ -5,7 +5,7 @@
 //! layouts, which a caller can test on all records of an id.
 
 use super::payload::ANY;
-use crate::bytes::{Field, layout};
+use crate::bytes::{LayoutField, layout};
 use std::fmt;
 use zerocopy::little_endian::U32;
 
@@ -96,7 +96,7 @@ impl PoolPiece {
     }
 }
 
-impl Field<'_, PoolTag> for U32 {
+impl LayoutField<'_, PoolTag> for U32 {
     fn value(&self) -> PoolTag {
         PoolTag(self.get())
     }

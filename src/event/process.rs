@@ -130,7 +130,7 @@ impl<'a> Process<'a> {
 }
 
 /// The fixed part.
-pub(super) struct Head {
+pub(super) struct ProcessFields {
     key: u64,
     process_id: u32,
     parent_id: u32,
@@ -141,24 +141,24 @@ pub(super) struct Head {
 }
 
 layout! {
-    HeadV2<P> = 24 / 20 bytes => Head {
+    HeadV2<P> = 24 / 20 bytes => ProcessFields {
         key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32
     } with |_| { directory_table_base: None, flags: None }
 }
 
 layout! {
-    HeadV3<P> = 32 / 24 bytes => Head {
+    HeadV3<P> = 32 / 24 bytes => ProcessFields {
         key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32, directory_table_base: P
     } with |_| { flags: None }
 }
 
 layout! {
-    HeadV4<P> = 36 / 28 bytes => Head {
+    HeadV4<P> = 36 / 28 bytes => ProcessFields {
         key: P, process_id: U32, parent_id: U32, session_id: U32, exit_status: I32, directory_table_base: P, flags: U32
     }
 }
 
-impl Head {
+impl ProcessFields {
     fn rest<'a>(
         &self,
         payload: &Payload<'a>,

@@ -50,23 +50,23 @@ fn frames<'a>(payload: &Payload<'a>, rest: &'a [u8]) -> Result<(PointerArray<'a>
 
 /// `0x1820`: a stack written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stack<'a> {
+pub struct StackWalk<'a> {
     /// Its event.
     pub owner: StackOwner,
     /// Return addresses, innermost first.
     pub frames: PointerArray<'a>,
 }
 
-impl<'a> Stack<'a> {
+impl<'a> StackWalk<'a> {
     /// Decodes the owner and as many frames as there are.
     ///
     /// # Errors
     /// A fault when the owner is cut or the frames are no whole number.
-    pub fn read(payload: &Payload<'a>) -> Read<Stack<'a>> {
+    pub fn read(payload: &Payload<'a>) -> Read<StackWalk<'a>> {
         let mut c = payload.cursor();
         let owner = c.read::<OwnerLayout>()?;
         let (frames, oddity) = frames(payload, c.rest())?;
-        Ok(Parsed::new(Stack { owner, frames }, oddity))
+        Ok(Parsed::new(StackWalk { owner, frames }, oddity))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Shares no layout code with the decoders.
 
 use super::heap::HeapRange;
-use super::merged::{FileVersionField, Merged};
+use super::merged::{AddedByMerge, FileVersionField};
 use super::{Decoded, Event, Fault, Oddity, decode};
 use crate::etl::record::{HeaderType, HookId, Position, Record, RecordId};
 use crate::units::{PointerSize, Ticks};
@@ -194,7 +194,9 @@ pub(crate) fn exercise(event: &Event<'_>) -> usize {
             Event::NumaNodes(nodes) => nodes.nodes().count(),
             Event::ProcessorNumbers(numbers) => numbers.numbers().count(),
             Event::Image { image, .. } => image.preferred_base().is_some().into(),
-            Event::Merged(Merged::FileVersion(version)) => version.field(FileVersionField::ProgramId).to_string().len(),
+            Event::Merged(AddedByMerge::FileVersion(version)) => {
+                version.field(FileVersionField::ProgramId).to_string().len()
+            }
             _ => 0,
         }
 }

@@ -8,11 +8,11 @@ use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
 use crate::etl::wrong_stamps::WrongStamps;
 use crate::event::Event;
 use crate::event::header::MasksPhase;
-use crate::event::merged::Merged;
+use crate::event::merged::AddedByMerge;
 use crate::event::system_config::DeviceFamily;
 use crate::load::kinds::{KindCount, KindKey, Kinds, Tallies, Tally};
 use crate::load::misfits::{Misfit, Misfits};
-use crate::load::survey::{GroupMasks, Survey};
+use crate::load::survey::{MasksChange, Survey};
 use crate::load::walk::{CountOnly, Run, Visitor, walk};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ impl Survey {
     }
 }
 
-fn keep_first(all: &mut BTreeSet<GroupMasks>, masks: GroupMasks) {
+fn keep_first(all: &mut BTreeSet<MasksChange>, masks: MasksChange) {
     all.insert(masks);
     if all.len() > Survey::MOST_MASKS {
         all.pop_last();
@@ -118,7 +118,7 @@ struct Census {
     misfits: Misfits,
     damage: DamageByBuffer,
     spans: Vec<(u32, Span)>,
-    group_masks: BTreeSet<GroupMasks>,
+    group_masks: BTreeSet<MasksChange>,
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
     // Of the current buffer.
@@ -170,15 +170,15 @@ impl Visitor for Census {
         match *event {
             Event::GroupMasks { phase, masks } => {
                 let is_start = phase == MasksPhase::AfterChange;
-                keep_first(&mut self.group_masks, GroupMasks { time, is_start, masks: masks.masks });
+                keep_first(&mut self.group_masks, MasksChange { time, is_start, masks: masks.masks });
             }
             Event::LastDroppedTimes(times) => {
                 let dropped = (0..).zip(times.times()).filter_map(|(cpu, time)| Some((cpu, Ticks(time? as i64))));
                 dropped.for_each(|(cpu, time)| keep_last(&mut self.dropped, cpu, time));
             }
             Event::BuildLab(lab) => system(1, lab.to_string()),
-            Event::Merged(Merged::Build { lab, product, .. }) => system(2, format!("{product}, {lab}")),
-            Event::DeviceFamily(family) | Event::Merged(Merged::DeviceFamily(family)) => {
+            Event::Merged(AddedByMerge::Build { lab, product, .. }) => system(2, format!("{product}, {lab}")),
+            Event::DeviceFamily(family) | Event::Merged(AddedByMerge::DeviceFamily(family)) => {
                 let DeviceFamily { version: [major, minor, build, revision], .. } = family;
                 if major != 0 {
                     system(3, format!("Windows {major}.{minor}.{build}.{revision}"));

@@ -318,7 +318,7 @@ impl Visitor for Collector<'_> {
                 let highest = cpu.details.map(|details| details.highest_user_address);
                 history.highest_user_address = history.highest_user_address.max(highest);
             }
-            Event::Merged(crate::event::merged::Merged::Volume { nt_prefix, dos_prefix }) => {
+            Event::Merged(crate::event::merged::AddedByMerge::Volume { nt_prefix, dos_prefix }) => {
                 history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
             }
             Event::Mark(mark) => history.marks.push(At { moment, value: history.code_page.text(mark.text).into() }),

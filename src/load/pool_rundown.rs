@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Records of one hook id: system or session pool, start or end rundown.
 #[derive(Debug, Default)]
-struct Records {
+struct PoolRecords {
     /// Forms that fit all records so far; `None` before the first record.
     forms: Option<Vec<PoolForm>>,
     records: Vec<(Moment, PointerSize, Box<[u8]>)>,
@@ -22,7 +22,7 @@ struct Records {
 /// Rundowns of big pool allocations.
 #[derive(Debug, Default)]
 pub(crate) struct PoolRundown {
-    by_id: BTreeMap<(PoolSnapshotKind, Phase), Records>,
+    by_id: BTreeMap<(PoolSnapshotKind, Phase), PoolRecords>,
 }
 
 impl PoolRundown {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A change of what the kernel session records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct GroupMasks {
+pub struct MasksChange {
     /// When the change was logged.
     pub time: Ticks,
     /// True for hook 0x0005 (what is on from now), false for 0x0020 (what was on until now).
@@ -46,7 +46,7 @@ pub struct Survey {
     /// Records and bytes of the kinds beyond [`Survey::MOST_KINDS`], which are not in `kinds`.
     pub unlisted: (u64, u64),
     /// Group masks in time order, at most [`Survey::MOST_MASKS`].
-    pub group_masks: BTreeSet<GroupMasks>,
+    pub group_masks: BTreeSet<MasksChange>,
     /// Processors on which events were dropped, with the time of the last one (hook 0x0052).
     pub dropped: BTreeMap<u32, Ticks>,
     /// Text that names the operating system, from the configuration records, with its exactness (greater is more exact).

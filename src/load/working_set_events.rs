@@ -34,7 +34,7 @@ pub trait EventVisitor {
 
 /// Which records are read.
 #[derive(Debug, Clone, Copy)]
-pub struct Stretch<'a> {
+pub struct EventRange<'a> {
     /// First moment that is read.
     pub begin: Moment,
     /// First moment that is not.
@@ -47,7 +47,7 @@ pub struct Stretch<'a> {
     pub others: &'static [HookId],
 }
 
-impl Stretch<'_> {
+impl EventRange<'_> {
     /// Reads one buffer.
     #[inline(always)]
     pub fn read(&self, area: &Area<'_>, visitor: &mut impl EventVisitor) {

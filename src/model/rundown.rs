@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Kinds of objects with a rundown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RundownKind {
     /// VirtualAlloc regions.
     Region,
     /// Mapped views.
@@ -27,17 +27,17 @@ pub enum Kind {
     Thread,
 }
 
-impl Kind {
+impl RundownKind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [Kind::Region, Kind::View, Kind::Heap, Kind::Thread];
+    pub const ALL: [RundownKind; 4] = [RundownKind::Region, RundownKind::View, RundownKind::Heap, RundownKind::Thread];
 
     /// The kind of an event.
-    pub const fn of(event: &SpaceEvent) -> Kind {
+    pub const fn of(event: &SpaceEvent) -> RundownKind {
         match event {
-            SpaceEvent::Region { .. } => Kind::Region,
-            SpaceEvent::View { .. } => Kind::View,
-            SpaceEvent::Thread { .. } => Kind::Thread,
-            _ => Kind::Heap,
+            SpaceEvent::Region { .. } => RundownKind::Region,
+            SpaceEvent::View { .. } => RundownKind::View,
+            SpaceEvent::Thread { .. } => RundownKind::Thread,
+            _ => RundownKind::Heap,
         }
     }
 }
@@ -79,7 +79,7 @@ impl Rundowns {
     /// Finds the rundowns of a trace.
     pub fn new(history: &History) -> Rundowns {
         let masks = &history.survey.group_masks;
-        let turns_on = |m: &&crate::load::survey::GroupMasks| m.is_start && m.masks.iter().any(|&mask| mask != 0);
+        let turns_on = |m: &&crate::load::survey::MasksChange| m.is_start && m.masks.iter().any(|&mask| mask != 0);
         let mut all = Rundowns {
             on: masks.iter().filter(turns_on).map(|m| m.time).collect(),
             off: masks.iter().filter(|m| !m.is_start).map(|m| m.time).collect(),
@@ -128,7 +128,7 @@ impl Rundowns {
         for run in events.runs() {
             let at_end = run.phase() == Phase::DcEnd;
             let number = up_to(if at_end { ends } else { starts }, run.times.0);
-            let kind = if run.is_of_regions() { Kind::Region } else { Kind::View };
+            let kind = if run.is_of_regions() { RundownKind::Region } else { RundownKind::View };
             if let Some(spans) = found.get_mut(kind as usize) {
                 widen(spans, (at_end, number), run.times);
             }
@@ -137,7 +137,7 @@ impl Rundowns {
             let Some(phase) = self.rundown_phase(event) else { continue };
             let (at_end, time) = (phase == Phase::DcEnd, event.moment.time);
             let number = up_to(if at_end { ends } else { starts }, time);
-            if let Some(spans) = found.get_mut(Kind::of(&event.value) as usize) {
+            if let Some(spans) = found.get_mut(RundownKind::of(&event.value) as usize) {
                 widen(spans, (at_end, number), (time, time));
             }
         }
@@ -161,16 +161,16 @@ impl Rundowns {
     }
 
     /// The last rundown of this kind that began at or before `time`.
-    pub fn last_before(&self, kind: Kind, time: Ticks) -> Option<Episode> {
+    pub fn last_before(&self, kind: RundownKind, time: Ticks) -> Option<Episode> {
         self.of(kind).iter().rev().copied().find(|episode| episode.first <= time)
     }
 
     /// The first end rundown of this kind that began after `time`.
-    pub fn first_end_after(&self, kind: Kind, time: Ticks) -> Option<Episode> {
+    pub fn first_end_after(&self, kind: RundownKind, time: Ticks) -> Option<Episode> {
         self.of(kind).iter().copied().find(|episode| episode.at_end && episode.first > time)
     }
 
-    fn of(&self, kind: Kind) -> &[Episode] {
+    fn of(&self, kind: RundownKind) -> &[Episode] {
         self.episodes.get(kind as usize).map_or(&[], Vec::as_slice)
     }
 }
@@ -189,21 +189,21 @@ fn turns(list: &[Ticks], others: &[Ticks]) -> Vec<Ticks> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::survey::GroupMasks;
+    use crate::load::survey::MasksChange;
     use crate::moment::Moment;
 
     /// A trace with keywords turned on (`true`) and off at these times, and heap rundown records at those.
     fn heaps(masks: &[(i64, bool)], rundown: &[i64]) -> Vec<(i64, i64, bool, bool)> {
         let mut history = History::default();
         history.survey.group_masks =
-            masks.iter().map(|&(time, is_start)| GroupMasks { time: Ticks(time), is_start, masks: [1; 8] }).collect();
+            masks.iter().map(|&(time, is_start)| MasksChange { time: Ticks(time), is_start, masks: [1; 8] }).collect();
         let record = |&time: &i64| At {
             moment: Moment { time: Ticks(time), order: 0 },
             value: SpaceEvent::HeapRundown { heap: 1, base: 1, size: 1 },
         };
         history.spaces.insert(4, SpaceEvents::new(rundown.iter().map(record).collect()));
         let rundowns = Rundowns::new(&history);
-        rundowns.of(Kind::Heap).iter().map(|e| (e.first.0, e.last.0, e.at_end, e.is_first)).collect()
+        rundowns.of(RundownKind::Heap).iter().map(|e| (e.first.0, e.last.0, e.at_end, e.is_first)).collect()
     }
 
     #[test]

@@ -6,8 +6,8 @@
 use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
 use crate::model::ranges::RangeMap;
-use crate::model::rundown::{Episode, Kind, Rundowns};
-use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
+use crate::model::rundown::{Episode, RundownKind, Rundowns};
+use crate::model::space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A range (or a thread, by its id) that either only the events or only the end rundown have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contradiction {
-    /// Kind of object.
-    pub kind: Kind,
+    /// RundownKind of object.
+    pub kind: RundownKind,
     /// First address, or thread id.
     pub base: u64,
     /// True when the events have it and the end rundown does not.
@@ -25,7 +25,7 @@ pub struct Contradiction {
 
 /// The records of one rundown of one kind that are about one process.
 pub struct ProcessRundown<'e> {
-    kind: Kind,
+    kind: RundownKind,
     episode: Episode,
     /// Index of the process's first record in the rundown, or else of its first event after the rundown's beginning. Events
     /// from this index on are applied after the rundown.
@@ -46,14 +46,14 @@ impl<'e> ProcessRundown<'e> {
         rundowns: &Rundowns,
     ) -> [Option<ProcessRundown<'e>>; 4] {
         let start = |time: Ticks| events.partition_point(|event| event.moment.time < time);
-        let mut found = [Kind::Region, Kind::View, Kind::Heap, Kind::Thread].map(|kind| {
+        let mut found = [RundownKind::Region, RundownKind::View, RundownKind::Heap, RundownKind::Thread].map(|kind| {
             let episode = episodes.get(kind as usize).copied().flatten()?;
             let from = start(episode.first);
             Some(ProcessRundown { kind, episode, from, records: Vec::new(), meanwhile: Touched::default() })
         });
         let first = episodes.iter().flatten().map(|episode| start(episode.first)).min().unwrap_or(events.len());
         for (index, event) in (first..).zip(events.get(first..).unwrap_or_default()) {
-            let Some(Some(of)) = found.get_mut(Kind::of(&event.value) as usize) else { continue };
+            let Some(Some(of)) = found.get_mut(RundownKind::of(&event.value) as usize) else { continue };
             if !(of.episode.first..=of.episode.last).contains(&event.moment.time) {
                 continue;
             }
@@ -68,7 +68,7 @@ impl<'e> ProcessRundown<'e> {
                 Some(_) => {}
             }
         }
-        found.map(|of| of.filter(|of| of.kind != Kind::Heap || !of.records.is_empty()))
+        found.map(|of| of.filter(|of| of.kind != RundownKind::Heap || !of.records.is_empty()))
     }
 
     /// When its last record was logged; `None` if the rundown does not list the process.
@@ -79,24 +79,27 @@ impl<'e> ProcessRundown<'e> {
     /// Replaces the state by the events with the rundown's state; returns the differences.
     pub fn replace(&self, space: &mut AddressSpace) -> Vec<Contradiction> {
         let mut differences = match self.kind {
-            Kind::Region => {
+            RundownKind::Region => {
                 let mut differences = replace_ranges(self.kind, &mut space.regions, self.regions());
                 differences.retain(|d| d.only_events || space.heap_memory.get(d.base).is_none());
                 differences
             }
-            Kind::View => replace_ranges(self.kind, &mut space.views, self.views()),
-            Kind::Heap => {
+            RundownKind::View => replace_ranges(self.kind, &mut space.views, self.views()),
+            RundownKind::Heap => {
                 let mut heaps = std::mem::take(&mut space.heaps);
                 let differences = replace_ranges(self.kind, &mut heaps, self.heaps());
                 space.set_heaps(heaps);
                 differences
             }
-            Kind::Thread => {
+            RundownKind::Thread => {
                 let end = self.stacks();
-                let only = |of: &BTreeMap<u32, Stack>, there: &BTreeMap<u32, Stack>, only_events| -> Vec<_> {
-                    let missing = of.keys().filter(|id| !there.contains_key(id));
-                    missing.map(|&id| Contradiction { kind: Kind::Thread, base: id.into(), only_events }).collect()
-                };
+                let only =
+                    |of: &BTreeMap<u32, ThreadStack>, there: &BTreeMap<u32, ThreadStack>, only_events| -> Vec<_> {
+                        let missing = of.keys().filter(|id| !there.contains_key(id));
+                        missing
+                            .map(|&id| Contradiction { kind: RundownKind::Thread, base: id.into(), only_events })
+                            .collect()
+                    };
                 let mut differences = only(&space.stacks, &end, true);
                 differences.extend(only(&end, &space.stacks, false));
                 space.stacks = end;
@@ -118,9 +121,11 @@ impl<'e> ProcessRundown<'e> {
         }))
     }
 
-    fn views(&self) -> RangeMap<View> {
+    fn views(&self) -> RangeMap<MappedView> {
         RangeMap::from_list(self.list(|event, source| match *event {
-            SpaceEvent::View { base, size, file_key, kind, .. } => Some((base, size, View { kind, file_key, source })),
+            SpaceEvent::View { base, size, file_key, kind, .. } => {
+                Some((base, size, MappedView { kind, file_key, source }))
+            }
             _ => None,
         }))
     }
@@ -132,10 +137,10 @@ impl<'e> ProcessRundown<'e> {
         }))
     }
 
-    fn stacks(&self) -> BTreeMap<u32, Stack> {
+    fn stacks(&self) -> BTreeMap<u32, ThreadStack> {
         let stacks = self.list(|event, source| match *event {
             SpaceEvent::Thread { thread_id, stack_base, stack_limit, .. } => {
-                Some((thread_id, Stack { base: stack_base, limit: stack_limit, source }))
+                Some((thread_id, ThreadStack { base: stack_base, limit: stack_limit, source }))
             }
             _ => None,
         });
@@ -149,7 +154,7 @@ impl<'e> ProcessRundown<'e> {
 }
 
 /// Replaces a map; returns the ranges that only one of both has.
-fn replace_ranges<T: Clone>(kind: Kind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
+fn replace_ranges<T: Clone>(kind: RundownKind, map: &mut RangeMap<T>, end: RangeMap<T>) -> Vec<Contradiction> {
     let only = |of: &RangeMap<T>, there: &RangeMap<T>, only_events| -> Vec<_> {
         let mut there = there.iter().peekable();
         let missing = of.iter().filter(|&(base, ..)| {
@@ -191,7 +196,7 @@ impl Touched {
 
     fn holds(&self, contradiction: &Contradiction) -> bool {
         match contradiction.kind {
-            Kind::Thread => self.threads.contains(&contradiction.base),
+            RundownKind::Thread => self.threads.contains(&contradiction.base),
             _ => self.all || self.ranges.get(contradiction.base).is_some(),
         }
     }

@@ -32,7 +32,7 @@ pub struct HeapSpan {
 
 /// A mapped view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
+pub struct MappedView {
     /// What is mapped.
     pub kind: ViewKind,
     /// File key; 0 or a section's address for pagefile-backed views.
@@ -43,7 +43,7 @@ pub struct View {
 
 /// A thread's user stack: `[limit, base)` was committed at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stack {
+pub struct ThreadStack {
     /// High end.
     pub base: u64,
     /// Low end of the initial commit.
@@ -123,11 +123,11 @@ pub struct AddressSpace {
     /// Reserved regions.
     pub regions: RangeMap<Source>,
     /// Views.
-    pub views: RangeMap<View>,
+    pub views: RangeMap<MappedView>,
     /// Heap ranges; [`AddressSpace::set_heaps`] changes them all.
     pub heaps: RangeMap<HeapSpan>,
     /// User stacks by thread id.
-    pub stacks: BTreeMap<u32, Stack>,
+    pub stacks: BTreeMap<u32, ThreadStack>,
     /// WPA's regions: allocations during the trace without those that were freed.
     pub traced_regions: RangeMap<()>,
     /// WPA's heaps: heap ranges reserved during the trace without those that were released. Value: heap handle.
@@ -146,7 +146,7 @@ impl AddressSpace {
         match *event {
             SpaceEvent::Region { phase, base, size, flags } => self.region(phase, base, size, flags, moment),
             SpaceEvent::View { phase, base, size, file_key, kind } => {
-                let view = View { kind, file_key, source: Source { phase, moment } };
+                let view = MappedView { kind, file_key, source: Source { phase, moment } };
                 self.view(phase, base, size, view);
             }
             SpaceEvent::HeapCreate { heap, size } => self.announce_heap(heap, size, moment),
@@ -158,7 +158,7 @@ impl AddressSpace {
                 self.stacks.remove(&thread_id);
             }
             SpaceEvent::Thread { phase, thread_id, stack_base, stack_limit } => {
-                let stack = Stack { base: stack_base, limit: stack_limit, source: Source { phase, moment } };
+                let stack = ThreadStack { base: stack_base, limit: stack_limit, source: Source { phase, moment } };
                 self.stacks.insert(thread_id, stack);
             }
         }
@@ -201,7 +201,7 @@ impl AddressSpace {
         }
     }
 
-    fn view(&mut self, phase: Phase, base: u64, size: u64, view: View) {
+    fn view(&mut self, phase: Phase, base: u64, size: u64, view: MappedView) {
         let end = base.saturating_add(size);
         match phase {
             // Unmapping removes the whole view, whatever the record's size is.
@@ -303,7 +303,7 @@ impl AddressSpace {
 impl AddressSpace {
     /// The stack's reservation: the region that holds its highest byte, up to its base; the initial commit where no
     /// region is known.
-    pub fn stack_range(&self, stack: &Stack) -> (u64, u64) {
+    pub fn stack_range(&self, stack: &ThreadStack) -> (u64, u64) {
         match self.regions.get(stack.base.saturating_sub(1)) {
             Some((region, ..)) => (region, stack.base),
             None => (stack.limit, stack.base),

@@ -10,10 +10,10 @@ use crate::event::Phase;
 use crate::load::facts::SpaceEvent;
 use crate::model::process::Instance;
 use crate::model::ranges::RangeMap;
-use crate::model::rundown::{Episode, Kind, Rundowns};
+use crate::model::rundown::{Episode, RundownKind, Rundowns};
 pub use crate::model::rundown_merge::Contradiction;
 use crate::model::rundown_merge::ProcessRundown;
-use crate::model::space::{AddressSpace, Source, View};
+use crate::model::space::{AddressSpace, MappedView, Source};
 use crate::model::undo::undo;
 use crate::moment::{At, Moment};
 use std::ops::Range;
@@ -33,8 +33,8 @@ pub fn space_at(events: &[At<SpaceEvent>], instance: &Instance, moment: Moment, 
     let (past, future) = own.split_at(own.partition_point(|event| event.moment < moment));
 
     let mut state = SpaceAt::default();
-    let latest = Kind::ALL.map(|kind| rundowns.last_before(kind, moment.time));
-    for (kind, latest) in Kind::ALL.into_iter().zip(latest) {
+    let latest = RundownKind::ALL.map(|kind| rundowns.last_before(kind, moment.time));
+    for (kind, latest) in RundownKind::ALL.into_iter().zip(latest) {
         if !instance.start_logged && latest.is_none() {
             let end = rundowns.first_end_after(kind, moment.time);
             undo_back_from(end, kind, past, future, rundowns, &mut state.space);
@@ -75,7 +75,7 @@ fn replay(
     space: &mut AddressSpace,
 ) {
     for (index, event) in range.clone().zip(events.get(range).unwrap_or_default()) {
-        let merged = due.get(Kind::of(&event.value) as usize).and_then(Option::as_ref);
+        let merged = due.get(RundownKind::of(&event.value) as usize).and_then(Option::as_ref);
         if merged.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
             continue; // part of a rundown that is merged
         }
@@ -91,7 +91,7 @@ fn replay(
 #[derive(Default)]
 struct Pending {
     regions: Vec<(u64, u64, Source)>,
-    views: Vec<(u64, u64, View)>,
+    views: Vec<(u64, u64, MappedView)>,
 }
 
 impl Pending {
@@ -101,7 +101,7 @@ impl Pending {
         match event.value {
             SpaceEvent::Region { phase: Phase::DcStart, base, size, .. } => self.regions.push((base, size, source)),
             SpaceEvent::View { phase: Phase::DcStart, base, size, file_key, kind } => {
-                self.views.push((base, size, View { kind, file_key, source }));
+                self.views.push((base, size, MappedView { kind, file_key, source }));
             }
             _ => return false,
         }
@@ -131,7 +131,7 @@ impl Pending {
 /// from the last event of the process.
 fn undo_back_from(
     end: Option<Episode>,
-    kind: Kind,
+    kind: RundownKind,
     past: &[At<SpaceEvent>],
     future: &[At<SpaceEvent>],
     rundowns: &Rundowns,
@@ -151,7 +151,8 @@ fn undo_back_from(
             }
         }
     }
-    let is_kind = |event: &&At<SpaceEvent>| Kind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
+    let is_kind =
+        |event: &&At<SpaceEvent>| RundownKind::of(&event.value) == kind && rundowns.rundown_phase(event).is_none();
     let future = future.get(..until).unwrap_or_default().iter().rev().filter(is_kind);
     future.for_each(|event| undo(event, &mut scratch));
     // Objects that past events create are added again when these events are applied.
@@ -161,10 +162,10 @@ fn undo_back_from(
         .filter(|event| is_start(&event.value))
         .for_each(|event| undo(event, &mut scratch));
     match kind {
-        Kind::Region => space.regions = scratch.regions,
-        Kind::View => space.views = scratch.views,
-        Kind::Heap => space.set_heaps(scratch.heaps),
-        Kind::Thread => space.stacks = scratch.stacks,
+        RundownKind::Region => space.regions = scratch.regions,
+        RundownKind::View => space.views = scratch.views,
+        RundownKind::Heap => space.set_heaps(scratch.heaps),
+        RundownKind::Thread => space.stacks = scratch.stacks,
     }
 }
 

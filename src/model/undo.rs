@@ -3,7 +3,7 @@
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::facts::SpaceEvent;
-use crate::model::space::{AddressSpace, HeapSpan, Source, Stack, View};
+use crate::model::space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::moment::At;
 
 /// Undoes one event. The ranges of a destroyed heap cannot be restored, nor the size of a region that was freed as a whole.
@@ -20,7 +20,7 @@ pub fn undo(event: &At<SpaceEvent>, space: &mut AddressSpace) {
             space.views.remove(base, base.saturating_add(size));
         }
         SpaceEvent::View { phase: Phase::End, base, size, file_key, kind } => {
-            space.views.insert(base, size, View { kind, file_key, source });
+            space.views.insert(base, size, MappedView { kind, file_key, source });
         }
         // Before its creation a heap had no ranges.
         SpaceEvent::HeapCreate { heap, .. } => space.remove_heap(heap),
@@ -32,7 +32,7 @@ pub fn undo(event: &At<SpaceEvent>, space: &mut AddressSpace) {
             space.stacks.remove(&thread_id);
         }
         SpaceEvent::Thread { phase: Phase::End, thread_id, stack_base, stack_limit } if stack_base != 0 => {
-            space.stacks.insert(thread_id, Stack { base: stack_base, limit: stack_limit, source });
+            space.stacks.insert(thread_id, ThreadStack { base: stack_base, limit: stack_limit, source });
         }
         _ => {}
     }

@@ -171,14 +171,14 @@ fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, O
 }
 
 /// A mark and when it was set.
-pub type Mark = At<Box<str>>;
+pub type TextMark = At<Box<str>>;
 
 /// The recorder's start and stop mark.
-pub fn recorder_marks(marks: &[Mark]) -> (Option<&Mark>, Option<&Mark>) {
-    let words = |mark: &Mark| mark.value.to_lowercase().replace([' ', '_', '-'], "");
-    let is_start = |mark: &&Mark| words(mark).contains("start") || words(mark).contains("begin");
-    let is_stop = |mark: &&Mark| words(mark).contains("stop") || words(mark).contains("end");
-    let own = |mark: &&Mark| words(mark).contains("refset") || words(mark).contains("referenceset");
+pub fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
+    let words = |mark: &TextMark| mark.value.to_lowercase().replace([' ', '_', '-'], "");
+    let is_start = |mark: &&TextMark| words(mark).contains("start") || words(mark).contains("begin");
+    let is_stop = |mark: &&TextMark| words(mark).contains("stop") || words(mark).contains("end");
+    let own = |mark: &&TextMark| words(mark).contains("refset") || words(mark).contains("referenceset");
     let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
     if let Some(start) = by_words {
         let later = || marks.iter().filter(|mark| mark.moment > start.moment);
@@ -199,7 +199,7 @@ mod tests {
 
     const CLOCK: Clock = Clock { kind: ClockKind::Qpc, frequency_hz: 1000, origin: Ticks(0), start: FileTime(0) };
 
-    fn marks(list: &[(i64, &str)]) -> Vec<Mark> {
+    fn marks(list: &[(i64, &str)]) -> Vec<TextMark> {
         list.iter()
             .map(|&(time, text)| At { moment: Moment { time: Ticks(time), order: 0 }, value: text.into() })
             .collect()

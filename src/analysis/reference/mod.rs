@@ -52,7 +52,7 @@ use crate::units::{Nanos, PointerSize};
 use counting_plan::{CountingPlan, RowCount};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
-use replay::Outcome;
+use replay::ReplayResult;
 use replay_context::ReplayContext;
 use rows::Labels;
 use timeline::Timeline;
@@ -174,9 +174,9 @@ impl ReferenceSet {
     }
 
     /// The totals; what else is shown is added later.
-    fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: Outcome<'_>) -> ReferenceSet {
+    fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let Outcome { totals, held, .. } = outcome;
+        let ReplayResult { totals, held, .. } = outcome;
         ReferenceSet {
             warnings: Vec::new(),
             missing: Vec::new(),

@@ -17,7 +17,7 @@ use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::OrderedUpdates;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
-use crate::load::working_set_events::Stretch;
+use crate::load::working_set_events::EventRange;
 use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What the replay of a trace gives.
 #[derive(Debug)]
-pub struct Outcome<'h> {
+pub struct ReplayResult<'h> {
     /// Owners as they are at the end.
     pub shards: Vec<Shard<'h>>,
     /// All totals.
@@ -47,7 +47,7 @@ pub struct Outcome<'h> {
 /// A replay between two slices.
 struct Replay<'r, 'h> {
     context: &'r ReplayContext<'h>,
-    outcome: Outcome<'h>,
+    outcome: ReplayResult<'h>,
     /// Global events after the current slice.
     global_events: Vec<(Moment, GlobalEvent)>,
     /// Updates of processes that have not started yet, and when they were logged.
@@ -58,13 +58,13 @@ struct Replay<'r, 'h> {
 }
 
 /// Replays the trace up to `end`, the first moment that is not replayed.
-pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Outcome<'h> {
+pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> ReplayResult<'h> {
     let window = &context.plan.window;
     let (rank, _) = ranks(&etl.buffers);
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
     let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
     let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
-    let stretch = Stretch { begin, end, rank: &rank, before_first, others: &OTHERS };
+    let range = EventRange { begin, end, rank: &rank, before_first, others: &OTHERS };
     let reading = Reading { lifetimes, window };
     let last = before(end);
     let spans = || context.history.survey.spans.iter().flatten();
@@ -75,7 +75,7 @@ pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Ou
     let slices = slices(&context.history.survey.spans, begin.time, last.time, context.plan.slice_records);
     let mut readers: Vec<SliceReader<'_>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
-        readers = read(etl, slice, readers, reading, stretch);
+        readers = read(etl, slice, readers, reading, range);
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
         replay.replay_shards(&readers, &due, until);
@@ -91,7 +91,7 @@ fn read<'r>(
     slice: &TimeSlice,
     readers: Vec<SliceReader<'r>>,
     reading: Reading<'r>,
-    stretch: Stretch<'_>,
+    range: EventRange<'_>,
 ) -> Vec<SliceReader<'r>> {
     // Buffers of one processor are in time order, so the updates of a shard are a few sorted runs.
     let mut by_processor = slice.buffers.clone();
@@ -103,7 +103,7 @@ fn read<'r>(
         reader.begin(slice.to);
         reader
     };
-    etl.fold_some(&by_processor, reader, |reader, _, area| stretch.read(area, reader))
+    etl.fold_some(&by_processor, reader, |reader, _, area| range.read(area, reader))
 }
 
 impl<'r, 'h> Replay<'r, 'h> {
@@ -111,7 +111,7 @@ impl<'r, 'h> Replay<'r, 'h> {
         let window = &context.plan.window;
         let resets = window.resets.iter().map(|&reset| (reset, GlobalEvent::Reset));
         let all = resets.chain([(window.to.min(last), GlobalEvent::Stop)]);
-        let outcome = Outcome {
+        let outcome = ReplayResult {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             totals: Totals::default(),
             accesses: [0; AccessReason::ALL.len()],
@@ -204,7 +204,7 @@ impl<'r, 'h> Replay<'r, 'h> {
         self.outside_events.drain(..applied);
     }
 
-    fn finish(self) -> Outcome<'h> {
+    fn finish(self) -> ReplayResult<'h> {
         let mut outcome = self.outcome;
         for shard in &mut outcome.shards {
             outcome.totals.append(std::mem::take(&mut shard.totals));

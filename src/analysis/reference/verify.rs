@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// What a page is known by on both sides: the kind, with the owner of a private page; and its place, frame or prototype
 /// PTE.
-type Key = (u64, u64);
+type PageKey = (u64, u64);
 
 /// All sessions count as one: final records name a session by another key than process events do.
 const SESSION: u64 = 1 << 60;
@@ -32,7 +32,7 @@ const COMBINED: u64 = 3 << 60;
 /// A page of one side, in 40 bytes; the order decides which of several with one key is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Page {
-    key: Key,
+    key: PageKey,
     owner: OwnerId,
     /// Frame, and below it use (4 bits).
     frame: u64,
@@ -40,7 +40,7 @@ struct Page {
 }
 
 impl Page {
-    fn new(key: Key, owner: OwnerId, pfn: u64, page_use: PageUse, u2: u64) -> Page {
+    fn new(key: PageKey, owner: OwnerId, pfn: u64, page_use: PageUse, u2: u64) -> Page {
         Page { key, owner, frame: pfn << 4 | page_use as u64, u2 }
     }
 

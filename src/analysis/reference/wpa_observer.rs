@@ -22,14 +22,14 @@ pub struct WpaNeeds {
 
 /// A block of 64 pages.
 #[derive(Debug, Default)]
-struct Block {
+struct WpaBlock {
     /// Private pages that are held.
     private: u64,
     /// Addresses at which a shareable page was accessed last; the values are its frames.
     framed: page_arena::Block,
 }
 
-impl Block {
+impl WpaBlock {
     /// A shareable page was accessed last at an address.
     #[inline(always)]
     fn set(&mut self, frames: &mut PageArena<u64>, bit: u64, pfn: u64) {
@@ -51,7 +51,7 @@ const fn split(address: u64) -> (u64, u64) {
 /// What one process id holds under WPA's rules.
 #[derive(Debug, Default)]
 pub struct WpaObserver {
-    blocks: FastMap<u64, Block>,
+    blocks: FastMap<u64, WpaBlock>,
     frames: PageArena<u64>,
     /// Blocks in order.
     order: BTreeSet<u64>,
@@ -102,11 +102,11 @@ impl WpaObserver {
 
     /// The block of an address, the frames of all blocks, and its bit.
     #[inline]
-    fn block(&mut self, address: u64) -> (&mut Block, &mut PageArena<u64>, u64) {
+    fn block(&mut self, address: u64) -> (&mut WpaBlock, &mut PageArena<u64>, u64) {
         let (number, bit) = split(address);
         let block = self.blocks.entry(number).or_insert_with(|| {
             self.order.insert(number);
-            Block::default()
+            WpaBlock::default()
         });
         (block, &mut self.frames, bit)
     }

@@ -11,7 +11,7 @@ use crate::event::page::PageList;
 use crate::load::facts::MemoryCounters;
 use crate::load::history::History;
 use crate::model::owner_key::KeyReading;
-use crate::model::rundown::Kind;
+use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
 use crate::units::Nanos;
@@ -259,13 +259,13 @@ fn differs(compared: &Compared, whose: &str) -> String {
 
 fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
     let kind = match contradiction.kind {
-        Kind::Region => "region",
-        Kind::View => "view",
-        Kind::Heap => "heap range",
-        Kind::Thread => "thread",
+        RundownKind::Region => "region",
+        RundownKind::View => "view",
+        RundownKind::Heap => "heap range",
+        RundownKind::Thread => "thread",
     };
     let at = match contradiction.kind {
-        Kind::Thread => contradiction.base.to_string(),
+        RundownKind::Thread => contradiction.base.to_string(),
         _ => format!("0x{:x}", contradiction.base),
     };
     let process = context.processes.instances.get(*process as usize).map(|p| p.label()).unwrap_or_default();

@@ -13,7 +13,7 @@ const MOST_CELLS: usize = 1 << 18;
 /// Most dimensions of one grouping.
 pub const MOST_DIMENSIONS: usize = 8;
 
-type Key = [Code; MOST_DIMENSIONS];
+type GroupKey = [Code; MOST_DIMENSIONS];
 
 /// Pages by the dimensions of one grouping.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Counter<'d> {
     dimensions: &'d [Dimension],
     sizes: Vec<usize>,
     cells: Vec<u64>,
-    rest: FastMap<Key, u64>,
+    rest: FastMap<GroupKey, u64>,
 }
 
 impl<'d> Counter<'d> {

@@ -1,6 +1,6 @@
 //! `pfnset resident`, and `--explain` for one page.
 
-use crate::cli::args::{Common, Format, Names, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{Common, Names, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -136,7 +136,7 @@ impl Resident {
             ..ResidentQuery::default()
         };
         let by_default = rows.group_by.is_none() && self.preset.is_none();
-        if !by_default || common.format != Format::Table {
+        if !by_default || common.format != OutputFormat::Table {
             query.processes = 0;
         }
         if let Some(preset) = &self.preset {

@@ -5,7 +5,7 @@
 //! follow the words read so far. No trace with this format is known.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Outcome};
+use super::{CompressionFault, Decompression};
 
 const SYMBOLS: usize = 512;
 const TABLE_BYTES: usize = SYMBOLS / 2;
@@ -20,10 +20,10 @@ const FIRST_MATCH: u16 = 256;
 ///
 /// The limit must be the length of the data: symbol 256 also ends a stream, and only the length tells that from a match
 /// of 3 bytes at distance 1. Input after the limit is not read, so the end symbol and its padding do not count as surplus.
-pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Outcome {
+pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Decompression {
     let mut written = 0;
     let fault = blocks(input, out, &mut written).err();
-    Outcome { written, fault }
+    Decompression { written, fault }
 }
 
 fn blocks(input: &[u8], out: &mut [u8], written: &mut usize) -> Result<(), CompressionFault> {

@@ -6,16 +6,16 @@
 //! is known; where the document leaves behaviour open, the code follows Windows and a comment says so.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Outcome};
+use super::{CompressionFault, Decompression};
 
 /// Most bytes that one chunk decodes to.
 const CHUNK_BYTES: usize = 4096;
 
 /// Decodes `input` to the start of `out`, whose length is the limit.
-pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Outcome {
+pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Decompression {
     let mut written = 0;
     let fault = chunks(input, out, &mut written).err();
-    Outcome { written, fault }
+    Decompression { written, fault }
 }
 
 fn chunks(input: &[u8], out: &mut [u8], written: &mut usize) -> Result<(), CompressionFault> {

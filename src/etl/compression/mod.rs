@@ -46,7 +46,7 @@ impl Format {
 /// What came out of one compressed event area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub struct Outcome {
+pub struct Decompression {
     /// Number of bytes decoded; they are correct up to the fault, if there is one.
     ///
     /// Fewer bytes than the limit without a fault mean that the stream ended regularly.
@@ -131,7 +131,7 @@ const USUAL_EXPANSION: usize = 8;
 /// The limit comes from the file and may be wrong, so memory grows with the bytes really decoded: a small multiple of the
 /// input at first, doubled whenever it is full. Growing decodes again from the start; it is rare, because `output` keeps
 /// its capacity for the next buffer.
-pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Outcome {
+pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usize) -> Decompression {
     let usual = input.len().saturating_mul(USUAL_EXPANSION).max(LEAST_ROOM);
     let mut room = usual.max(output.capacity()).min(limit);
     loop {

@@ -5,11 +5,11 @@
 //! code with the real decoders; compiled for tests only, and by path into `fuzz/`.
 #![allow(dead_code, reason = "every fuzz target uses one of the three")]
 
-/// Decoded bytes, and whether the stream was valid to its end.
-pub type Decoded = (Vec<u8>, bool);
+/// Decompressed bytes, and whether the stream was valid to its end.
+pub type Decompressed = (Vec<u8>, bool);
 
 /// Plain LZ77, [MS-XCA] 2.4.4.
-pub fn xpress(input: &[u8], limit: usize) -> Decoded {
+pub fn xpress(input: &[u8], limit: usize) -> Decompressed {
     let mut out = Vec::new();
     let mut at = 0;
     let (mut flags, mut flag_count) = (0u32, 0);
@@ -79,7 +79,7 @@ pub fn xpress(input: &[u8], limit: usize) -> Decoded {
 }
 
 /// LZNT1, [MS-XCA] 2.5.
-pub fn lznt1(input: &[u8], limit: usize) -> Decoded {
+pub fn lznt1(input: &[u8], limit: usize) -> Decompressed {
     let mut out = Vec::new();
     let mut at = 0;
     while at < input.len() {
@@ -135,7 +135,7 @@ fn lznt1_chunk(data: &[u8], compressed: bool, out: &mut Vec<u8>, limit: usize) -
 }
 
 /// LZ77 with Huffman codes, [MS-XCA] 2.2.4, with the table of all 2^15 codes. The end symbol counts only at the limit.
-pub fn huffman(input: &[u8], limit: usize) -> Decoded {
+pub fn huffman(input: &[u8], limit: usize) -> Decompressed {
     let mut out = Vec::new();
     let mut at = 0;
     while out.len() < limit {

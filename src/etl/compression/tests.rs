@@ -1,11 +1,11 @@
 //! All three formats against the document's examples, against slow decoders and encoders, cut short, and on a recorded
 //! trace.
 
-use super::{CompressionFault, Format, Outcome, decompress, encode, plain};
+use super::{CompressionFault, Decompression, Format, decompress, encode, plain};
 use proptest::prelude::*;
 use std::path::Path;
 
-type PlainDecoder = fn(&[u8], usize) -> plain::Decoded;
+type PlainDecoder = fn(&[u8], usize) -> plain::Decompressed;
 
 const FORMATS: [(Format, PlainDecoder); 3] =
     [(Format::Xpress, plain::xpress), (Format::Lznt1, plain::lznt1), (Format::XpressHuffman, plain::huffman)];
@@ -13,7 +13,7 @@ const FORMATS: [(Format, PlainDecoder); 3] =
 /// Decodes into memory full of old bytes, as when it is reused.
 fn decoded(format: Format, input: &[u8], limit: usize) -> (Vec<u8>, Option<CompressionFault>) {
     let mut output = vec![0xa5; limit / 2 + 7];
-    let Outcome { written, fault } = decompress(format, input, &mut output, limit);
+    let Decompression { written, fault } = decompress(format, input, &mut output, limit);
     assert_eq!(output.len(), written);
     assert!(written <= limit);
     (output, fault)
@@ -220,7 +220,7 @@ fn the_scratch_grows_with_the_output_and_not_with_the_limit() {
                 }
                 let mut scratch = Vec::new();
                 let outcome = decompress(format, &stream, &mut scratch, limit);
-                assert_eq!(outcome, Outcome { written: length, fault: None }, "{format:?} {length} {limit}");
+                assert_eq!(outcome, Decompression { written: length, fault: None }, "{format:?} {length} {limit}");
                 assert!(scratch == data, "{format:?} {length} {limit}");
                 let most = limit.min((2 * length).max(65_536).max(8 * stream.len()));
                 assert!(scratch.capacity() <= most, "{format:?} {length} {limit}: room for {}", scratch.capacity());
@@ -353,7 +353,7 @@ fn the_recorded_traces_decode_to_their_lengths() {
         let mut scratch = Vec::new();
         for (i, &(stream, length)) in buffers.iter().enumerate() {
             let outcome = decompress(Format::Xpress, stream, &mut scratch, length);
-            assert_eq!(outcome, Outcome { written: length, fault: None }, "{name}, compressed buffer {i}");
+            assert_eq!(outcome, Decompression { written: length, fault: None }, "{name}, compressed buffer {i}");
             assert_eq!(plain::xpress(stream, length), (scratch.clone(), true), "{name}, compressed buffer {i}");
         }
         // Cuts of one buffer in the middle of the file.

@@ -4,7 +4,7 @@
 //! by counting zeros and copied in chunks; the extended lengths of two matches share a byte, half each.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Outcome};
+use super::{CompressionFault, Decompression};
 
 /// The flags of the current word, shifted so that the next one is bit 63, with a 1 after the last: only that left
 /// means that the word is used up. Zeros before the first 1 are literals in either case.
@@ -14,10 +14,10 @@ const USED_UP: u64 = 1 << 63;
 const UNUSED_FLAG_WORD_BYTES: usize = 4;
 
 /// Decodes `input` to the start of `out`, whose length is the limit.
-pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Outcome {
+pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Decompression {
     let mut decoder = Decoder { input, at: 0, out, written: 0, spare_nibble: None };
     let fault = decoder.run().err();
-    Outcome { written: decoder.written, fault }
+    Decompression { written: decoder.written, fault }
 }
 
 struct Decoder<'a> {

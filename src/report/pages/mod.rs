@@ -9,7 +9,7 @@ mod xperf;
 use crate::analysis::pages::{Flag, PageNames, PageRow, RowDetail, RowProcess};
 use crate::etl::EtlFile;
 use std::path::Path;
-use texts::{Escapes, Labels, Texts, decimal, hex, pad, printable};
+use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad, printable};
 
 /// Forms of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum PageForm {
 pub struct PageText<'s> {
     form: PageForm,
     etl: &'s EtlFile,
-    labels: Labels,
+    labels: EscapedLabels,
     /// Text with which each row of CSV or JSON lines begins.
     start: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl<'s> PageText<'s> {
             PageForm::Csv => format!("{snapshot},"),
             PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
         };
-        PageText { form, etl, labels: Labels::new(names, &form), start: start.into_bytes() }
+        PageText { form, etl, labels: EscapedLabels::new(names, &form), start: start.into_bytes() }
     }
 
     /// The lines above the first row.

@@ -1,4 +1,4 @@
-//! Labels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
+//! EscapedLabels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
 
 use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};
@@ -37,7 +37,7 @@ impl Texts {
 
 /// Everything about a page that has few values.
 #[derive(Debug, Clone)]
-pub(super) struct Labels {
+pub(super) struct EscapedLabels {
     /// List, priority and use, by [`place`].
     pub(super) places: Texts,
     /// Both categories, by [`categories`].
@@ -84,15 +84,15 @@ pub(super) trait Escapes {
     }
 }
 
-impl Labels {
-    pub(super) fn new(names: &PageNames<'_>, form: &dyn Escapes) -> Labels {
+impl EscapedLabels {
+    pub(super) fn new(names: &PageNames<'_>, form: &dyn Escapes) -> EscapedLabels {
         let places = PageList::ALL
             .into_iter()
             .flat_map(|list| (0..8).flat_map(move |priority| PageUse::ALL.map(|page_use| (list, priority, page_use))));
         let pairs = Category::ALL.into_iter().flat_map(|ours| Category::ALL.map(|wpa| (ours, wpa)));
         let count = names.processes.len();
         let processes = names.processes.iter().copied().map(Some).chain([None, None]).enumerate();
-        Labels {
+        EscapedLabels {
             places: Texts::new(places, |out, (list, priority, page_use)| {
                 form.place(out, list.name(), priority, page_use.name());
             }),

@@ -11,7 +11,7 @@ mod record_fields;
 pub use event_ref::EventRef;
 pub use facts::Fact;
 pub use history::Seen;
-pub use record_fields::Field;
+pub use record_fields::RecordField;
 
 use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
@@ -89,7 +89,7 @@ pub struct ExplainedPage {
     /// Its event.
     pub event: EventRef,
     /// The record's fields.
-    pub fields: Vec<Field>,
+    pub fields: Vec<RecordField>,
     /// Label of the process.
     pub process: String,
     /// Label of the detail.

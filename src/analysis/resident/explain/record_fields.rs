@@ -6,7 +6,7 @@ use crate::model::owner_key::KeyReading;
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
+pub struct RecordField {
     /// Name as in JSON.
     pub name: &'static str,
     /// Where: `0-3`, `7`, `u2`.
@@ -18,8 +18,8 @@ pub struct Field {
 }
 
 /// All fields in order of their bits, `u2` last.
-pub(super) fn fields(page: &PageIdentity, context: &SnapshotContext<'_>) -> Vec<Field> {
-    let field = |name, bits, value, meaning: String| Field { name, bits, value, meaning };
+pub(super) fn fields(page: &PageIdentity, context: &SnapshotContext<'_>) -> Vec<RecordField> {
+    let field = |name, bits, value, meaning: String| RecordField { name, bits, value, meaning };
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     vec![
         field("use", "0-3", page.page_use() as u64, page.page_use().name().into()),
