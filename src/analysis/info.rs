@@ -1,6 +1,7 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 use crate::analysis::readiness::{Readiness, readiness};
+use crate::analysis::table::{Column, Field, Line, Table, Value};
 use crate::analysis::trust::TrustReport;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
@@ -120,18 +121,25 @@ impl TraceInfo {
         }
     }
 
-    /// The providers that people are shown; the rest is counted.
-    pub fn first_providers(&self) -> &[Provider] {
-        self.providers.get(..Self::PROVIDERS_SHOWN).unwrap_or(&self.providers)
+    /// The providers; people are shown the first ones and the sum of the others.
+    pub fn provider_table(&self) -> Table {
+        const SHOWN: usize = 12;
+        let name = |provider: &Provider| Value::maybe(provider.name.as_deref(), Value::text);
+        let record = |p: &Provider| vec![Value::text(&p.guid), name(p), Value::count(p.events)];
+        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(&p.guid), name(p)]);
+        let (first, rest) = self.providers.split_at(self.providers.len().min(SHOWN));
+        let more = (!rest.is_empty()).then(|| {
+            let events = rest.iter().map(|provider| provider.events).sum();
+            Line::new([Value::count(events), Value::More(rest.len() as u64, "more providers")])
+        });
+        Table {
+            title: Some("Providers".into()),
+            fields: ["provider", "name", "events"].map(Field::new).to_vec(),
+            records: self.providers.iter().map(record).collect(),
+            columns: vec![Column::number("Events"), Column::text("Provider"), Column::text("Name")],
+            lines: first.iter().map(line).chain(more).collect(),
+        }
     }
-
-    /// The number and records of the other providers, if any.
-    pub fn more_providers(&self) -> Option<(usize, u64)> {
-        let rest = self.providers.get(Self::PROVIDERS_SHOWN..).filter(|rest| !rest.is_empty())?;
-        Some((rest.len(), rest.iter().map(|provider| provider.events).sum()))
-    }
-
-    const PROVIDERS_SHOWN: usize = 12;
 
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {

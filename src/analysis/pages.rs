@@ -11,7 +11,7 @@ use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::table::Condition;
+use crate::analysis::table::{Column, Condition, Field, Table};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -146,6 +146,37 @@ impl PageRow {
             [page.cold(), page.pinned(), page.non_tradeable(), page.is_image(), page.mismatch(), page.combined()];
         flags.iter().enumerate().map(|(bit, &set)| usize::from(set) << bit).sum()
     }
+}
+
+/// The columns of rows, for people and for programs. Rows are streamed, so the table has none.
+pub fn columns() -> Table {
+    const FIELDS: [&str; 13] = [
+        "snapshot",
+        "pfn",
+        "list",
+        "priority",
+        "use",
+        "category",
+        "category_wpa",
+        "process",
+        "address",
+        "file",
+        "file_offset",
+        "detail",
+        "flags",
+    ];
+    const TITLES: [&str; 9] = [
+        "PFN",
+        "Pri",
+        "List",
+        "Use",
+        "Category",
+        "WPA, if different",
+        "Address / file offset",
+        "Flags",
+        "Process, file or other detail",
+    ];
+    Table { fields: FIELDS.map(Field::new).to_vec(), columns: TITLES.map(Column::text).to_vec(), ..Table::default() }
 }
 
 /// What is asked for.

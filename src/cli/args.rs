@@ -1,7 +1,7 @@
 //! Flags that commands share. No input or output happens here.
 
 use anyhow::Context;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
 use pfnset::code_page::CodePage;
@@ -87,14 +87,14 @@ pub struct RowArgs {
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Unit of sizes [default: auto]
-    #[arg(long, value_enum, value_name = "UNIT")]
-    pub unit: Option<UnitName>,
+    #[arg(long, value_parser = UNITS, value_name = "UNIT")]
+    pub unit: Option<Unit>,
 }
 
 impl RowArgs {
     /// In what amounts of memory are shown.
     pub fn unit(&self) -> Unit {
-        self.unit.map_or_else(Unit::default, UnitName::unit)
+        self.unit.unwrap_or_default()
     }
 
     /// # Errors
@@ -139,6 +139,33 @@ impl TypedValueParser for Names {
     }
 }
 
+/// One of these values: name, help, value.
+#[derive(Debug, Clone, Copy)]
+pub struct OneOf<T: 'static>(pub &'static [(&'static str, &'static str, T)]);
+
+impl<T: Copy + Send + Sync + 'static> OneOf<T> {
+    fn names(self) -> impl Iterator<Item = PossibleValue> {
+        self.0.iter().map(|&(name, help, _)| match help {
+            "" => PossibleValue::new(name),
+            help => PossibleValue::new(name).help(help),
+        })
+    }
+}
+
+impl<T: Copy + Send + Sync + 'static> TypedValueParser for OneOf<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &clap::Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let given = PossibleValuesParser::new(self.names()).parse_ref(command, arg, value)?;
+        let known = self.0.iter().find(|(name, ..)| *name == given).map(|&(.., value)| value);
+        known.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue).with_cmd(command))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names()))
+    }
+}
+
 /// `--group-by` of a command with these dimensions.
 pub fn grouped_by<D: Dimension>(arg: Arg) -> Arg {
     let names = D::ALL.iter().map(|dimension| (dimension.name(), dimension.title()));
@@ -150,24 +177,11 @@ pub fn conditions<D: Dimension>(texts: &[String]) -> anyhow::Result<Vec<Conditio
     texts.iter().map(|text| Condition::parse(text).context("--where")).collect()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UnitName {
-    Pages,
-    Kib,
-    Mib,
-    Gib,
-    Auto,
-}
-
-impl UnitName {
-    /// The unit of that name.
-    pub fn unit(self) -> Unit {
-        match self {
-            UnitName::Pages => Unit::Pages,
-            UnitName::Kib => Unit::Kib,
-            UnitName::Mib => Unit::Mib,
-            UnitName::Gib => Unit::Gib,
-            UnitName::Auto => Unit::Auto,
-        }
-    }
-}
+/// Units of sizes.
+const UNITS: OneOf<Unit> = OneOf(&[
+    ("pages", "", Unit::Pages),
+    ("kib", "", Unit::Kib),
+    ("mib", "", Unit::Mib),
+    ("gib", "", Unit::Gib),
+    ("auto", "", Unit::Auto),
+]);

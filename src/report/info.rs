@@ -3,7 +3,7 @@
 use crate::analysis::info::TraceInfo;
 use crate::analysis::readiness::{Fitness, Need, Readiness};
 use crate::analysis::table::Table;
-use crate::report::{Report, Style, text, to_json};
+use crate::report::{Report, Style, table, text, to_json};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -75,6 +75,56 @@ impl<'a> InfoReport<'a> {
             ("Lost", "damaged places", text::count(i.trust.damaged)),
         ]
     }
+
+    fn session(&self) -> Value {
+        let (i, loss) = (self.info, &self.info.trust.loss);
+        json!({
+            "logger_name": i.logger_name,
+            "log_file_name": i.log_file_name,
+            "buffer_size_bytes": i.buffer_size_bytes,
+            "buffers_written": i.buffers_written,
+            "mode": i.mode,
+            "clock": i.clock.name(),
+            "clock_frequency_hz": i.clock_frequency_hz,
+            "pointer_bits": i.pointer_bits,
+            "processors": i.processors,
+            "os_version": format!("{}.{}", i.os_version.0, i.os_version.1),
+            "os_build": i.os_build,
+            "os": i.os_text,
+            "start_utc": text::utc(i.start),
+            "end_utc": i.end.and_then(text::utc),
+            "boot_utc": text::utc(i.boot),
+            "duration_s": i.duration.seconds(),
+            "events_lost": loss.events_lost,
+            "buffers_lost": loss.buffers_lost,
+            "stopped": loss.counters_known,
+            "merged": i.merged,
+        })
+    }
+
+    fn loss(&self) -> Value {
+        let loss = &self.info.trust.loss;
+        json!({
+            "missing_buffers": loss.missing_buffers,
+            "buffers_flagged_events_lost": loss.flagged_events_lost,
+            "buffers_flagged_buffer_lost": loss.flagged_buffer_lost,
+            "holes": loss.holes.iter().map(|h| json!({
+                "first_missing": h.first_missing,
+                "missing": h.missing,
+                "silent_from_s": h.silent.0.seconds(),
+                "silent_to_s": h.silent.1.seconds(),
+                "processor": h.processor,
+                "hits": h.hits,
+            })).collect::<Vec<_>>(),
+            "last_dropped": loss.dropped.iter().map(|(processor, time)| json!({
+                "processor": processor, "time_s": time.seconds(),
+            })).collect::<Vec<_>>(),
+            "peak": loss.peak.map(|p| json!({
+                "bytes_per_s": p.bytes_per_second, "events_per_s": p.events_per_second, "time_s": p.at.seconds(),
+            })),
+            "advice": loss.advice(self.info.buffer_size_bytes),
+        })
+    }
 }
 
 fn lost(count: u32, known: bool) -> String {
@@ -122,17 +172,11 @@ impl Report for InfoReport<'_> {
         if i.damage.total > 10 {
             labelled(out, "", &format!("+ {} more places", text::count(i.damage.total - 10)), width)?;
         }
-        if !i.providers.is_empty() {
+        let providers = i.provider_table();
+        if !providers.lines.is_empty() {
             writeln!(out)?;
             text::heading(out, "Providers")?;
-            for provider in i.first_providers() {
-                let name = provider.name.as_deref().unwrap_or("");
-                let line = format!("  {:>12}  {}  {name}", text::count(provider.events), provider.guid);
-                writeln!(out, "{}", text::printable(line.trim_end()))?;
-            }
-            if let Some((more, events)) = i.more_providers() {
-                writeln!(out, "  {:>12}  + {more} more providers", text::count(events))?;
-            }
+            table::lines(out, &providers, 12)?;
         }
         writeln!(out)?;
         text::heading(out, "Good for")?;
@@ -141,8 +185,6 @@ impl Report for InfoReport<'_> {
 
     fn json(&self) -> Value {
         let i = self.info;
-        let utc = |time| text::utc(time);
-        let loss = &i.trust.loss;
         to_json(&json!({
             "schema": "pfnset.info",
             "version": 1,
@@ -156,52 +198,10 @@ impl Report for InfoReport<'_> {
                 "events_without_time": i.events_without_time,
                 "end_of_log_offset": i.end_of_log.map(|o| o.0),
             },
-            "session": {
-                "logger_name": i.logger_name,
-                "log_file_name": i.log_file_name,
-                "buffer_size_bytes": i.buffer_size_bytes,
-                "buffers_written": i.buffers_written,
-                "mode": i.mode,
-                "clock": i.clock.name(),
-                "clock_frequency_hz": i.clock_frequency_hz,
-                "pointer_bits": i.pointer_bits,
-                "processors": i.processors,
-                "os_version": format!("{}.{}", i.os_version.0, i.os_version.1),
-                "os_build": i.os_build,
-                "os": i.os_text,
-                "start_utc": utc(i.start),
-                "end_utc": i.end.and_then(utc),
-                "boot_utc": utc(i.boot),
-                "duration_s": i.duration.seconds(),
-                "events_lost": loss.events_lost,
-                "buffers_lost": loss.buffers_lost,
-                "stopped": loss.counters_known,
-                "merged": i.merged,
-            },
+            "session": self.session(),
             "keywords": i.keywords,
-            "providers": i.providers.iter().map(|p| json!({
-                "provider": p.guid, "name": p.name, "events": p.events,
-            })).collect::<Vec<_>>(),
-            "loss": {
-                "missing_buffers": loss.missing_buffers,
-                "buffers_flagged_events_lost": loss.flagged_events_lost,
-                "buffers_flagged_buffer_lost": loss.flagged_buffer_lost,
-                "holes": loss.holes.iter().map(|h| json!({
-                    "first_missing": h.first_missing,
-                    "missing": h.missing,
-                    "silent_from_s": h.silent.0.seconds(),
-                    "silent_to_s": h.silent.1.seconds(),
-                    "processor": h.processor,
-                    "hits": h.hits,
-                })).collect::<Vec<_>>(),
-                "last_dropped": loss.dropped.iter().map(|(processor, time)| json!({
-                    "processor": processor, "time_s": time.seconds(),
-                })).collect::<Vec<_>>(),
-                "peak": loss.peak.map(|p| json!({
-                    "bytes_per_s": p.bytes_per_second, "events_per_s": p.events_per_second, "time_s": p.at.seconds(),
-                })),
-                "advice": loss.advice(i.buffer_size_bytes),
-            },
+            "providers": table::objects(&i.provider_table()),
+            "loss": self.loss(),
             "damage_total": i.damage.total,
             "damage": i.damage.places.iter().map(|d| json!({
                 "offset": d.offset.0, "what": d.what, "expected": d.expected, "found": d.found,

@@ -1,6 +1,6 @@
 //! The writers of a [`Table`]: text, CSV, JSON, JSON lines, Markdown.
 
-use crate::analysis::table::{Align, Field, Fit, Forms, Line, Table, Value};
+use crate::analysis::table::{Align, Field, Forms, Line, Table, Value};
 use crate::report::text::{self, Unit, printable};
 use crate::report::{Style, to_json};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
@@ -8,11 +8,6 @@ use serde_json::{Map, json};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Narrowest that a column is cut to.
-const LEAST: usize = 28;
-/// Blanks between columns.
-const GAP: usize = 2;
 
 /// Writes the table as aligned text, without its title. Numbers never wrap: where the width is too small, columns that
 /// may go are left out, then long labels are cut in the middle.
@@ -59,43 +54,28 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
 }
 
+/// Writes the lines of a short list without headings: the first column aligned to `width`, the others as they are.
+///
+/// # Errors
+/// What the writer says.
+pub fn lines(out: &mut dyn Write, table: &Table, width: usize) -> io::Result<()> {
+    for line in &table.lines {
+        let cells = cells(line, Unit::Auto);
+        let (first, rest) = cells.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        writeln!(out, "  {}", format!("{first:>width$}  {}", rest.join("  ")).trim_end())?;
+    }
+    Ok(())
+}
+
 /// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
 fn fit(table: &Table, rows: &mut [Vec<String>], most: usize) -> Vec<usize> {
     let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
     let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
-    let natural = |index: usize| natural.get(index).copied().unwrap_or(0);
-    let shrinks = |index: usize| {
-        table.columns.get(index).is_some_and(|column| column.align == Align::Left && column.fit != Fit::Stays)
-    };
-    let total = |shown: &[usize], least: bool| -> usize {
-        let width = |&index: &usize| match least && shrinks(index) {
-            true => natural(index).min(LEAST),
-            false => natural(index),
-        };
-        (shown.iter().map(|index| width(index) + GAP).sum::<usize>()).saturating_sub(GAP)
-    };
-    let mut shown: Vec<usize> = (0..table.columns.len()).collect();
-    let mut leaving: Vec<(u8, usize)> = (table.columns.iter().enumerate())
-        .filter_map(|(index, column)| if let Fit::Leaves(order) = column.fit { Some((order, index)) } else { None })
-        .collect();
-    leaving.sort_unstable();
-    for (_, column) in leaving {
-        if total(&shown, true) <= most {
-            break;
-        }
-        shown.retain(|&other| other != column);
+    let shown = table.fitting(&natural, most);
+    for &(index, width) in shown.iter().filter(|(index, width)| natural.get(*index) > Some(width)) {
+        rows.iter_mut().filter_map(|row| row.get_mut(index)).for_each(|cell| *cell = cut(cell, width));
     }
-    let mut excess = total(&shown, false).saturating_sub(most);
-    // Labels come first, so later columns are cut before them.
-    for &index in shown.iter().rev().filter(|&&index| shrinks(index)) {
-        let give = excess.min(natural(index).saturating_sub(LEAST));
-        if give > 0 {
-            excess -= give;
-            let column = rows.iter_mut().filter_map(|row| row.get_mut(index));
-            column.for_each(|cell| *cell = cut(cell, natural(index) - give));
-        }
-    }
-    shown
+    shown.into_iter().map(|(index, _)| index).collect()
 }
 
 /// A text cut to at most `most` columns. Its beginning and its end are kept, because paths differ at their end.
@@ -280,7 +260,7 @@ pub fn markdown(out: &mut dyn Write, tables: &[Table], unit: Unit) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::table::Column;
+    use crate::analysis::table::{Column, Fit};
 
     fn table() -> Table {
         let total = Line { ruled: true, ..Line::new([Value::text("Total"), Value::count(7), Value::Share(1.0)]) };

@@ -1,9 +1,9 @@
 //! `pfnset pages`.
 
-use crate::cli::args::{Base, conditions};
+use crate::cli::args::{Base, OneOf, conditions};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::Condition;
@@ -28,8 +28,8 @@ pub struct Pages {
     #[command(flatten)]
     pub base: Base,
     /// Form of the rows
-    #[arg(long, value_enum, default_value_t = RowFormat::Table, value_name = "FORM")]
-    pub format: RowFormat,
+    #[arg(long, value_parser = FORMS, default_value = "table", value_name = "FORM")]
+    pub format: PageForm,
     /// Only pages whose label matches; repeatable, all must hold
     #[arg(long = "where", value_name = "DIM=PATTERNS")]
     pub conditions: Vec<String>,
@@ -38,28 +38,22 @@ pub struct Pages {
     pub snapshot: SnapshotChoice,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RowFormat {
-    /// Aligned text
-    Table,
-    /// Comma-separated values with a heading line, documented in docs/json.md
-    Csv,
-    /// One JSON object on each line, documented in docs/json.md
-    Jsonl,
-    /// InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md
-    Xperf,
-}
+const FORMS: OneOf<PageForm> = OneOf(&[
+    ("table", "Aligned text", PageForm::Table),
+    ("csv", "Comma-separated values with a heading line, documented in docs/json.md", PageForm::Csv),
+    ("jsonl", "One JSON object on each line, documented in docs/json.md", PageForm::Jsonl),
+    (
+        "xperf",
+        "InMemory lines in the manner of xperf -a dumper; its own columns are not published, see docs/json.md",
+        PageForm::Xperf,
+    ),
+]);
 
 impl Pages {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
-        let form = match self.format {
-            RowFormat::Table => PageForm::Table,
-            RowFormat::Csv => PageForm::Csv,
-            RowFormat::Jsonl => PageForm::Jsonl,
-            RowFormat::Xperf => PageForm::Xperf,
-        };
+        let form = self.format;
         let etl = trace::open(&self.base)?;
         let listing = trace::with_bar(&self.base, &etl, 1, || PageListing::new(&etl, &query))?;
         let mut out = output::open_rows(&self.base)?;

@@ -1,10 +1,10 @@
 //! `pfnset processes`.
 
-use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
+use crate::cli::args::{Common, OneOf, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pfnset::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::Condition;
@@ -33,22 +33,18 @@ pub struct Processes {
     #[command(flatten)]
     pub rows: RowArgs,
     /// Order of the rows
-    #[arg(long, value_enum, default_value_t = SortBy::Pages, value_name = "BY")]
-    pub sort: SortBy,
+    #[arg(long, value_parser = ORDERS, default_value = "pages", value_name = "BY")]
+    pub sort: ProcessOrder,
     /// At which page sequence of the trace pages are counted: last or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SortBy {
-    /// Most pages first
-    Pages,
-    /// By name
-    Name,
-    /// By start, those from before the trace first (groups: by name)
-    Start,
-}
+const ORDERS: OneOf<ProcessOrder> = OneOf(&[
+    ("pages", "Most pages first", ProcessOrder::Pages),
+    ("name", "By name", ProcessOrder::Name),
+    ("start", "By start, those from before the trace first (groups: by name)", ProcessOrder::Start),
+]);
 
 impl Processes {
     /// Runs the command.
@@ -57,11 +53,7 @@ impl Processes {
         let mut query = ProcessQuery {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
-            sort: match self.sort {
-                SortBy::Pages => ProcessOrder::Pages,
-                SortBy::Name => ProcessOrder::Name,
-                SortBy::Start => ProcessOrder::Start,
-            },
+            sort: self.sort,
             snapshot: self.snapshot,
             ..ProcessQuery::default()
         };

@@ -1,10 +1,10 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{Common, OneOf, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::{Dimension, Query, RowOrder};
 use pfnset::analysis::table::Condition;
@@ -51,8 +51,8 @@ pub struct Refset {
     #[command(flatten)]
     pub rows: RowArgs,
     /// Order of the rows [default: pages]
-    #[arg(long, value_enum, value_name = "BY")]
-    pub sort: Option<RowSort>,
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<RowOrder>,
     /// Begin of the window: seconds since trace start, or the text of a mark [default: start mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub from: Option<Bound>,
@@ -75,15 +75,11 @@ fn percent(text: &str) -> Result<f64, String> {
     percent.ok_or_else(|| "a number of percent, 0 or more".to_owned())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RowSort {
-    /// Most pages first
-    Pages,
-    /// By name
-    Name,
-    /// Most physical pages first (with the dimension impact)
-    Impact,
-}
+const ORDERS: OneOf<RowOrder> = OneOf(&[
+    ("pages", "Most pages first", RowOrder::Pages),
+    ("name", "By name", RowOrder::Name),
+    ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
+]);
 
 fn step(text: &str) -> Result<Nanos, String> {
     duration(text)
@@ -116,11 +112,7 @@ impl Refset {
         let mut query = Query {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
-            order: match self.sort {
-                None | Some(RowSort::Pages) => RowOrder::Pages,
-                Some(RowSort::Name) => RowOrder::Name,
-                Some(RowSort::Impact) => RowOrder::ImpactPages,
-            },
+            order: self.sort.unwrap_or_default(),
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,

@@ -1,10 +1,10 @@
 //! `pfnset resident`, and `--explain` for one page.
 
-use crate::cli::args::{Common, Names, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::explain::{Explanation, Target};
@@ -47,11 +47,11 @@ pub struct Resident {
         value_parser = Names(ResidentQuery::presets().collect()))]
     pub preset: Option<String>,
     /// Order of the rows [default: pages]
-    #[arg(long, value_enum, value_name = "BY")]
-    pub sort: Option<SortBy>,
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<ResidentOrder>,
     /// By whose rules pages are counted [default: both]
-    #[arg(long, value_enum, value_name = "RULES")]
-    pub classification: Option<Rules>,
+    #[arg(long, value_parser = CLASSIFICATIONS, value_name = "RULES")]
+    pub classification: Option<Classification>,
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
@@ -63,27 +63,18 @@ pub struct Resident {
     pub process: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SortBy {
-    /// Most pages first
-    Pages,
-    /// By name
-    Name,
-    /// Most pages by WPA's rules first
-    Wpa,
-    /// Greatest difference from WPA first
-    Difference,
-}
+const ORDERS: OneOf<ResidentOrder> = OneOf(&[
+    ("pages", "Most pages first", ResidentOrder::Pages),
+    ("name", "By name", ResidentOrder::Name),
+    ("wpa", "Most pages by WPA's rules first", ResidentOrder::PagesWpa),
+    ("difference", "Greatest difference from WPA first", ResidentOrder::Difference),
+]);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Rules {
-    /// Ours
-    Corrected,
-    /// What WPA shows
-    Wpa,
-    /// Ours, with WPA's count beside it
-    Both,
-}
+const CLASSIFICATIONS: OneOf<Classification> = OneOf(&[
+    ("corrected", "Ours", Classification::Corrected),
+    ("wpa", "What WPA shows", Classification::Wpa),
+    ("both", "Ours, with WPA's count beside it", Classification::Both),
+]);
 
 /// Reads `0x1f` or `31`.
 fn number(text: &str) -> Result<u64, String> {
@@ -121,17 +112,8 @@ impl Resident {
         let (common, rows) = (&self.common, &self.rows);
         let mut query = ResidentQuery {
             top: rows.top,
-            sort: match self.sort {
-                None | Some(SortBy::Pages) => ResidentOrder::Pages,
-                Some(SortBy::Name) => ResidentOrder::Name,
-                Some(SortBy::Wpa) => ResidentOrder::PagesWpa,
-                Some(SortBy::Difference) => ResidentOrder::Difference,
-            },
-            classification: match self.classification {
-                Some(Rules::Corrected) => Classification::Corrected,
-                Some(Rules::Wpa) => Classification::Wpa,
-                None | Some(Rules::Both) => Classification::Both,
-            },
+            sort: self.sort.unwrap_or_default(),
+            classification: self.classification.unwrap_or_default(),
             snapshot: self.snapshot,
             ..ResidentQuery::default()
         };

@@ -6,8 +6,9 @@
 mod texts;
 mod xperf;
 
-use crate::analysis::pages::{Flag, PageNames, PageRow, RowDetail, RowProcess};
+use crate::analysis::pages::{Flag, PageNames, PageRow, RowDetail, RowProcess, columns};
 use crate::etl::EtlFile;
+use crate::report::table;
 use std::path::Path;
 use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad, printable};
 
@@ -34,35 +35,8 @@ pub struct PageText<'s> {
     start: Vec<u8>,
 }
 
-/// Columns of the table: heading and width; the last one takes the rest of the line.
-const COLUMNS: [(&str, usize); 9] = [
-    ("PFN", 10),
-    ("Pri", 3),
-    ("List", 15),
-    ("Use", 14),
-    ("Category", 32),
-    ("WPA, if different", 32),
-    ("Address / file offset", 21),
-    ("Flags", 6),
-    ("Process, file or other detail", 0),
-];
-
-/// Fields of CSV and JSON lines.
-const FIELDS: [&str; 13] = [
-    "snapshot",
-    "pfn",
-    "list",
-    "priority",
-    "use",
-    "category",
-    "category_wpa",
-    "process",
-    "address",
-    "file",
-    "file_offset",
-    "detail",
-    "flags",
-];
+/// Widths of the columns in a text; the last one takes the rest of the line.
+const WIDTHS: [usize; 9] = [10, 3, 15, 14, 32, 32, 21, 6, 0];
 
 impl<'s> PageText<'s> {
     /// For the pages of the snapshot with this number.
@@ -79,22 +53,23 @@ impl<'s> PageText<'s> {
     pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path) -> Vec<u8> {
         let mut out = Vec::new();
         match form {
-            PageForm::Csv => out.extend(FIELDS.join(",").into_bytes()),
-            PageForm::Jsonl => return out,
+            // Writing into memory cannot fail.
+            PageForm::Csv => table::csv(&mut out, &[columns()]).unwrap_or_default(),
+            PageForm::Jsonl => {}
             PageForm::Xperf => return xperf::heading(etl, trace),
             PageForm::Table => {
                 out.extend_from_slice(
                     b"Flags: c cold, p pinned, n non-tradeable, i image, m mismatch (data page of a file also mapped as \
                       image), k combined\n\n",
                 );
-                for (title, width) in COLUMNS {
+                for (column, width) in columns().columns.iter().zip(WIDTHS) {
                     let start = out.len();
-                    out.extend_from_slice(title.as_bytes());
+                    out.extend_from_slice(column.title.as_bytes());
                     pad(&mut out, start, if width == 0 { 0 } else { width + 2 });
                 }
+                out.push(b'\n');
             }
         }
-        out.push(b'\n');
         out
     }
 
@@ -166,7 +141,7 @@ impl<'s> PageText<'s> {
     }
 
     fn table(&self, out: &mut Vec<u8>, row: &PageRow) {
-        let [pfn, .., address, _, _] = COLUMNS.map(|(_, width)| width + 2);
+        let [pfn, .., address, _, _] = WIDTHS.map(|width| width + 2);
         let start = out.len();
         hex(out, row.page.pfn, 0);
         pad(out, start, pfn);

@@ -2,47 +2,26 @@
 
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::event_ref::{self, EventRef};
+use crate::analysis::resident::explain::fact::{Fact, fact};
 use crate::analysis::resident::explain::history::{self, Seen};
+use crate::analysis::resident::explain::ranges::Ranges;
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
 use crate::etl::record::HookId;
-use crate::event::Phase;
-use crate::event::file::{MapView, ViewKind};
-use crate::event::hooks::{HEAP_RANGE_RUNDOWN, KERNEL_MEM_USAGE};
+use crate::event::file::ViewKind;
+use crate::event::hooks::KERNEL_MEM_USAGE;
 use crate::event::image::Image;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::event::thread::Thread;
-use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::{KernelView, SpaceEvent};
+use crate::load::facts::KernelView;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
-use crate::model::space::{AddressSpace, Layer};
 use crate::model::state::{lifetime, space_at};
-use crate::moment::{At, Moment};
+use crate::moment::Moment;
 use crate::units::PAGE_BYTES;
 use crate::units::is_kernel_address;
-
-/// Something that the page was joined with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
-    /// Kind as in JSON.
-    pub kind: &'static str,
-    /// Kind for people.
-    pub title: &'static str,
-    /// What it is.
-    pub text: String,
-    /// First address, and the first address after the range.
-    pub range: Option<(u64, u64)>,
-    /// The events that name it, by time.
-    pub events: Vec<EventRef>,
-    /// True when the corrected rules decided by it.
-    pub corrected: bool,
-    /// True when WPA's rules decided by it.
-    pub wpa: bool,
-}
 
 /// Most events of one fact.
 const MOST_EVENTS: usize = 6;
@@ -160,96 +139,28 @@ impl<'m> Facts<'m> {
     }
 
     fn user_address(&mut self, instance: u32, address: u64, owner: AddressOwner) {
-        let (model, moment) = (self.model, self.snapshot.first);
+        let (model, snapshot) = (self.model, self.snapshot.first);
         let Some(process) = model.processes.instances.get(instance as usize) else { return };
         let Some(events) = model.history.spaces.get(&process.process_id) else { return };
         let mut reader = SpaceReader::default();
         let events = events.read(self.etl, &mut reader);
-        let space = space_at(events, process, moment, &model.rundowns).space;
+        let space = space_at(events, process, snapshot, &model.rundowns).space;
         let own = lifetime(events, process);
         // A page belongs to a range by its first byte.
         let at = address / PAGE_BYTES * PAGE_BYTES;
-        let source = |wanted: Moment, phase: Phase, is: &dyn Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId| {
-            let told = own.iter().filter(|e| e.moment == wanted).find(|e| is(&e.value));
-            vec![EventRef::new(self.etl, told.map_or(of_phase(phase), |e| event_ref::hook(&e.value)), wanted.time)]
-        };
-        let decided = |layer: Layer| (owner.corrected == layer, owner.wpa == layer);
-        let mut found: Vec<Fact> = Vec::new();
-        let mut push = |kind, title, text, range, events, (corrected, wpa)| {
-            found.push(Fact { kind, title, text, range: Some(range), events, corrected, wpa });
-        };
-        if let Some((base, end, span)) = space.heaps.get(at) {
-            let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&at));
-            let events = source(span.source.moment, span.source.phase, &is, |_| HEAP_RANGE_RUNDOWN);
-            let text = format!("of heap 0x{:x}", span.heap);
-            push("heap_range", "Heap range", text, (base, end), events, (decided(Layer::Heap).0, false));
-        }
-        if let Some((base, end, &heap)) = space.traced_heaps.get(at) {
-            let made = |event: &&At<SpaceEvent>| history::makes_heap_range(&event.value, at) && event.moment < moment;
-            let events = own.iter().rfind(made).map(|e| self.event(event_ref::hook(&e.value), e.moment));
-            let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
-            let wpa = decided(Layer::Heap).1;
-            push("traced_heap_range", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
-        }
-        for (thread_id, stack) in &space.stacks {
-            let range = space.stack_range(stack);
-            if !(range.0..range.1).contains(&at) && !(stack.limit..stack.base).contains(&at) {
-                continue;
-            }
-            let mut events = source(
-                stack.source.moment,
-                stack.source.phase,
-                &|event| matches!(event, SpaceEvent::Thread { thread_id: id, .. } if id == thread_id),
-                Thread::hook,
-            );
-            if let Some((_, _, region)) = space.regions.get(stack.base.saturating_sub(1)) {
-                events.extend(region_events(&source, region.moment, region.phase, stack.base.saturating_sub(1)));
-            }
-            let part = if (stack.limit..stack.base).contains(&at) { "in" } else { "below" };
-            let text = format!(
-                "stack of thread {thread_id}; {part} the initial commit 0x{:x}–0x{:x}",
-                stack.limit, stack.base
-            );
-            push("stack", "Stack", text, range, events, decided(Layer::Stack));
-        }
-        let mut view_key = None;
-        if let Some((base, end, view)) = space.views.get(at) {
-            let is = |event: &SpaceEvent| matches!(event, SpaceEvent::View { base: b, .. } if *b == base);
-            let events = source(view.source.moment, view.source.phase, &is, MapView::hook);
-            let (text, has_file) = match view.kind {
-                ViewKind::DataFile => ("view of a data file", true),
-                ViewKind::Image => ("view of an image", true),
-                ViewKind::ImageOtherProtection => ("view of an image with another protection", true),
-                ViewKind::PagefileBacked => ("view of a pagefile-backed section", false),
-            };
-            view_key = has_file.then_some(view.file_key);
-            push("view", "View", text.into(), (base, end), events, decided(Layer::of_view(view.kind)));
-        }
-        if let Some((base, end, region)) = space.regions.get(at) {
-            let events = region_events(&source, region.moment, region.phase, at);
-            let corrected = decided(Layer::Region).0;
-            push("region", "Region", "VirtualAlloc".into(), (base, end), events, (corrected, false));
-        }
-        if let Some((base, end, ())) = space.traced_regions.get(at) {
-            let made = |event: &&At<SpaceEvent>| history::makes_region(&event.value, at) && event.moment < moment;
-            let events = own.iter().rfind(made).map(|e| self.event(event_ref::hook(&e.value), e.moment));
-            let text = "allocated during the trace, so WPA knows it".into();
-            let wpa = decided(Layer::Region).1;
-            push("traced_region", "In the trace", text, (base, end), events.into_iter().collect(), (false, wpa));
-        }
+        let ranges = Ranges { etl: self.etl, space: &space, own, at, owner, snapshot };
+        let mut found = ranges.facts();
         if found.is_empty() {
             let text = "in no heap range, stack, view or region of the process".into();
-            self.add("no_range", "Address", text, None, Vec::new());
+            found.push(fact("no_range", "Address", text, None, Vec::new()));
         }
         self.facts.append(&mut found);
-        if let Some(key) = view_key {
-            self.file(key);
+        if let Some((.., view)) = space.views.get(at)
+            && view.kind != ViewKind::PagefileBacked
+        {
+            self.file(view.file_key);
         }
-        self.address_history(own, &space, at);
-    }
-
-    fn address_history(&mut self, own: &[At<SpaceEvent>], space: &AddressSpace, at: u64) {
-        (self.history, self.more_history) = history::at_address(self.etl, own, space, at, self.snapshot.first);
+        (self.history, self.more_history) = history::at_address(self.etl, own, &space, at, snapshot);
     }
 
     fn kernel_address(&mut self, address: u64) {
@@ -314,25 +225,4 @@ impl<'m> Facts<'m> {
             self.history.extend(seen);
         }
     }
-}
-
-fn fact(
-    kind: &'static str,
-    title: &'static str,
-    text: String,
-    range: Option<(u64, u64)>,
-    events: Vec<EventRef>,
-) -> Fact {
-    Fact { kind, title, text, range, events, corrected: false, wpa: false }
-}
-
-/// The event of a region that holds `at`.
-fn region_events(
-    source: &impl Fn(Moment, Phase, &dyn Fn(&SpaceEvent) -> bool, fn(Phase) -> HookId) -> Vec<EventRef>,
-    moment: Moment,
-    phase: Phase,
-    at: u64,
-) -> Vec<EventRef> {
-    let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if (base..base.saturating_add(size)).contains(&at));
-    source(moment, phase, &is, VirtualRange::hook)
 }

@@ -4,12 +4,14 @@
 //! from: the address space of the one process is built again, this time with the events of each range.
 
 mod event_ref;
+mod fact;
 mod facts;
 mod history;
+mod ranges;
 mod record_fields;
 
 pub use event_ref::EventRef;
-pub use facts::Fact;
+pub use fact::Fact;
 pub use history::Seen;
 pub use record_fields::RecordField;
 

@@ -1,0 +1,125 @@
+//! The ranges of a process that hold an address: heap, stack, view, region, each with the events that tell of it.
+
+use crate::analysis::resident::explain::event_ref::{self, EventRef};
+use crate::analysis::resident::explain::fact::{Fact, fact};
+use crate::analysis::resident::explain::history;
+use crate::etl::EtlFile;
+use crate::etl::record::HookId;
+use crate::event::Phase;
+use crate::event::file::{MapView, ViewKind};
+use crate::event::hooks::HEAP_RANGE_RUNDOWN;
+use crate::event::thread::Thread;
+use crate::event::virtual_memory::VirtualRange;
+use crate::load::facts::SpaceEvent;
+use crate::model::address_index::AddressOwner;
+use crate::model::space::{AddressSpace, Layer, Source};
+use crate::moment::{At, Moment};
+
+/// An address space at a snapshot, and an address in it.
+pub(super) struct Ranges<'a> {
+    pub(super) etl: &'a EtlFile,
+    pub(super) space: &'a AddressSpace,
+    /// All events of the process.
+    pub(super) own: &'a [At<SpaceEvent>],
+    /// The first byte of a page.
+    pub(super) at: u64,
+    /// What the address belongs to.
+    pub(super) owner: AddressOwner,
+    pub(super) snapshot: Moment,
+}
+
+impl Ranges<'_> {
+    /// All ranges, uppermost first.
+    pub(super) fn facts(&self) -> Vec<Fact> {
+        let heaps = self.heap().into_iter().chain(self.traced_heap());
+        let views = self.view().into_iter().chain(self.region()).chain(self.traced_region());
+        heaps.chain(self.stacks()).chain(views).collect()
+    }
+
+    fn heap(&self) -> Option<Fact> {
+        let (base, end, span) = self.space.heaps.get(self.at)?;
+        let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&self.at));
+        let events = vec![self.told(span.source, is, |_| HEAP_RANGE_RUNDOWN)];
+        let text = format!("of heap 0x{:x}", span.heap);
+        let corrected = self.owner.corrected == Layer::Heap;
+        Some(Fact { corrected, ..fact("heap_range", "Heap range", text, Some((base, end)), events) })
+    }
+
+    fn traced_heap(&self) -> Option<Fact> {
+        let (base, end, heap) = self.space.traced_heaps.get(self.at)?;
+        let events = self.made(|event| history::makes_heap_range(event, self.at));
+        let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
+        let wpa = self.owner.wpa == Layer::Heap;
+        Some(Fact { wpa, ..fact("traced_heap_range", "In the trace", text, Some((base, end)), events) })
+    }
+
+    fn stacks(&self) -> impl Iterator<Item = Fact> {
+        self.space.stacks.iter().filter_map(|(thread_id, stack)| {
+            let range = self.space.stack_range(stack);
+            let is_initial = (stack.limit..stack.base).contains(&self.at);
+            if !(range.0..range.1).contains(&self.at) && !is_initial {
+                return None;
+            }
+            let is = |event: &SpaceEvent| matches!(event, SpaceEvent::Thread { thread_id: id, .. } if id == thread_id);
+            let top = stack.base.saturating_sub(1);
+            let region = self.space.regions.get(top).map(|(.., region)| self.region_event(*region, top));
+            let events = std::iter::once(self.told(stack.source, is, Thread::hook)).chain(region).collect();
+            let part = if is_initial { "in" } else { "below" };
+            let (low, high) = (stack.limit, stack.base);
+            let text = format!("stack of thread {thread_id}; {part} the initial commit 0x{low:x}–0x{high:x}");
+            Some(self.decided(Layer::Stack, fact("stack", "Stack", text, Some(range), events)))
+        })
+    }
+
+    fn view(&self) -> Option<Fact> {
+        let (base, end, view) = self.space.views.get(self.at)?;
+        let is = |event: &SpaceEvent| matches!(event, SpaceEvent::View { base: b, .. } if *b == base);
+        let events = vec![self.told(view.source, is, MapView::hook)];
+        let text = match view.kind {
+            ViewKind::DataFile => "view of a data file",
+            ViewKind::Image => "view of an image",
+            ViewKind::ImageOtherProtection => "view of an image with another protection",
+            ViewKind::PagefileBacked => "view of a pagefile-backed section",
+        };
+        let view_fact = fact("view", "View", text.into(), Some((base, end)), events);
+        Some(self.decided(Layer::of_view(view.kind), view_fact))
+    }
+
+    fn region(&self) -> Option<Fact> {
+        let (base, end, region) = self.space.regions.get(self.at)?;
+        let events = vec![self.region_event(*region, self.at)];
+        let corrected = self.owner.corrected == Layer::Region;
+        Some(Fact { corrected, ..fact("region", "Region", "VirtualAlloc".into(), Some((base, end)), events) })
+    }
+
+    fn traced_region(&self) -> Option<Fact> {
+        let (base, end, ()) = self.space.traced_regions.get(self.at)?;
+        let events = self.made(|event| history::makes_region(event, self.at));
+        let text = "allocated during the trace, so WPA knows it".into();
+        let wpa = self.owner.wpa == Layer::Region;
+        Some(Fact { wpa, ..fact("traced_region", "In the trace", text, Some((base, end)), events) })
+    }
+
+    fn decided(&self, layer: Layer, fact: Fact) -> Fact {
+        Fact { corrected: self.owner.corrected == layer, wpa: self.owner.wpa == layer, ..fact }
+    }
+
+    /// The event that told of a range; if it is not kept, what its phase says of it.
+    fn told(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> EventRef {
+        let told = self.own.iter().find(|event| event.moment == source.moment && is(&event.value));
+        let hook = told.map_or_else(|| of_phase(source.phase), |event| event_ref::hook(&event.value));
+        EventRef::new(self.etl, hook, source.moment.time)
+    }
+
+    fn region_event(&self, region: Source, at: u64) -> EventRef {
+        let holds = |base: u64, size: u64| (base..base.saturating_add(size)).contains(&at);
+        let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if holds(base, size));
+        self.told(region, is, VirtualRange::hook)
+    }
+
+    /// The last event before the snapshot that made such a range.
+    fn made(&self, is: impl Fn(&SpaceEvent) -> bool) -> Vec<EventRef> {
+        let made = self.own.iter().rfind(|event| is(&event.value) && event.moment < self.snapshot);
+        made.map(|e| EventRef::new(self.etl, event_ref::hook(&e.value), e.moment.time)).into_iter().collect()
+    }
+}
