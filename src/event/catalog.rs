@@ -86,7 +86,7 @@ fn merged_name(class: Uuid, opcode: u8) -> Option<&'static KernelName> {
 }
 
 /// Well-known providers of manifest and TraceLogging events.
-static PROVIDERS: [(Uuid, &str); 17] = [
+static PROVIDERS: [(Uuid, &str); 18] = [
     (uuid!("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"), "Microsoft-Windows-DotNETRuntime"),
     (uuid!("a669021c-c450-4609-a035-5af59af4df18"), "Microsoft-Windows-DotNETRuntimeRundown"),
     (uuid!("763fd754-7086-4dfe-95eb-c01a46faf4ca"), "Microsoft-Windows-DotNETRuntimePrivate"),
@@ -100,6 +100,7 @@ static PROVIDERS: [(Uuid, &str); 17] = [
     (uuid!("7dd42a49-5329-4832-8dfd-43d979153a88"), "Microsoft-Windows-Kernel-Network"),
     (uuid!("331c3b3a-2005-44c2-ac5e-77220c37d6b4"), "Microsoft-Windows-Kernel-Power"),
     (uuid!("0f67e49f-fe51-4e9f-b490-6f2948cc6027"), "Microsoft-Windows-Kernel-Processor-Power"),
+    (uuid!("802ec45a-1e99-4b83-9920-87c98277ba9d"), "Microsoft-Windows-DxgKrnl"),
     (uuid!("1c95126e-7eea-49a9-a3fe-a378b03ddb4d"), "Microsoft-Windows-DNS-Client"),
     (uuid!("315a8872-923e-4ea2-9889-33cd4754bf64"), "Microsoft-Windows-Immersive-Shell"),
     (uuid!("9e814aad-3204-11d2-9a82-006008a86939"), "Windows Kernel Trace"),

@@ -50,7 +50,7 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
         writeln!(out, "{}", first(line.trim_end(), width))?;
     }
     let hidden = table.columns.iter().enumerate().filter(|(index, _)| !shown.contains(index));
-    let hidden: Vec<&str> = hidden.map(|(_, column)| &*column.title).collect();
+    let hidden: Vec<String> = hidden.map(|(_, column)| heading(&column.title, column.align, unit)).collect();
     if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
 }
 

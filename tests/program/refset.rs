@@ -1,6 +1,8 @@
 //! `pfnset refset` as a user runs it: whole outputs, windows, the timeline, impact, exit codes.
 
 use crate::program::{finish, out, pfnset, run};
+use etl_writer::payloads::pages::{self, Identity};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, guid};
 use serde_json::Value;
 
 const TRACE: &str = "refset-small.etl";
@@ -165,4 +167,97 @@ fn verify_is_code_1_when_too_much_disagrees() {
     let csv = run(&["refset", TRACE, "-q", "--verify", "--format", "csv"]);
     assert_eq!((csv.code, csv.out.lines().next()), (1, Some("by,name,matched,only_tracked,only_final")));
     assert_eq!(run(&["refset", "resident-small.etl", "--verify"]).code, 4);
+}
+
+/// The first number of a line.
+fn signed(line: &str) -> i64 {
+    let numbers = line.split_whitespace().filter_map(|word| word.replace([',', '+'], "").parse().ok());
+    numbers.take(1).next().unwrap_or_else(|| panic!("no number in {line}"))
+}
+
+/// The first number of the line that begins with this.
+fn shown(text: &str, line: &str) -> i64 {
+    signed(text.lines().find(|found| found.starts_with(line)).unwrap_or_else(|| panic!("{line} in {text}")))
+}
+
+/// The sum of the numbers of a list of reasons, which may go on in further lines.
+fn sum_of_reasons(text: &str, what: &str) -> i64 {
+    let lines = text.lines().skip_while(|line| !line.starts_with(what));
+    let list: Vec<&str> =
+        lines.enumerate().take_while(|(i, line)| *i == 0 || line.starts_with(' ')).map(|l| l.1).collect();
+    let list = list.join(" ").replace(what, "");
+    let numbers = list.split_whitespace().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    numbers.map(|word| word.replace(',', "").parse::<i64>().expect("a number")).sum()
+}
+
+/// What the screen shows adds up, in the whole trace and in windows of it: the lines of the first table, the reasons
+/// below it, the keys of JSON, and the rows by reason with the notes under them.
+#[test]
+fn what_is_on_screen_adds_up() {
+    let windows: [&[&str]; 5] =
+        [&[], &["--from", "0"], &["--from", "0.03"], &["--from", "0.03", "--to", "0.05"], &["--to", "0.02"]];
+    let mut never_held = 0;
+    for (trace, window) in ["refset-small.etl", "refset-proved.etl"].into_iter().flat_map(|t| windows.map(|w| (t, w))) {
+        let run = |more: &[&str]| out(&[&["refset", trace, "-q"], window, more].concat());
+        let screen = run(&[]);
+        let lines = screen.lines().skip_while(|line| !line.starts_with("at start")).skip(1);
+        let steps = lines.take_while(|line| !line.starts_with("at stop")).filter(|line| !line.starts_with('─'));
+        let sum: i64 = steps.map(signed).sum();
+        assert_eq!(shown(&screen, "at start") + sum, shown(&screen, "at stop"), "{screen}");
+        assert_eq!(sum_of_reasons(&screen, "Accessed by"), shown(&screen, "accessed"), "{screen}");
+        assert_eq!(-sum_of_reasons(&screen, "Released by"), shown(&screen, "released"), "{screen}");
+
+        let whole: Value = serde_json::from_str(&run(&["--format", "json"])).expect("JSON");
+        let sum: i64 = whole["balance"].as_object().expect("balance").values().filter_map(Value::as_i64).sum();
+        assert_eq!(pages(&whole, "held_at_start") + sum, pages(&whole, "held_at_stop"));
+        assert_eq!(pages(&whole["balance"], "never_held"), -pages(&whole, "never_held"));
+        never_held += pages(&whole, "never_held");
+
+        let rows = run(&["--group-by", "access_reason,release_reason", "--unit", "pages"]);
+        let notes = rows.split_once("\nBy access reason").expect("notes").1.replace('\n', " ");
+        let numbers: Vec<i64> =
+            notes.split_whitespace().filter_map(|word| word.replace([',', ':'], "").parse().ok()).collect();
+        let less = if notes.contains(", less ") { vec!["emptied"] } else { vec![] };
+        assert_eq!(less.len(), usize::from(pages(&whole["balance"], "emptied") != 0), "{notes}");
+        let [start, entered, .., outside, left, stop, released_outside, released] = numbers[..] else {
+            panic!("{notes}")
+        };
+        let total = shown(&rows, "Total");
+        assert_eq!(start + entered + pages(&whole["balance"], "emptied"), total, "{rows}");
+        assert_eq!(left + stop, total, "{rows}");
+        assert_eq!((left + released_outside, -released), (released, shown(&screen, "released")), "{rows}");
+        assert_eq!(released_outside - outside, pages(&whole["balance"], "outside_working_sets"), "{rows}");
+    }
+    assert!(never_held > 0, "the trace has cached writes");
+}
+
+#[test]
+fn a_selection_names_its_conditions_and_hides_the_whole() {
+    let screen = out(&["refset", TRACE, "-q", "--where", "category=Image"]);
+    assert!(screen.contains("\nWhere category=Image\n488 of the 1,711 pages held at stop\n"), "{screen}");
+    assert!(!screen.contains("at the peak") && !screen.contains("Accessed by"), "{screen}");
+    let rows = out(&["refset", TRACE, "-q", "--where", "category=Image", "--group-by", "file"]);
+    assert!(rows.contains("\nWhere category=Image\n"), "{rows}");
+    let (some, whole) = (json(&["--where", "category=Image"]), json(&[]));
+    for key in ["held_at_start", "held_at_stop", "peak_held", "balance"] {
+        assert_eq!(some[key], whole[key], "{key} is that of all pages");
+    }
+}
+
+#[test]
+fn offers_and_reclaims_are_counted_without_pages() {
+    let whole = json(&[]);
+    assert!(whole["offer_events"].is_null() && whole["reclaim_events"].is_null());
+    let provider = guid("802ec45a-1e99-4b83-9920-87c98277ba9d");
+    let graphics = |id: u16| Rec::event(P8, provider, id, 1, vec![0; 24]).at(1_000_002_000);
+    let page = Identity::new(0, 0x10, 0, 0x10000).rec(P8, 2, pages::ACCESS).at(1_000_001_000).by(8, 4);
+    let trace = Trace::new(Session::windows10()).push(page).push_all([186, 187, 188, 190, 190, 33].map(graphics));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("graphics.etl");
+    std::fs::write(&path, trace.finish()).expect("room for a trace");
+    let run = |more: &[&str]| out(&[&["refset", path.to_str().expect("UTF-8"), "-q"], more].concat());
+    let whole: Value = serde_json::from_str(&run(&["--format", "json"])).expect("JSON");
+    assert_eq!((pages(&whole, "offer_events"), pages(&whole, "reclaim_events")), (3, 2));
+    assert_eq!((pages(&whole, "accesses"), pages(&whole, "held_at_stop")), (1, 1));
+    assert!(run(&[]).contains("Reclaim: 2 and Offer: 3 events of Microsoft-Windows-DxgKrnl; they name no pages"));
 }

@@ -6,8 +6,10 @@
 //! rules to show the difference, and [`verify`] compares the end with the final page sequence.
 
 mod attribution;
+pub mod balance;
 mod counting_plan;
 mod first_holder;
+pub mod graphics;
 mod held_over_time;
 mod outside;
 mod page;
@@ -49,7 +51,9 @@ use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::units::{Nanos, PointerSize};
+use balance::Balance;
 use counting_plan::{CountingPlan, RowCount};
+use graphics::GraphicsEvents;
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
 use replay::ReplayResult;
@@ -89,8 +93,12 @@ pub struct ReferenceSet {
     pub peak: (u64, Nanos),
     /// Accesses of pages that entered no working set: cached writes, and accesses by processes that never started.
     pub never_held: u64,
+    /// How the pages held at stop follow from those held at start.
+    pub balance: Balance,
     /// Accesses by processes that never started.
     pub unattributed: u64,
+    /// Events of WPA's reasons Reclaim and Offer; `None` when they were not recorded.
+    pub graphics: Option<GraphicsEvents>,
     /// Kernel pages of the active rundown.
     pub kernel: KernelPages,
     /// Pool pages at the window's end.
@@ -169,6 +177,7 @@ impl ReferenceSet {
         set.rows = rows;
         set.verification = verification;
         set.has_removals = needs.removals;
+        set.graphics = GraphicsEvents::of(&history.survey);
         set.add_warnings(etl, &history.survey);
         Ok(set)
     }
@@ -176,6 +185,7 @@ impl ReferenceSet {
     /// The totals; what else is shown is added later.
     fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
+        let balance = Balance::of(&outcome);
         let ReplayResult { totals, held, .. } = outcome;
         ReferenceSet {
             warnings: Vec::new(),
@@ -186,11 +196,13 @@ impl ReferenceSet {
             reaccesses: totals.reaccesses,
             wpa_reaccesses: totals.wpa_reaccesses,
             second_mappings: totals.second_mappings,
-            held_at_start: pages(held.at_from) + totals.rundown_pages,
-            held_at_stop: pages(held.at_to),
+            held_at_start: balance.at_start,
+            held_at_stop: balance.at_stop,
             peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
-            never_held: outcome.never_held,
+            never_held: balance.never_held,
+            balance,
             unattributed: outcome.unattributed,
+            graphics: None,
             kernel: totals.kernel,
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,

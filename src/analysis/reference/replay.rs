@@ -36,6 +36,8 @@ pub struct ReplayResult<'h> {
     pub never_held: u64,
     /// Accesses of processes that never started.
     pub unattributed: u64,
+    /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
+    pub not_started: i64,
     /// Pool and ranges at the end.
     pub outside: OutsideWorkingSets,
     /// Pool and range pages at the window's end.
@@ -65,7 +67,7 @@ pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Re
     let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
     let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
     let range = EventRange { begin, end, rank: &rank, before_first, others: &OTHERS };
-    let reading = Reading { lifetimes, window };
+    let reading = Reading { lifetimes, window, end };
     let last = before(end);
     let spans = || context.history.survey.spans.iter().flatten();
     let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
@@ -117,6 +119,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             accesses: [0; AccessReason::ALL.len()],
             never_held: 0,
             unattributed: 0,
+            not_started: 0,
             outside: OutsideWorkingSets::default(),
             outside_at_stop: (0, 0),
             held: HeldOverTime::new(window),
@@ -141,6 +144,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             self.global_events.extend(deletes.map(|(at, low, high)| (at, GlobalEvent::SectionDelete(low, high))));
             add_all(&mut self.outcome.accesses, &reader.accesses);
             self.outcome.never_held += reader.never_held;
+            self.outcome.not_started += reader.accesses_not_started;
             self.outcome.unattributed += reader.unattributed;
         }
         // Equal moments are in the order in which the updates were logged.

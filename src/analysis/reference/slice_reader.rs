@@ -52,6 +52,8 @@ pub struct Reading<'a> {
     pub lifetimes: &'a ProcessTimeline<'a>,
     /// The window, for counting accesses.
     pub window: &'a Window,
+    /// First moment that is not followed.
+    pub end: Moment,
 }
 
 /// A thread's reader.
@@ -73,6 +75,8 @@ pub struct SliceReader<'a> {
     pub never_held: u64,
     /// Those of them by processes that never started.
     pub unattributed: u64,
+    /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
+    pub accesses_not_started: i64,
     /// Pool and page ranges.
     pub outside: Vec<OutsideEvent>,
     /// Deleted sections: ranges of prototype PTEs.
@@ -92,6 +96,7 @@ impl<'a> SliceReader<'a> {
             accesses: [0; AccessReason::ALL.len()],
             never_held: 0,
             unattributed: 0,
+            accesses_not_started: 0,
             outside: Vec::new(),
             deleted_sections: Vec::new(),
         }
@@ -105,7 +110,7 @@ impl<'a> SliceReader<'a> {
             self.updates.push(shard, update);
         }
         self.accesses = [0; AccessReason::ALL.len()];
-        (self.never_held, self.unattributed) = (0, 0);
+        (self.never_held, self.unattributed, self.accesses_not_started) = (0, 0, 0);
     }
 
     /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
@@ -131,14 +136,29 @@ impl<'a> SliceReader<'a> {
     #[inline(always)]
     fn put(&mut self, group: u64, update: Update, logged: Moment) {
         if update.moment != logged {
-            // Emptied working sets hold nothing of it.
-            if !self.reading.window.resets.iter().any(|&reset| logged <= reset && reset < update.moment) {
-                self.not_started.push((logged, update));
-            }
+            self.put_later(update, logged);
         } else if update.moment.time > self.until {
             self.ahead.push((shard_of(group), update));
         } else {
             self.updates.push(shard_of(group), update);
+        }
+    }
+}
+
+impl SliceReader<'_> {
+    /// Keeps an update of a process that has not started yet.
+    #[cold]
+    #[inline(never)]
+    fn put_later(&mut self, update: Update, logged: Moment) {
+        let Reading { window, end, .. } = self.reading;
+        // Emptied working sets hold nothing of it.
+        let stays = !window.resets.iter().any(|&reset| logged <= reset && reset < update.moment);
+        if update.kind().is_access() {
+            let enters = stays && window.holds(update.moment) && update.moment < end;
+            self.accesses_not_started += i64::from(window.holds(logged)) - i64::from(enters);
+        }
+        if stays {
+            self.not_started.push((logged, update));
         }
     }
 }

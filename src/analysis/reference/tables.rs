@@ -1,20 +1,21 @@
 //! The tables of the reference set.
 
 use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::balance::Step;
 use crate::analysis::reference::counting_plan::RowCount;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::timeline::Timeline;
 use crate::analysis::reference::verify::{Agreement, Example, Verification};
-use crate::analysis::table::{Column, Field, Line, Measured, Table, Value};
+use crate::analysis::table::{Column, Field, Fit, Line, Measured, Table, Value};
 
 type Counted = Measured<RowCount>;
 
 const PAGES: Counted = Counted::new("pages", "Pages", |m, _| Value::Count(m.pages));
 const SIZE: Counted = Counted::new("bytes", "", |m, _| Value::pages(m.pages));
 const SHARE: Counted = Counted::shown("Share", |m, all| Value::share(m.pages.unsigned_abs(), all.pages.unsigned_abs()));
-const IMPACT_PAGES: Counted = Counted::new("impact_pages", "Impact pages", |m, _| Value::Count(m.impact_pages));
-const IMPACT_SIZE: Counted = Counted::new("impact_bytes", "Impact size", |m, _| Value::pages(m.impact_pages));
+const IMPACT_PAGES: Counted = Measured::new("impact_pages", "Charged pages", |m, _| Value::Count(m.impact_pages));
+const IMPACT_SIZE: Counted = Measured::new("impact_bytes", "Charged size", |m, _| Value::pages(m.impact_pages));
 
 impl ReferenceSet {
     /// True when rows have a count of physical pages.
@@ -42,22 +43,33 @@ impl ReferenceSet {
         trees.map(|(title, tree)| Table::of_tree(title, tree, tree.measure, &[PAGES, SIZE, SHARE])).to_vec()
     }
 
-    /// What was held when, and what came and went.
+    /// What was held when, and what came and went: each line is added to those above it, up to what is held at stop.
     pub fn held_table(&self) -> Table {
         let line = |what: &str, pages: u64, note: &str| {
             Line::new([Value::text(what), Value::count(pages), Value::pages(pages as i64), Value::text(note)])
         };
+        let step = |step: &Step| {
+            let (change, size) = (Value::Difference(step.pages), Value::pages(step.pages));
+            Line::new([Value::text(step.title), change, size, Value::text(&step.note)])
+        };
         let emptied = self.window.resets.contains(&self.window.from);
-        let at_start = if emptied { "still active when working sets were emptied" } else { "" };
+        let at_start = if emptied { "active as working sets were emptied" } else { "" };
+        let steps = self.balance.steps();
+        let steps = steps.iter().filter(|step| step.pages != 0).map(step);
         Table {
-            columns: vec![Column::text("Held"), Column::number("Pages"), Column::number(""), Column::text("")],
-            lines: vec![
-                line("at start", self.held_at_start, at_start),
-                line("at the peak", self.peak.0, &format!("at {:.6} s", self.peak.1.seconds())),
-                line("at stop", self.held_at_stop, ""),
-                line("accessed in all", self.accesses.iter().sum(), ""),
-                line("released in all", self.releases.iter().sum(), ""),
+            columns: vec![
+                Column::text("Held"),
+                Column::number("Pages"),
+                Column::number("").fit(Fit::Leaves(0)),
+                Column::text(""),
             ],
+            lines: std::iter::once(line("at start", self.held_at_start, at_start))
+                .chain(steps)
+                .chain([
+                    Line { ruled: true, ..line("at stop", self.held_at_stop, "") },
+                    line("at the peak", self.peak.0, &format!("at {:.6} s", self.peak.1.seconds())),
+                ])
+                .collect(),
             ..Table::default()
         }
     }

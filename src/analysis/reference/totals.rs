@@ -24,6 +24,8 @@ pub struct Totals {
     pub second_mappings: u64,
     /// Pages of the active rundown inside the window that are held by owners.
     pub rundown_pages: u64,
+    /// Held pages that were forgotten in the window, as the working sets were emptied.
+    pub emptied: u64,
     /// Kernel pages of the active rundown.
     pub kernel: KernelPages,
     /// Held pages over time.
@@ -37,6 +39,8 @@ pub struct Totals {
 /// Kernel pages of the active rundown, which are in no working set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelPages {
+    /// New in the window.
+    pub entered: u64,
     /// Released in the window.
     pub released: u64,
     /// There at the window's end.
@@ -98,6 +102,7 @@ impl Recorder<'_, '_> {
     pub fn forgotten(&mut self, moment: Moment, held: &Held) {
         if !held.is_outside() {
             self.totals.held.change(&self.plan.timeline, moment, held.page.category(), -1);
+            self.totals.emptied += u64::from(self.plan.window.holds(moment));
         }
     }
 
@@ -128,6 +133,8 @@ impl Totals {
         add_all(&mut self.kernel.by_use, &other.kernel.by_use);
         self.second_mappings += other.second_mappings;
         self.rundown_pages += other.rundown_pages;
+        self.emptied += other.emptied;
+        self.kernel.entered += other.kernel.entered;
         self.kernel.released += other.kernel.released;
         self.kernel.at_stop += other.kernel.at_stop;
         for (key, count) in other.rows {

@@ -112,6 +112,7 @@ impl WorkingSet {
             Entered::New => {
                 recorder.entered(moment, owner, &held);
                 recorder.totals.rundown_pages += u64::from(rundown && inside && !held.is_outside());
+                recorder.totals.kernel.entered += u64::from(inside && held.is_outside());
             }
             Entered::Again => add(&mut recorder.totals.reaccesses, held.page.reason() as usize, u64::from(inside)),
             Entered::SecondMapping => recorder.totals.second_mappings += u64::from(inside),

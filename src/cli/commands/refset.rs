@@ -25,16 +25,20 @@ pages held in the window.
 
 Held is a page while it is in a working set: of a process, a session, or the
 system (its cache, paged pool, system views). At start those are held that were
-still active when the recorder had emptied all working sets. Counted apart, as
-they are in no working set: kernel pages that were active at the start, pool
-of whole pages, ranges of large, driver-locked and AWE pages. A re-access is an
-access of a page that is held already: with trims recorded there is none.
+still active when the recorder had emptied all working sets. Kernel pages that
+were active at the start, pool of whole pages, and ranges of large,
+driver-locked and AWE pages are in no working set: they are accessed and
+released, and not held. Cached writes are accesses that enter no working set.
+A re-access is an access of a page that is held already: with trims recorded
+there is none.
 
 Impact of a page, by when it was held:
   Impacting   from inside the window to after it; negative where it was held
               before the window and released inside
   Transient   from and to inside the window
   Persistent  before, in and after the window
+Charged pages (impact_pages in CSV and JSON) counts each physical page once:
+for the process that accessed it first, until the last holder releases it.
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
@@ -136,7 +140,7 @@ impl Refset {
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
-        let report = RefsetReport::new(&common.trace, &set, rows.unit(), view);
+        let report = RefsetReport::new(&common.trace, &set, rows.unit(), view).with_conditions(&rows.conditions);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let exit = trace::finish(&report, common, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);

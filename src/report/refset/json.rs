@@ -13,12 +13,19 @@ use std::path::Path;
 
 /// The whole object.
 pub fn whole(trace: &Path, set: &ReferenceSet) -> Value {
-    let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
-    let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
-    let of_access = |reason: AccessReason| set.accesses.get(reason as usize).copied().unwrap_or(0);
-    let of_release = |reason: ReleaseReason| set.releases.get(reason as usize).copied().unwrap_or(0);
-    let by_use = PageUse::ALL.iter().zip(set.kernel.by_use).filter(|(_, pages)| *pages > 0);
-    let mut object = json!({
+    let parts = [head(trace, set), flows(set), held(set), outside(set), proof_and_rows(set)];
+    let fields =
+        parts.into_iter().filter_map(|part| if let Value::Object(fields) = part { Some(fields) } else { None });
+    let mut object: Map<String, Value> = fields.flatten().collect();
+    if let Some(line) = &set.timeline {
+        object.insert("timeline".into(), timeline(line));
+    }
+    Value::Object(object)
+}
+
+/// What was looked at.
+fn head(trace: &Path, set: &ReferenceSet) -> Value {
+    json!({
         "schema": "pfnset.refset",
         "version": 1,
         "trace": trace.display().to_string(),
@@ -36,6 +43,14 @@ pub fn whole(trace: &Path, set: &ReferenceSet) -> Value {
             },
         },
         "working_set_events": set.has_removals,
+    })
+}
+
+/// What came and went.
+fn flows(set: &ReferenceSet) -> Value {
+    let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
+    let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
+    json!({
         "accesses": set.accessed(),
         "accesses_by_reason": access(&set.accesses),
         "releases": set.released(),
@@ -45,10 +60,30 @@ pub fn whole(trace: &Path, set: &ReferenceSet) -> Value {
         "reaccesses_wpa_rules": set.reaccessed_wpa(),
         "reaccesses_wpa_rules_by_reason": access(&set.wpa_reaccesses),
         "second_mappings": set.second_mappings,
+        "never_held": set.never_held,
+        "unattributed": set.unattributed,
+        "offer_events": set.graphics.map(|graphics| graphics.offers),
+        "reclaim_events": set.graphics.map(|graphics| graphics.reclaims),
+    })
+}
+
+/// What was held.
+fn held(set: &ReferenceSet) -> Value {
+    let steps = set.balance.steps();
+    json!({
         "held_at_start": set.held_at_start,
         "held_at_stop": set.held_at_stop,
+        "balance": steps.iter().map(|step| (step.name.to_owned(), json!(step.pages))).collect::<Map<_, _>>(),
         "peak_held": { "pages": set.peak.0, "time_s": set.peak.1.seconds() },
-        "unattributed": set.unattributed,
+    })
+}
+
+/// Pages that are in no working set.
+fn outside(set: &ReferenceSet) -> Value {
+    let of_access = |reason: AccessReason| set.accesses.get(reason as usize).copied().unwrap_or(0);
+    let of_release = |reason: ReleaseReason| set.releases.get(reason as usize).copied().unwrap_or(0);
+    let by_use = PageUse::ALL.iter().zip(set.kernel.by_use).filter(|(_, pages)| *pages > 0);
+    json!({
         "kernel": {
             "pages_logged": set.kernel.logged(),
             "pages_released": set.kernel.released,
@@ -65,14 +100,16 @@ pub fn whole(trace: &Path, set: &ReferenceSet) -> Value {
             "pages_released": of_release(ReleaseReason::PageRangeRelease),
             "pages_at_stop": set.ranges_at_stop,
         },
+    })
+}
+
+/// What proves the result, and the rows.
+fn proof_and_rows(set: &ReferenceSet) -> Value {
+    json!({
         "verification": set.verification.as_ref().map(verification),
         "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
         "rows": table::objects(&set.table()),
-    });
-    if let (Some(object), Some(line)) = (object.as_object_mut(), &set.timeline) {
-        object.insert("timeline".into(), timeline(line));
-    }
-    object
+    })
 }
 
 fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {

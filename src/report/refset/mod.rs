@@ -33,12 +33,19 @@ pub struct RefsetReport<'a> {
     set: &'a ReferenceSet,
     unit: Unit,
     view: View,
+    /// The conditions that chose the rows, as the user wrote them.
+    conditions: &'a [String],
 }
 
 impl<'a> RefsetReport<'a> {
     /// Of this result.
     pub fn new(trace: &'a Path, set: &'a ReferenceSet, unit: Unit, view: View) -> Self {
-        RefsetReport { trace, set, unit, view }
+        RefsetReport { trace, set, unit, view, conditions: &[] }
+    }
+
+    /// Names these conditions above the rows.
+    pub fn with_conditions(self, conditions: &'a [String]) -> Self {
+        RefsetReport { conditions, ..self }
     }
 }
 

@@ -1,5 +1,8 @@
 //! The tables of `pfnset refset`.
 
+use crate::analysis::reference::balance::Balance;
+use crate::analysis::reference::graphics::GraphicsEvents;
+use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::verify::Verification;
 use crate::model::window::Origin;
 use crate::report::refset::RefsetReport;
@@ -34,6 +37,9 @@ impl RefsetReport<'_> {
     /// One screen.
     pub(super) fn summary(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let set = self.set;
+        if set.is_selection {
+            return self.selection(out, style);
+        }
         text::heading(out, &self.title("Reference set"))?;
         writeln!(out)?;
         table::text(out, &set.held_table(), style, self.unit)?;
@@ -43,7 +49,7 @@ impl RefsetReport<'_> {
         let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
         let reaccesses =
             format!("{} (WPA's rules: {})", text::count(set.reaccessed()), text::count(set.reaccessed_wpa()));
-        let apart = format!(
+        let outside = format!(
             "{} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
             text::count(kernel),
             text::count(pool),
@@ -51,29 +57,73 @@ impl RefsetReport<'_> {
         );
         let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
         let lines = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)];
-        for (what, line) in lines.into_iter().chain(verification).chain([("Apart", apart)]) {
+        let graphics = ("Graphics", graphics(set.graphics));
+        for (what, line) in lines.into_iter().chain(verification).chain([("Kernel, pool", outside), graphics]) {
             let mut shown = what;
             for part in text::wrap(&line, usize::from(style.width).saturating_sub(14)) {
                 writeln!(out, "{shown:<12}  {part}")?;
                 shown = "";
             }
         }
-        if let (true, Some((categories, _))) = (set.is_selection, &set.short) {
-            let selected = text::count(categories.measure.pages.unsigned_abs());
-            writeln!(out, "\nSelected by --where: {selected} of the pages held at stop")?;
-        }
-        for short in set.short_tables() {
+        self.short_tables(out, style)
+    }
+
+    /// One screen of what `--where` selects. Start, peak, accesses and releases are those of all pages: not shown.
+    fn selection(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        text::heading(out, &self.title("Held at stop,"))?;
+        self.where_line(out, style)?;
+        let selected = self.set.short.as_ref().map_or(0, |(categories, _)| categories.measure.pages);
+        let (selected, all) = (text::count(selected.unsigned_abs()), text::count(self.set.held_at_stop));
+        writeln!(out, "{selected} of the {all} pages held at stop")?;
+        self.short_tables(out, style)
+    }
+
+    /// Largest categories and processes.
+    fn short_tables(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        for short in self.set.short_tables() {
             writeln!(out)?;
             table::text(out, &short, style, self.unit)?;
         }
         Ok(())
     }
 
+    /// `Where category=Image;MapFile, process=a*`.
+    fn where_line(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        match self.conditions {
+            [] => Ok(()),
+            conditions => paragraph(out, &format!("Where {}", conditions.join(", ")), style),
+        }
+    }
+
     /// Rows by the user's dimensions.
     pub(super) fn row_table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         text::heading(out, &self.title(self.rows_title()))?;
+        self.where_line(out, style)?;
         writeln!(out)?;
-        table::text(out, &self.set.table(), style, self.unit)
+        table::text(out, &self.set.table(), style, self.unit)?;
+        self.row_notes().iter().try_for_each(|note| {
+            writeln!(out)?;
+            paragraph(out, note, style)
+        })
+    }
+
+    /// What rows count where their sums are not those of the accesses and releases.
+    fn row_notes(&self) -> Vec<String> {
+        let (set, balance) = (self.set, &self.set.balance);
+        let by = |dimension| set.dimensions.contains(&dimension);
+        match () {
+            () if set.with_impact() => vec![
+                "Pages counts a page for each holder, charged pages a physical page once: for the process that accessed \
+                 it first, until the last holder releases it (WPA's impact size). So a process can be charged for a page \
+                 that it has released and others still hold."
+                    .to_owned(),
+            ],
+            () if set.is_selection || !set.with_ended => Vec::new(),
+            () => [(by(Dimension::AccessReason), entered(balance)), (by(Dimension::ReleaseReason), left(balance))]
+                .into_iter()
+                .filter_map(|(is_shown, note)| is_shown.then_some(note))
+                .collect(),
+        }
     }
 
     /// Held pages over time, the largest categories as far as the width allows.
@@ -95,7 +145,11 @@ impl RefsetReport<'_> {
         let Some(v) = &self.set.verification else { return Ok(()) };
         text::heading(out, &format!("Verification against the page sequence at {:.6} s", v.time.seconds()))?;
         writeln!(out, "{}", verdict(v))?;
-        writeln!(out, "{} kernel, pool and range pages are accounted for apart", text::count(v.apart))?;
+        writeln!(
+            out,
+            "{} more are kernel, pool and range pages: in no working set, so not compared",
+            text::count(v.apart)
+        )?;
         for agreement in v.tables() {
             writeln!(out)?;
             table::text(out, &agreement, style, self.unit)?;
@@ -112,6 +166,66 @@ impl RefsetReport<'_> {
             more => writeln!(out, "+ {} more", text::count(more)),
         }
     }
+}
+
+/// WPA's reasons Reclaim and Offer.
+fn graphics(events: Option<GraphicsEvents>) -> String {
+    const PROVIDER: &str = "Microsoft-Windows-DxgKrnl";
+    match events {
+        None => format!("WPA's Reclaim and Offer were not recorded (provider {PROVIDER})"),
+        Some(GraphicsEvents { offers, reclaims }) => format!(
+            "Reclaim: {} and Offer: {} events of {PROVIDER}; they name no pages",
+            text::count(reclaims),
+            text::count(offers)
+        ),
+    }
+}
+
+/// How the rows by access reason follow from the accesses.
+fn entered(balance: &Balance) -> String {
+    let mut terms = vec![
+        format!("{} of pages held already", text::count(balance.held_already())),
+        format!("{} of pages that were never held", text::count(balance.never_held)),
+        format!(
+            "{} of kernel, pool and range pages, which are in no working set",
+            text::count(balance.accessed_outside)
+        ),
+    ];
+    let not_started = text::count(balance.not_started.unsigned_abs());
+    match balance.not_started {
+        0 => {}
+        1.. => terms.push(format!("{not_started} for processes that start after the window")),
+        _ => terms.push(format!("less {not_started} from before the window, for processes that start in it")),
+    }
+    let emptied = match balance.emptied {
+        0 => String::new(),
+        emptied => format!(", less {} in working sets that were emptied", text::count(emptied)),
+    };
+    format!(
+        "By access reason the rows add up to {} pages held at start and {} that entered working sets since{emptied}. The \
+         other accesses of the {} in all: {}.",
+        text::count(balance.at_start),
+        text::count(balance.entered()),
+        text::count(balance.accessed),
+        terms.join(", ")
+    )
+}
+
+/// How the rows by release reason follow from the releases.
+fn left(balance: &Balance) -> String {
+    format!(
+        "By release reason the rows add up to {} pages that left working sets and {} held at stop. The other {} releases of \
+         the {} in all: of kernel, pool and range pages, which are in no working set.",
+        text::count(balance.left()),
+        text::count(balance.at_stop),
+        text::count(balance.released_outside),
+        text::count(balance.released)
+    )
+}
+
+/// A line as wide as the terminal.
+fn paragraph(out: &mut dyn Write, line: &str, style: &Style) -> io::Result<()> {
+    text::wrap(line, usize::from(style.width)).iter().try_for_each(|part| writeln!(out, "{part}"))
 }
 
 fn verdict(v: &Verification) -> String {

@@ -4,6 +4,7 @@
 //! `machine` lives through random steps and logs them as `events`, `rules` follows those, the library reads the trace
 //! that `tests/writer` writes of them. No layout, no look-up and no state is shared with the library.
 
+mod balance;
 mod events;
 mod machine;
 mod recording;
@@ -98,6 +99,7 @@ fn check(
         let set = ReferenceSet::new(etl, &query).unwrap();
         let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
         prop_assert_eq!(said_by(&set, &impact), wanted);
+        balance::check(etl, &query, &set, seed)?;
         if setup.removals {
             prop_assert_eq!(set.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
             if window.is_none() {
