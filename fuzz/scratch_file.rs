@@ -1,4 +1,4 @@
-//! The input of a run as an open trace: its bytes go through a real file, because that is what is mapped.
+//! The input of a run as a file: its bytes go through a real file, because that is what is mapped.
 
 use pfnset::etl::EtlFile;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,19 @@ static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     folder.join(format!("pfnset-fuzz-{}.etl", process::id()))
 });
 
-/// Opens `data`; `None` when it is no trace.
-pub fn open(data: &[u8]) -> Option<EtlFile> {
+/// Calls `use_file` with a file of these bytes.
+pub fn with<T>(data: &[u8], use_file: impl FnOnce(&Path) -> T) -> T {
     fs::write(&*FILE, data).expect("a scratch file can be written");
-    let opened = EtlFile::open(&FILE);
+    let result = use_file(&FILE);
     // On Unix the map outlives the name, and so nothing is left over after a crash.
     if cfg!(unix) {
         let _ = fs::remove_file(&*FILE);
     }
-    opened.ok()
+    result
+}
+
+/// Opens `data`; `None` when it is no trace.
+#[allow(dead_code)] // not every target opens it as a trace
+pub fn open(data: &[u8]) -> Option<EtlFile> {
+    with(data, |path| EtlFile::open(path).ok())
 }

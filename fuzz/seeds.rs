@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) and `analyses` (a file too).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) and `analyses` (a file too), `unpack` (archives of a file).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -10,6 +10,7 @@ use pfnset::etl::{EtlFile, Scratch};
 use pfnset::event::Payload;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 use std::{env, error, fs, io};
 
@@ -34,6 +35,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     let folder = args.next().ok_or("usage: seeds FOLDER TRACE.etl...")?;
     let mut seeds = Seeds { folder: folder.as_ref(), count: 0, of_a_kind: HashMap::new() };
     seeds.streams(&made_up_area())?;
+    seeds.archives(&made_up_area())?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -54,6 +56,31 @@ impl Seeds<'_> {
         fs::create_dir_all(&folder)?;
         self.count += 1;
         fs::write(folder.join(format!("seed-{:05}", self.count)), parts.concat())
+    }
+
+    fn archives(&mut self, content: &[u8]) -> Result<(), Box<dyn error::Error>> {
+        for method in [zip::CompressionMethod::Stored, zip::CompressionMethod::Deflated] {
+            let mut archive = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+            archive.start_file("t.etl", zip::write::SimpleFileOptions::default().compression_method(method))?;
+            archive.write_all(content)?;
+            self.write("unpack", &[&archive.finish()?.into_inner()])?;
+        }
+        for how in [cab::CompressionType::None, cab::CompressionType::MsZip] {
+            let mut builder = cab::CabinetBuilder::new();
+            let folder = builder.add_folder(how);
+            folder.add_file("a.txt");
+            folder.add_file("t.etl");
+            let mut archive = builder.build(io::Cursor::new(Vec::new()))?;
+            while let Some(mut file) = archive.next_file()? {
+                file.write_all(content)?;
+            }
+            self.write("unpack", &[&archive.finish()?.into_inner()])?;
+        }
+        let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        archive.write_all(content)?;
+        self.write("unpack", &[&archive.finish()?])?;
+        let frame = ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest);
+        Ok(self.write("unpack", &[&frame])?)
     }
 
     fn trace(&mut self, path: &Path) -> Result<(), Box<dyn error::Error>> {

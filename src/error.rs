@@ -24,6 +24,14 @@ pub enum Error {
         /// The first check that failed.
         reason: String,
     },
+    /// An archive or standard input gives no trace, or more than is allowed.
+    #[error("cannot unpack {}: {reason}", path.display())]
+    NotUnpacked {
+        /// The archive as the user named it.
+        path: PathBuf,
+        /// What is in the way.
+        reason: String,
+    },
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
     MissingEvents(String),
@@ -69,6 +77,11 @@ impl DamageLog {
         if self.places.len() < Self::KEPT {
             self.places.push(damage);
         }
+    }
+
+    /// Adds several places.
+    pub fn extend(&mut self, places: impl IntoIterator<Item = Damage>) {
+        places.into_iter().for_each(|place| self.push(place));
     }
 
     /// Adds all places of `other`.

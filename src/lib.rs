@@ -29,7 +29,8 @@
 //!   questions; [`Schedule`](etl::order::Schedule): the same in time order.
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!
-//! Data flows in one direction, and each module imports only from those before it: [`etl`] (buffers and record headers of
+//! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
+//! trace in an archive), [`etl`] (buffers and record headers of
 //! the file), [`event`] (payloads), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
 //! names at any time), [`analysis`], `report`.
 //!
@@ -41,6 +42,7 @@ pub mod code_page;
 pub mod error;
 pub mod etl;
 pub mod event;
+pub mod input;
 pub mod load;
 pub mod model;
 pub(crate) mod moment;

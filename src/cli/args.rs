@@ -1,6 +1,7 @@
 //! Flags that commands share. No input or output happens here.
 
 use anyhow::Context;
+use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
@@ -31,7 +32,7 @@ impl std::ops::Deref for Common {
 /// Flags of every command that reads a trace.
 #[derive(Debug, Args)]
 pub struct Base {
-    /// The trace, an .etl file
+    /// The trace: an .etl file, an archive (.zip, .gz, .zst, .cab) with one, ARCHIVE!NAME for one of several, or - (standard input)
     pub trace: PathBuf,
     /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -48,6 +49,12 @@ pub struct Base {
     /// Code page of 8-bit names that are no UTF-8: that of the recording machine, as in 1251 or shift_jis
     #[arg(long, default_value = "1252", value_name = "PAGE")]
     pub ansi_codepage: CodePage,
+    /// Archives and standard input: what is larger goes to a temporary file
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", hide_short_help = true)]
+    pub in_memory: ByteSize,
+    /// Archives and standard input: what is larger is an error
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", hide_short_help = true)]
+    pub unpack_limit: ByteSize,
     /// Exit with code 3 when data was lost while recording or the file is damaged
     #[arg(long)]
     pub strict: bool,

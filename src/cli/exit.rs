@@ -33,7 +33,9 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         return Exit::Fine;
     }
     match error.downcast_ref::<Error>() {
-        Some(Error::Unreadable { .. } | Error::NotEtl { .. } | Error::MissingPart(_)) => Exit::BadInput,
+        Some(Error::Unreadable { .. } | Error::NotEtl { .. } | Error::NotUnpacked { .. } | Error::MissingPart(_)) => {
+            Exit::BadInput
+        }
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
         Some(Error::Usage(_)) | None => Exit::Usage,
     }

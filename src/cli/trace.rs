@@ -4,23 +4,25 @@ use crate::cli::args::{Base, Common};
 use crate::cli::exit::Exit;
 use crate::cli::{output, progress};
 use anyhow::Context;
-use pfnset::error::Error;
 use pfnset::etl::EtlFile;
+use pfnset::input::UnpackLimits;
 use pfnset::report::Report;
+use std::sync::atomic::Ordering;
 
 /// Opens the trace and sets the number of threads.
 pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
-    if base.trace.as_os_str() == "-" {
-        let reason = "it stands for standard input, which is not read: the program has to go back and forth in a trace; \
-                      write it to a file and name that (a file named - is ./-)";
-        return Err(Error::NotEtl { path: base.trace.clone(), reason: reason.into() }.into());
-    }
     output::spare_the_trace(base)?;
     if let Some(threads) = base.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
     }
-    let mut etl = EtlFile::open(&base.trace)?;
+    let limits = UnpackLimits {
+        in_memory: base.in_memory.as_u64(),
+        most: base.unpack_limit.as_u64(),
+        ..UnpackLimits::default()
+    };
+    let unpacked = || limits.unpacked.load(Ordering::Relaxed);
+    let mut etl = progress::while_unpacking(base.quiet, unpacked, || EtlFile::open_within(&base.trace, &limits))?;
     etl.code_page = base.ansi_codepage;
     Ok(etl)
 }

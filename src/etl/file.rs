@@ -7,13 +7,12 @@ use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
-use crate::etl::foreign::archive;
 use crate::etl::header_type::{Marker, marker};
 use crate::etl::index::{Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
-use crate::etl::map::Mapping;
 use crate::etl::record::{HeaderType, HookId, Position, RawRecord, RecordId};
 use crate::etl::stamps::StampLimits;
+use crate::input::{Input, UnpackLimits};
 use crate::units::{FileOffset, Ticks};
 use rayon::prelude::*;
 use std::path::Path;
@@ -37,7 +36,7 @@ pub type Scratch = Vec<u8>;
 /// An open `.etl` file.
 #[derive(Debug)]
 pub struct EtlFile {
-    map: Mapping,
+    input: Input,
     /// The log-file header.
     pub header: LogFileHeader,
     /// Session name; empty when the header is cut inside the names.
@@ -63,23 +62,29 @@ pub struct EtlFile {
 }
 
 impl EtlFile {
-    /// Maps and checks the file, and indexes its buffers. Reads one page of each buffer.
+    /// Maps and checks the file, and indexes its buffers. Reads one page of each buffer. An archive with a trace in it is
+    /// unpacked within the default limits.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when the system refuses, [`Error::NotEtl`] when the file does not begin with a header
-    /// buffer whose first record is a log-file header.
+    /// [`Error::Unreadable`] when the system refuses, [`Error::NotUnpacked`] for an archive that gives no trace,
+    /// [`Error::NotEtl`] when the file does not begin with a header buffer whose first record is a log-file header.
     pub fn open(path: &Path) -> Result<EtlFile, Error> {
-        let map = Mapping::open(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
-        Self::from_mapping(map).map_err(|reason| Error::NotEtl { path: path.into(), reason })
+        Self::open_within(path, &UnpackLimits::default())
     }
 
-    fn from_mapping(map: Mapping) -> Result<EtlFile, String> {
-        let bytes = map.bytes();
+    /// Like [`EtlFile::open`]; archives are unpacked within these limits.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn open_within(path: &Path, limits: &UnpackLimits) -> Result<EtlFile, Error> {
+        let input = Input::open(path, limits)?;
+        Self::from_input(input).map_err(|reason| Error::NotEtl { path: path.into(), reason })
+    }
+
+    fn from_input(input: Input) -> Result<EtlFile, String> {
+        let bytes = input.bytes();
         if bytes.is_empty() {
             return Err("it is empty".into());
-        }
-        if let Some(reason) = archive(bytes) {
-            return Err(reason);
         }
         let first = Buffer::read(bytes, FileOffset(0), u32::MAX)
             .map_err(|e| format!("expected {} at offset 0, found {}", e.expected, e.found))?;
@@ -116,6 +121,12 @@ impl EtlFile {
         doubt.into_iter().for_each(|d| damage.push(d));
         let indexed = index(bytes, first, session_buffer_bytes, mode);
         damage.append(indexed.damage);
+        damage.extend(input.cut.as_ref().map(|why| Damage {
+            offset: FileOffset(bytes.len() as u64),
+            what: "archive, where unpacking ended".into(),
+            expected: "the rest of the trace".into(),
+            found: why.clone(),
+        }));
         let stamps = StampLimits::new(&header, &clock, &indexed.buffers);
         let mut etl = EtlFile {
             header,
@@ -130,7 +141,7 @@ impl EtlFile {
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),
             bytes_read: AtomicU64::new(0),
-            map,
+            input,
         };
         etl.doubt_origin();
         Ok(etl)
@@ -159,10 +170,10 @@ impl EtlFile {
         let buffer = self.buffers.get(index)?;
         let bytes = match buffer.is_compressed() {
             true => {
-                let written = decompress(self.format, stored_area(self.map.bytes(), buffer), scratch, 0x100).written;
+                let written = decompress(self.format, stored_area(self.input.bytes(), buffer), scratch, 0x100).written;
                 scratch.get(..written)?
             }
-            false => plain_area(self.map.bytes(), buffer),
+            false => plain_area(self.input.bytes(), buffer),
         };
         match marker(*bytes.first_chunk()?) {
             Marker::Record(header, _) => RawRecord { header, position: Position::default(), bytes }.time(),
@@ -172,7 +183,7 @@ impl EtlFile {
 
     /// Size of the file, bytes.
     pub fn size_bytes(&self) -> u64 {
-        self.map.bytes().len() as u64
+        self.input.bytes().len() as u64
     }
 
     /// Bytes of the file that the current scan has read: for progress bars.
@@ -199,7 +210,7 @@ impl EtlFile {
         if !buffer.is_compressed() {
             return self.area_over(index, &[]);
         }
-        let stored = stored_area(self.map.bytes(), &buffer);
+        let stored = stored_area(self.input.bytes(), &buffer);
         let most = stored.len().saturating_mul(MOST_EXPANSION);
         let outcome = decompress(self.format, stored, scratch, most.min(buffer.area_bytes() as usize));
         let bytes = scratch.get(..outcome.written).unwrap_or_default();
@@ -214,7 +225,7 @@ impl EtlFile {
     /// The event area of a buffer; `decompressed` are its bytes if it is compressed.
     pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> Area<'s> {
         let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);
-        let bytes = if buffer.is_compressed() { decompressed } else { plain_area(self.map.bytes(), &buffer) };
+        let bytes = if buffer.is_compressed() { decompressed } else { plain_area(self.input.bytes(), &buffer) };
         Area { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 

@@ -45,27 +45,6 @@ fn what_cannot_be_read_is_code_3_and_one_line() {
     }
 }
 
-#[test]
-fn archives_and_standard_input_are_named() {
-    for (bytes, name) in [
-        (&b"PK\x03\x04\x14\0\0\0\x08\0"[..], "a ZIP archive"),
-        (b"\x1f\x8b\x08\0\0\0\0\0", "a gzip file"),
-        (b"MSCF\0\0\0\0", "a CAB archive"),
-        (b"\x28\xb5\x2f\xfd\x04\0", "a Zstandard file"),
-    ] {
-        // The name of the file does not matter.
-        let file = file_of(&[bytes, &[7; 4000]].concat());
-        for command in &trace_commands() {
-            let ran = run(&[command, file.path().to_str().unwrap()]);
-            assert_refused(&ran, 3, name);
-            assert!(ran.err.contains("unpack it"), "{}", ran.err);
-        }
-    }
-    for command in &trace_commands() {
-        assert_refused(&run(&[command, "-"]), 3, "standard input");
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn devices_and_pipes_are_code_3_and_do_not_wait() {

@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct Mapping(Option<Mmap>);
 
 impl Mapping {
-    /// Maps `path`.
+    /// Maps the file at `path`.
     ///
     /// # Errors
     /// The system's error when the file cannot be opened or mapped; a text of our own for directories, pipes and devices,
@@ -28,7 +28,14 @@ impl Mapping {
         if !metadata.is_file() {
             return Err(io::Error::other("not a regular file; write the trace to a file first"));
         }
-        let file = File::open(path)?;
+        Mapping::of(&File::open(path)?)
+    }
+
+    /// Maps an open file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn of(file: &File) -> io::Result<Mapping> {
         if file.metadata()?.len() == 0 {
             return Ok(Mapping(None)); // most systems refuse to map an empty file
         }
@@ -40,7 +47,7 @@ impl Mapping {
         // ends the process. ETW never rewrites a closed log, so both need a user who overwrites the trace under us;
         // the README says not to. Reading through a buffer instead costs a copy of the whole trace.
         #[allow(unsafe_code)]
-        let map = unsafe { MmapOptions::new().map(&file)? };
+        let map = unsafe { MmapOptions::new().map(file)? };
         Ok(Mapping(Some(map)))
     }
 

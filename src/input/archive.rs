@@ -1,0 +1,95 @@
+//! Archives, told by their first bytes, and how each is unpacked.
+
+use super::store::Store;
+use super::{cab, zip};
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use std::io::{self, Read};
+
+/// A form of archive. No log begins as one of them: the bytes would be an odd or too large size of its first buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Archive {
+    Zip,
+    Gzip,
+    Cab,
+    Zstandard,
+    SevenZip,
+    Xz,
+    Bzip2,
+}
+
+/// Form, first bytes, name.
+const SIGNATURES: [(Archive, &[u8], &str); 7] = [
+    (Archive::Zip, b"PK\x03\x04", "a ZIP archive"),
+    (Archive::Gzip, b"\x1f\x8b", "a gzip file"),
+    (Archive::Cab, b"MSCF", "a CAB archive"),
+    (Archive::Zstandard, b"\x28\xb5\x2f\xfd", "a Zstandard file"),
+    (Archive::SevenZip, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (Archive::Xz, b"\xfd7zXZ\0", "an XZ file"),
+    (Archive::Bzip2, b"BZh", "a bzip2 file"),
+];
+
+impl Archive {
+    /// The form of an archive that begins with these bytes; `None` for anything else.
+    pub fn of(bytes: &[u8]) -> Option<Archive> {
+        SIGNATURES.iter().find(|(_, signature, _)| bytes.starts_with(signature)).map(|(archive, ..)| *archive)
+    }
+
+    /// Its name with an article.
+    pub fn what(self) -> &'static str {
+        SIGNATURES.iter().find(|(archive, ..)| *archive == self).map_or("", |(.., what)| what)
+    }
+
+    /// Unpacks the trace in it: `member`, or the only one. Returns why it ended early, if it did.
+    ///
+    /// # Errors
+    /// Why no trace can be unpacked, in words that follow "cannot unpack FILE:".
+    pub fn unpack(self, packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Result<Option<String>, String> {
+        match (self, member) {
+            (Archive::Zip, _) => zip::unpack(packed, member, store),
+            (Archive::Cab, _) => cab::unpack(packed, member, store),
+            (_, Some(_)) => Err(format!("{} holds one file without a name; leave out what follows the !", self.what())),
+            (Archive::Gzip, _) => store.fill(&mut MultiGzDecoder::new(packed)),
+            (Archive::Zstandard, _) => store.fill(&mut Frames { rest: packed, open: None }),
+            (Archive::SevenZip | Archive::Xz | Archive::Bzip2, _) => {
+                Err(format!("it is {}, which is not read; unpack it and name the .etl file that it holds", self.what()))
+            }
+        }
+    }
+}
+
+/// Bytes of the header of a Zstandard frame without content (RFC 8878, 3.1.2).
+const SKIPPED_HEADER: usize = 8;
+
+/// The frames of a Zstandard file, one after the other.
+struct Frames<'a> {
+    rest: &'a [u8],
+    open: Option<StreamingDecoder<&'a [u8], ruzstd::decoding::FrameDecoder>>,
+}
+
+impl Read for Frames<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(open) = &mut self.open {
+                let read = open.read(bytes)?;
+                if read > 0 {
+                    return Ok(read);
+                }
+            }
+            if let Some(ended) = self.open.take() {
+                self.rest = ended.into_inner();
+            }
+            if self.rest.is_empty() {
+                return Ok(0);
+            }
+            match StreamingDecoder::new(self.rest) {
+                Ok(frame) => self.open = Some(frame),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
+                    self.rest = self.rest.get(SKIPPED_HEADER + length as usize..).unwrap_or_default();
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Where the bytes of a trace come from: a file, a trace inside an archive, or standard input.
+//!
+//! A plain file is mapped into memory. An archive and standard input are unpacked first, into memory or, beyond
+//! [`UnpackLimits::in_memory`], into a temporary file without a name, which the system removes however the program ends.
+
+mod archive;
+mod cab;
+mod map;
+mod members;
+mod store;
+mod zip;
+
+use crate::error::Error;
+use archive::Archive;
+use map::Mapping;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+pub use store::UnpackLimits;
+use store::{Bytes, Store};
+
+/// The bytes of a trace.
+#[derive(Debug)]
+pub struct Input {
+    bytes: Bytes,
+    /// Why unpacking ended before the end of the trace, if it did.
+    pub cut: Option<String>,
+}
+
+/// The path that stands for standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+impl Input {
+    /// Opens a file, `ARCHIVE!MEMBER`, or standard input (`-`), and unpacks what is packed.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] when the system refuses, [`Error::NotUnpacked`] when an archive gives no trace or is larger
+    /// than the limits.
+    pub fn open(path: &Path, limits: &UnpackLimits) -> Result<Input, Error> {
+        let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason };
+        let (file, member) = split_member(path);
+        let packed = match file.as_os_str() == STANDARD_INPUT {
+            true => Input::all_of(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
+            false => {
+                let map = Mapping::open(&file).map_err(|source| Error::Unreadable { path: path.into(), source })?;
+                Input { bytes: Bytes::Mapped(map), cut: None }
+            }
+        };
+        let Some(archive) = Archive::of(packed.bytes()) else {
+            return match member {
+                Some(_) => Err(not_unpacked(format!("{} is no archive", file.display()))),
+                None => Ok(packed),
+            };
+        };
+        let mut store = Store::new(limits, Some(packed.bytes().len() as u64));
+        let cut = archive.unpack(packed.bytes(), member.as_deref(), &mut store).map_err(not_unpacked)?;
+        let bytes = store.into_bytes().map_err(|error| not_unpacked(error.to_string()))?;
+        let input = Input { bytes, cut: cut.or(packed.cut) };
+        match Archive::of(input.bytes()) {
+            Some(inner) => Err(not_unpacked(format!("it holds {}: unpack the outer one first", inner.what()))),
+            None => Ok(input),
+        }
+    }
+
+    /// All that a reader gives.
+    fn all_of(reader: &mut dyn Read, limits: &UnpackLimits) -> Result<Input, String> {
+        let mut store = Store::new(limits, None);
+        let cut = store.fill(reader)?;
+        let bytes = store.into_bytes().map_err(|error| error.to_string())?;
+        Ok(Input { bytes, cut })
+    }
+
+    /// All bytes of the trace.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_slice()
+    }
+}
+
+/// The archive and the name after `!`, where the whole is the name of no file.
+fn split_member(path: &Path) -> (PathBuf, Option<String>) {
+    let whole = || (path.to_path_buf(), None);
+    let Some(text) = path.to_str().filter(|_| !path.exists()) else { return whole() };
+    let parts = text.match_indices('!').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));
+    let found = parts.filter(|(_, member)| !member.is_empty()).find(|(archive, _)| archive.is_file());
+    found.map_or_else(whole, |(archive, member)| (archive.to_path_buf(), Some(member.to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_follows_the_name_of_an_existing_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, odd) = (folder.path().join("a.zip"), folder.path().join("b!c.zip"));
+        std::fs::write(&plain, "x").unwrap();
+        std::fs::write(&odd, "x").unwrap();
+        let split = |name: &str| split_member(&folder.path().join(name));
+        assert_eq!(split("a.zip"), (plain.clone(), None));
+        assert_eq!(split("a.zip!x/y.etl"), (plain, Some("x/y.etl".into())));
+        assert_eq!(split("b!c.zip"), (odd.clone(), None));
+        assert_eq!(split("b!c.zip!d"), (odd, Some("d".into())));
+        assert_eq!(split("none!d").1, None);
+        assert_eq!(split("a.zip!").1, None);
+    }
+}

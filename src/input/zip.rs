@@ -1,0 +1,87 @@
+//! ZIP archives. A cut one has lost the list of its files, which stands at the end: then the headers before each file
+//! are read.
+
+use super::members::choose;
+use super::store::Store;
+use crate::bytes::Cursor;
+use crate::units::PointerSize;
+use flate2::bufread::DeflateDecoder;
+use zip::ZipArchive;
+
+/// Unpacks `member`, or the only trace. Returns why it ended early, if it did.
+///
+/// # Errors
+/// Why no trace can be unpacked.
+pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Result<Option<String>, String> {
+    let mut archive = match ZipArchive::new(std::io::Cursor::new(packed)) {
+        Ok(archive) => archive,
+        Err(error) => return cut(packed, member, store, &error.to_string()),
+    };
+    let names: Vec<String> = archive.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let name = choose(&names, member)?;
+    let mut file = archive.by_name(name).map_err(|error| format!("{name}: {error}"))?;
+    store.fill(&mut file)
+}
+
+/// Bytes at the start of the header of a file.
+const LOCAL_HEADER: u32 = 0x0403_4b50;
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+/// Flag: the sizes follow the file, because they were not known before it.
+const SIZES_FOLLOW: u16 = 8;
+
+/// One file of an archive without its list.
+struct LocalFile<'a> {
+    name: String,
+    method: u16,
+    /// From its first byte to the end of the archive, or of the file, if its size is known.
+    data: &'a [u8],
+    /// What follows it; `None` where its size is not known.
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> LocalFile<'a> {
+    /// Reads the header at the start of `bytes` (APPNOTE.TXT of PKWARE, 4.3.7).
+    fn read(bytes: &'a [u8]) -> Option<LocalFile<'a>> {
+        let mut c = Cursor::new(bytes, PointerSize::P8);
+        if c.u32("signature").ok()? != LOCAL_HEADER {
+            return None;
+        }
+        let _version = c.u16("version").ok()?;
+        let flags = c.u16("flags").ok()?;
+        let method = c.u16("method").ok()?;
+        c.skip(8, "time and checksum").ok()?;
+        let packed = c.u32("packed size").ok()?;
+        c.skip(4, "size").ok()?;
+        let (name, extra) = (c.u16("length of the name").ok()?, c.u16("length of the extra field").ok()?);
+        let name = String::from_utf8_lossy(c.take(name.into(), "name").ok()?).into_owned();
+        c.skip(extra.into(), "extra field").ok()?;
+        let data = bytes.get(bytes.len() - c.remaining()..)?;
+        // A size of all ones stands in the extra field (ZIP64).
+        let sized = flags & SIZES_FOLLOW == 0 && packed != u32::MAX;
+        let parts = sized.then(|| data.split_at_checked(packed as usize)).flatten();
+        let (data, rest) = parts.map_or((data, None), |(data, rest)| (data, Some(rest)));
+        Some(LocalFile { name, method, data, rest })
+    }
+}
+
+/// Unpacks from an archive that lacks its end.
+fn cut(packed: &[u8], member: Option<&str>, store: &mut Store<'_>, why: &str) -> Result<Option<String>, String> {
+    let mut files = Vec::new();
+    let mut at = Some(packed);
+    while let Some(file) = at.and_then(LocalFile::read) {
+        at = file.rest;
+        files.push(file);
+    }
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let name =
+        choose(&names, member).map_err(|reason| format!("its list of files is missing ({why}), and {reason}"))?;
+    let file = files.iter().find(|file| file.name == name).ok_or("it is empty")?;
+    let ended = match file.method {
+        STORED => store.fill(&mut &*file.data)?,
+        DEFLATED => store.fill(&mut DeflateDecoder::new(file.data))?,
+        other => return Err(format!("its list of files is missing ({why}), and {name} is packed by method {other}")),
+    };
+    Ok(Some(ended.unwrap_or_else(|| why.to_owned())))
+}

@@ -1,0 +1,157 @@
+//! Traces in archives and on standard input give the same answers as the plain file.
+
+use crate::program::{Ran, finish, fixtures, out, pfnset, run};
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+const TRACE: &str = "resident-small.etl";
+
+fn trace() -> Vec<u8> {
+    std::fs::read(fixtures().join(TRACE)).unwrap()
+}
+
+fn zip(files: &[(&str, &[u8])], method: zip::CompressionMethod) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        archive.start_file(*name, zip::write::SimpleFileOptions::default().compression_method(method)).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut archive = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    archive.write_all(bytes).unwrap();
+    archive.finish().unwrap()
+}
+
+fn zstandard(bytes: &[u8]) -> Vec<u8> {
+    // Two frames, with one that holds nothing between them.
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let frame = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+    [&frame(first)[..], b"\x50\x2a\x4d\x18\x04\0\0\0none", &frame(second)].concat()
+}
+
+fn cab(files: &[(&str, &[u8])], how: cab::CompressionType) -> Vec<u8> {
+    let mut builder = cab::CabinetBuilder::new();
+    let folder = builder.add_folder(how);
+    for (name, _) in files {
+        folder.add_file(*name);
+    }
+    let mut writer = builder.build(Cursor::new(Vec::new())).unwrap();
+    let mut contents = files.iter();
+    while let Some(mut file) = writer.next_file().unwrap() {
+        file.write_all(contents.next().unwrap().1).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// A file of that name in a new folder.
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn resident(path: &Path, more: &[&str]) -> Ran {
+    run(&[&["resident", path.to_str().unwrap(), "--format", "csv"], more].concat())
+}
+
+#[test]
+fn every_form_of_archive_gives_the_tables_of_the_trace() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let both = [("readme.txt", &b"hello"[..]), ("logs/T.ETL", &trace)];
+    let archives = [
+        ("stored.zip", zip(&both, zip::CompressionMethod::Stored)),
+        ("deflated.zip", zip(&both, zip::CompressionMethod::Deflated)),
+        ("trace.etl.gz", gzip(&trace)),
+        ("two parts.etlgz", [gzip(&trace[..1000]), gzip(&trace[1000..])].concat()),
+        ("trace.zst", zstandard(&trace)),
+        ("stored.cab", cab(&both, cab::CompressionType::None)),
+        ("packed.cab", cab(&both, cab::CompressionType::MsZip)),
+        ("no ending", gzip(&trace)),
+    ];
+    let expected = out(&["resident", TRACE, "--format", "csv"]);
+    for (name, bytes) in archives {
+        let path = put(folder.path(), name, &bytes);
+        // All in memory, and all but a kilobyte in a temporary file.
+        for more in [&[][..], &["--in-memory", "1 KiB"]] {
+            let ran = resident(&path, more);
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
+            assert_eq!(ran.out, expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_may_be_a_trace_or_an_archive() {
+    let expected = out(&["resident", TRACE, "--format", "csv"]);
+    for bytes in [trace(), gzip(&trace())] {
+        let ran = finish(pfnset(&["resident", "-", "--format", "csv"]).write_stdin(bytes));
+        assert_eq!((ran.code, ran.err.as_str(), ran.out.as_str()), (0, "", expected.as_str()));
+    }
+    let ran = finish(pfnset(&["info", "-"]).write_stdin("no trace"));
+    assert_eq!((ran.code, ran.out.as_str()), (3, ""));
+    assert!(ran.err.contains("no .etl file") && ran.err.lines().count() == 1, "{}", ran.err);
+}
+
+#[test]
+fn one_of_several_traces_is_named() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let files = [("a.etl", &b"no trace"[..]), ("sub/b.etl", &trace)];
+    let zip = put(folder.path(), "two.zip", &zip(&files, zip::CompressionMethod::Deflated));
+    let cab = put(folder.path(), "two.cab", &cab(&files, cab::CompressionType::MsZip));
+    for archive in [zip, cab] {
+        let ran = resident(&archive, &[]);
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (3, "", 1), "{}", ran.err);
+        assert!(ran.err.contains("2 traces") && ran.err.contains("a.etl, sub/b.etl"), "{}", ran.err);
+        let member = |name: &str| PathBuf::from(format!("{}!{name}", archive.display()));
+        assert_eq!(resident(&member("sub/b.etl"), &[]), resident(&fixtures().join(TRACE), &[]));
+        let ran = resident(&member("c.etl"), &[]);
+        assert!(ran.code == 3 && ran.err.contains("it has no c.etl, but a.etl, sub/b.etl"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_cut_archive_gives_what_can_be_read_and_says_so() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let one = [("t.etl", &trace[..])];
+    let archives = [
+        ("stored.zip", zip(&one, zip::CompressionMethod::Stored)),
+        ("deflated.zip", zip(&one, zip::CompressionMethod::Deflated)),
+        ("t.gz", gzip(&trace)),
+        ("t.zst", zstandard(&trace)),
+        ("t.cab", cab(&one, cab::CompressionType::MsZip)),
+    ];
+    for (name, mut bytes) in archives {
+        bytes.truncate(bytes.len() * 95 / 100);
+        let path = put(folder.path(), name, &bytes);
+        let ran = run(&["info", path.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
+        assert!(ran.out.contains("archive, where unpacking ended"), "{name}: {}", ran.out);
+        assert_eq!(run(&["info", path.to_str().unwrap(), "--strict"]).code, 3, "{name}");
+        // Nothing is left when only the first bytes are there.
+        let ran = resident(&put(folder.path(), name, &bytes[..12]), &[]);
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (3, "", 1), "{name}: {}", ran.err);
+    }
+}
+
+#[test]
+fn what_is_made_to_fill_the_disk_is_refused() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let refused = |name: &str, bytes: &[u8], more: &[&str], says: &str| {
+        let ran = resident(&put(folder.path(), name, bytes), more);
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (3, "", 1), "{name}: {}", ran.err);
+        assert!(ran.err.contains(says), "{name}: {}", ran.err);
+    };
+    let zeros = gzip(&vec![0; 1 << 20]).repeat(257);
+    refused("zeros.gz", &zeros, &[], "more than 200 times its size");
+    for limit in ["300kib", "300 KiB", "307200"] {
+        refused("t.gz", &gzip(&trace), &["--unpack-limit", limit], "the limit of 307200 bytes");
+    }
+    refused("twice.gz", &gzip(&gzip(&trace)), &[], "it holds a gzip file");
+    let inner = [("t.etl.gz", &gzip(&trace)[..])];
+    refused("outer.zip", &zip(&inner, zip::CompressionMethod::Stored), &[], "it holds a gzip file");
+    refused("t.7z", b"7z\xbc\xaf\x27\x1c and more", &[], "a 7z archive, which is not read; unpack it");
+    refused("text.gz", &gzip(b"no trace, but a text"), &[], "is no .etl file");
+}
