@@ -34,15 +34,8 @@ impl std::ops::Deref for Common {
 pub struct Base {
     /// The trace: an .etl file, an archive (.zip, .gz, .zst, .cab) with one, ARCHIVE!NAME for one of several, or - (standard input)
     pub trace: PathBuf,
-    /// Write to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Colors: on a terminal, always or never (NO_COLOR is respected)
-    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub color: Color,
-    /// No progress bar and no notes on standard error
-    #[arg(short, long)]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub printing: Printing,
     /// Threads (default: all processors)
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
@@ -58,6 +51,28 @@ pub struct Base {
     /// Exit with code 3 when data was lost while recording or the file is damaged
     #[arg(long)]
     pub strict: bool,
+}
+
+impl std::ops::Deref for Base {
+    type Target = Printing;
+
+    fn deref(&self) -> &Printing {
+        &self.printing
+    }
+}
+
+/// Flags of every command that prints something, whatever it reads.
+#[derive(Debug, Args)]
+pub struct Printing {
+    /// Write to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Colors: on a terminal, always or never (NO_COLOR is respected)
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// No progress bar and no notes on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

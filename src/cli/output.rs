@@ -1,6 +1,6 @@
 //! Where the output goes: standard output or a file, with or without color.
 
-use crate::cli::args::{Base, Color, Common, OutputFormat};
+use crate::cli::args::{Base, Color, OutputFormat, Printing};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
@@ -15,14 +15,14 @@ use std::rc::Rc;
 const DEFAULT_WIDTH: u16 = 120;
 
 /// Prints a report in the form that the user asked for.
-pub fn print(report: &dyn Report, common: &Common) -> anyhow::Result<()> {
+pub fn print(report: &dyn Report, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
     let closed = Rc::new(Cell::new(false));
-    let mut out = BufWriter::new(Watched { out: open(common)?, closed: closed.clone() });
-    if let Err(error) = write(report, common, &mut out) {
+    let mut out = BufWriter::new(Watched { out: open(printing)?, closed: closed.clone() });
+    if let Err(error) = write(report, format, width(printing), &mut out) {
         // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
         return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
     }
-    if common.format != OutputFormat::Table && !common.quiet {
+    if format != OutputFormat::Table && !printing.quiet {
         warn(report.warnings());
     }
     Ok(())
@@ -43,9 +43,9 @@ pub fn warn(warnings: &[String]) {
     }
 }
 
-fn write(report: &dyn Report, common: &Common, out: &mut dyn Write) -> anyhow::Result<()> {
-    match common.format {
-        OutputFormat::Table => report.table(out, &Style { width: width(common) })?,
+fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Write) -> anyhow::Result<()> {
+    match format {
+        OutputFormat::Table => report.table(out, &Style { width })?,
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &report.json())?;
             writeln!(out)?;
@@ -97,13 +97,13 @@ pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
 }
 
 /// The output stream; color codes are taken out where they do not belong.
-fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
-    let choice = match common.color {
+fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
+    let choice = match printing.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::AlwaysAnsi,
         Color::Never => ColorChoice::Never,
     };
-    Ok(match &common.output {
+    Ok(match &printing.output {
         Some(path) => {
             let file = create(path)?;
             let choice = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
@@ -114,8 +114,8 @@ fn open(common: &Base) -> anyhow::Result<Box<dyn Write>> {
 }
 
 /// Columns of the output.
-pub fn width(base: &Base) -> u16 {
-    let terminal = base.output.is_none() && io::stdout().is_terminal();
+pub fn width(printing: &Printing) -> u16 {
+    let terminal = printing.output.is_none() && io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);
     width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(40)
 }
@@ -127,14 +127,14 @@ pub struct Rows {
 }
 
 /// Opens it.
-pub fn open_rows(base: &Base) -> anyhow::Result<Rows> {
-    let choice = match base.color {
-        Color::Auto if base.output.is_some() => ColorChoice::Never,
+pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
+    let choice = match printing.color {
+        Color::Auto if printing.output.is_some() => ColorChoice::Never,
         Color::Auto => AutoStream::choice(&io::stdout()),
         Color::Always => ColorChoice::AlwaysAnsi,
         Color::Never => ColorChoice::Never,
     };
-    let out: Box<dyn Write> = match &base.output {
+    let out: Box<dyn Write> = match &printing.output {
         Some(path) => Box::new(create(path)?),
         None => Box::new(io::stdout()),
     };

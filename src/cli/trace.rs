@@ -34,6 +34,6 @@ pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -
 
 /// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    output::print(report, common)?;
+    output::print(report, common.format, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }
