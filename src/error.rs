@@ -32,6 +32,16 @@ pub enum Error {
         /// What is in the way.
         reason: String,
     },
+    /// The file is readable but is no table of raw samples of counters.
+    #[error("{}, line {line}: {reason}", path.display())]
+    NotSamples {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// What is wrong there, with the column.
+        reason: String,
+    },
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
     MissingEvents(String),

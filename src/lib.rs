@@ -27,6 +27,7 @@
 //!   holds, and what it can be used for.
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
 //!   questions; [`Schedule`](etl::order::Schedule): the same in time order.
+//! - [`counter`]: the types of performance counters, and what comes of raw samples; no trace is needed.
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
@@ -39,6 +40,7 @@
 pub mod analysis;
 pub(crate) mod bytes;
 pub mod code_page;
+pub mod counter;
 pub mod error;
 pub mod etl;
 pub mod event;

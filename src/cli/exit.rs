@@ -33,9 +33,13 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         return Exit::Fine;
     }
     match error.downcast_ref::<Error>() {
-        Some(Error::Unreadable { .. } | Error::NotEtl { .. } | Error::NotUnpacked { .. } | Error::MissingPart(_)) => {
-            Exit::BadInput
-        }
+        Some(
+            Error::Unreadable { .. }
+            | Error::NotEtl { .. }
+            | Error::NotUnpacked { .. }
+            | Error::NotSamples { .. }
+            | Error::MissingPart(_),
+        ) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
         Some(Error::Usage(_)) | None => Exit::Usage,
     }

@@ -86,10 +86,15 @@ impl<W: Write> Write for Watched<W> {
 
 /// Refuses to write over the trace: its content would be lost, and the file is mapped into memory while it is read.
 pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
-    let Some(output) = &common.output else { return Ok(()) };
-    match (output.canonicalize(), common.trace.canonicalize()) {
-        (Ok(output), Ok(trace)) if output == trace => {
-            let text = format!("-o {} is the trace itself; name another file", common.trace.display());
+    spare(&common.trace, common, "the trace")
+}
+
+/// Refuses to write over the input.
+pub fn spare(input: &Path, printing: &Printing, what: &str) -> anyhow::Result<()> {
+    let Some(output) = &printing.output else { return Ok(()) };
+    match (output.canonicalize(), input.canonicalize()) {
+        (Ok(output), Ok(same)) if output == same => {
+            let text = format!("-o {} is {what} itself; name another file", input.display());
             Err(Error::Usage(text).into())
         }
         _ => Ok(()),

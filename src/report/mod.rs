@@ -1,5 +1,6 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
+pub mod counter;
 pub mod events;
 pub mod explain;
 pub mod info;

@@ -136,6 +136,7 @@ fn shown(value: &Value, unit: Unit) -> String {
     match value {
         Value::Nothing | Value::Absent | Value::CountIfAny(0) | Value::Difference(0) => String::new(),
         Value::Text(text) => printable(text).into_owned(),
+        Value::List(texts) => texts.join(", "),
         Value::Flag(flag) => flag.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Count(count) => signed(*count, &text::count),
@@ -155,6 +156,7 @@ fn plain(value: &Value) -> Cow<'_, str> {
     Cow::Owned(match value {
         Value::Nothing | Value::Absent => String::new(),
         Value::Text(text) => return Cow::Borrowed(text),
+        Value::List(texts) => texts.join("+"),
         Value::Flag(flag) => flag.to_string(),
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => number.to_string(),
         Value::Count(number) | Value::Difference(number) | Value::Size(number) => number.to_string(),
@@ -170,6 +172,7 @@ fn json_value(value: &Value) -> serde_json::Value {
     match value {
         Value::Nothing | Value::Absent => serde_json::Value::Null,
         Value::Flag(flag) => json!(flag),
+        Value::List(texts) => json!(texts),
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => json!(number),
         Value::Count(number) | Value::Difference(number) | Value::Size(number) => json!(number),
         Value::Share(percent) => json!(percent),

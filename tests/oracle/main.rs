@@ -1,6 +1,7 @@
 //! The library's joins against slow, obvious oracles: each page of a resident set, each access and release of a reference
-//! set, on machines that live through random events.
+//! set, on machines that live through random events; the values of counters.
 
+mod counter;
 mod refset;
 mod resident;
 

@@ -197,6 +197,8 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
         }
+        "pfnset.counter" => &["counter --csv counters/example.csv --format json"],
+        "pfnset.counter_type" => &["counter --format json", "counter 0x80210500 --format json"],
         other => panic!("{other} is in docs/json.md: add command lines that write all of its keys"),
     };
     lines.iter().map(|line| line.split(' ').collect()).collect()
@@ -221,6 +223,8 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     for name in ["resident-small.etl", "refset-small.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }
+    std::fs::create_dir(folder.path().join("counters")).expect("a folder");
+    write("counters/example.csv", &std::fs::read(fixtures().join("counters").join("example.csv")).expect("a fixture"));
     let schemas: BTreeSet<&str> = tables.keys().map(|(schema, _)| schema.as_str()).collect();
     let mut wrong = Vec::new();
     for schema in schemas {

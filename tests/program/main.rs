@@ -4,6 +4,7 @@
 mod archives;
 mod cli;
 mod contract;
+mod counter;
 mod counters;
 mod filters;
 mod machine;

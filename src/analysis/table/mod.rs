@@ -105,6 +105,8 @@ pub enum Value {
     Absent,
     /// A text.
     Text(String),
+    /// Several texts: joined with `+` in CSV.
+    List(Vec<&'static str>),
     /// Yes or no.
     Flag(bool),
     /// A number that names something.

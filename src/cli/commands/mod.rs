@@ -1,6 +1,7 @@
 //! The commands: each has a file with its flags and its run, and a line in the list below.
 
 pub mod completions;
+pub mod counter;
 pub mod events;
 pub mod info;
 pub mod pages;
@@ -73,6 +74,8 @@ commands! {
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot
     Processes(processes::Processes), Some("pfnset.processes");
+    /// Counter types explained, and the values of a file of raw performance-counter samples
+    Counter(counter::Counter), Some("pfnset.counter");
     /// Print a shell completion script
     Completions(completions::Completions), None;
 }
