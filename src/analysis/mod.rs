@@ -1,6 +1,7 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
 pub(crate) mod category;
+pub mod event_statistics;
 pub mod info;
 pub mod loss;
 pub mod pages;
@@ -9,6 +10,5 @@ pub(crate) mod readiness;
 pub mod reference;
 pub mod resident;
 pub(crate) mod rules;
-pub mod statistics;
 pub mod table;
 pub mod trust;

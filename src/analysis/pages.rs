@@ -4,19 +4,16 @@
 //! and gives the text to a writer in order. `report::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
-use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
-use crate::analysis::resident::counters::Filter;
-use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
+use crate::analysis::resident::dimension::{Code, Dimension, detail_code};
+use crate::analysis::resident::group_counts::Filter;
+use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Column, Condition, Field, Table};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::event::pool::PoolTag;
 use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::named::named_enum;
@@ -34,44 +31,12 @@ pub struct PageRow {
     pub category: Category,
     /// Category by WPA's rules.
     pub wpa: Category,
-    /// The process that it belongs to.
-    pub process: RowProcess,
-    /// Its file; [`RowDetail::Nothing`] for pages of no file.
-    pub file: RowDetail,
-    /// File, image or pool tag that says more of it.
-    pub detail: RowDetail,
-}
-
-/// The process of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowProcess {
-    /// Place in [`PageNames::processes`].
-    Known(u32),
-    /// No process.
-    Nothing,
-    /// Shareable between processes.
-    Shared,
-    /// A process id that names no process.
-    UnknownId(u64),
-    /// A process key that names no process.
-    UnknownKey(u64),
-}
-
-/// A file or another detail of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowDetail {
-    /// None.
-    Nothing,
-    /// Place in [`PageNames::files`].
-    File(u32),
-    /// A file without a name, by its key.
-    UnknownFile(u64),
-    /// Place in [`PageNames::drivers`].
-    Driver(u32),
-    /// A combined page.
-    Combined,
-    /// A tag of the kernel's pool.
-    PoolTag(PoolTag),
+    /// Code of the process that it belongs to; a number is the place in [`PageNames::processes`].
+    pub process: Code,
+    /// Code of its file; a number is the place in [`PageNames::files`].
+    pub file: Code,
+    /// Code of the file, image (place in [`PageNames::drivers`]) or pool tag that says more of it.
+    pub detail: Code,
 }
 
 /// The texts that rows of a snapshot refer to.
@@ -83,6 +48,8 @@ pub struct PageNames<'s> {
     pub files: &'s [&'s str],
     /// Paths of kernel images.
     pub drivers: &'s [&'s str],
+    /// What keys of processes are that name none.
+    pub reading: KeyReading,
 }
 
 /// A snapshot with everything that its pages are joined with.
@@ -210,13 +177,8 @@ impl<'e> PageListing<'e> {
     pub fn new(etl: &'e EtlFile, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
         let model = ResidentModel::new(etl)?;
         let snapshots = query.snapshot.indices(&model.snapshots)?;
-        let survey = &model.history.survey;
-        let trust = TrustReport::new(etl, survey);
-        let mut warnings = trust.warnings();
-        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(trust.not_there(&missing));
-        warnings.extend(model.sequence_warnings(etl));
-        Ok(PageListing { etl, query, warnings, doubtful: trust.any(), snapshots, model })
+        let (warnings, doubtful) = model.warnings(etl);
+        Ok(PageListing { etl, query, warnings, doubtful, snapshots, model })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
@@ -234,6 +196,7 @@ impl SnapshotPages<'_> {
             processes: processes.map(|process| (&*process.name, process.process_id)).collect(),
             files: &self.context.files.names,
             drivers: &self.context.image_names,
+            reading: self.context.owners.reading,
         }
     }
 
@@ -263,30 +226,17 @@ impl SnapshotPages<'_> {
     #[inline]
     fn row(&self, page: PageIdentity, time: Ticks, verdict: &Verdict) -> PageRow {
         let context = &self.context;
-        let named = |key: u64| context.files.index(key).map_or(RowDetail::UnknownFile(key), RowDetail::File);
-        let file = if page.is_file_backed() { named(page.file_key()) } else { RowDetail::Nothing };
+        let file = Dimension::File.code(context, &page, verdict);
         PageRow {
             page,
             time,
             category: verdict.category(),
             wpa: verdict.category_wpa(),
-            process: match verdict.owner() {
-                PageOwner::Process(index) => RowProcess::Known(index),
-                PageOwner::None => RowProcess::Nothing,
-                PageOwner::Shared => RowProcess::Shared,
-                PageOwner::Unknown if context.owners.reading == KeyReading::ProcessId => {
-                    RowProcess::UnknownId(page.key())
-                }
-                PageOwner::Unknown => RowProcess::UnknownKey(page.key()),
-            },
+            process: Dimension::Process.code(context, &page, verdict),
             file,
             detail: match context.detail(&page, verdict) {
-                Detail::None => RowDetail::Nothing,
                 Detail::File(_) if page.is_file_backed() => file,
-                Detail::File(key) => named(key),
-                Detail::Driver(index) => RowDetail::Driver(index),
-                Detail::Combined => RowDetail::Combined,
-                Detail::PoolTag(tag) => RowDetail::PoolTag(tag),
+                detail => detail_code(context, detail),
             },
         }
     }
@@ -302,9 +252,9 @@ mod tests {
             time: Ticks(0),
             category: Category::Unused,
             wpa: Category::Unused,
-            process: RowProcess::Nothing,
-            file: RowDetail::Nothing,
-            detail: RowDetail::Nothing,
+            process: Code::None,
+            file: Code::None,
+            detail: Code::None,
         }
     }
 

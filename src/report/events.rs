@@ -1,6 +1,6 @@
 //! `pfnset events` in all forms. Wire format: docs/json.md, schema `pfnset.events`.
 
-use crate::analysis::statistics::EventStatistics;
+use crate::analysis::event_statistics::EventStatistics;
 use crate::analysis::table::Table;
 use crate::load::digest::Digest;
 use crate::report::{Report, Style, table, text};

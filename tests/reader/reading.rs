@@ -1,10 +1,10 @@
 //! Everything that is done with a trace, whatever it holds; and where recorded traces are.
 
+use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
-use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
 use pfnset::load::digest::Digest;

@@ -3,8 +3,8 @@
 //! A trace is a file `NAME.etl` with `NAME.etl.expected.json` beside it.
 
 use crate::reading::recorded_traces;
+use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
-use pfnset::analysis::statistics::{EventFilter, EventStatistics};
 use pfnset::etl::order::Schedule;
 use pfnset::etl::record::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};

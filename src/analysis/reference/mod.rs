@@ -1,17 +1,18 @@
 //! The reference set: which pages a scenario touched, who holds them, and when the peak was.
 //!
-//! Page events go through these steps: [`slice_reader`] reads a record, [`attribution`] makes an [`update`] of a working set,
-//! [`update_queue`] puts updates in order, [`shard`] and [`process_replay`] replay them on each [`working_set`], [`totals`]
-//! keeps what is counted. [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by WPA's
-//! rules to show the difference, and [`verify`] compares the end with the final page sequence.
+//! Page events go through these steps: [`slice_reader`] reads events, [`owner_attribution`] makes a [`working_set_update`] of
+//! each, [`update_queue`] puts updates in order, [`owner_shard`] and [`process_replay`] replay them on each [`working_set`],
+//! [`totals`] keeps what is counted. [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by
+//! WPA's rules to show the difference, and [`verify`] compares the end with the final page sequence.
 
-mod attribution;
 pub mod balance;
 mod counting_plan;
 mod first_holder;
 pub mod graphics;
 mod held_over_time;
-mod outside;
+mod outside_working_sets;
+mod owner_attribution;
+mod owner_shard;
 mod page;
 mod page_arena;
 mod page_map;
@@ -22,16 +23,15 @@ pub mod reason;
 mod replay;
 mod replay_context;
 mod rows;
-mod shard;
 mod slice_reader;
 mod tables;
 mod time_slice;
 pub mod timeline;
 pub mod totals;
-mod update;
 mod update_queue;
 pub mod verify;
 mod working_set;
+mod working_set_update;
 mod wpa_observer;
 
 use crate::analysis::readiness::{Need, readiness_of};

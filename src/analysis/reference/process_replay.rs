@@ -7,8 +7,8 @@
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::totals::{Recorder, Totals, add};
-use crate::analysis::reference::update::Update;
 use crate::analysis::reference::working_set::WorkingSet;
+use crate::analysis::reference::working_set_update::Update;
 use crate::analysis::reference::wpa_observer::WpaObserver;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;

@@ -3,18 +3,18 @@
 //! Memory holds the updates of one slice and the pages of all working sets, however long the trace is. Each shard gets
 //! its updates by time and place in the file, so the result is the same for any number of threads.
 
-use crate::analysis::reference::attribution::group_of;
 use crate::analysis::reference::first_holder::{Share, SharedPages};
 use crate::analysis::reference::held_over_time::HeldOverTime;
-use crate::analysis::reference::outside::{OutsideEvent, OutsideWorkingSets};
+use crate::analysis::reference::outside_working_sets::{OutsideEvent, OutsideWorkingSets};
+use crate::analysis::reference::owner_attribution::group_of;
+use crate::analysis::reference::owner_shard::{GlobalEvent, Shard};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::replay_context::ReplayContext;
-use crate::analysis::reference::shard::{GlobalEvent, Shard};
 use crate::analysis::reference::slice_reader::{OTHERS, Reading, SHARDS, SliceReader, shard_of};
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::analysis::reference::totals::{Totals, add_all};
-use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::OrderedUpdates;
+use crate::analysis::reference::working_set_update::Update;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
 use crate::load::working_set_events::EventRange;

@@ -2,12 +2,12 @@
 //!
 //! The hot path: a trace holds tens of millions of page events.
 
-use crate::analysis::reference::attribution::{Attribution, Attributor};
-use crate::analysis::reference::outside::{OutsideEvent, OutsideKind};
+use crate::analysis::reference::outside_working_sets::{OutsideEvent, OutsideKind};
+use crate::analysis::reference::owner_attribution::{Attribution, Attributor};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::totals::add;
-use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::UpdateQueue;
+use crate::analysis::reference::working_set_update::Update;
 use crate::etl::record::HookId;
 use crate::event::hooks::{
     PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC, SESSION_FREE,

@@ -5,9 +5,9 @@
 //! they explain pages of the final state and are not counted.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::outside::OutsideWorkingSets;
+use crate::analysis::reference::outside_working_sets::OutsideWorkingSets;
+use crate::analysis::reference::owner_shard::Shard;
 use crate::analysis::reference::page::{Held, Place};
-use crate::analysis::reference::shard::Shard;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::process_timeline::ProcessTimeline;

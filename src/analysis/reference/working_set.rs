@@ -4,7 +4,7 @@ use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::page_set::{Entered, PageSet};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::totals::{Recorder, add};
-use crate::analysis::reference::update::{Update, UpdateKind};
+use crate::analysis::reference::working_set_update::{Update, UpdateKind};
 use crate::analysis::rules::Rule;
 use crate::event::page::PageUse;
 use crate::model::space::Layer;

@@ -99,13 +99,7 @@ impl Dimension {
                 PageUse::File | PageUse::MetaFile => file_code(context, page.file_key()),
                 _ => Code::None,
             },
-            (Dimension::Detail, _) => match context.detail(page, verdict) {
-                Detail::None => Code::None,
-                Detail::File(key) => file_code(context, key),
-                Detail::Driver(index) => Code::Driver(index),
-                Detail::Combined => Code::Combined,
-                Detail::PoolTag(tag) => Code::PoolTag(tag),
-            },
+            (Dimension::Detail, _) => detail_code(context, context.detail(page, verdict)),
             _ => self.index(context, page, verdict).map_or(Code::None, |index| self.code_at(context, index)),
         }
     }
@@ -162,4 +156,15 @@ pub enum Code {
 
 fn file_code(context: &SnapshotContext<'_>, key: u64) -> Code {
     context.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
+}
+
+/// The code of a detail.
+pub(crate) fn detail_code(context: &SnapshotContext<'_>, detail: Detail) -> Code {
+    match detail {
+        Detail::None => Code::None,
+        Detail::File(key) => file_code(context, key),
+        Detail::Driver(index) => Code::Driver(index),
+        Detail::Combined => Code::Combined,
+        Detail::PoolTag(tag) => Code::PoolTag(tag),
+    }
 }

@@ -1,18 +1,18 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
 //! Each page record is joined with the [`snapshot_context`] and judged: [`judge`] is the definition, [`batch_judge`] the fast
-//! form. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`counters`]), and [`rows`] makes rows
+//! form. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes rows
 //! and tables of the counts. Pages are read in place from the mapped file and never collected.
 
 pub(crate) mod batch_judge;
 pub(crate) mod category_counts;
 pub(crate) mod checks;
-pub(crate) mod counters;
 pub mod dimension;
 pub mod explain;
+pub(crate) mod group_counts;
 pub(crate) mod judge;
-pub mod page_counts;
 pub mod query;
+pub mod row_counts;
 mod rows;
 pub(crate) mod snapshot_context;
 mod snapshot_counts;
@@ -35,8 +35,8 @@ use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::Nanos;
 use checks::Checks;
 use dimension::{Code, Dimension};
-use page_counts::PageCounts;
 use query::{Classification, ResidentQuery};
+use row_counts::PageCounts;
 use snapshot_context::SnapshotContext;
 use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;
@@ -132,6 +132,15 @@ impl ResidentModel {
         let hives = Hives::new(&history);
         let owner_keys = OwnerKeys::new(etl, &history.survey, &processes, &snapshots);
         ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history }
+    }
+
+    /// What casts doubt on single pages; and true when data was lost or the file is damaged.
+    pub(crate) fn warnings(&self, etl: &EtlFile) -> (Vec<String>, bool) {
+        let survey = &self.history.survey;
+        let trust = TrustReport::new(etl, survey);
+        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        let unknown = trust.not_there(&missing).into_iter().chain(self.sequence_warnings(etl));
+        (trust.warnings().into_iter().chain(unknown).collect(), trust.any())
     }
 
     /// What is odd about the page sequences: records that are none, sequences of which only a part is there.

@@ -1,8 +1,8 @@
 //! What the user asks of a resident set.
 
-use crate::analysis::resident::counters::MOST_DIMENSIONS;
 use crate::analysis::resident::dimension::Dimension;
-use crate::analysis::resident::page_counts::ResidentOrder;
+use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
+use crate::analysis::resident::row_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};

@@ -1,7 +1,7 @@
 //! Rows of the resident set: labels and measures for what was counted, and the tables that are shown.
 
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::row_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::snapshot_counts::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};

@@ -3,8 +3,8 @@
 use crate::analysis::resident::batch_judge::BatchJudge;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::counters::{ByOwner, Counter, Filter};
 use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::group_counts::{ByOwner, Counter, Filter};
 use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;

@@ -4,7 +4,7 @@ use crate::cli::args::Common;
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
-use pfnset::analysis::statistics::{EventFilter, EventStatistics};
+use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::load::digest::Digest;
 use pfnset::load::survey::Survey;
 use pfnset::pattern::Patterns;

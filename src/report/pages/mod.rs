@@ -6,8 +6,10 @@
 mod texts;
 mod xperf;
 
-use crate::analysis::pages::{Flag, PageNames, PageRow, RowDetail, RowProcess, columns};
+use crate::analysis::pages::{Flag, PageNames, PageRow, columns};
+use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
+use crate::model::owner_key::KeyReading;
 use crate::report::table;
 use std::path::Path;
 use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad, printable};
@@ -31,6 +33,8 @@ pub struct PageText<'s> {
     form: PageForm,
     etl: &'s EtlFile,
     labels: EscapedLabels,
+    /// True when keys of unknown processes are their ids.
+    keys_are_ids: bool,
     /// Text with which each row of CSV or JSON lines begins.
     start: Vec<u8>,
 }
@@ -46,7 +50,8 @@ impl<'s> PageText<'s> {
             PageForm::Csv => format!("{snapshot},"),
             PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
         };
-        PageText { form, etl, labels: EscapedLabels::new(names, &form), start: start.into_bytes() }
+        let keys_are_ids = names.reading == KeyReading::ProcessId;
+        PageText { form, etl, labels: EscapedLabels::new(names, &form), start: start.into_bytes(), keys_are_ids }
     }
 
     /// The lines above the first row.
@@ -159,11 +164,11 @@ impl<'s> PageText<'s> {
         pad(out, start, address);
         out.extend_from_slice(self.labels.flags.get(row.flags()));
         out.extend_from_slice(b"  ");
-        let owned = !matches!(row.process, RowProcess::Nothing | RowProcess::Shared);
+        let owned = !matches!(row.process, Code::None | Code::Shared);
         if owned {
             self.process(out, row);
         }
-        if row.detail != RowDetail::Nothing {
+        if row.detail != Code::None {
             if owned {
                 out.extend_from_slice(b"  ");
             }
@@ -191,25 +196,24 @@ impl<'s> PageText<'s> {
     fn process(&self, out: &mut Vec<u8>, row: &PageRow) {
         let processes: &Texts = &self.labels.processes;
         let number = match row.process {
-            RowProcess::Known(index) => index as usize,
-            RowProcess::Nothing => processes.len().saturating_sub(2),
-            RowProcess::Shared => processes.len().saturating_sub(1),
-            RowProcess::UnknownId(id) => return self.unknown(out, id, true),
-            RowProcess::UnknownKey(key) => return self.unknown(out, key, false),
+            Code::Number(index) => index as usize,
+            Code::Shared => processes.len().saturating_sub(1),
+            Code::Unknown(key) => return self.unknown(out, key, self.keys_are_ids),
+            _ => processes.len().saturating_sub(2),
         };
         out.extend_from_slice(processes.get(number));
     }
 
     #[inline]
-    fn detail(&self, out: &mut Vec<u8>, detail: RowDetail) {
+    fn detail(&self, out: &mut Vec<u8>, detail: Code) {
         let quote = self.form == PageForm::Jsonl;
         match detail {
-            RowDetail::Nothing => out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" }),
-            RowDetail::File(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
-            RowDetail::UnknownFile(key) => self.unknown(out, key, false),
-            RowDetail::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
-            RowDetail::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
-            RowDetail::PoolTag(tag) => self.form.text(out, &tag.to_string()),
+            Code::None | Code::Shared => out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" }),
+            Code::Number(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
+            Code::Unknown(key) => self.unknown(out, key, false),
+            Code::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
+            Code::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
+            Code::PoolTag(tag) => self.form.text(out, &tag.to_string()),
         }
     }
 

@@ -10,7 +10,8 @@
 //! `FileName`, `PagePri`). Scripts that look columns up in the heading will work, those that count commas may not.
 
 use super::{PageText, texts};
-use crate::analysis::pages::{PageRow, RowDetail, RowProcess};
+use crate::analysis::pages::PageRow;
+use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
 use crate::units::Ticks;
@@ -47,8 +48,8 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     right(out, micros(&text.etl.clock, row.time), 10);
     out.extend_from_slice(b", ");
     match row.process {
-        RowProcess::UnknownId(id) => process(out, "Unknown", itoa::Buffer::new().format(id)),
-        RowProcess::UnknownKey(_) => process(out, "Unknown", "-1"),
+        Code::Unknown(id) if text.keys_are_ids => process(out, "Unknown", itoa::Buffer::new().format(id)),
+        Code::Unknown(_) => process(out, "Unknown", "-1"),
         _ => text.process(out, row),
     }
     out.extend_from_slice(b", ");
@@ -65,8 +66,8 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     texts::hex(out, row.file_key().unwrap_or(0), 16);
     out.extend_from_slice(b", ");
     match row.file {
-        RowDetail::Nothing => out.extend_from_slice(b"N/A"),
-        RowDetail::UnknownFile(_) => out.extend_from_slice(b"\"Unknown\""),
+        Code::None => out.extend_from_slice(b"N/A"),
+        Code::Unknown(_) => out.extend_from_slice(b"\"Unknown\""),
         _ => text.detail(out, row.file),
     }
     out.extend_from_slice(b", ");

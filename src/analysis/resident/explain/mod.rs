@@ -15,13 +15,11 @@ pub use fact::Fact;
 pub use history::Seen;
 pub use record_fields::RecordField;
 
-use crate::analysis::readiness::readiness_of;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
-use crate::analysis::trust::TrustReport;
 use crate::analysis::trust::counted;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -129,12 +127,7 @@ impl Explanation {
     /// that the trace does not have.
     pub fn new(etl: &EtlFile, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
         let model = ResidentModel::new(etl)?;
-        let survey = &model.history.survey;
-        let trust = TrustReport::new(etl, survey);
-        let mut warnings = trust.warnings();
-        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
-        warnings.extend(trust.not_there(&missing));
-        warnings.extend(model.sequence_warnings(etl));
+        let (warnings, doubtful) = model.warnings(etl);
         let chosen = choice.indices(&model.snapshots)?;
         let in_snapshot = |index: usize| {
             let snapshot = model.snapshots.get(index)?;
@@ -142,7 +135,7 @@ impl Explanation {
         };
         Ok(Explanation {
             warnings,
-            doubtful: trust.any(),
+            doubtful,
             target,
             snapshot_count: model.snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,

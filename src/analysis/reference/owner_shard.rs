@@ -4,15 +4,15 @@
 //! replayed in parallel. Address-space events come from the history, where the model keeps them; page events come as
 //! updates.
 
-use crate::analysis::reference::attribution::process_id;
+use crate::analysis::reference::owner_attribution::process_id;
 use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::process_replay::ProcessReplay;
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::totals::{Recorder, Totals};
-use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::analysis::reference::update_queue::OrderedUpdates;
 use crate::analysis::reference::working_set::WorkingSet;
+use crate::analysis::reference::working_set_update::{Update, UpdateKind};
 use crate::event::page::PageUse;
 use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;
