@@ -8,6 +8,24 @@ use std::fmt;
 /// Bytes of one page, on every Windows version that writes page records.
 pub const PAGE_BYTES: u64 = 4096;
 
+/// A count with separators: `4,194,304`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + 8);
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 buffer`, `2,000 buffers`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
 /// Pointer size of one record (not of the file: 32-bit processes write into 64-bit traces).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PointerSize {
@@ -71,3 +89,15 @@ impl Nanos {
 /// 100-nanosecond units since 1601-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FileTime(pub u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_separators() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!([counted(1, "page", "pages"), counted(1_000, "page", "pages")], ["1 page", "1,000 pages"]);
+    }
+}

@@ -1,6 +1,6 @@
 //! Trace statistics (`pfnset events`): one row for each kind of event, with its name, from the survey's counts.
 
-use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
+use crate::analysis::table::{Align, Column, Field, Fit, Forms, Line, Table, Value};
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::event::catalog;
@@ -109,15 +109,24 @@ impl EventStatistics {
 
     /// One row for each kind, then what is hidden and the total.
     pub fn table(&self) -> Table {
-        let numbers = ["Count", "Bytes", "First s", "Last s", "CPUs", "Id", "Ver"].map(Column::number);
+        let stays = |title| Column::number(title);
+        let leaves = |title, order| Column::number(title).fit(Fit::Leaves(order));
+        let numbers = [
+            stays("Count"),
+            leaves("Bytes", 4),
+            leaves("First s", 2),
+            leaves("Last s", 1),
+            leaves("CPUs", 0),
+            Column { align: Align::Left, ..stays("Id") },
+            leaves("Ver", 3),
+        ];
         let mut table = Table {
             fields: FIELDS.map(|(name, forms)| Field::only(name, forms)).to_vec(),
-            columns: numbers.into_iter().chain([Column::text("Event")]).collect(),
+            columns: numbers.into_iter().chain([Column::text("Event").fit(Fit::Wraps)]).collect(),
             records: self.rows.iter().map(record).collect(),
             lines: self.rows.iter().map(line).collect(),
             ..Table::default()
         };
-        table.columns.iter_mut().filter(|column| column.title == "Id").for_each(|column| column.align = Align::Left);
         let nothing = || Value::Nothing;
         if self.hidden.1 > 0 {
             let blanks = std::iter::repeat_with(nothing).take(6);

@@ -1,7 +1,7 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 use crate::analysis::readiness::{Readiness, readiness};
-use crate::analysis::table::{Column, Field, Line, Table, Value};
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::analysis::trust::TrustReport;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
@@ -126,17 +126,22 @@ impl TraceInfo {
         const SHOWN: usize = 12;
         let name = |provider: &Provider| Value::maybe(provider.name.as_deref(), Value::text);
         let record = |p: &Provider| vec![Value::text(&p.guid), name(p), Value::count(p.events)];
-        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(&p.guid), name(p)]);
+        let label = |p: &Provider| p.name.clone().unwrap_or_else(|| p.guid.clone());
+        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(label(p)), Value::text(&p.guid)]);
         let (first, rest) = self.providers.split_at(self.providers.len().min(SHOWN));
         let more = (!rest.is_empty()).then(|| {
             let events = rest.iter().map(|provider| provider.events).sum();
-            Line::new([Value::count(events), Value::More(rest.len() as u64, "more providers")])
+            Line::new([Value::count(events), Value::More(rest.len() as u64, "more providers"), Value::Nothing])
         });
         Table {
             title: Some("Providers".into()),
             fields: ["provider", "name", "events"].map(Field::new).to_vec(),
             records: self.providers.iter().map(record).collect(),
-            columns: vec![Column::number("Events"), Column::text("Provider"), Column::text("Name")],
+            columns: vec![
+                Column::number("Events"),
+                Column::text("Provider").fit(Fit::Wraps),
+                Column::text("GUID").fit(Fit::Leaves(0)),
+            ],
             lines: first.iter().map(line).chain(more).collect(),
         }
     }

@@ -11,7 +11,7 @@ use crate::etl::record::HookId;
 use crate::etl::record::RecordId;
 use crate::event::hooks::*;
 use crate::load::survey::Survey;
-use crate::units::{Nanos, Ticks};
+use crate::units::{Nanos, Ticks, count, counted};
 use std::collections::BTreeMap;
 
 /// A run of missing sequence numbers.
@@ -116,7 +116,7 @@ impl Loss {
             (self.dropped.len() as u64, "processor with dropped events", "processors with dropped events"),
         ];
         let told = parts.iter().filter(|(count, ..)| *count != 0);
-        let parts: Vec<_> = told.map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many })).collect();
+        let parts: Vec<_> = told.map(|&(n, one, many)| counted(n, one, many)).collect();
         Some(format!("DATA WAS LOST while recording: {}", parts.join(", ")))
     }
 
@@ -128,7 +128,7 @@ impl Loss {
             less @ 0..=999_999 => format!("{:.1} kB/s", less as f64 / 1e3),
             more => format!("{:.1} MB/s", more as f64 / 1e6),
         };
-        let rate = format!("{rate} ({} events/s, at {:.3} s)", peak.events_per_second, peak.at.seconds());
+        let rate = format!("{rate} ({} events/s, at {:.3} s)", count(peak.events_per_second), peak.at.seconds());
         // Windows gives a session two buffers for each processor, and more as it needs them.
         let least = 2 * u64::from(self.processors.clamp(1, 2048));
         let (own_bytes, own_kib) = (u64::from(buffer_size_bytes.max(1)), buffer_size_bytes / 1024);
@@ -149,7 +149,7 @@ impl Loss {
             "the session wrote up to {rate}, {} of its {own_kib} KiB buffers each second; record with larger and more \
              buffers, enough for two seconds at that rate: {how}, or in a WPR profile <BufferSize Value=\"1024\"/> \
              <Buffers Value=\"{needed}\"/>",
-            peak.bytes_per_second.div_ceil(own_bytes),
+            count(peak.bytes_per_second.div_ceil(own_bytes)),
         ))
     }
 }

@@ -10,7 +10,7 @@ use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::table::{Column, Condition, Field, Table};
+use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
@@ -132,18 +132,19 @@ pub fn columns() -> Table {
         "detail",
         "flags",
     ];
-    const TITLES: [&str; 9] = [
-        "PFN",
-        "Pri",
-        "List",
-        "Use",
-        "Category",
-        "WPA, if different",
-        "Address / file offset",
-        "Flags",
-        "Process, file or other detail",
+    let leaves = |title, order| Column::text(title).fit(Fit::Leaves(order));
+    let titles = vec![
+        Column::text("PFN").fit(Fit::Stays),
+        leaves("Pri", 3),
+        leaves("List", 5),
+        leaves("Use", 1),
+        Column::text("Category").fit(Fit::Stays),
+        leaves("WPA where different", 0),
+        leaves("Address / file offset", 4),
+        leaves("Flags", 2),
+        Column::text("Process, file or other detail"),
     ];
-    Table { fields: FIELDS.map(Field::new).to_vec(), columns: TITLES.map(Column::text).to_vec(), ..Table::default() }
+    Table { fields: FIELDS.map(Field::new).to_vec(), columns: titles, ..Table::default() }
 }
 
 /// What is asked for.

@@ -11,6 +11,7 @@ use crate::etl::order::{circular_start, is_circular_order};
 use crate::event::hooks::LOG_FILE;
 use crate::event::keywords;
 use crate::load::survey::Survey;
+use crate::units::{count, counted};
 use std::collections::BTreeMap;
 
 /// Everything that makes the numbers of a trace doubtful.
@@ -49,11 +50,12 @@ impl TrustReport {
         other.extend(circular_doubt(etl));
         let headers = survey.kernel_count(LOG_FILE);
         if headers > 1 {
+            let headers = count(headers);
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
         }
         if survey.unlisted.0 > 0 {
-            let most = Survey::MOST_KINDS;
-            other.push(format!("more than {most} kinds of events: {} records are in no list", survey.unlisted.0));
+            let (most, records) = (count(Survey::MOST_KINDS as u64), count(survey.unlisted.0));
+            other.push(format!("more than {most} kinds of events: {records} records are in no list"));
         }
         let loss = Loss::new(etl, survey);
         TrustReport {
@@ -97,7 +99,7 @@ impl TrustReport {
     pub fn cannot_run(&self, keyword: &str, absent: &str, advice: &str) -> Error {
         let cut = match self.cut {
             Some((held, named)) => {
-                format!("it holds {} of the {named} that its header names", counted(held, "buffer", "buffers"))
+                format!("it holds {} of the {} that its header names", counted(held, "buffer", "buffers"), count(named))
             }
             None => "it ends inside of its last buffer".into(),
         };
@@ -181,14 +183,16 @@ impl TrustReport {
         lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
         if let Some((held, named)) = self.cut {
             lines.push(format!(
-                "THE FILE IS CUT: it holds {} of the {named} that its header names. What came after is unknown, so all \
+                "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so all \
                  numbers are lower bounds, and rundowns may be missing. Copy it again",
                 counted(held, "buffer", "buffers"),
+                count(named),
             ));
         }
         lines.extend(self.damage_line());
         if self.misfit_records > 0 {
-            let shown: Vec<_> = self.misfits.iter().take(3).map(|(text, count)| format!("{count} of {text}")).collect();
+            let shown: Vec<_> =
+                self.misfits.iter().take(3).map(|(text, records)| format!("{} of {text}", count(*records))).collect();
             let more = if self.misfits.len() > shown.len() { "; …" } else { "" };
             let records = counted(self.misfit_records, "record does not fit its", "records do not fit their");
             lines.push(format!("{records} layout: {}{more}", shown.join("; ")));
@@ -228,11 +232,6 @@ fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
     (held.saturating_add(missing) < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
 }
 
-/// `1 buffer`, `2 buffers`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// A circular file is ordered by sequence numbers; where its header says that it begins must agree with them.
 fn circular_doubt(etl: &EtlFile) -> Option<String> {
     let header = &etl.header;
@@ -253,6 +252,7 @@ fn unusual_buffers(etl: &EtlFile) -> Option<String> {
     for buffer in etl.buffers.iter().skip(1).filter(|buffer| buffer.kind != TYPE_GENERIC) {
         *types.entry(buffer.kind).or_insert(0u64) += 1;
     }
-    let each: Vec<_> = types.iter().map(|(&kind, n)| format!("{n} of type {kind} ({})", type_name(kind))).collect();
+    let each: Vec<_> =
+        types.iter().map(|(&kind, &n)| format!("{} of type {kind} ({})", count(n), type_name(kind))).collect();
     (!each.is_empty()).then(|| format!("buffers of unusual types are read like data buffers: {}", each.join(", ")))
 }

@@ -37,7 +37,7 @@ pub struct Base {
     #[command(flatten)]
     pub printing: Printing,
     /// Threads (default: all processors)
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
     pub threads: Option<u16>,
     /// Code page of 8-bit names that are no UTF-8: that of the recording machine, as in 1251 or shift_jis
     #[arg(long, default_value = "1252", value_name = "PAGE")]
@@ -75,6 +75,15 @@ pub struct Printing {
     pub quiet: bool,
 }
 
+fn threads(text: &str) -> Result<u16, String> {
+    let threads = text.parse().ok().filter(|threads| (1..=1024).contains(threads));
+    threads.ok_or_else(|| "expected a number from 1 to 1024".into())
+}
+
+fn whole_number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, 0 or more".into())
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
     /// Aligned text
@@ -106,7 +115,7 @@ pub struct RowArgs {
     #[arg(long = "where", value_name = "DIM=PATTERNS")]
     pub conditions: Vec<String>,
     /// Only the first N rows of each level, and one row for the rest
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub top: Option<usize>,
     /// Unit of sizes [default: auto]
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]

@@ -4,6 +4,7 @@ use crate::cli::args::{Base, Color, OutputFormat, Printing};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
+use pfnset::report::fit::Fitted;
 use pfnset::report::{Report, Style};
 use std::cell::Cell;
 use std::fs::File;
@@ -13,6 +14,7 @@ use std::rc::Rc;
 
 /// Width of tables where no terminal says otherwise, columns.
 const DEFAULT_WIDTH: u16 = 120;
+const STANDARD_OUTPUT: &str = "standard output";
 
 /// Prints a report in the form that the user asked for.
 pub fn print(report: &dyn Report, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
@@ -45,7 +47,11 @@ pub fn warn(warnings: &[String]) {
 
 fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Write) -> anyhow::Result<()> {
     match format {
-        OutputFormat::Table => report.table(out, &Style { width })?,
+        OutputFormat::Table => {
+            let mut out = Fitted::new(&mut *out, width);
+            report.table(&mut out, &Style { width })?;
+            out.flush()?;
+        }
         OutputFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &report.json())?;
             writeln!(out)?;
@@ -55,6 +61,30 @@ fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Wr
         OutputFormat::Markdown => report.markdown(out)?,
     }
     Ok(out.flush()?)
+}
+
+/// A stream whose errors name it.
+struct Named<W> {
+    out: W,
+    name: String,
+}
+
+impl<W> Named<W> {
+    fn told<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.name)))
+    }
+}
+
+impl<W: Write> Write for Named<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.out.write(bytes);
+        self.told(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.flush();
+        self.told(result)
+    }
 }
 
 /// Records that the reader of the output has closed it.
@@ -112,9 +142,9 @@ fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
         Some(path) => {
             let file = create(path)?;
             let choice = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
-            Box::new(AutoStream::new(file, choice))
+            Box::new(Named { out: AutoStream::new(file, choice), name: path.display().to_string() })
         }
-        None => Box::new(AutoStream::new(io::stdout(), choice)),
+        None => Box::new(Named { out: AutoStream::new(io::stdout(), choice), name: STANDARD_OUTPUT.into() }),
     })
 }
 
@@ -140,8 +170,8 @@ pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
         Color::Never => ColorChoice::Never,
     };
     let out: Box<dyn Write> = match &printing.output {
-        Some(path) => Box::new(create(path)?),
-        None => Box::new(io::stdout()),
+        Some(path) => Box::new(Named { out: create(path)?, name: path.display().to_string() }),
+        None => Box::new(Named { out: io::stdout(), name: STANDARD_OUTPUT.into() }),
     };
     Ok(Rows { out, color: choice != ColorChoice::Never })
 }

@@ -176,7 +176,7 @@ impl Report for InfoReport<'_> {
         if !providers.lines.is_empty() {
             writeln!(out)?;
             text::heading(out, "Providers")?;
-            table::lines(out, &providers, 12)?;
+            table::text(out, &providers, style, self.unit())?;
         }
         writeln!(out)?;
         text::heading(out, "Good for")?;

@@ -3,6 +3,7 @@
 pub mod counter;
 pub mod events;
 pub mod explain;
+pub mod fit;
 pub mod info;
 pub mod pages;
 pub mod processes;

@@ -3,10 +3,9 @@
 use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Dimension as _, Table};
-use crate::analysis::trust::counted;
 use crate::report::text::Unit;
 use crate::report::{Report, Style, table, text, to_json};
-use crate::units::PAGE_BYTES;
+use crate::units::{PAGE_BYTES, counted};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,16 +1,17 @@
 //! The writers of a [`Table`]: text, CSV, JSON, JSON lines, Markdown.
 
 use crate::analysis::table::{Align, Field, Forms, Line, Table, Value};
+use crate::report::fit;
 use crate::report::text::{self, Unit, printable};
 use crate::report::{Style, to_json};
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use serde_json::{Map, json};
 use std::borrow::Cow;
 use std::io::{self, Write};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
-/// Writes the table as aligned text, without its title. Numbers never wrap: where the width is too small, columns that
-/// may go are left out, then long labels are cut in the middle.
+/// Writes the table as aligned text, without its title. No line is wider than the style allows, and no number is cut: where the
+/// width is too small, columns that may go are left out, then texts are cut or continue on the next line.
 ///
 /// # Errors
 /// What the writer says.
@@ -19,21 +20,33 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     let titles = table.columns.iter().map(|column| heading(&column.title, column.align, unit));
     let mut rows: Vec<Vec<String>> = vec![titles.collect()];
     rows.extend(table.lines.iter().map(|line| cells(line, unit)));
-    let shown = fit(table, &mut rows, usize::from(style.width));
+    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
+    let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let shown = table.fitting(&natural, usize::from(style.width));
 
     let mut grid = comfy_table::Table::new();
     grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
         .set_content_arrangement(ContentArrangement::Disabled);
-    let aligned = |row: &[String]| -> Vec<Cell> {
-        let all = row.iter().zip(&table.columns).enumerate().filter(|(index, _)| shown.contains(index));
-        all.map(|(_, (text, column))| Cell::new(text).set_alignment(alignment(column.align))).collect()
+    let aligned = |row: Vec<String>| -> Vec<Cell> {
+        let columns = shown.iter().filter_map(|&(index, _)| table.columns.get(index));
+        row.into_iter().zip(columns).map(|(text, c)| Cell::new(text).set_alignment(alignment(c.align))).collect()
     };
+    // Lines of the grid below a rule, by number.
+    let mut ruled = Vec::new();
+    let mut lines_before = 0;
     for (number, row) in rows.iter().enumerate() {
-        if number == 0 {
-            grid.set_header(aligned(row))
-        } else {
-            grid.add_row(aligned(row))
-        };
+        let lines = fit::lines(row, &table.columns, &shown);
+        if number.checked_sub(1).and_then(|number| table.lines.get(number)).is_some_and(|line| line.ruled) {
+            ruled.push(lines_before + 1); // the rule below the heading
+        }
+        lines_before += lines.len();
+        for (part, line) in lines.into_iter().enumerate() {
+            if (number, part) == (0, 0) {
+                grid.set_header(aligned(line));
+            } else {
+                grid.add_row(aligned(line));
+            }
+        }
     }
     for index in 0..shown.len() {
         if let Some(column) = grid.column_mut(index) {
@@ -42,65 +55,16 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     }
     let lines: Vec<String> = grid.lines().collect();
     let width = lines.iter().map(|line| line.trim_end().width()).max().unwrap_or(0);
-    let head = lines.len() - table.lines.len(); // no cell has more than one line
     for (number, line) in lines.iter().enumerate() {
-        if number.checked_sub(head).and_then(|number| table.lines.get(number)).is_some_and(|line| line.ruled) {
+        if ruled.contains(&number) {
             writeln!(out, "{}", "─".repeat(width))?;
         }
-        writeln!(out, "{}", first(line.trim_end(), width))?;
+        writeln!(out, "{}", fit::first(line.trim_end(), width))?;
     }
-    let hidden = table.columns.iter().enumerate().filter(|(index, _)| !shown.contains(index));
+    let is_hidden = |index: &usize| !shown.iter().any(|(other, _)| other == index);
+    let hidden = table.columns.iter().enumerate().filter(|(index, _)| is_hidden(index));
     let hidden: Vec<String> = hidden.map(|(_, column)| heading(&column.title, column.align, unit)).collect();
-    if hidden.is_empty() { Ok(()) } else { writeln!(out, "Not shown, for want of width: {}", hidden.join(", ")) }
-}
-
-/// Writes the lines of a short list without headings: the first column aligned to `width`, the others as they are.
-///
-/// # Errors
-/// What the writer says.
-pub fn lines(out: &mut dyn Write, table: &Table, width: usize) -> io::Result<()> {
-    for line in &table.lines {
-        let cells = cells(line, Unit::Auto);
-        let (first, rest) = cells.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-        writeln!(out, "  {}", format!("{first:>width$}  {}", rest.join("  ")).trim_end())?;
-    }
-    Ok(())
-}
-
-/// Leaves out columns and cuts texts until the table fits; gives the columns that are left.
-fn fit(table: &Table, rows: &mut [Vec<String>], most: usize) -> Vec<usize> {
-    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
-    let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
-    let shown = table.fitting(&natural, most);
-    for &(index, width) in shown.iter().filter(|(index, width)| natural.get(*index) > Some(width)) {
-        rows.iter_mut().filter_map(|row| row.get_mut(index)).for_each(|cell| *cell = cut(cell, width));
-    }
-    shown.into_iter().map(|(index, _)| index).collect()
-}
-
-/// A text cut to at most `most` columns. Its beginning and its end are kept, because paths differ at their end.
-fn cut(text: &str, most: usize) -> String {
-    if text.width() <= most {
-        return text.to_owned();
-    }
-    let end = (most.saturating_sub(1)) * 2 / 3;
-    let begin = most.saturating_sub(1) - end;
-    let tail: String = text.chars().rev().collect();
-    let tail: String = first(&tail, end).chars().rev().collect();
-    format!("{}…{tail}", first(text, begin))
-}
-
-/// The longest beginning of the text that takes at most `width` columns.
-fn first(text: &str, width: usize) -> &str {
-    let mut left = width;
-    let end = text.char_indices().find(|(_, c)| match left.checked_sub(c.width().unwrap_or(0)) {
-        Some(rest) => {
-            left = rest;
-            false
-        }
-        None => true,
-    });
-    end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+    text::not_shown(out, &hidden, style.width)
 }
 
 /// The largest amount of memory that is printed, bytes.

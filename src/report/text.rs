@@ -1,8 +1,9 @@
 //! Numbers, times and headings as text: the one place that rounds.
 
+pub use crate::units::count;
 use crate::units::{FileTime, Nanos, PAGE_BYTES};
 use anstyle::{AnsiColor, Style};
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use time::OffsetDateTime;
@@ -11,11 +12,6 @@ use time::macros::format_description;
 
 const HEADING: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-
-/// A count with separators: `4,194,304`.
-pub fn count(value: u64) -> String {
-    HumanCount(value).to_string()
-}
 
 /// Bytes with a binary unit: `16.00 GiB`.
 pub fn bytes(value: u64) -> String {
@@ -64,6 +60,10 @@ impl Unit {
     pub fn show(self, size: u64) -> String {
         let in_unit = |unit: u64| {
             let hundredths = (u128::from(size) * 100 + u128::from(unit) / 2) / u128::from(unit);
+            // Something is never shown as nothing.
+            if hundredths == 0 && size > 0 {
+                return "<0.01".to_owned();
+            }
             format!("{}.{:02}", count((hundredths / 100) as u64), hundredths % 100)
         };
         match self {
@@ -100,12 +100,19 @@ pub fn utc(time: FileTime) -> Option<String> {
     OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?.format(FORM).ok()
 }
 
-/// Text from a trace without control characters, which could steer a terminal or break a line.
+/// Text from a trace without control characters, which could steer a terminal or break a line: they are shown as `\x1b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    match text.contains(char::is_control) {
-        true => text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect(),
-        false => Cow::Borrowed(text),
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
     }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.push_str(&format!("\\x{:02x}", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// A bold line.
@@ -131,10 +138,22 @@ pub fn warnings(out: &mut dyn Write, lines: &[String], width: u16) -> io::Result
     if lines.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
-/// Breaks a text into lines at blanks; a word longer than a line gets a line of its own.
+/// Names the columns of a table that were left out, if any.
+///
+/// # Errors
+/// What the writer says.
+pub fn not_shown(out: &mut dyn Write, columns: &[impl AsRef<str>], width: u16) -> io::Result<()> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    let line =
+        format!("Not shown, for want of width: {}", columns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "));
+    wrap(&line, width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// Breaks a text into lines at blanks; a word longer than a line is continued on the next.
 pub fn wrap(text: &str, width: usize) -> Vec<Cow<'_, str>> {
     let options = textwrap::Options::new(width)
-        .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     textwrap::wrap(text, options)
@@ -161,18 +180,25 @@ mod tests {
     fn a_column_has_one_unit() {
         let shown = |largest: u64, size: u64| Unit::Auto.for_largest(largest).show(size);
         assert_eq!(shown(9 << 20, 4096), "4");
-        assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("0.00".into(), "16,384.00".into()));
+        assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("<0.01".into(), "16,384.00".into()));
         assert_eq!((shown(2 << 40, 3 << 29), Unit::Kib.for_largest(2 << 40)), ("1.50".into(), Unit::Kib));
     }
 
     #[test]
     fn texts_of_a_trace_cannot_steer_a_terminal() {
-        assert_eq!(printable("a\u{1b}[2Jb\nc\u{9b}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
+        assert_eq!(printable("a\u{1b}[2Jb\nc\u{9b}d é"), "a\\x1b[2Jb\\x0ac\\x9bd é");
     }
 
     #[test]
     fn text_wraps_at_blanks() {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrap("aaaaaaaa b", 5), ["aaaaaaaa", "b"]);
+        assert_eq!(wrap("aaaaaaaa b", 5), ["aaaaa", "aaa b"]);
+    }
+
+    #[test]
+    fn something_is_never_shown_as_nothing() {
+        let gib = |size| Unit::Gib.show(size);
+        assert_eq!([gib(0), gib(4096), gib(6 << 20), gib(1 << 30)], ["0.00", "<0.01", "0.01", "1.00"]);
+        assert_eq!(Unit::Mib.show(4096), "<0.01");
     }
 }

@@ -245,8 +245,9 @@ fn the_same_bytes_for_any_number_of_threads() {
     let lossy = lossy();
     let paths = [sound.path(), damaged.path(), lossy.path()].map(|path| path.to_str().unwrap());
     for path in paths.into_iter().chain([TRACE, "refset-small.etl"]) {
-        for arguments in [&["info"][..], &["events", "--digest"], &["resident"]] {
-            for format in ["table", "json", "csv"] {
+        for arguments in [&["info"][..], &["events"], &["events", "--digest"], &["resident"]] {
+            let formats = if arguments.len() == 2 { &["table", "json"][..] } else { &["table", "json", "csv"] };
+            for &format in formats {
                 let run = |threads| run(&[arguments, &[path, "--format", format, "-j", threads][..]].concat());
                 let one = run("1");
                 assert!(one.code == 0 || (one.code == 4 && arguments == ["resident"]), "{one:?}");
@@ -265,6 +266,65 @@ fn compressed_traces_of_every_format_are_read() {
         let trace = file_of(&Trace::new(session).push_all((0..1_000).map(rec)).finish());
         let text = out(&["events", trace.path().to_str().unwrap(), "--format", "csv"]);
         assert!(text.contains(",1000,32000,"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_form_has_no_room_for_is_an_error() {
+    for form in ["csv", "jsonl", "markdown"] {
+        assert_refused(
+            &run(&["events", TRACE, "--digest", "--format", form]),
+            2,
+            "--digest is in the forms table and json",
+        );
+    }
+}
+
+#[test]
+fn wrong_numbers_are_answered_with_what_is_right() {
+    for (arguments, says) in [
+        (&["info", TRACE, "-j", "abc"][..], "expected a number from 1 to 1024"),
+        (&["info", TRACE, "-j", "1025"], "expected a number from 1 to 1024"),
+        (&["resident", TRACE, "--top", "ten"], "expected a whole number"),
+        (&["resident", TRACE, "--explain", "5", "--process", "x"], "expected the id of a process"),
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.err.contains(says)), (2, true), "{}", ran.err);
+        assert!(!ran.err.contains("invalid digit"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_flag_of_other_commands_is_told_and_not_taken_for_a_value() {
+    let ran = run(&["info", TRACE, "--group-by", "x"]);
+    assert_eq!((ran.code, ran.err.contains("-- --group-by")), (2, false), "{}", ran.err);
+    assert!(ran.err.contains("'--group-by' is a flag of pfnset resident, refset"), "{}", ran.err);
+    let ran = run(&["resident", TRACE, "--groupby", "x"]);
+    assert!(ran.err.contains("a similar argument exists: '--group-by'"), "{}", ran.err);
+}
+
+#[test]
+fn an_address_in_the_place_of_a_pfn_is_told() {
+    let explain = |number: &str| run(&["resident", TRACE, "--explain", number]);
+    for address in ["0x1d0815ce000", "0x7ff6103b0000", "0xfffff80120001000"] {
+        assert_refused(&explain(address), 2, "--process PID");
+        assert!(explain(address).err.contains("virtual address, for no PFN is that large"));
+    }
+    assert_refused(&explain("0x75a0000"), 2, "if it is a virtual address, name its process: --process PID");
+    assert!(!explain("0xc1b").err.contains("--process"), "this may well be a PFN");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_named() {
+    for arguments in
+        [&["resident", TRACE][..], &["info", TRACE, "--format", "json"], &["pages", TRACE, "--format", "csv"]]
+    {
+        assert_refused(&run(&[arguments, &["-o", "/dev/full"]].concat()), 2, "cannot write /dev/full: No space left");
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command(arguments).stdout(full).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.starts_with("pfnset: cannot write standard output: No space left"), "{err}");
     }
 }
 

@@ -163,10 +163,7 @@ impl Query {
     }
 
     fn order(&self, a: &(String, Counts), b: &(String, Counts)) -> Ordering {
-        let by_name = || match (a.0.parse::<u64>(), b.0.parse::<u64>()) {
-            (Ok(a), Ok(b)) => a.cmp(&b),
-            _ => a.0.cmp(&b.0),
-        };
+        let by_name = || as_people_sort(&a.0).cmp(&as_people_sort(&b.0)).then_with(|| a.0.cmp(&b.0));
         let key = |counts: &Counts| match self.sort {
             "pages" => counts[0],
             "wpa" => counts[1],
@@ -337,6 +334,22 @@ fn machine() -> impl Strategy<Value = ResidentSpec> {
             ..ResidentSpec::default()
         },
     )
+}
+
+/// A key by which names sort without case, and numbers in them by value.
+fn as_people_sort(name: &str) -> Vec<(char, u64)> {
+    let mut key = Vec::new();
+    let mut in_number = false;
+    for c in name.to_lowercase().chars() {
+        match (c.to_digit(10), key.last_mut()) {
+            (Some(digit), Some((_, value))) if in_number => *value = *value * 10 + u64::from(digit),
+            // All numbers are at one place among the letters.
+            (Some(digit), _) => key.push(('0', u64::from(digit))),
+            (None, _) => key.push((c, 0)),
+        }
+        in_number = c.is_ascii_digit();
+    }
+    key
 }
 
 proptest! {

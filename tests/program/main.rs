@@ -18,3 +18,4 @@ mod readme;
 mod refset;
 mod resident;
 mod trust;
+mod widths;

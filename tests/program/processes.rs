@@ -43,12 +43,12 @@ fn without_page_records_everything_but_pages_is_known() {
     let part = |row: &Value| json!([row["process"], row["parent"], row["session"], row["start_s"], row["end_s"]]);
     let rows: Vec<Value> = list.iter().map(part).collect();
     let start = |n: usize| list[n]["start_s"].as_f64().unwrap();
-    assert_eq!(rows[0], json!(["System (4)", "Unknown (0)", null, null, null]));
-    assert_eq!(rows[1], json!(["parent.exe (40)", "System (4)", 1, null, list[1]["end_s"]]));
+    assert_eq!(rows[0], json!(["parent.exe (40)", "System (4)", 1, null, list[0]["end_s"]]));
+    assert_eq!(rows[1], json!(["System (4)", "Unknown (0)", null, null, null]));
     assert_eq!(rows[2], json!(["one.exe (48)", "parent.exe (40)", 2, list[2]["start_s"], list[2]["end_s"]]));
     assert_eq!(rows[3], json!(["two.exe (48)", "parent.exe (40)", 2, list[3]["start_s"], null]));
     assert_eq!(rows[4][1], "Unknown (40)", "a parent that has ended is no process of that time");
-    assert!((start(3) - start(2) - 0.2).abs() < 1e-6 && list[1]["end_s"].as_f64() > Some(start(3)), "{rows:?}");
+    assert!((start(3) - start(2) - 0.2).abs() < 1e-6 && list[0]["end_s"].as_f64() > Some(start(3)), "{rows:?}");
     assert_eq!((&list[2]["exit_status"], &list[3]["exit_status"]), (&json!(-5), &Value::Null));
     assert_eq!(list[2]["command_line"], "\"C:\\Program Files\\one.exe\" -run");
     for key in ["private_pages", "private_bytes", "page_table_pages", "page_table_bytes"] {

@@ -1,7 +1,7 @@
 //! README shows what the program prints: blocks between `<!-- output: NAME -->` and `<!-- /output: NAME -->` are compared
 //! with real outputs.
 
-use crate::program::{finish, pfnset};
+use crate::program::{commands, finish, out, pfnset};
 use std::path::Path;
 
 /// The marked outputs: name and command line.
@@ -68,5 +68,24 @@ fn marked_outputs_are_what_the_program_prints() {
                 ran.out
             );
         }
+    }
+}
+
+/// Examples are copied into any shell: single quotes mean nothing in cmd.exe, `!` is history in bash, and `&&` is unknown to
+/// Windows PowerShell.
+#[test]
+fn examples_work_in_every_shell() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("README.md");
+    let helps = commands().iter().map(|command| out(&["help", command])).collect::<Vec<_>>().concat();
+    let pages = [readme, helps, out(&["--help"])];
+    let examples = pages.iter().flat_map(|page| page.lines()).map(str::trim_start);
+    let examples: Vec<&str> =
+        examples.filter(|line| line.trim_start_matches("$ ").starts_with("pfnset ") && line.contains(".etl")).collect();
+    assert!(examples.len() > 30, "{examples:?}");
+    for example in examples {
+        let example = example.split("   ").next().unwrap_or_default(); // without what it is for
+        let unquoted = example.split('"').step_by(2).collect::<String>();
+        assert!(!example.contains(['\'', '!', '|', '&']), "{example}");
+        assert!(!unquoted.contains(['*', ';']), "quotes: {example}");
     }
 }

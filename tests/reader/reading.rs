@@ -91,7 +91,7 @@ pub fn read_pages(path: &Path) -> bool {
     for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
         for &index in &listing.snapshots {
             let pages = listing.snapshot(index).expect("a snapshot that is listed");
-            let text = PageText::new(form, &etl, &pages.names(), index);
+            let text = PageText::new(form, &etl, &pages.names(), index, 80);
             pages.stream(|out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
         }
     }

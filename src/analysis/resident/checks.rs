@@ -5,7 +5,6 @@ use crate::analysis::loss::{Hole, Loss};
 use crate::analysis::resident::batch_judge::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::trust::counted;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
 use crate::load::facts::MemoryCounters;
@@ -14,7 +13,7 @@ use crate::model::owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
-use crate::units::Nanos;
+use crate::units::{Nanos, count, counted};
 
 /// What is counted for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
@@ -174,14 +173,14 @@ impl Checks {
                 "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
                  records may have been lost",
                 counted(self.missing_pfns, "PFN", "PFNs"),
-                self.gaps
+                count(self.gaps)
             ));
         }
         if self.duplicates > 0 {
             lines.push(format!("{} twice in the page sequence", counted(self.duplicates, "PFN occurs", "PFNs occur")));
         }
         if let Some(ram) = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram) {
-            lines.push(format!("the sequence has {} pages, the machine has {ram}", self.pages));
+            lines.push(format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram)));
         }
         self.list_failures(&mut lines);
         // Combined pages can be out of RAM, so fewer are fine.
@@ -245,7 +244,9 @@ impl Checks {
         }
         if unnamed > keyed / 100 {
             lines.push(format!(
-                "{unnamed} of {keyed} active private pages have an owner key that names no process (keys read as {})",
+                "{} of {} active private pages have an owner key that names no process (keys read as {})",
+                count(unnamed),
+                count(keyed),
                 self.reading.name()
             ));
         }
@@ -254,7 +255,7 @@ impl Checks {
 
 fn differs(compared: &Compared, whose: &str) -> String {
     let Compared { what, counted, expected, .. } = compared;
-    format!("{what}: {counted} pages counted, {whose} says {expected}")
+    format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected))
 }
 
 fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {
@@ -281,10 +282,10 @@ fn compare_lists(pages_by: &[[u64; 8]; 8], counters: &MemoryCounters, pages: u64
         (PageList::ModifiedNoWrite, counters.modified_no_write),
     ];
     let by_priority = |list: PageList| pages_by.get(list as usize).copied().unwrap_or_default();
-    let count = |list| by_priority(list).iter().sum();
+    let total = |list| by_priority(list).iter().sum();
     let mut all: Vec<Compared> = lists
         .into_iter()
-        .map(|(list, expected)| Compared::new(list.name().to_owned(), count(list), expected, pages))
+        .map(|(list, expected)| Compared::new(list.name().to_owned(), total(list), expected, pages))
         .collect();
     let standby = by_priority(PageList::Standby);
     all.extend((0..).zip(standby.iter().zip(&counters.standby)).map(|(priority, (&counted, &expected))| {

@@ -21,7 +21,7 @@ mod testing;
 
 use crate::analysis::readiness::{Need, not_described, readiness_of};
 use crate::analysis::table::{Group, Node};
-use crate::analysis::trust::{TrustReport, counted};
+use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
@@ -32,7 +32,7 @@ use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
-use crate::units::Nanos;
+use crate::units::{Nanos, count, counted};
 use checks::Checks;
 use dimension::{Code, Dimension};
 use query::{Classification, ResidentQuery};
@@ -155,20 +155,20 @@ impl ResidentModel {
     /// A line on sequences of which only a part is there.
     fn fragments(&self, etl: &EtlFile) -> Option<String> {
         let is_whole: Vec<usize> = whole(&self.snapshots).collect();
-        let (count, last) = (self.snapshots.len() - is_whole.len(), is_whole.last()?);
+        let (others, last) = (self.snapshots.len() - is_whole.len(), is_whole.last()?);
         let fragments = self.snapshots.iter().enumerate().filter(|(index, _)| is_whole.binary_search(index).is_err());
         let text = |(index, snapshot): (usize, &Snapshot)| {
             let time = etl.clock.nanos(snapshot.first.time).seconds();
             format!("snapshot {index} at {time:.3} s with {}", counted(snapshot.pages, "page", "pages"))
         };
         let named: Vec<String> = fragments.take(3).map(text).collect();
-        let more = if count > named.len() { format!(" and {} more", count - named.len()) } else { String::new() };
-        let pages = self.snapshots.get(*last)?.pages;
-        (count > 0).then(|| {
+        let more = if others > named.len() { format!(" and {} more", others - named.len()) } else { String::new() };
+        let pages = count(self.snapshots.get(*last)?.pages);
+        (others > 0).then(|| {
             format!(
                 "{} of a page sequence, most of which is missing: {}{more}; the last whole one is snapshot {last} with \
                  {pages} pages (--snapshot takes any)",
-                counted(count as u64, "fragment", "fragments"),
+                counted(others as u64, "fragment", "fragments"),
                 named.join(", ")
             )
         })
@@ -227,7 +227,7 @@ impl ResidentSet {
         if model.repeated > 0 {
             warnings.push(format!(
                 "{} page records of {PAGE_IN_MEMORY} repeat the sequence of {PAGE_IN_MEMORY_24H2} and are not counted again",
-                model.repeated
+                count(model.repeated)
             ));
         }
         warnings.extend(trust.not_there(&missing));

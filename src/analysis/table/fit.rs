@@ -2,25 +2,26 @@
 
 use crate::analysis::table::{Align, Column, Fit, Table};
 
-/// Narrowest that a column is cut to.
-const LEAST: usize = 28;
+/// Narrowest that texts are cut to: as long as columns can be left out instead, and where none is left.
+const LEAST: [usize; 2] = [28, 12];
 /// Blanks between columns.
 const GAP: usize = 2;
 
 impl Column {
     const fn shrinks(&self) -> bool {
-        matches!((self.align, self.fit), (Align::Left, Fit::Shrinks | Fit::Leaves(_)))
+        matches!((self.align, self.fit), (Align::Left, Fit::Shrinks | Fit::Wraps | Fit::Leaves(_)))
     }
 
     /// The least width where `natural` is the widest cell.
-    fn least(&self, natural: usize) -> usize {
-        if self.shrinks() { natural.min(LEAST) } else { natural }
+    fn least(&self, natural: usize, least: usize) -> usize {
+        if self.shrinks() { natural.min(least) } else { natural }
     }
 }
 
 impl Table {
     /// Index and width of each column that is shown in `most` columns of text, where `natural` are the widths of the widest
-    /// cells: columns that may go are left out first, then labels are cut.
+    /// cells: columns that may go are left out first, then labels are cut. Where numbers alone are too wide, the last
+    /// columns go.
     pub fn fitting(&self, natural: &[usize], most: usize) -> Vec<(usize, usize)> {
         let mut shown: Vec<(usize, &Column, usize)> = self
             .columns
@@ -29,28 +30,51 @@ impl Table {
             .enumerate()
             .map(|(index, (column, &width))| (index, column, width))
             .collect();
-        let taken = |widths: &mut dyn Iterator<Item = usize>| widths.map(|width| width + GAP).sum::<usize>();
-        let least = |shown: &[(usize, &Column, usize)]| {
-            taken(&mut shown.iter().map(|(_, column, width)| column.least(*width))).saturating_sub(GAP)
+        let taken = |shown: &[(usize, &Column, usize)], least| {
+            let widths = shown.iter().map(|(_, column, width)| column.least(*width, least) + GAP);
+            widths.sum::<usize>().saturating_sub(GAP)
         };
         let mut leaving: Vec<(u8, usize)> = (self.columns.iter().enumerate())
             .filter_map(|(index, column)| if let Fit::Leaves(order) = column.fit { Some((order, index)) } else { None })
             .collect();
         leaving.sort_unstable();
         for (_, leaves) in leaving {
-            if least(&shown) <= most {
+            if taken(&shown, LEAST[0]) <= most {
                 break;
             }
             shown.retain(|(index, ..)| *index != leaves);
         }
-        let wanted = taken(&mut shown.iter().map(|(.., width)| *width)).saturating_sub(GAP);
-        let mut excess = wanted.saturating_sub(most);
-        // Labels come first, so later columns are cut before them.
-        for (_, column, width) in shown.iter_mut().rev() {
-            let give = excess.min(*width - column.least(*width));
-            excess -= give;
-            *width -= give;
+        while shown.len() > 1 && taken(&shown, LEAST[1]) > most {
+            shown.pop();
+        }
+        let mut excess = taken(&shown, usize::MAX).saturating_sub(most);
+        for least in LEAST {
+            // Labels come first, so later columns are cut before them.
+            for (_, column, width) in shown.iter_mut().rev() {
+                let give = excess.min(*width - column.least(*width, least));
+                excess -= give;
+                *width -= give;
+            }
         }
         shown.into_iter().map(|(index, _, width)| (index, width)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_go_before_texts_become_unreadable_and_numbers_last() {
+        let columns =
+            ["a", "b", "c", "d"].map(|title| if title == "a" { Column::text(title) } else { Column::number(title) });
+        let mut table = Table { columns: columns.to_vec(), ..Table::default() };
+        table.columns[2].fit = Fit::Leaves(0);
+        let shown = |width| table.fitting(&[40, 9, 6, 9], width);
+        assert_eq!(shown(100).len(), 4);
+        assert_eq!(shown(60), [(0, 30), (1, 9), (2, 6), (3, 9)]);
+        assert_eq!(shown(50), [(0, 28), (1, 9), (3, 9)], "the column that may go");
+        assert_eq!(shown(40), [(0, 18), (1, 9), (3, 9)], "then the text");
+        assert_eq!(shown(30), [(0, 19), (1, 9)], "then the last number");
     }
 }

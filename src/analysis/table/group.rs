@@ -71,12 +71,12 @@ impl<M: Measure> Node<M> {
     }
 }
 
-/// Numbers by value, texts by letter.
+/// The order in which people look for names: numbers in them by value, letters without case. Labels that differ in case
+/// alone have an order too, so that rows never change places from run to run.
 pub fn natural(a: &str, b: &str) -> Ordering {
-    match (a.parse::<u64>(), b.parse::<u64>()) {
-        (Ok(a), Ok(b)) => a.cmp(&b),
-        _ => a.cmp(b),
-    }
+    alphanumeric_sort::compare_str(a.to_lowercase(), b.to_lowercase())
+        .then_with(|| alphanumeric_sort::compare_str(a, b))
+        .then_with(|| a.cmp(b))
 }
 
 #[cfg(test)]
@@ -101,7 +101,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_sort_by_value() {
-        assert_eq!(natural("9", "10"), Ordering::Less);
+    fn names_sort_as_people_look_for_them() {
+        let mut names = ["svchost.exe (10)", "Zoom", "svchost.exe (9)", "apple", "Banana", "10", "9", "banana", "n/a"];
+        names.sort_by(|a, b| natural(a, b));
+        let sorted = ["9", "10", "apple", "Banana", "banana", "n/a", "svchost.exe (9)", "svchost.exe (10)", "Zoom"];
+        assert_eq!(names, sorted);
     }
 }

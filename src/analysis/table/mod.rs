@@ -81,6 +81,8 @@ pub enum Fit {
     Stays,
     /// Its texts are cut in the middle.
     Shrinks,
+    /// Its texts continue on the next line.
+    Wraps,
     /// It is left out where cutting texts is not enough; the lowest number goes first.
     Leaves(u8),
 }

@@ -1,6 +1,6 @@
 //! `pfnset events`.
 
-use crate::cli::args::Common;
+use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
@@ -13,10 +13,11 @@ use pfnset::report::events::EventsReport;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+Quote them as below in cmd.exe, PowerShell, bash and zsh; those with ! in the single quotes of bash and zsh.
 
 Examples:
-  pfnset events trace.etl --provider 'Memory;Process'
-  pfnset events trace.etl --name '*DCStart;!Image*'
+  pfnset events trace.etl --provider \"Memory;Process\"
+  pfnset events trace.etl --name \"*DCStart;*DCEnd\"
   pfnset events trace.etl --digest --format json   to compare files or readers")]
 pub struct Events {
     #[command(flatten)]
@@ -36,6 +37,11 @@ impl Events {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
+        let has_room = matches!(common.format, OutputFormat::Table | OutputFormat::Json);
+        refuse(
+            "--digest",
+            &[(self.digest && !has_room, "is in the forms table and json; the others have rows alone")],
+        )?;
         let etl = trace::open(common)?;
         let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
         let filter = EventFilter {

@@ -9,7 +9,9 @@ use pfnset::load::survey::Survey;
 use pfnset::report::info::InfoReport;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  pfnset info trace.etl --strict && pfnset resident trace.etl")]
+#[command(
+    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info trace.etl --strict   code 3 when data was lost or the file is damaged"
+)]
 pub struct Info {
     #[command(flatten)]
     pub common: Common,

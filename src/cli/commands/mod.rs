@@ -10,7 +10,8 @@ pub mod refset;
 pub mod resident;
 
 use crate::cli::exit::Exit;
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,7 +21,7 @@ Examples:
   pfnset refset trace.etl                    which pages a scenario touched
   pfnset pages trace.etl --format csv        one row for each page
   pfnset events trace.etl                    every kind of event
-  pfnset events trace.etl --name 'Memory*' --format json -o events.json
+  pfnset events trace.etl --name \"Memory*\" --format json -o events.json
 
 Exit codes:
   0  fine
@@ -36,6 +37,32 @@ Exit codes:
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads the command line; wrong usage ends the program, with a message.
+    pub fn read() -> Cli {
+        Cli::try_parse().unwrap_or_else(|mut error| {
+            if error.kind() == ErrorKind::UnknownArgument {
+                // The tip of the parser is to pass a flag as the value of another, which nobody wants.
+                error.remove(ContextKind::Suggested);
+                if let Some(tip) = owners_of(&error) {
+                    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+                }
+            }
+            error.exit()
+        })
+    }
+}
+
+/// Names the commands that have the flag which another command refuses.
+fn owners_of(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else { return None };
+    let wanted = unknown.strip_prefix("--")?;
+    let cli = Cli::command();
+    let has = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_long() == Some(wanted));
+    let owners: Vec<&str> = cli.get_subcommands().filter(has).map(clap::Command::get_name).collect();
+    (!owners.is_empty()).then(|| format!("'{unknown}' is a flag of pfnset {}", owners.join(", ")))
 }
 
 /// Makes the list of commands: a line of help, flags, the schema of the JSON in docs/json.md.

@@ -20,10 +20,13 @@ Flags of a page:
   mismatch  data page of a file that is also mapped as an image
 
 Examples:
-  pfnset pages trace.etl | less -S
+  pfnset pages trace.etl
   pfnset pages trace.etl --format csv -o pages.csv
   pfnset pages trace.etl --format jsonl --where category=Win32Heap
-  pfnset pages trace.etl --format xperf | findstr InMemory")]
+  pfnset pages trace.etl --format csv --where \"process=chrome.exe*\"
+  pfnset pages trace.etl --format xperf -o pages.txt
+
+The table has the columns that fit the terminal; CSV and JSON lines have all.")]
 pub struct Pages {
     #[command(flatten)]
     pub base: Base,
@@ -53,22 +56,22 @@ impl Pages {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
-        let form = self.format;
+        let (form, width) = (self.format, output::width(&self.base));
         let etl = trace::open(&self.base)?;
         let listing = trace::with_bar(&self.base, &etl, 1, || PageListing::new(&etl, &query))?;
         let mut out = output::open_rows(&self.base)?;
         if form == PageForm::Table {
-            out.text(|text| text::warnings(text, &listing.warnings, output::width(&self.base)))?;
+            out.text(|text| text::warnings(text, &listing.warnings, width))?;
         } else if !self.base.quiet {
             output::warn(&listing.warnings);
         }
-        out.write(&PageText::heading(form, &etl, &self.base.trace))?;
+        out.write(&PageText::heading(form, &etl, &self.base.trace, width))?;
         for &index in &listing.snapshots {
             let Some(pages) = listing.snapshot(index) else { continue };
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;
             }
-            let text = PageText::new(form, &etl, &pages.names(), index);
+            let text = PageText::new(form, &etl, &pages.names(), index, width);
             pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
         }
         out.finish()?;

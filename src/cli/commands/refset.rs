@@ -45,8 +45,8 @@ Patterns: * any text, ? any character, a leading ! excludes, ; separates; case d
 Examples:
   pfnset refset trace.etl
   pfnset refset trace.etl --group-by process,category --top 5
-  pfnset refset trace.etl --where 'process=chrome.exe*' --group-by file
-  pfnset refset trace.etl --from 'click*' --to 12.5 --group-by impact,process
+  pfnset refset trace.etl --where \"process=chrome.exe*\" --group-by file
+  pfnset refset trace.etl --from \"click*\" --to 12.5 --group-by impact,process
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
   pfnset refset trace.etl --verify --max-residue 0.5")]
 pub struct Refset {

@@ -11,6 +11,7 @@ use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::analysis::resident::row_counts::ResidentOrder;
 use pfnset::analysis::table::Condition;
+use pfnset::error::Error;
 use pfnset::report::explain::ExplainReport;
 use pfnset::report::resident::ResidentReport;
 
@@ -33,7 +34,7 @@ Patterns: * any text, ? any character, a leading ! excludes, ; separates; case d
 Examples:
   pfnset resident trace.etl
   pfnset resident trace.etl --group-by process,category --top 5
-  pfnset resident trace.etl --where 'process=chrome.exe*' --group-by list
+  pfnset resident trace.etl --where \"process=chrome.exe*\" --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
   pfnset resident trace.etl --explain 0x1a2b3
   pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
@@ -59,7 +60,7 @@ pub struct Resident {
     #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
-    #[arg(long, value_name = "PID", requires = "explain")]
+    #[arg(long, value_name = "PID", requires = "explain", value_parser = process_id)]
     pub process: Option<u32>,
 }
 
@@ -85,8 +86,15 @@ fn number(text: &str) -> Result<u64, String> {
     read.map_err(|_| "expected a number, as in 0x1a2b3 or 107187".into())
 }
 
+fn process_id(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "expected the id of a process, as in 4242".into())
+}
+
+/// No physical address has more than 52 bits, so no PFN has more than 40.
+const FIRST_THAT_IS_NO_PFN: u64 = 1 << 40;
+
 /// Orders by WPA's count need rows that have one.
-fn check_order(query: &ResidentQuery) -> Result<(), pfnset::error::Error> {
+fn check_order(query: &ResidentQuery) -> Result<(), Error> {
     let flag = match query.sort {
         ResidentOrder::PagesWpa => "--sort wpa",
         ResidentOrder::Difference => "--sort difference",
@@ -141,10 +149,23 @@ impl Resident {
     fn explain(&self, number: u64) -> anyhow::Result<Exit> {
         let target = match self.process {
             Some(process_id) => Target::Address { process_id, address: number },
+            None if number >= FIRST_THAT_IS_NO_PFN => {
+                return Err(Error::Usage(format!(
+                    "--explain 0x{number:x}: this is a virtual address, for no PFN is that large; name its process: --process \
+                     PID (any process for an address of the kernel)"
+                ))
+                .into());
+            }
             None => Target::Pfn(number),
         };
         let etl = trace::open(&self.common)?;
-        let explanation = trace::with_bar(&self.common, &etl, 2, || Explanation::new(&etl, target, self.snapshot))?;
+        let explain = || Explanation::new(&etl, target, self.snapshot);
+        let explanation = trace::with_bar(&self.common, &etl, 2, explain).map_err(|error| match error {
+            Error::Usage(text) if matches!(target, Target::Pfn(0x10000..)) => {
+                Error::Usage(format!("{text}; if it is a virtual address, name its process: --process PID"))
+            }
+            other => other,
+        })?;
         let report = ExplainReport::new(&self.common.trace, &explanation);
         trace::finish(&report, &self.common, explanation.doubtful)
     }

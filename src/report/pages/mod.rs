@@ -3,16 +3,18 @@
 //! A row is bytes appended to a buffer: every label is escaped once, before the first row, by the crates that know how
 //! (csv, serde_json), and no row allocates.
 
+mod columns;
 mod texts;
 mod xperf;
 
-use crate::analysis::pages::{Flag, PageNames, PageRow, columns};
+use crate::analysis::pages::{Flag, PageNames, PageRow};
 use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
 use crate::model::owner_key::KeyReading;
-use crate::report::table;
+use crate::report::{table, text};
+use columns::{PageColumn, PageColumns};
 use std::path::Path;
-use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad, printable};
+use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad};
 
 /// Forms of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub enum PageForm {
 /// Writes the rows of one snapshot.
 #[derive(Debug)]
 pub struct PageText<'s> {
-    form: PageForm,
+    layout: Layout,
     etl: &'s EtlFile,
     labels: EscapedLabels,
     /// True when keys of unknown processes are their ids.
@@ -39,39 +41,45 @@ pub struct PageText<'s> {
     start: Vec<u8>,
 }
 
-/// Widths of the columns in a text; the last one takes the rest of the line.
-const WIDTHS: [usize; 9] = [10, 3, 15, 14, 32, 32, 21, 6, 0];
+/// A form with the columns of its table.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    form: PageForm,
+    columns: PageColumns,
+}
 
 impl<'s> PageText<'s> {
-    /// For the pages of the snapshot with this number.
-    pub fn new(form: PageForm, etl: &'s EtlFile, names: &PageNames<'_>, snapshot: usize) -> PageText<'s> {
+    /// For the pages of the snapshot with this number. `width` is that of a table.
+    pub fn new(form: PageForm, etl: &'s EtlFile, names: &PageNames<'_>, snapshot: usize, width: u16) -> PageText<'s> {
         let start = match form {
             PageForm::Table | PageForm::Xperf => String::new(),
             PageForm::Csv => format!("{snapshot},"),
             PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
         };
         let keys_are_ids = names.reading == KeyReading::ProcessId;
-        PageText { form, etl, labels: EscapedLabels::new(names, &form), start: start.into_bytes(), keys_are_ids }
+        let layout = Layout { form, columns: PageColumns::fitting(width) };
+        PageText { layout, etl, labels: EscapedLabels::new(names, &layout), start: start.into_bytes(), keys_are_ids }
     }
 
-    /// The lines above the first row.
-    pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path) -> Vec<u8> {
+    /// The lines above the first row. `width` is that of a table.
+    pub fn heading(form: PageForm, etl: &EtlFile, trace: &Path, width: u16) -> Vec<u8> {
         let mut out = Vec::new();
         match form {
             // Writing into memory cannot fail.
-            PageForm::Csv => table::csv(&mut out, &[columns()]).unwrap_or_default(),
+            PageForm::Csv => table::csv(&mut out, &[crate::analysis::pages::columns()]).unwrap_or_default(),
             PageForm::Jsonl => {}
             PageForm::Xperf => return xperf::heading(etl, trace),
             PageForm::Table => {
-                out.extend_from_slice(
-                    b"Flags: c cold, p pinned, n non-tradeable, i image, m mismatch (data page of a file also mapped as \
-                      image), k combined\n\n",
-                );
-                for (column, width) in columns().columns.iter().zip(WIDTHS) {
-                    let start = out.len();
-                    out.extend_from_slice(column.title.as_bytes());
-                    pad(&mut out, start, if width == 0 { 0 } else { width + 2 });
+                let columns = PageColumns::fitting(width);
+                let flags = "Flags: c cold, p pinned, n non-tradeable, i image, m mismatch (data page of a file also mapped \
+                             as image), k combined";
+                let flags = if columns.has(PageColumn::Flags) { text::wrap(flags, width.into()) } else { Vec::new() };
+                flags.iter().for_each(|line| out.extend(format!("{line}\n").into_bytes()));
+                text::not_shown(&mut out, &columns.left_out(), width).unwrap_or_default();
+                if !out.is_empty() {
+                    out.push(b'\n');
                 }
+                columns.headings(&mut out);
                 out.push(b'\n');
             }
         }
@@ -81,7 +89,7 @@ impl<'s> PageText<'s> {
     /// Appends a page.
     #[inline]
     pub fn row(&self, out: &mut Vec<u8>, row: &PageRow) {
-        match self.form {
+        match self.layout.form {
             PageForm::Table => self.table(out, row),
             PageForm::Csv => self.csv(out, row),
             PageForm::Jsonl => self.jsonl(out, row),
@@ -146,34 +154,44 @@ impl<'s> PageText<'s> {
     }
 
     fn table(&self, out: &mut Vec<u8>, row: &PageRow) {
-        let [pfn, .., address, _, _] = WIDTHS.map(|width| width + 2);
-        let start = out.len();
+        let columns = &self.layout.columns;
+        let line = out.len();
         hex(out, row.page.pfn, 0);
-        pad(out, start, pfn);
+        pad(out, line, columns.width(PageColumn::Pfn));
         self.place(out, row);
         self.categories(out, row);
-        let start = out.len();
-        match (row.file_offset(), row.address()) {
-            (Some(offset), _) => {
-                out.push(b'+');
-                hex(out, offset, 0);
+        if columns.has(PageColumn::Address) {
+            let start = out.len();
+            match (row.file_offset(), row.address()) {
+                (Some(offset), _) => {
+                    out.push(b'+');
+                    hex(out, offset, 0);
+                }
+                (None, Some(address)) => hex(out, address, 0),
+                (None, None) => {}
             }
-            (None, Some(address)) => hex(out, address, 0),
-            (None, None) => {}
+            pad(out, start, columns.width(PageColumn::Address));
         }
-        pad(out, start, address);
-        out.extend_from_slice(self.labels.flags.get(row.flags()));
-        out.extend_from_slice(b"  ");
+        if columns.has(PageColumn::Flags) {
+            out.extend_from_slice(self.labels.flags.get(row.flags()));
+            out.extend_from_slice(b"  ");
+        }
+        let start = out.len();
         let owned = !matches!(row.process, Code::None | Code::Shared);
         if owned {
             self.process(out, row);
         }
-        if row.detail != Code::None {
+        let middle = if row.detail != Code::None {
             if owned {
                 out.extend_from_slice(b"  ");
             }
+            let middle = out.len();
             self.detail(out, row.detail);
-        }
+            middle
+        } else {
+            out.len()
+        };
+        columns.cut_detail(out, start, middle);
         while out.last() == Some(&b' ') {
             out.pop();
         }
@@ -206,19 +224,19 @@ impl<'s> PageText<'s> {
 
     #[inline]
     fn detail(&self, out: &mut Vec<u8>, detail: Code) {
-        let quote = self.form == PageForm::Jsonl;
+        let quote = self.layout.form == PageForm::Jsonl;
         match detail {
             Code::None | Code::Shared => out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" }),
             Code::Number(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
             Code::Unknown(key) => self.unknown(out, key, false),
             Code::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
             Code::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
-            Code::PoolTag(tag) => self.form.text(out, &tag.to_string()),
+            Code::PoolTag(tag) => self.layout.text(out, &tag.to_string()),
         }
     }
 
     fn unknown(&self, out: &mut Vec<u8>, key: u64, as_number: bool) {
-        let quote = self.form == PageForm::Jsonl;
+        let quote = self.layout.form == PageForm::Jsonl;
         out.extend_from_slice(if quote { b"\"Unknown (" } else { b"Unknown (" });
         if as_number {
             decimal(out, key)
@@ -229,10 +247,10 @@ impl<'s> PageText<'s> {
     }
 }
 
-impl Escapes for PageForm {
+impl Escapes for Layout {
     fn text(&self, out: &mut Vec<u8>, text: &str) {
-        match self {
-            PageForm::Table => printable(out, text),
+        match self.form {
+            PageForm::Table => out.extend_from_slice(text::printable(text).as_bytes()),
             PageForm::Csv => csv_field(out, text),
             // Writing a text into memory cannot fail.
             PageForm::Jsonl => serde_json::to_writer(out, text).unwrap_or_default(),
@@ -241,8 +259,14 @@ impl Escapes for PageForm {
     }
 
     fn place(&self, out: &mut Vec<u8>, list: &str, priority: u8, page_use: &str) {
-        out.extend(match self {
-            PageForm::Table => format!("{priority:<5}{list:<17}{page_use:<16}").into_bytes(),
+        out.extend(match self.form {
+            PageForm::Table => [
+                self.columns.cell(PageColumn::Priority, &priority.to_string()),
+                self.columns.cell(PageColumn::List, list),
+                self.columns.cell(PageColumn::Use, page_use),
+            ]
+            .concat()
+            .into_bytes(),
             PageForm::Csv => format!("{list},{priority},{page_use}").into_bytes(),
             PageForm::Jsonl => {
                 format!(",\"list\":\"{list}\",\"priority\":{priority},\"use\":\"{page_use}\"").into_bytes()
@@ -252,8 +276,12 @@ impl Escapes for PageForm {
     }
 
     fn categories(&self, out: &mut Vec<u8>, ours: &str, wpa: &str) {
-        out.extend(match self {
-            PageForm::Table => format!("{ours:<34}{:<34}", if ours == wpa { "" } else { wpa }).into_bytes(),
+        out.extend(match self.form {
+            PageForm::Table => {
+                let wpa = if ours == wpa { "" } else { wpa };
+                let cells = [(PageColumn::Category, ours), (PageColumn::Wpa, wpa)];
+                cells.map(|(column, text)| self.columns.cell(column, text)).concat().into_bytes()
+            }
             PageForm::Csv => format!("{ours},{wpa}").into_bytes(),
             PageForm::Jsonl => format!(",\"category\":\"{ours}\",\"category_wpa\":\"{wpa}\"").into_bytes(),
             PageForm::Xperf => format!("{ours}, {wpa}").into_bytes(),
@@ -263,7 +291,7 @@ impl Escapes for PageForm {
     fn flags(&self, out: &mut Vec<u8>, flags: &mut dyn Iterator<Item = Flag>) {
         let set: Vec<Flag> = flags.collect();
         let names: Vec<&str> = set.iter().map(|flag| flag.name()).collect();
-        match self {
+        match self.form {
             PageForm::Csv => out.extend(names.join("+").into_bytes()),
             PageForm::Jsonl => serde_json::to_writer(out, &names).unwrap_or_default(),
             PageForm::Xperf if set.is_empty() => out.push(b'-'),
@@ -281,14 +309,14 @@ impl Escapes for PageForm {
     }
 
     fn process(&self, out: &mut Vec<u8>, name: &str, process_id: u32) {
-        match self {
+        match self.form {
             PageForm::Xperf => xperf::process(out, name, &process_id.to_string()),
             _ => self.text(out, &format!("{name} ({process_id})")),
         }
     }
 
     fn no_process(&self, out: &mut Vec<u8>, label: &'static str) {
-        match self {
+        match self.form {
             // Readers of the dumper look for a number in the brackets.
             PageForm::Xperf => xperf::process(out, "Unknown", "-1"),
             _ => self.text(out, label),

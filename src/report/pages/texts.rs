@@ -136,15 +136,6 @@ pub(super) fn pad(out: &mut Vec<u8>, start: usize, width: usize) {
     }
 }
 
-/// A text for a terminal or a line-wise reader: control characters become `?`.
-pub(super) fn printable(out: &mut Vec<u8>, text: &str) {
-    let mut bytes = [0; 4];
-    for c in text.chars() {
-        let c = if c.is_control() { '?' } else { c };
-        out.extend_from_slice(c.encode_utf8(&mut bytes).as_bytes());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,12 +174,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn control_characters_do_not_reach_a_terminal() {
-        let mut out = Vec::new();
-        printable(&mut out, "a\x1b[31mä\nb\u{9b}");
-        assert_eq!(out, "a?[31mä?b?".as_bytes());
     }
 }

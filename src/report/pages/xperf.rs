@@ -14,6 +14,7 @@ use crate::analysis::pages::PageRow;
 use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
+use crate::report::text;
 use crate::units::Ticks;
 use std::path::Path;
 
@@ -81,7 +82,7 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
 pub(super) fn process(out: &mut Vec<u8>, name: &str, process_id: &str) {
     let start = out.len();
     // A comma in a process name would add a column.
-    texts::printable(out, &name.replace(',', "_"));
+    out.extend_from_slice(text::printable(&name.replace(',', "_")).as_bytes());
     align_right(out, start, 16);
     out.extend_from_slice(b" (");
     let start = out.len();
@@ -93,7 +94,7 @@ pub(super) fn process(out: &mut Vec<u8>, name: &str, process_id: &str) {
 /// A file name in quotes; what would end them becomes another quote.
 pub(super) fn quoted(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    texts::printable(out, &text.replace('"', "'"));
+    out.extend_from_slice(text::printable(&text.replace('"', "'")).as_bytes());
     out.push(b'"');
 }
 

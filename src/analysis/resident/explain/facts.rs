@@ -20,8 +20,8 @@ use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::{lifetime, space_at};
 use crate::moment::Moment;
-use crate::units::PAGE_BYTES;
 use crate::units::is_kernel_address;
+use crate::units::{PAGE_BYTES, count};
 
 /// Most events of one fact.
 const MOST_EVENTS: usize = 6;
@@ -171,7 +171,7 @@ impl<'m> Facts<'m> {
             let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
             let range = (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)));
-            let text = format!("PFN database, {} pages", block.pages);
+            let text = format!("PFN database, {} pages", count(block.pages));
             self.facts
                 .push(Fact { corrected: true, ..fact("pfn_database", "Kernel block", text, Some(range), events) });
         }

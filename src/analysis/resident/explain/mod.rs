@@ -20,14 +20,13 @@ use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
-use crate::analysis::trust::counted;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
-use crate::units::is_kernel_address;
 use crate::units::{Nanos, PAGE_BYTES};
+use crate::units::{count, counted, is_kernel_address};
 use facts::Facts;
 
 /// What to explain.
@@ -169,8 +168,8 @@ fn explain_in(
                 return Err(Error::Usage(format!(
                     "PFN 0x{pfn:x} is not in snapshot {index}: its {} pages have PFNs from 0x{first:x} to 0x{last:x}, \
                      with {} missing in {}",
-                    snapshot.pages,
-                    snapshot.missing_pfns,
+                    count(snapshot.pages),
+                    count(snapshot.missing_pfns),
                     counted(snapshot.gaps, "gap", "gaps")
                 )));
             }

@@ -1,0 +1,78 @@
+//! Whatever a command prints fits the terminal: each line of each table, its headings, notes and warnings.
+
+use crate::program::{finish, fixtures, pfnset, trace_commands};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use unicode_width::UnicodeWidthStr;
+
+/// Flags with which commands print other lines. A command that is not listed runs without flags.
+const FLAGS: [&str; 13] = [
+    "resident --group-by process,category,file --sort name",
+    "resident --group-by list,priority,use,category_wpa",
+    "resident --preset files --top 5 --unit kib",
+    "resident --explain 0x100",
+    "resident --explain 0x7ff610333000 --process 1284",
+    "events --digest",
+    "events --name nothing",
+    "refset --group-by impact,process,file",
+    "refset --group-by access_reason,release_reason --where process=*",
+    "refset --timeline 10ms",
+    "refset --verify",
+    "processes --group-by session,name",
+    "pages --snapshot all",
+];
+
+fn too_wide(folder: &Path, line: &str, trace: &Path, width: usize) -> Vec<String> {
+    let mut words = line.split(' ');
+    let command = words.next().expect("a command");
+    let trace = trace.to_str().expect("a plain name");
+    let arguments: Vec<&str> = [command, trace].into_iter().chain(words).collect();
+    let ran = finish(pfnset(&arguments).current_dir(folder).env("COLUMNS", width.to_string()));
+    let lines = ran.out.lines().filter(|line| line.width() > width);
+    lines.take(2).map(|text| format!("{line} {trace} at {width} columns: {} wide: {text}", text.width())).collect()
+}
+
+/// The traces with all flags at all widths; the samples beside the repository without flags at the smallest, where lines are
+/// longest for it.
+fn runs() -> Vec<(PathBuf, String, usize)> {
+    let commands = trace_commands();
+    let with_flags: Vec<&str> = commands.iter().map(String::as_str).chain(FLAGS).collect();
+    let mut runs = Vec::new();
+    for trace in etl_files(&fixtures()) {
+        let lines = with_flags.iter().flat_map(|line| [60, 80, 100].map(|width| (line, width)));
+        runs.extend(lines.map(|(line, width)| (trace.clone(), line.to_string(), width)));
+    }
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
+        runs.extend(commands.iter().map(|command| (trace.clone(), command.clone(), 60)));
+    }
+    runs
+}
+
+fn etl_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "etl")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_line_fits() {
+    let folder = fixtures();
+    let runs = runs();
+    let wide: Vec<String> =
+        runs.par_iter().flat_map_iter(|(trace, line, width)| too_wide(&folder, line, trace, *width)).collect();
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}
+
+#[test]
+fn help_fits() {
+    for command in ["--help".to_owned()].into_iter().chain(trace_commands()) {
+        for width in [60, 80, 100] {
+            let line = if command == "--help" { vec!["--help"] } else { vec![command.as_str(), "--help"] };
+            let out = finish(pfnset(&line).env("COLUMNS", width.to_string())).out;
+            let wide: Vec<&str> = out.lines().filter(|line| line.width() > width).collect();
+            assert!(wide.is_empty(), "{command} at {width}: {wide:#?}");
+        }
+    }
+}
