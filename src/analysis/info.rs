@@ -127,7 +127,8 @@ impl TraceInfo {
         let name = |provider: &Provider| Value::maybe(provider.name.as_deref(), Value::text);
         let record = |p: &Provider| vec![Value::text(&p.guid), name(p), Value::count(p.events)];
         let label = |p: &Provider| p.name.clone().unwrap_or_else(|| p.guid.clone());
-        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(label(p)), Value::text(&p.guid)]);
+        let guid = |p: &Provider| Value::maybe(p.name.as_ref(), |_| Value::text(&p.guid));
+        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(label(p)), guid(p)]);
         let (first, rest) = self.providers.split_at(self.providers.len().min(SHOWN));
         let more = (!rest.is_empty()).then(|| {
             let events = rest.iter().map(|provider| provider.events).sum();
