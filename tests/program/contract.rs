@@ -3,6 +3,7 @@
 
 use crate::machine;
 use crate::program::{finish, fixtures, pfnset};
+use crate::refset;
 use etl_writer::{Ptr::P8, Rec, Session, Trace, payloads::header};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,6 +194,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset refset-small.etl --format json --group-by process,category,class,file,detail",
             "refset refset-small.etl --format json --group-by access_reason,release_reason,impact --from 0.01",
             "refset refset-small.etl --format json --timeline 20ms",
+            "refset sets.etl --format json",
         ],
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
@@ -220,6 +222,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a trace");
     write("trouble.etl", &in_trouble());
     write("two.etl", &machine::trace(2));
+    write("sets.etl", &refset::with_a_set_that_differs());
     for name in ["resident-small.etl", "refset-small.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }

@@ -2,6 +2,7 @@
 
 use crate::program::{finish, out, pfnset, run};
 use etl_writer::payloads::pages::{self, Identity};
+use etl_writer::payloads::process::{self, Process};
 use etl_writer::{Ptr::P8, Rec, Session, Trace, guid};
 use serde_json::Value;
 
@@ -163,7 +164,11 @@ fn verify_is_code_1_when_too_much_disagrees() {
     insta::assert_snapshot!("refset_verify", strict.out);
     assert_eq!(run(&["refset", TRACE, "-q", "--verify", "--max-residue", "2.3"]).code, 1);
     let lenient = run(&["refset", TRACE, "-q", "--verify", "--max-residue", "2.32"]);
-    assert_eq!((lenient.code, &lenient.out), (0, &strict.out));
+    // What is above the limit is told above the tables too.
+    let told = strict.out.find("\n\n").expect("warnings") + 2;
+    let warning = "! the account differs from the final page sequence";
+    assert!(strict.out[..told].contains(warning) && !lenient.out.contains(warning), "{}", lenient.out);
+    assert!(lenient.code == 0 && lenient.out.ends_with(&strict.out[told..]), "{}", lenient.out);
     let csv = run(&["refset", TRACE, "-q", "--verify", "--format", "csv"]);
     assert_eq!((csv.code, csv.out.lines().next()), (1, Some("by,name,matched,only_tracked,only_final")));
     assert_eq!(run(&["refset", "resident-small.etl", "--verify"]).code, 4);
@@ -260,4 +265,53 @@ fn offers_and_reclaims_are_counted_without_pages() {
     assert_eq!((pages(&whole, "offer_events"), pages(&whole, "reclaim_events")), (3, 2));
     assert_eq!((pages(&whole, "accesses"), pages(&whole, "held_at_stop")), (1, 1));
     assert!(run(&[]).contains("Reclaim: 2 and Offer: 3 events of Microsoft-Windows-DxgKrnl; they name no pages"));
+}
+
+#[test]
+fn working_sets_are_compared_with_those_that_windows_logged() {
+    let whole: Value =
+        serde_json::from_str(&out(&["refset", "refset-proved.etl", "-q", "--format", "json"])).expect("JSON");
+    let sets = &whole["working_sets"];
+    assert_eq!(["records", "compared", "agree"].map(|key| pages(sets, key)), [8, 172, 172]);
+    assert_eq!(sets["worst"].as_array().map(Vec::len), Some(0));
+    let screen = out(&["refset", "refset-proved.etl", "-q"]);
+    let line = "\nWorking sets  172 of 172 have as many pages as Windows logged (MemInfoWS records: 8)\n";
+    assert!(screen.contains(line) && !screen.contains('!'), "{screen}");
+    assert!(json(&[])["working_sets"].is_null() && !out(&["refset", TRACE, "-q"]).contains("Working sets"));
+}
+
+/// A trace in which two pages of a process are accessed, and Windows says that it has five.
+pub fn with_a_set_that_differs() -> Vec<u8> {
+    let page = |n: u64| Identity::private(0x10 + n, 8, 0x10000 + n * 4096).rec(P8, 4, pages::ACCESS).by(16, 8);
+    let set = |pid: u32, pages: u64| {
+        let numbers = [pages, 9, 9, 9, 0, 0, 0, 0].into_iter().flat_map(u64::to_le_bytes);
+        pid.to_le_bytes().into_iter().chain(numbers)
+    };
+    let sets = 2u32.to_le_bytes().into_iter().chain(set(8, 5)).chain(set(12, 0)).collect();
+    let started = Process::new(8, "a.exe").rec(P8, 4, process::DC_START).at(1_000_000_500);
+    let trace = Trace::new(Session::windows10()).push(started).push_all((0..2).map(|n| page(n).at(1_000_001_000 + n)));
+    trace.push(Rec::perf(P8, 0x027d, 2, sets).at(1_000_002_000)).finish()
+}
+
+#[test]
+fn working_sets_that_differ_are_told_with_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("sets.etl");
+    std::fs::write(&path, with_a_set_that_differs()).expect("room for a trace");
+    let run = |more: &[&str]| out(&[&["refset", path.to_str().expect("UTF-8"), "-q"], more].concat());
+    let whole: Value = serde_json::from_str(&run(&["--format", "json"])).expect("JSON");
+    let sets = &whole["working_sets"];
+    assert_eq!(["records", "compared", "agree"].map(|key| pages(sets, key)), [1, 2, 1]);
+    let worst = &sets["worst"][0];
+    assert_eq!((pages(worst, "recorded_pages"), pages(worst, "tracked_pages")), (5, 2));
+    assert_eq!((worst["process"].as_str(), worst["time_s"].as_f64()), (Some("a.exe (8)"), Some(0.0002)));
+    let screen = run(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        screen.contains(
+            "working sets that Windows logged by 60.00 % of their pages: the working sets were not emptied before"
+        ),
+        "{screen}"
+    );
+    assert!(screen.contains("the largest difference: a.exe (8) has 2, logged were 5 at 0.000200 s"), "{screen}");
+    assert!(!run(&["--max-residue", "60"]).contains("by 60.00 %"));
 }

@@ -90,18 +90,24 @@ impl Balance {
         self.released.saturating_sub(self.released_outside)
     }
 
-    /// The steps from begin to end in the order in which they are shown.
-    pub fn steps(&self) -> [Step; 7] {
+    /// The steps from begin to end in the order in which they are shown. `count` writes a number for people.
+    pub fn steps(&self, count: fn(u64) -> String) -> [Step; 7] {
         let minus = |count: u64| -(count as i64);
-        let already = counted([
-            (self.rundown, "active at start"),
-            (self.reaccessed, "re-accesses"),
-            (self.second_mappings, "second mappings"),
-        ]);
-        let never = counted([
-            (self.cached_writes, "cached writes"),
-            (self.never_held.saturating_sub(self.cached_writes), "by processes never started"),
-        ]);
+        let already = counted(
+            count,
+            [
+                (self.rundown, "active at start"),
+                (self.reaccessed, "re-accesses"),
+                (self.second_mappings, "second mappings"),
+            ],
+        );
+        let never = counted(
+            count,
+            [
+                (self.cached_writes, "cached writes"),
+                (self.never_held.saturating_sub(self.cached_writes), "by processes never started"),
+            ],
+        );
         let step = |name, title, pages, note: &str| Step { name, title, pages, note: note.to_owned() };
         [
             step("accessed", "accessed", self.accessed as i64, ""),
@@ -121,14 +127,18 @@ impl Balance {
 }
 
 /// `2 of these, 3 of those`, without what there is none of.
-fn counted<const N: usize>(list: [(u64, &str); N]) -> String {
-    let list = list.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+fn counted<const N: usize>(count: fn(u64) -> String, list: [(u64, &str); N]) -> String {
+    let list = list.iter().filter(|(pages, _)| *pages > 0).map(|(pages, what)| format!("{} {what}", count(*pages)));
     list.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn plain(count: u64) -> String {
+        count.to_string()
+    }
 
     #[test]
     fn steps_are_what_they_are_made_of() {
@@ -147,11 +157,11 @@ mod tests {
             emptied: 11,
             at_stop: 424,
         };
-        let sum: i64 = balance.steps().iter().map(|step| step.pages).sum();
+        let sum: i64 = balance.steps(plain).iter().map(|step| step.pages).sum();
         assert_eq!(100 + sum, 424);
         assert_eq!((balance.entered(), balance.left()), (635, 300));
         assert_eq!(100 + balance.entered() - balance.left() - balance.emptied, 424);
-        assert_eq!(balance.steps()[1].note, "40 active at start, 20 re-accesses, 3 second mappings");
-        assert_eq!(balance.steps()[2].note, "6 cached writes, 1 by processes never started");
+        assert_eq!(balance.steps(plain)[1].note, "40 active at start, 20 re-accesses, 3 second mappings");
+        assert_eq!(balance.steps(plain)[2].note, "6 cached writes, 1 by processes never started");
     }
 }

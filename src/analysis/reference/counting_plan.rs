@@ -3,6 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, Impact, ReleaseReason};
+use crate::analysis::reference::tally::Span;
 use crate::model::file_names::FileNames;
 use crate::model::window::Window;
 use crate::model::working_set_owner::OwnerId;
@@ -14,6 +15,8 @@ use crate::units::Ticks;
 pub struct CountingPlan<'h> {
     /// The window.
     pub window: Window,
+    /// What averages are over.
+    pub span: Span,
     /// Rows for holdings that ended inside the window, not only for what is held at its end.
     pub ended: bool,
     /// Physical pages are counted for their first holder.
@@ -85,6 +88,13 @@ impl std::ops::AddAssign for RowCount {
 }
 
 impl CountingPlan<'_> {
+    /// When the working sets were emptied last before a moment: what the active rundown names is held since then.
+    #[cold]
+    pub fn emptied_before(&self, moment: Moment) -> Ticks {
+        let resets = self.window.resets.iter().filter(|&&reset| reset <= moment);
+        resets.map(|reset| reset.time).max().unwrap_or(self.window.from.time)
+    }
+
     /// Key and sign of a holding.
     pub fn row(&self, owner: OwnerId, held: &Held, release: Option<ReleaseReason>) -> (RowKey, i64) {
         let keep = self.keep;

@@ -10,6 +10,7 @@ mod counting_plan;
 mod first_holder;
 pub mod graphics;
 mod held_over_time;
+pub mod holders;
 mod outside_working_sets;
 mod owner_attribution;
 mod owner_shard;
@@ -20,11 +21,13 @@ mod page_set;
 mod process_replay;
 pub mod query;
 pub mod reason;
+pub mod recorded;
 mod replay;
 mod replay_context;
 mod rows;
 mod slice_reader;
 mod tables;
+mod tally;
 mod time_slice;
 pub mod timeline;
 pub mod totals;
@@ -54,11 +57,14 @@ use crate::units::{Nanos, PointerSize};
 use balance::Balance;
 use counting_plan::{CountingPlan, RowCount};
 use graphics::GraphicsEvents;
+use holders::{AverageHeld, Holder, average_held, holders};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
+use recorded::RecordedSets;
 use replay::ReplayResult;
 use replay_context::ReplayContext;
 use rows::Labels;
+use tally::Span;
 use timeline::Timeline;
 use totals::KernelPages;
 use verify::Verification;
@@ -93,6 +99,12 @@ pub struct ReferenceSet {
     pub peak: (u64, Nanos),
     /// Accesses of pages that entered no working set: cached writes, and accesses by processes that never started.
     pub never_held: u64,
+    /// What each process held: most, when, average; the highest peak first.
+    pub holders: Vec<Holder>,
+    /// Averages over time of what was held.
+    pub average: AverageHeld,
+    /// The comparison with the working sets that Windows logged; `None` when it logged none in the window.
+    pub recorded: Option<RecordedSets>,
     /// How the pages held at stop follow from those held at start.
     pub balance: Balance,
     /// Accesses by processes that never started.
@@ -132,9 +144,6 @@ pub struct ReferenceSet {
 /// Most points of a timeline.
 pub const MOST_POINTS: i128 = 10_000;
 
-/// Residue above which the account is doubtful: one page in a hundred.
-const MOST_RESIDUE: f64 = 0.01;
-
 impl ReferenceSet {
     /// Answers a query.
     ///
@@ -145,7 +154,7 @@ impl ReferenceSet {
         history.unroll(etl);
         need_accesses(etl, &history.survey)?;
         let sequences = snapshots(&std::mem::take(&mut history.runs));
-        let (window, sequence) = scenario(etl, &history, &sequences, query)?;
+        let (window, span, sequence) = scenario(etl, &history, &sequences, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
 
         let processes = Processes::new(&history);
@@ -153,7 +162,7 @@ impl ReferenceSet {
         let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
-        let plan = plan(etl, &history, window, query)?;
+        let plan = plan(etl, &history, (window, span), query)?;
         let has = |hook| history.survey.kernel_count(hook) > 0;
         let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
         let context =
@@ -171,14 +180,20 @@ impl ReferenceSet {
             };
             (of(Dimension::Category), of(Dimension::Process))
         });
+        let label = |owner| labels.owner(Some(owner), None);
+        let holders = holders(&outcome.tallies, label, &etl.clock, plan.span);
+        let comparisons = std::mem::take(&mut outcome.totals.comparisons);
+        let records = outcome.recorded_sets;
+        let recorded = comparisons.finish(records, label, |moment| etl.clock.nanos(moment.time));
         let mut set = Self::counted(etl, query, &plan, outcome);
+        (set.holders, set.recorded) = (holders, (records > 0).then_some(recorded));
         set.short = short;
         set.tree = query.order.tree(&rows, query.top);
         set.rows = rows;
         set.verification = verification;
         set.has_removals = needs.removals;
         set.graphics = GraphicsEvents::of(&history.survey);
-        set.add_warnings(etl, &history.survey);
+        set.add_warnings(etl, &history.survey, query.max_residue);
         Ok(set)
     }
 
@@ -201,6 +216,9 @@ impl ReferenceSet {
             peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
             never_held: balance.never_held,
             balance,
+            holders: Vec::new(),
+            average: average_held(&totals.page_ticks, plan.span),
+            recorded: None,
             unattributed: outcome.unattributed,
             graphics: None,
             kernel: totals.kernel,
@@ -222,12 +240,12 @@ impl ReferenceSet {
     }
 
     /// What casts doubt on the trace, on the account, and what was not recorded.
-    fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey) {
+    fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey, max_residue: f64) {
         let trust = TrustReport::new(etl, survey);
         self.doubtful = trust.any();
         self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
         self.warnings = trust.warnings();
-        self.warnings.extend(self.doubts(&trust));
+        self.warnings.extend(self.doubts(&trust, max_residue));
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.warnings.extend(trust.not_there(&costs));
@@ -243,7 +261,7 @@ impl ReferenceSet {
     }
 
     /// What casts doubt on the account itself.
-    fn doubts(&self, trust: &TrustReport) -> Vec<String> {
+    fn doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<String> {
         let mut lines = Vec::new();
         if self.window.origin == Origin::WholeTrace {
             lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
@@ -271,13 +289,21 @@ impl ReferenceSet {
             ));
         }
         let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
-        if residue > MOST_RESIDUE {
+        if residue > max_residue {
             lines.push(format!(
                 "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
                  recorded (pfnset refset --verify shows what differs)",
                 residue * 100.0
             ));
         }
+        lines.extend(self.recorded.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
+            format!(
+                "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
+                 largest differences are in --format json (working_sets)",
+                sets.residue * 100.0,
+                self.reason_of_difference(trust)
+            )
+        }));
         lines
     }
 
@@ -289,6 +315,18 @@ impl ReferenceSet {
     /// Pages released in the window.
     pub fn released(&self) -> u64 {
         self.releases.iter().sum()
+    }
+
+    /// Why working sets can differ from those that Windows logged.
+    fn reason_of_difference(&self, trust: &TrustReport) -> &'static str {
+        match () {
+            () if trust.any() => "data was lost or is damaged",
+            () if !self.window.resets.iter().any(|&reset| reset <= self.window.from) => {
+                "the working sets were not emptied before the window, so what was held before is unknown"
+            }
+            () if !self.has_removals => "trims were not recorded, so trimmed pages look as if still held",
+            () => "something was not recorded",
+        }
     }
 
     /// Accesses of held pages by the corrected rules.
@@ -325,7 +363,7 @@ fn scenario<'s>(
     history: &History,
     sequences: &'s [Snapshot],
     query: &Query,
-) -> Result<(Window, Option<&'s Snapshot>), Error> {
+) -> Result<(Window, Span, Option<&'s Snapshot>), Error> {
     let (start, stop) = recorder_marks(&history.marks);
     let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
     let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
@@ -337,11 +375,18 @@ fn scenario<'s>(
         rundown: history.survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
         ..whole
     };
-    Ok((Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?, sequence))
+    let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
+    let span = Span::new(&window, ends.last.time);
+    Ok((window, span, sequence))
 }
 
 /// What the query needs to be counted.
-fn plan<'h>(etl: &EtlFile, history: &'h History, window: Window, query: &Query) -> Result<CountingPlan<'h>, Error> {
+fn plan<'h>(
+    etl: &EtlFile,
+    history: &'h History,
+    (window, span): (Window, Span),
+    query: &Query,
+) -> Result<CountingPlan<'h>, Error> {
     let timeline = query.timeline.map(|step| timeline::points(etl, &window, step)).transpose()?;
     let mut keep = query.keep();
     let files = keep.file || keep.detail;
@@ -349,6 +394,7 @@ fn plan<'h>(etl: &EtlFile, history: &'h History, window: Window, query: &Query) 
     (keep.owner, keep.category) = (true, true);
     Ok(CountingPlan {
         window,
+        span,
         ended,
         impact: keep.impact,
         keep,

@@ -26,7 +26,7 @@ impl Attribution {
     /// An update whose owner has one process id, if any, and that WPA counts under another.
     #[inline(always)]
     fn new(update: Update, owner_id: Option<u32>, wpa_id: Option<u32>) -> Attribution {
-        let group = owner_id.map_or(update.owner.raw(), u64::from);
+        let group = owner_id.map_or_else(|| group_without_id(update.owner), u64::from);
         Attribution { update, group, process_id: wpa_id.unwrap_or(NO_PROCESS), is_known: true }
     }
 }
@@ -192,6 +192,14 @@ impl<'d> Attributor<'d> {
         Attribution::new(update, owner_id, wpa_id)
     }
 
+    /// Windows says how many pages a process's working set has.
+    pub fn recorded(&mut self, process_id: u32, pages: u64, header: EventHeader) -> Attribution {
+        let update = Update::new(header.moment, UpdateKind::Recorded, &NO_PAGE, 0, header.pointer);
+        let mut update = update.without_wpa();
+        (update.owner, update.identity) = (self.process(process_id, header.moment), pages);
+        Attribution::new(update, Some(process_id), Some(process_id))
+    }
+
     /// PageCombine: the process is the identity's, for a system thread logs it.
     pub fn combine(&mut self, combine: &PageCombine, header: EventHeader) -> Attribution {
         let page = &combine.page;
@@ -234,7 +242,17 @@ pub fn process_id(owner: OwnerId, lifetimes: &ProcessTimeline<'_>) -> Option<u32
 /// for both rule sets.
 #[inline(always)]
 pub fn group_of(owner: OwnerId, lifetimes: &ProcessTimeline<'_>) -> u64 {
-    process_id(owner, lifetimes).map_or(owner.raw(), u64::from)
+    process_id(owner, lifetimes).map_or_else(|| group_without_id(owner), u64::from)
+}
+
+/// The group of an owner that is no process. The system and the sessions are one: private pages of sessions count for the
+/// system. No process id is so large.
+#[inline(always)]
+fn group_without_id(owner: OwnerId) -> u64 {
+    match owner.owner() {
+        Owner::System | Owner::Session(_) => 1 << 32,
+        _ => owner.raw(),
+    }
 }
 
 /// Several times the number of processes of a busy trace, so that few share a slot.

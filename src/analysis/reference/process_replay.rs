@@ -91,7 +91,7 @@ impl<'h> ProcessReplay<'h> {
         if life.end_logged {
             self.wpa = WpaObserver::default();
         }
-        if let Some(mut current) = self.current.take() {
+        if let Some(current) = self.current.take() {
             current.working_set.leave_all(recorder, life.end, reason);
         }
     }
@@ -149,7 +149,7 @@ impl<'h> ProcessReplay<'h> {
     /// Another process has the id now. Its space is that after the events which were applied.
     #[cold]
     fn begin(&mut self, recorder: &mut Recorder<'_, 'h>, context: &ReplayContext<'h>, update: &Update) {
-        if let Some(mut before) = self.current.take() {
+        if let Some(before) = self.current.take() {
             before.working_set.leave_all(recorder, update.moment, ReleaseReason::NotLogged);
         }
         let after = Moment { order: update.moment.order.saturating_add(1), ..update.moment };

@@ -62,6 +62,8 @@ pub struct Query {
     pub timeline: Option<Nanos>,
     /// How many categories and processes the short form lists.
     pub short: usize,
+    /// Share of pages that may disagree with what Windows logged before the account is doubted.
+    pub max_residue: f64,
     /// How many pages that disagree are kept as examples.
     pub examples: usize,
     /// Records that are followed at a time, about: memory grows with it. No result depends on it.
@@ -79,6 +81,7 @@ impl Default for Query {
             to: None,
             timeline: None,
             short: 8,
+            max_residue: 0.01,
             examples: 10,
             slice_records: time_slice::RECORDS,
         }

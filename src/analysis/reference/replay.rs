@@ -11,6 +11,7 @@ use crate::analysis::reference::owner_shard::{GlobalEvent, Shard};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::replay_context::ReplayContext;
 use crate::analysis::reference::slice_reader::{OTHERS, Reading, SHARDS, SliceReader, shard_of};
+use crate::analysis::reference::tally::HeldTally;
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::analysis::reference::totals::{Totals, add_all};
 use crate::analysis::reference::update_queue::OrderedUpdates;
@@ -18,6 +19,7 @@ use crate::analysis::reference::working_set_update::Update;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
 use crate::load::working_set_events::EventRange;
+use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
@@ -38,6 +40,10 @@ pub struct ReplayResult<'h> {
     pub unattributed: u64,
     /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
     pub not_started: i64,
+    /// Records in the window of what each working set has.
+    pub recorded_sets: u64,
+    /// What each owner held, also those that ended.
+    pub tallies: Vec<(OwnerId, HeldTally)>,
     /// Pool and ranges at the end.
     pub outside: OutsideWorkingSets,
     /// Pool and range pages at the window's end.
@@ -120,6 +126,8 @@ impl<'r, 'h> Replay<'r, 'h> {
             never_held: 0,
             unattributed: 0,
             not_started: 0,
+            recorded_sets: 0,
+            tallies: Vec::new(),
             outside: OutsideWorkingSets::default(),
             outside_at_stop: (0, 0),
             held: HeldOverTime::new(window),
@@ -146,6 +154,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             self.outcome.never_held += reader.never_held;
             self.outcome.not_started += reader.accesses_not_started;
             self.outcome.unattributed += reader.unattributed;
+            self.outcome.recorded_sets += reader.recorded_sets;
         }
         // Equal moments are in the order in which the updates were logged.
         self.not_started.sort_by_key(|(logged, update)| (update.moment, *logged));
@@ -210,8 +219,14 @@ impl<'r, 'h> Replay<'r, 'h> {
 
     fn finish(self) -> ReplayResult<'h> {
         let mut outcome = self.outcome;
+        let window = &self.context.plan.window;
         for shard in &mut outcome.shards {
-            outcome.totals.append(std::mem::take(&mut shard.totals));
+            let mut totals = std::mem::take(&mut shard.totals);
+            outcome.tallies.append(&mut totals.ended);
+            let alive = shard.working_sets().map(|set| (set.owner, set.tally));
+            let shared = [(OwnerId::SYSTEM, totals.system), (OwnerId::new(Owner::Session(0)), totals.sessions)];
+            outcome.tallies.extend(alive.chain(shared).map(|(owner, tally)| (owner, tally.finished(window))));
+            outcome.totals.append(totals);
         }
         add_all(&mut outcome.accesses, &outcome.outside.accesses);
         add_all(&mut outcome.totals.releases, &outcome.outside.releases);

@@ -21,7 +21,7 @@ pub struct Labels<'a> {
 
 impl Labels<'_> {
     /// The label of an owner. Private pages of sessions are the system's, as WPA has no owner for them.
-    fn owner(&self, owner: Option<OwnerId>, category: Option<Category>) -> String {
+    pub fn owner(&self, owner: Option<OwnerId>, category: Option<Category>) -> String {
         let Some(owner) = owner else { return "n/a".to_owned() };
         let owner = match (owner.owner(), category) {
             (Owner::Session(_), Some(Category::SessionPrivate)) => OwnerId::SYSTEM,

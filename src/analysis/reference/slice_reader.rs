@@ -10,8 +10,8 @@ use crate::analysis::reference::update_queue::UpdateQueue;
 use crate::analysis::reference::working_set_update::Update;
 use crate::etl::record::HookId;
 use crate::event::hooks::{
-    PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC, SESSION_FREE,
-    UNMAP_FILE,
+    MEM_INFO_WS, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC,
+    SESSION_FREE, UNMAP_FILE,
 };
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
@@ -25,7 +25,7 @@ use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, Ticks};
 
 /// Other events that are followed; they are rare.
-pub const OTHERS: [HookId; 8] = [
+pub const OTHERS: [HookId; 9] = [
     PAGE_RANGE_ACCESS,
     PAGE_RANGE_RELEASE,
     PAGEFILE_SECTION_DELETE,
@@ -34,6 +34,7 @@ pub const OTHERS: [HookId; 8] = [
     SESSION_ALLOC,
     POOL_FREE,
     SESSION_FREE,
+    MEM_INFO_WS,
 ];
 
 /// Number of shards: enough that each owner of a busy trace has nearly one of its own.
@@ -77,6 +78,8 @@ pub struct SliceReader<'a> {
     pub unattributed: u64,
     /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
     pub accesses_not_started: i64,
+    /// Records in the window of what each working set has.
+    pub recorded_sets: u64,
     /// Pool and page ranges.
     pub outside: Vec<OutsideEvent>,
     /// Deleted sections: ranges of prototype PTEs.
@@ -97,6 +100,7 @@ impl<'a> SliceReader<'a> {
             never_held: 0,
             unattributed: 0,
             accesses_not_started: 0,
+            recorded_sets: 0,
             outside: Vec::new(),
             deleted_sections: Vec::new(),
         }
@@ -110,7 +114,7 @@ impl<'a> SliceReader<'a> {
             self.updates.push(shard, update);
         }
         self.accesses = [0; AccessReason::ALL.len()];
-        (self.never_held, self.unattributed, self.accesses_not_started) = (0, 0, 0);
+        (self.never_held, self.unattributed, self.accesses_not_started, self.recorded_sets) = (0, 0, 0, 0);
     }
 
     /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
@@ -197,6 +201,13 @@ impl EventVisitor for SliceReader<'_> {
             }
             Event::PagefileSection { phase: SectionPhase::Delete, section } => {
                 return self.deleted_sections.push((moment, section.start, section.end));
+            }
+            Event::ProcessWorkingSets(sets) if self.reading.window.holds(moment) => {
+                self.recorded_sets += 1;
+                return sets.iter().for_each(|set| {
+                    let recorded = self.attributor.recorded(set.id, set.working_set_pages, header);
+                    self.keep(recorded, moment);
+                });
             }
             Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
             Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),

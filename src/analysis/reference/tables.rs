@@ -3,11 +3,12 @@
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::balance::Step;
 use crate::analysis::reference::counting_plan::RowCount;
+use crate::analysis::reference::holders::Holder;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::timeline::Timeline;
 use crate::analysis::reference::verify::{Agreement, Example, Verification};
-use crate::analysis::table::{Column, Field, Fit, Line, Measured, Table, Value};
+use crate::analysis::table::{Column, Field, Fit, Line, Measured, Node, Table, Value};
 
 type Counted = Measured<RowCount>;
 
@@ -39,12 +40,35 @@ impl ReferenceSet {
             Some((categories, processes)) => (categories, processes),
             None => return Vec::new(),
         };
-        let trees = [("Category at stop", categories), ("Process at stop", processes)];
-        trees.map(|(title, tree)| Table::of_tree(title, tree, tree.measure, &[PAGES, SIZE, SHARE])).to_vec()
+        let of = |title, tree: &Node<RowCount>| Table::of_tree(title, tree, tree.measure, &[PAGES, SIZE, SHARE]);
+        let mut by_process = of("Process at stop", processes);
+        if !self.is_selection {
+            self.add_peaks(&mut by_process, processes);
+        }
+        vec![of("Category at stop", categories), by_process]
     }
 
-    /// What was held when, and what came and went: each line is added to those above it, up to what is held at stop.
-    pub fn held_table(&self) -> Table {
+    /// Adds to each process the most that it held, when, and the average.
+    fn add_peaks(&self, table: &mut Table, processes: &Node<RowCount>) {
+        let columns = [("Peak", 1), ("at s", 0), ("Average", 2)];
+        table.columns.extend(columns.map(|(title, order)| Column::number(title).fit(Fit::Leaves(order))));
+        for (line, process) in table.lines.iter_mut().zip(&processes.parts) {
+            let holder = self.holders.iter().find(|holder| holder.process == process.label);
+            let average = |holder: &Holder| Value::count(holder.average.round().max(0.0) as u64);
+            line.cells.extend([
+                Value::maybe(holder, |holder| Value::count(holder.peak.0)),
+                Value::maybe(holder, |holder| Value::Seconds(holder.peak.1)),
+                Value::maybe(holder, average),
+            ]);
+        }
+        for line in table.lines.iter_mut().skip(processes.parts.len()) {
+            line.cells.extend([Value::Nothing, Value::Nothing, Value::Nothing]);
+        }
+    }
+
+    /// What was held when, and what came and went: each line is added to those above it, up to what is held at
+    /// stop. `count` writes a number for people.
+    pub fn held_table(&self, count: fn(u64) -> String) -> Table {
         let line = |what: &str, pages: u64, note: &str| {
             Line::new([Value::text(what), Value::count(pages), Value::pages(pages as i64), Value::text(note)])
         };
@@ -54,7 +78,11 @@ impl ReferenceSet {
         };
         let emptied = self.window.resets.contains(&self.window.from);
         let at_start = if emptied { "active as working sets were emptied" } else { "" };
-        let steps = self.balance.steps();
+        // Parts are rounded, and what is shown of the whole is their sum.
+        let rounded = self.average.by_class.iter().map(|(class, pages)| (class.name(), pages.round().max(0.0) as u64));
+        let average = rounded.clone().map(|(_, pages)| pages).sum();
+        let by_class = rounded.map(|(class, pages)| format!("{class} {}", count(pages))).collect::<Vec<_>>().join(", ");
+        let steps = self.balance.steps(count);
         let steps = steps.iter().filter(|step| step.pages != 0).map(step);
         Table {
             columns: vec![
@@ -68,6 +96,7 @@ impl ReferenceSet {
                 .chain([
                     Line { ruled: true, ..line("at stop", self.held_at_stop, "") },
                     line("at the peak", self.peak.0, &format!("at {:.6} s", self.peak.1.seconds())),
+                    line("on average", average, &by_class),
                 ])
                 .collect(),
             ..Table::default()

@@ -1,14 +1,18 @@
 //! Totals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
 //! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
+use crate::analysis::category::Category;
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::first_holder::Share;
 use crate::analysis::reference::held_over_time::HeldChanges;
 use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::recorded::Comparisons;
+use crate::analysis::reference::tally::HeldTally;
 use crate::event::page::PageUse;
-use crate::model::working_set_owner::OwnerId;
+use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
+use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
 /// The totals of one shard. Counts are pages.
@@ -34,7 +38,20 @@ pub struct Totals {
     pub shares: Vec<Share>,
     /// Rows.
     pub rows: FastMap<RowKey, RowCount>,
+    /// What the system holds, with the private pages of sessions.
+    pub system: HeldTally,
+    /// What the sessions hold apart from those.
+    pub sessions: HeldTally,
+    /// What owners held that ended.
+    pub ended: Vec<(OwnerId, HeldTally)>,
+    /// Page-ticks in the window by category.
+    pub page_ticks: PageTicks,
+    /// Comparisons with the working sets that Windows logged.
+    pub comparisons: Comparisons,
 }
+
+/// Page-ticks of each category.
+pub type PageTicks = [i128; Category::ALL.len()];
 
 /// Kernel pages of the active rundown, which are in no working set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,14 +82,25 @@ pub struct Recorder<'t, 'h> {
     pub totals: &'t mut Totals,
 }
 
+/// A change of the number of held pages.
+struct Change {
+    moment: Moment,
+    /// From when on it counts in averages.
+    since: Ticks,
+    owner: OwnerId,
+    pages: i64,
+}
+
 impl Recorder<'_, '_> {
     /// A page is held from now on.
     #[inline]
-    pub fn entered(&mut self, moment: Moment, owner: OwnerId, held: &Held) {
+    pub fn entered(&mut self, moment: Moment, owner: OwnerId, held: &Held, tally: &mut HeldTally) {
         if held.is_outside() {
             return;
         }
-        self.totals.held.change(&self.plan.timeline, moment, held.page.category(), 1);
+        let is_older = held.page.reason() == AccessReason::ActiveRundown && self.plan.window.holds(moment);
+        let since = if is_older { self.plan.emptied_before(moment) } else { moment.time };
+        self.change(Change { moment, since, owner, pages: 1 }, held, tally);
         if self.plan.impact && held.is_shareable() {
             self.totals.shares.push(Share { moment, owner, held: *held, release: None });
         }
@@ -80,7 +108,7 @@ impl Recorder<'_, '_> {
 
     /// A page is not held any more.
     #[inline]
-    pub fn left(&mut self, moment: Moment, owner: OwnerId, held: &Held, reason: ReleaseReason) {
+    pub fn left(&mut self, moment: Moment, owner: OwnerId, held: &Held, reason: ReleaseReason, tally: &mut HeldTally) {
         let inside = self.plan.window.holds(moment);
         if inside {
             add(&mut self.totals.releases, reason as usize, 1);
@@ -89,7 +117,7 @@ impl Recorder<'_, '_> {
             self.totals.kernel.released += u64::from(inside);
             return;
         }
-        self.totals.held.change(&self.plan.timeline, moment, held.page.category(), -1);
+        self.change(Change { moment, since: moment.time, owner, pages: -1 }, held, tally);
         if inside && self.plan.ended {
             self.add_row(owner, held, Some(reason));
         }
@@ -99,11 +127,31 @@ impl Recorder<'_, '_> {
     }
 
     /// A page is forgotten because the working sets have been emptied.
-    pub fn forgotten(&mut self, moment: Moment, held: &Held) {
+    pub fn forgotten(&mut self, moment: Moment, owner: OwnerId, held: &Held, tally: &mut HeldTally) {
         if !held.is_outside() {
-            self.totals.held.change(&self.plan.timeline, moment, held.page.category(), -1);
+            self.change(Change { moment, since: moment.time, owner, pages: -1 }, held, tally);
             self.totals.emptied += u64::from(self.plan.window.holds(moment));
         }
+    }
+
+    /// The number of held pages changes.
+    #[inline(always)]
+    fn change(&mut self, change: Change, held: &Held, tally: &mut HeldTally) {
+        let Change { moment, since, owner, pages } = change;
+        let (totals, category) = (&mut *self.totals, held.page.category());
+        totals.held.change(&self.plan.timeline, moment, category, pages);
+        let page_ticks = pages * self.plan.span.ticks_after(since);
+        if let Some(slot) = totals.page_ticks.get_mut(category as usize) {
+            *slot += i128::from(page_ticks);
+        }
+        let tally = match owner.owner() {
+            Owner::System => &mut totals.system,
+            // As in rows.
+            Owner::Session(_) if category == Category::SessionPrivate => &mut totals.system,
+            Owner::Session(_) => &mut totals.sessions,
+            _ => tally,
+        };
+        tally.change(&self.plan.window, moment, pages, page_ticks);
     }
 
     /// The window ends while a page is held.
@@ -141,6 +189,8 @@ impl Totals {
             *self.rows.entry(key).or_default() += count;
         }
         self.held.append(&other.held);
+        self.page_ticks.iter_mut().zip(other.page_ticks).for_each(|(all, part)| *all += part);
+        self.comparisons.append(other.comparisons);
     }
 }
 

@@ -3,6 +3,8 @@
 use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::page_set::{Entered, PageSet};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::recorded::Difference;
+use crate::analysis::reference::tally::HeldTally;
 use crate::analysis::reference::totals::{Recorder, add};
 use crate::analysis::reference::working_set_update::{Update, UpdateKind};
 use crate::analysis::rules::Rule;
@@ -19,12 +21,14 @@ pub struct WorkingSet {
     pub owner: OwnerId,
     /// What it holds.
     pub pages: PageSet,
+    /// How much it holds over time; of the system and the sessions [`Totals`](super::totals::Totals) has it.
+    pub tally: HeldTally,
 }
 
 impl WorkingSet {
     /// An owner that holds nothing.
     pub fn new(owner: OwnerId) -> WorkingSet {
-        WorkingSet { owner, pages: PageSet::default() }
+        WorkingSet { owner, pages: PageSet::default(), tally: HeldTally::default() }
     }
 
     /// Applies an update. `space` says what a private page's address belongs to, and the file key of its view.
@@ -63,6 +67,11 @@ impl WorkingSet {
                 }
                 self.enter(recorder, moment, at, Held::shareable(moment.time, page, identity));
             }
+            UpdateKind::Recorded => {
+                let tracked = u64::try_from(self.tally.now).unwrap_or(0);
+                let difference = Difference { moment, owner: self.owner, recorded: identity, tracked };
+                recorder.totals.comparisons.compare(difference);
+            }
             UpdateKind::Release => self.release(recorder, update),
             UpdateKind::Remove => self.leave(recorder, moment, at, ReleaseReason::RemovedFromWorkingSet),
             UpdateKind::Unmap => {
@@ -90,7 +99,7 @@ impl WorkingSet {
             }
             PageUse::File | PageUse::PageFileMapped | PageUse::MetaFile => {
                 if let Some(held) = self.pages.leave_frame(update.page.pfn()) {
-                    recorder.left(moment, self.owner, &held, reason);
+                    recorder.left(moment, self.owner, &held, reason, &mut self.tally);
                 }
             }
             _ => self.leave(recorder, moment, kernel_place(update), reason),
@@ -104,13 +113,13 @@ impl WorkingSet {
         // What the rundown names was held when the working sets had been emptied, so since before the window.
         let rundown = held.page.reason() == AccessReason::ActiveRundown;
         let held = held.before(rundown || moment <= recorder.plan.window.from);
-        let owner = self.owner;
-        let entered = self.pages.enter(place, held, |gone| {
-            recorder.left(moment, owner, &gone, ReleaseReason::NotLogged);
+        let WorkingSet { owner, pages, tally } = self;
+        let entered = pages.enter(place, held, |gone| {
+            recorder.left(moment, *owner, &gone, ReleaseReason::NotLogged, tally);
         });
         match entered {
             Entered::New => {
-                recorder.entered(moment, owner, &held);
+                recorder.entered(moment, *owner, &held, tally);
                 recorder.totals.rundown_pages += u64::from(rundown && inside && !held.is_outside());
                 recorder.totals.kernel.entered += u64::from(inside && held.is_outside());
             }
@@ -123,7 +132,7 @@ impl WorkingSet {
     #[inline(always)]
     pub fn leave(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, place: Place, reason: ReleaseReason) {
         if let Some(held) = self.pages.leave(place) {
-            recorder.left(moment, self.owner, &held, reason);
+            recorder.left(moment, self.owner, &held, reason, &mut self.tally);
         }
     }
 
@@ -140,17 +149,19 @@ impl WorkingSet {
         }
     }
 
-    /// Everything is released.
-    pub fn leave_all(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, reason: ReleaseReason) {
-        for (_, held) in std::mem::take(&mut self.pages).distinct() {
-            recorder.left(moment, self.owner, &held, reason);
+    /// Everything is released: the owner ends.
+    pub fn leave_all(mut self, recorder: &mut Recorder<'_, '_>, moment: Moment, reason: ReleaseReason) {
+        for (_, held) in self.pages.distinct() {
+            recorder.left(moment, self.owner, &held, reason, &mut self.tally);
         }
+        let tally = self.tally.finished(&recorder.plan.window);
+        recorder.totals.ended.extend((tally.peak.0 > 0).then_some((self.owner, tally)));
     }
 
     /// Everything is forgotten: the working sets have been emptied.
     pub fn forget(&mut self, recorder: &mut Recorder<'_, '_>, moment: Moment) {
         for (_, held) in std::mem::take(&mut self.pages).distinct() {
-            recorder.forgotten(moment, &held);
+            recorder.forgotten(moment, self.owner, &held, &mut self.tally);
         }
     }
 

@@ -30,6 +30,8 @@ pub enum UpdateKind {
     Unmap,
     /// Pool that was not seen being allocated is freed: `address` up to `identity`.
     FreePool,
+    /// Nothing: Windows says how many pages the working set has, `identity`.
+    Recorded,
 }
 
 impl UpdateKind {
@@ -46,6 +48,7 @@ impl UpdateKind {
             5 => Release,
             7 => Unmap,
             8 => FreePool,
+            9 => Recorded,
             _ => Remove,
         }
     }
@@ -152,7 +155,7 @@ mod tests {
     fn fields_survive_packing() {
         let moment = Moment { time: Ticks(-5), order: 7 };
         let page = PageIdentity { flags: 15, pfn: 0xff_1234_5678, u2: 0xffff_a000_1234_5679 };
-        for number in 0..9 {
+        for number in 0..10 {
             let kind = UpdateKind::of(number);
             assert_eq!(kind as u64, number);
             let update = Update::new(moment, UpdateKind::Remove, &page, 0xffff_f000_1234_5abc, PointerSize::P4);

@@ -96,7 +96,7 @@ impl WpaObserver {
                 }
                 false
             }
-            UpdateKind::Kernel | UpdateKind::Unmap | UpdateKind::FreePool => false,
+            UpdateKind::Kernel | UpdateKind::Unmap | UpdateKind::FreePool | UpdateKind::Recorded => false,
         }
     }
 

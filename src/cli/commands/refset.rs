@@ -69,8 +69,8 @@ pub struct Refset {
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
     #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
     pub verify: bool,
-    /// Pages that may disagree, in percent of those that match
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "verify", value_parser = percent)]
+    /// Pages that may disagree before that is told, in percent of those that match, or that Windows logged
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub max_residue: f64,
 }
 
@@ -120,6 +120,7 @@ impl Refset {
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
+            max_residue: self.max_residue / 100.0,
             ..Query::default()
         };
         if let Some(names) = &rows.group_by {

@@ -2,12 +2,13 @@
 
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::reference::recorded::RecordedSets;
 use crate::analysis::reference::timeline::Timeline;
 use crate::analysis::reference::verify::{Agreement, Verification};
 use crate::analysis::table::Dimension as _;
 use crate::event::page::PageUse;
 use crate::model::window::Origin;
-use crate::report::table;
+use crate::report::{table, text};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -69,12 +70,23 @@ fn flows(set: &ReferenceSet) -> Value {
 
 /// What was held.
 fn held(set: &ReferenceSet) -> Value {
-    let steps = set.balance.steps();
+    let steps = set.balance.steps(text::count);
+    let by_class = set.average.by_class.iter();
     json!({
         "held_at_start": set.held_at_start,
         "held_at_stop": set.held_at_stop,
         "balance": steps.iter().map(|step| (step.name.to_owned(), json!(step.pages))).collect::<Map<_, _>>(),
         "peak_held": { "pages": set.peak.0, "time_s": set.peak.1.seconds() },
+        "average_held": {
+            "pages": set.average.pages,
+            "by_class": by_class.map(|(class, pages)| (class.name().to_owned(), json!(pages))).collect::<Map<_, _>>(),
+        },
+        "held_by_process": set.holders.iter().map(|holder| json!({
+            "process": holder.process,
+            "peak_pages": holder.peak.0,
+            "peak_time_s": holder.peak.1.seconds(),
+            "average_pages": holder.average,
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -107,6 +119,7 @@ fn outside(set: &ReferenceSet) -> Value {
 fn proof_and_rows(set: &ReferenceSet) -> Value {
     json!({
         "verification": set.verification.as_ref().map(verification),
+        "working_sets": set.recorded.as_ref().map(working_sets),
         "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
         "rows": table::objects(&set.table()),
     })
@@ -114,6 +127,20 @@ fn proof_and_rows(set: &ReferenceSet) -> Value {
 
 fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {
     Value::Object(names.zip(counts).map(|(name, count)| (name.to_owned(), json!(count))).collect())
+}
+
+fn working_sets(sets: &RecordedSets) -> Value {
+    json!({
+        "records": sets.records,
+        "compared": sets.compared,
+        "agree": sets.agree,
+        "worst": sets.worst.iter().map(|difference| json!({
+            "process": difference.process,
+            "time_s": difference.time.seconds(),
+            "recorded_pages": difference.recorded_pages,
+            "tracked_pages": difference.tracked_pages,
+        })).collect::<Vec<_>>(),
+    })
 }
 
 fn verification(v: &Verification) -> Value {

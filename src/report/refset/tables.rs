@@ -3,6 +3,7 @@
 use crate::analysis::reference::balance::Balance;
 use crate::analysis::reference::graphics::GraphicsEvents;
 use crate::analysis::reference::query::Dimension;
+use crate::analysis::reference::recorded::RecordedSets;
 use crate::analysis::reference::verify::Verification;
 use crate::model::window::Origin;
 use crate::report::refset::RefsetReport;
@@ -42,7 +43,7 @@ impl RefsetReport<'_> {
         }
         text::heading(out, &self.title("Reference set"))?;
         writeln!(out)?;
-        table::text(out, &set.held_table(), style, self.unit)?;
+        table::text(out, &set.held_table(text::count), style, self.unit)?;
         writeln!(out)?;
         let accesses = reasons(&set.frequent_accesses());
         let releases = reasons(&set.frequent_releases());
@@ -58,7 +59,10 @@ impl RefsetReport<'_> {
         let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
         let lines = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)];
         let graphics = ("Graphics", graphics(set.graphics));
-        for (what, line) in lines.into_iter().chain(verification).chain([("Kernel, pool", outside), graphics]) {
+        let recorded = set.recorded.as_ref().map(|sets| ("Working sets", agreement(sets)));
+        for (what, line) in
+            lines.into_iter().chain(verification).chain(recorded).chain([("Kernel, pool", outside), graphics])
+        {
             let mut shown = what;
             for part in text::wrap(&line, usize::from(style.width).saturating_sub(14)) {
                 writeln!(out, "{shown:<12}  {part}")?;
@@ -165,6 +169,22 @@ impl RefsetReport<'_> {
             0 => Ok(()),
             more => writeln!(out, "+ {} more", text::count(more)),
         }
+    }
+}
+
+/// What Windows says of working sets.
+fn agreement(sets: &RecordedSets) -> String {
+    let (agree, compared, records) = (text::count(sets.agree), text::count(sets.compared), text::count(sets.records));
+    let all = format!("{agree} of {compared} have as many pages as Windows logged (MemInfoWS records: {records})");
+    match sets.worst.first() {
+        None => all,
+        Some(worst) => format!(
+            "{all}; the largest difference: {} has {}, logged were {} at {} s",
+            worst.process,
+            text::count(worst.tracked_pages),
+            text::count(worst.recorded_pages),
+            text::seconds(worst.time)
+        ),
     }
 }
 

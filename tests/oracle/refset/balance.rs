@@ -29,7 +29,7 @@ fn sum(set: &ReferenceSet) -> i64 {
 /// Checks one grouping and one pair of conditions, which a number chooses.
 pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let balance = &set.balance;
-    let steps = balance.steps();
+    let steps = balance.steps(|count| count.to_string());
     let followed = set.held_at_start as i64 + steps.iter().map(|step| step.pages).sum::<i64>();
     prop_assert_eq!(followed, set.held_at_stop as i64, "{:?}", balance);
     prop_assert_eq!(balance.accessed, set.accesses.iter().sum::<u64>());

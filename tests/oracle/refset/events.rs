@@ -88,6 +88,8 @@ pub enum What {
     PoolFree(u64, u64),
     /// Key, start, pages of a range of large pages.
     Range(bool, u64, u64, u64),
+    /// Process ids and the pages of their working sets.
+    Sets(Vec<(u32, u64)>),
     /// A page of the final sequence.
     Final(Identity),
     /// Belongs to a rundown: nothing happens.
@@ -133,6 +135,7 @@ impl Event {
                 let hook = if *access { pages::RANGE_ACCESS } else { pages::RANGE_RELEASE };
                 pages::range(p, version, hook, 13, *key, *start, *count)
             }
+            What::Sets(sets) => working_sets(p, sets),
             What::Final(page) => page.rec(p, version, pages::IN_MEMORY),
             What::Rundown(rec) => return rec.clone(),
         };
@@ -167,6 +170,17 @@ pub fn write(setup: &Setup, lives: &[Who], events: &[Event], seed: u64) -> Vec<u
     }
     trace.add(&header::group_masks(p, header::MASKS_AFTER, [0; 8], 85).at(time + 1).on(processor));
     trace.finish()
+}
+
+/// MemInfoWS in its newer form.
+fn working_sets(p: Ptr, sets: &[(u32, u64)]) -> Rec {
+    let mut bytes = (sets.len() as u32).to_le_bytes().to_vec();
+    for &(pid, pages) in sets {
+        bytes.extend(pid.to_le_bytes());
+        let numbers = [pages, pages + 7, 1000, pages / 2, 0, 0, 0, 3];
+        numbers.iter().for_each(|number| bytes.extend(&number.to_le_bytes()[..p.pick(8, 4)]));
+    }
+    Rec::perf(p, 0x027d, 2, bytes)
 }
 
 /// A thread with this stack (its end, its initial limit).

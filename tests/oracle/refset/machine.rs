@@ -6,7 +6,7 @@ use crate::refset::events::{Event, PAGE, Setup, What, Who, thread_of};
 use etl_writer::Rng;
 use etl_writer::payloads::file::{View, ViewKind};
 use etl_writer::payloads::pages::{Extra, Identity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages of a slot, a file, a section.
 pub const PAGES: usize = 8;
@@ -27,7 +27,7 @@ impl std::fmt::Debug for Op {
 }
 
 /// Number of operations.
-pub const OPS: u8 = 32;
+pub const OPS: u8 = 33;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -264,9 +264,23 @@ impl Machine {
             27 => alive.and_then(|life| self.range(life, usize::from(b) % 3)),
             28 => self.delete_section(usize::from(b) % 8),
             29 => self.repurpose(usize::from(b) % 8, page),
+            32 => self.log_sets(),
             30 => alive.and_then(|life| self.end_thread(life, slot)),
             _ => self.replace_file(usize::from(b) % 8),
         };
+    }
+
+    /// Windows logs what each working set has.
+    fn log_sets(&mut self) -> Option<()> {
+        let alive = (0..self.lives.len()).filter(|&life| self.state[life] == State::Alive);
+        let pages = |life: usize| {
+            let cells = self.slots[life].iter().flat_map(|slot| &slot.cells).filter_map(|cell| cell.held);
+            let frames: BTreeSet<u64> = cells.map(|held| held.pfn).collect();
+            (frames.len() + self.kernel.keys().filter(|at| at.2 == life + 1).count()) as u64
+        };
+        let sets = alive.map(|life| (self.lives[life].pid, pages(life))).collect();
+        self.log(8, 4, What::Sets(sets));
+        Some(())
     }
 
     pub fn touch(&mut self, life: usize, slot: usize, page: usize) -> Option<()> {

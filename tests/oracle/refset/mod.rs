@@ -6,18 +6,22 @@
 
 mod balance;
 mod events;
+mod final_state;
 mod machine;
 mod recording;
 mod rules;
 mod system;
+mod tallies;
 mod wpa;
 
 use self::events::{Setup, What};
 use self::machine::{Machine, OPS, Op};
 use self::rules::{Counts, Rules, Said, Span};
+use self::tallies::Tally;
 use crate::with_file;
 use etl_writer::Ptr;
 use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::reference::holders::Holder;
 use pfnset::analysis::reference::query::{Dimension, Query};
 use pfnset::analysis::reference::reason::{AccessReason, ReleaseReason};
 use pfnset::model::window::Bound;
@@ -30,6 +34,14 @@ const T0: u64 = 1_000_000_000;
 
 fn counts<'a>(list: impl Iterator<Item = (&'static str, &'a u64)>) -> Counts {
     list.filter(|(_, count)| **count > 0).map(|(name, count)| (name, *count)).collect()
+}
+
+/// Peak, its stamp, pages times ticks.
+fn tally(set: &ReferenceSet, holder: &Holder) -> Tally {
+    let stamp = |time: Nanos| T0 + u64::try_from(time.0 / TICK).unwrap();
+    let (from, to) = set.window_times;
+    let ticks = (stamp(to) - stamp(from)) as f64;
+    (holder.peak.0, stamp(holder.peak.1), (holder.average * ticks).round() as u64)
 }
 
 /// What the library says, in the form of the rules.
@@ -55,6 +67,8 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
         impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.measure.pages)))
             .filter(|row| row.1 != 0)
             .collect(),
+        holders: set.holders.iter().map(|holder| (holder.process.clone(), tally(set, holder))).collect(),
+        sets: set.recorded.as_ref().map_or((0, 0, 0), |sets| (sets.records, sets.compared, sets.agree)),
         verification: (verification.tracked, all.matched, all.only_tracked, all.only_final),
     }
 }
@@ -79,7 +93,7 @@ fn check(
     let (events, lives) = (&machine.events, &machine.lives);
 
     let mut query = Query { slice_records, ..Query::default() };
-    let mut span = Span { from: start + 1, to: stop, begin: events[start].time };
+    let mut span = Span { from: start + 1, to: stop, begin: events[start].time, end: events[stop].time };
     if let Some((from, length)) = window {
         // The final sequence is not followed, and the window begins before it.
         let last = events.iter().position(|event| matches!(event.what, What::Final(_))).unwrap() - 1;
@@ -91,6 +105,7 @@ fn check(
             from: events.iter().position(|event| event.time >= from).unwrap(),
             to: events.iter().rposition(|event| event.time <= to).unwrap(),
             begin: from,
+            end: to,
         };
     }
     let wanted = Rules::new(setup, lives).follow(events, span);
@@ -99,12 +114,18 @@ fn check(
         let set = ReferenceSet::new(etl, &query).unwrap();
         let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
         prop_assert_eq!(said_by(&set, &impact), wanted);
+        let parts: f64 = set.average.by_class.iter().map(|(_, pages)| pages).sum();
+        let holders: f64 = set.holders.iter().map(|holder| holder.average).sum();
+        let near = |pages: f64| (pages - set.average.pages).abs() < 1e-6;
+        prop_assert!(near(parts) && near(holders), "{:?} {:?}", set.average, holders);
         balance::check(etl, &query, &set, seed)?;
         if setup.removals {
             prop_assert_eq!(set.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
             if window.is_none() {
                 let unknown = machine.held_by_nobody();
                 let all = set.verification.as_ref().unwrap().all;
+                let sets = set.recorded.as_ref();
+                prop_assert!(sets.is_none_or(|sets| sets.agree == sets.compared && sets.residue == 0.0), "{:?}", sets);
                 prop_assert!(all.only_tracked == 0 && all.only_final <= unknown, "{:?}", all);
             }
         }

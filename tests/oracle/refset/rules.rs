@@ -2,6 +2,7 @@
 //! obvious. Nothing is shared with the library.
 
 use crate::refset::events::{Event, PAGE, START, Setup, What, Who};
+use crate::refset::tallies::{Tallies, Tally};
 use crate::refset::wpa::Wpa;
 use etl_writer::payloads::pages::Identity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,14 +34,14 @@ pub enum Content {
 
 /// A page that an owner holds, once, with all places of it.
 #[derive(Clone, Debug)]
-struct Holding {
-    owner: Owner,
-    places: Vec<Place>,
-    content: Content,
-    category: &'static str,
-    page_use: u8,
-    before: bool,
-    apart: bool,
+pub struct Holding {
+    pub owner: Owner,
+    pub places: Vec<Place>,
+    pub content: Content,
+    pub category: &'static str,
+    pub page_use: u8,
+    pub before: bool,
+    pub apart: bool,
 }
 
 /// The window as indexes of events: `from` is the first inside, `to` the last.
@@ -50,6 +51,8 @@ pub struct Span {
     pub to: usize,
     /// Stamp of the window's begin.
     pub begin: u64,
+    /// Stamp of its end.
+    pub end: u64,
 }
 
 /// What the rules say of a history.
@@ -72,6 +75,10 @@ pub struct Said {
     pub ranges_at_stop: u64,
     /// At stop, by process and category.
     pub rows: BTreeMap<(String, String), i64>,
+    /// What each process held over the window.
+    pub holders: BTreeMap<String, Tally>,
+    /// Records of working sets, processes in them, those that agree.
+    pub sets: (u64, u64, u64),
     /// By impact: each owner's pages.
     pub impact: BTreeMap<String, i64>,
     /// Tracked, matched, only tracked, only in the final state.
@@ -83,14 +90,18 @@ pub struct Rules<'t> {
     pub lives: &'t [Who],
     alive: Vec<usize>,
     begun: BTreeSet<usize>,
-    held: Vec<Holding>,
+    pub held: Vec<Holding>,
     /// Accesses of processes that have not started: thread, life, event.
     unborn: Vec<(u32, Event)>,
-    pool: BTreeMap<u64, u64>,
-    ranges: BTreeMap<u64, u64>,
+    pub pool: BTreeMap<u64, u64>,
+    pub ranges: BTreeMap<u64, u64>,
     pub wpa: Wpa,
     pub inside: bool,
     pub said: Said,
+    tallies: Tallies,
+    /// When working sets were emptied, and owners of pages that the event just followed names as held since then.
+    reset: u64,
+    older: Vec<String>,
 }
 
 pub fn count(counts: &mut Counts, reason: &'static str, pages: u64) {
@@ -103,7 +114,7 @@ impl<'t> Rules<'t> {
     pub fn new(setup: &'t Setup, lives: &'t [Who]) -> Rules<'t> {
         let alive: Vec<usize> = (0..lives.len()).filter(|&life| lives[life].first).collect();
         let begun = alive.iter().copied().collect();
-        let (held, unborn, wpa, said) = Default::default();
+        let (held, unborn, wpa, said, tallies, reset, older) = Default::default();
         Rules {
             setup,
             lives,
@@ -113,6 +124,9 @@ impl<'t> Rules<'t> {
             unborn,
             wpa,
             said,
+            tallies,
+            reset,
+            older,
             inside: false,
             pool: BTreeMap::new(),
             ranges: BTreeMap::new(),
@@ -125,6 +139,7 @@ impl<'t> Rules<'t> {
             if index == span.from {
                 self.said.held_at_start += self.now();
                 self.said.peak = (self.now(), span.begin);
+                self.tallies.begin(self.by_owner(), span.begin);
             }
             self.inside = span.from <= index && index <= span.to;
             if matches!(event.what, What::Final(_)) {
@@ -135,12 +150,20 @@ impl<'t> Rules<'t> {
             if self.inside && self.now() > self.said.peak.0 {
                 self.said.peak = (self.now(), event.time);
             }
+            let older = std::mem::take(&mut self.older);
+            if self.inside {
+                let since = self.reset.max(span.begin);
+                let older: Vec<_> = older.into_iter().map(|owner| (owner, since)).collect();
+                self.tallies.after(self.by_owner(), event.time, &older);
+            }
             if index == span.to {
                 self.stop();
             }
         }
         self.verify(events);
         self.said.impact.retain(|_, pages| *pages != 0);
+        self.tallies.pass(span.end);
+        self.said.holders = std::mem::take(&mut self.tallies).finish();
         self.said
     }
 
@@ -153,7 +176,7 @@ impl<'t> Rules<'t> {
     }
 
     /// The life that a key names: the one that is alive, else the next.
-    fn by_key(&self, key: u64) -> Option<usize> {
+    pub fn by_key(&self, key: u64) -> Option<usize> {
         let named = |life: &usize| self.lives[*life].key(self.setup) == key;
         let next = || (0..self.lives.len()).find(|life| !self.begun.contains(life) && named(life));
         self.alive.iter().copied().find(named).or_else(next)
@@ -171,7 +194,7 @@ impl<'t> Rules<'t> {
     }
 
     /// Pages without a user's address are known by their kernel address where their use has one, else by their frame.
-    fn place_of(&self, page: &Identity) -> Place {
+    pub fn place_of(&self, page: &Identity) -> Place {
         match page.page_use {
             0 => Place::At(page.u2),
             3..=7 | 11 | 12 if self.is_kernel(page.u2) => Place::At(page.u2 & !(PAGE - 1)),
@@ -194,6 +217,7 @@ impl<'t> Rules<'t> {
         }
         match &event.what {
             What::Mark(START) => {
+                self.reset = event.time;
                 self.held.clear();
                 self.unborn.clear();
                 self.pool.clear();
@@ -264,6 +288,7 @@ impl<'t> Rules<'t> {
                     });
                 }
             }
+            What::Sets(sets) => self.sets(sets),
             What::PoolAlloc(address, pages) => drop(self.pool.insert(*address, *pages)),
             What::PoolFree(address, _) => {
                 let pages = self.pool.remove(address).unwrap_or(0);
@@ -308,6 +333,8 @@ impl<'t> Rules<'t> {
                 if let Some(new) = new {
                     (new.before, new.apart, new.page_use) = (true, apart, page.page_use);
                     self.said.held_at_start += u64::from(!apart && self.inside);
+                    let older = (!apart).then(|| self.label(owner, category));
+                    self.older.extend(older);
                 }
             }
             What::Access(page, category) => {
@@ -413,63 +440,41 @@ impl<'t> Rules<'t> {
                 self.said.kernel.2 += 1;
                 continue;
             }
-            let process = match page.owner {
-                Owner::Session if page.category != "SessionPrivate" => "Session".to_owned(),
-                Owner::Life(life) => format!("{} ({})", self.lives[life].name(), self.lives[life].pid),
-                _ => "System".to_owned(),
-            };
+            let process = self.label(page.owner, page.category);
             *self.said.rows.entry((process, page.category.to_owned())).or_default() += 1;
             let impact = if page.before { "Persistent" } else { "Impacting" };
             *self.said.impact.entry(impact.to_owned()).or_default() += 1;
         }
     }
 
-    /// What is held and what the final sequence says, each page once.
-    fn verify(&mut self, events: &[Event]) {
-        let key = |owner: Owner, place: Place, content: Content, page_use: u8| match (content, place) {
-            (Content::Shared(pfn, _), _) => format!("frame {pfn}"),
-            (Content::Combined(prototype), _) => format!("combined {prototype}"),
-            (Content::Private, Place::Frame(pfn)) if page_use == 8 => format!("frame {pfn}"),
-            (Content::Private, _) if page_use == 7 => format!("session {place:?}"),
-            (Content::Private, _) => format!("{owner:?} {place:?}"),
-        };
-        let tracked: BTreeSet<String> = (self.held.iter().filter(|page| !page.apart))
-            .map(|page| key(page.owner, page.places[0], page.content, page.page_use))
-            .collect();
-        let mut last: BTreeSet<String> = BTreeSet::new();
-        for event in events {
-            let What::Final(page) = &event.what else { continue };
-            if page.list != 6 {
-                continue;
-            }
-            let place = self.place_of(page);
-            let in_range = |ranges: &BTreeMap<u64, u64>| {
-                ranges.iter().any(|(&base, &pages)| within(Place::At(page.u2), base, pages * PAGE))
-            };
-            let explained = self
-                .held
-                .iter()
-                .any(|held| held.apart && (held.places[0] == place || held.places[0] == Place::Frame(page.pfn)))
-                || (page.page_use == 4 && in_range(&self.pool))
-                || (page.page_use == 13 && in_range(&self.ranges));
-            let name = match page.page_use {
-                1 => key(Owner::System, place, Content::Shared(page.pfn, page.u2), 1),
-                2 if page.u2 & 1 != 0 => key(Owner::System, place, Content::Combined(page.u2 & !1), 2),
-                2 => key(Owner::System, place, Content::Shared(page.pfn, page.u2), 2),
-                0 | 3 | 12 if self.by_key(page.key).is_none() => format!("nobody's {place:?} {}", page.key),
-                other => key(self.owner_of(page), place, Content::Private, other),
-            };
-            if tracked.contains(&name) || !explained {
-                last.insert(name);
-            }
+    fn label(&self, owner: Owner, category: &str) -> String {
+        match owner {
+            Owner::Session if category != "SessionPrivate" => "Session".to_owned(),
+            Owner::Life(life) => format!("{} ({})", self.lives[life].name(), self.lives[life].pid),
+            _ => "System".to_owned(),
         }
-        let matched = tracked.intersection(&last).count() as u64;
-        let (ours, theirs) = (tracked.len() as u64, last.len() as u64);
-        self.said.verification = (ours, matched, ours - matched, theirs - matched);
+    }
+
+    fn by_owner(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for page in self.held.iter().filter(|page| !page.apart) {
+            *all.entry(self.label(page.owner, page.category)).or_default() += 1;
+        }
+        all
+    }
+
+    /// Windows says what each working set has.
+    fn sets(&mut self, sets: &[(u32, u64)]) {
+        let of = |owner| self.held.iter().filter(|page| page.owner == owner && !page.apart).count() as u64;
+        let agree = sets.iter().filter(|&&(pid, pages)| of(self.owner_by_id(pid)) == pages).count() as u64;
+        if self.inside {
+            let (records, compared, before) = self.said.sets;
+            self.said.sets = (records + 1, compared + sets.len() as u64, before + agree);
+        }
     }
 }
 
-fn within(place: Place, base: u64, size: u64) -> bool {
+pub fn within(place: Place, base: u64, size: u64) -> bool {
     matches!(place, Place::At(address) if address >= base && address - base < size)
 }
 
