@@ -20,6 +20,9 @@ use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
 
+/// Pages that can be read in order in the time in which one is read out of order.
+const PAGES_PER_UPDATE: usize = 8;
+
 /// Something that happens to all owners at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GlobalEvent {
@@ -56,6 +59,7 @@ impl<'h> Shard<'h> {
         events: &[(Moment, GlobalEvent)],
         until: Moment,
     ) {
+        self.load(updates.len());
         let mut rest = updates;
         for &(moment, event) in events {
             let (now, later) = rest.split(moment);
@@ -66,6 +70,15 @@ impl<'h> Shard<'h> {
         }
         rest.iter().for_each(|update| self.apply(context, update));
         self.advance(context, until);
+    }
+
+    /// Loads the processes' pages into the cache before so many updates. After a slice of other shards they are no longer
+    /// there, and updates in their order wait for one page after the other.
+    fn load(&self, updates: usize) {
+        let held: usize = self.processes.iter().filter_map(ProcessReplay::working_set).map(|set| set.pages.len()).sum();
+        if held <= updates * PAGES_PER_UPDATE {
+            self.processes.iter().for_each(ProcessReplay::load);
+        }
     }
 
     #[inline]

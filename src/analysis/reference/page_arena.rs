@@ -6,6 +6,8 @@
 //! The values of few pages lie dense in the order of their addresses; a block of many has a slot for each page, so that
 //! nothing has to move.
 
+use std::hint::black_box;
+
 /// Sizes of rooms by class. The last has a slot for each page; most blocks of more than a few pages have nearly all.
 const CAPACITY: [u8; 6] = [0, 2, 4, 8, 16, 64];
 const SLOTS: u8 = 5;
@@ -58,6 +60,18 @@ impl<V: Copy + Default> PageArena<V> {
         if let Some(spare) = self.spare.get_mut(usize::from(block.class)).filter(|_| block.class > 0) {
             spare.push(block.first);
         }
+    }
+
+    /// Values that there is room for.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Reads the memory in order, so that it is in the cache.
+    pub fn load(&self) {
+        const LINE: usize = 64;
+        let step = (LINE / size_of::<V>().max(1)).max(1);
+        self.values.iter().step_by(step).for_each(|value| _ = black_box(*value));
     }
 
     /// True when most of the vector is empty, so that copying to a new one is worth it.

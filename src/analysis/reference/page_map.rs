@@ -8,6 +8,7 @@ use crate::analysis::reference::page_arena::{Block, PageArena};
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
+use std::hint::black_box;
 
 /// Values by page number.
 #[derive(Debug)]
@@ -65,6 +66,17 @@ impl<V: Copy + Default> PageMap<V> {
             self.compact();
         }
         Some(value)
+    }
+
+    /// Number of values that there is room for.
+    pub fn len(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Reads the memory in order, so that it is in the cache.
+    pub fn load(&self) {
+        self.blocks.values().for_each(|block| _ = black_box(block.mask()));
+        self.arena.load();
     }
 
     /// Frees the memory of pages that were removed.

@@ -8,6 +8,7 @@ use crate::analysis::reference::page_map::PageMap;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
+use std::hint::black_box;
 
 /// What an access did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,17 @@ impl PageSet {
     #[inline(always)]
     pub fn get(&self, place: Place) -> Option<&Held> {
         self.pages.get(place.0)
+    }
+
+    /// About so many pages.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Reads the memory of the set in order, so that it is in the cache.
+    pub fn load(&self) {
+        self.pages.load();
+        self.frames.values().for_each(|place| _ = black_box(*place));
     }
 
     /// Adds a page. Pages whose release was not logged go to `gone`: another page that was held at the place, or that was

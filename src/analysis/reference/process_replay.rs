@@ -162,6 +162,12 @@ impl<'h> ProcessReplay<'h> {
         self.current = Some(Current { working_set, space: space.unwrap_or_default() });
     }
 
+    /// Reads what the id holds in the order of the memory, so that it is in the cache.
+    pub fn load(&self) {
+        self.working_set().into_iter().for_each(|set| set.pages.load());
+        self.wpa.load();
+    }
+
     /// The working set of the process that has the id now.
     pub fn working_set(&self) -> Option<&WorkingSet> {
         self.current.as_ref().map(|current| &current.working_set)

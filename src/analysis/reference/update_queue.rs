@@ -113,6 +113,11 @@ impl<'u> OrderedUpdates<'u> {
         self.chunks.get((place >> CHUNK_BITS) as usize)?.get(place as usize % CHUNK)
     }
 
+    /// Number of updates.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
     /// The updates.
     pub fn iter(&self) -> impl Iterator<Item = &'u Update> {
         self.order.iter().filter_map(|&entry| self.update(entry))

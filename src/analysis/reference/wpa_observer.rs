@@ -10,6 +10,7 @@ use crate::event::page::PageUse;
 use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeSet;
+use std::hint::black_box;
 
 /// Which optional events the trace holds; some rules depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,6 +62,13 @@ pub struct WpaObserver {
 }
 
 impl WpaObserver {
+    /// Reads the memory in order, so that it is in the cache.
+    pub fn load(&self) {
+        self.blocks.values().for_each(|block| _ = black_box(block.private));
+        self.frames.load();
+        self.shareable.iter().for_each(|frame| _ = black_box(*frame));
+    }
+
     /// Observes an update; true when it is an access of a page that is held already.
     #[inline]
     pub fn observe(&mut self, update: &Update, needs: WpaNeeds) -> bool {
