@@ -1,17 +1,17 @@
 //! Speed of the reference set: `cargo bench --bench refset`, page events per second end to end, with two threads.
 //!
 //! On a generated, uncompressed trace of 20 million accesses and releases in the page cache, everything included: the
-//! survey, both rule sets, the proof against the final sequence. Also prints the most memory that the process had; the
-//! anonymous part grows with the pages held, not with the events. Only a wrong result fails the bench.
+//! survey, both rule sets, the proof against the final sequence. Also prints the most anonymous memory (`RssAnon`) of the
+//! command, which grows with the pages held, not with the events. Only a wrong result fails the bench.
 
 mod generated;
 
 use etl_writer::refset::RefsetSpec;
+use generated::most_anonymous_kib;
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::Query;
 use pfnset::etl::EtlFile;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const THREADS: usize = 2;
@@ -33,7 +33,7 @@ fn main() {
 fn measure(spec: &RefsetSpec, rounds: usize) {
     let path = generated::refset(spec);
     let mut times: Vec<Duration> = Vec::new();
-    let (watch, mut held) = (Watch::new(), 0);
+    let mut held = 0;
     for _ in 0..rounds {
         let begin = Instant::now();
         let etl = EtlFile::open(&path).expect("the trace");
@@ -48,43 +48,10 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
     let rate = spec.events as f64 / median.as_secs_f64();
     println!("{} page events in {median:.2?} (median of {rounds}): {:.2} million/s", spec.events, rate / 1e6);
     println!("    times: {times:.2?}");
-    println!("    most anonymous memory: {} MiB, for {held} pages held at the peak", watch.most_kib() / 1024);
-    if let Some(peak) = peak_memory() {
-        println!("    most memory: {peak}");
+    // In a process of its own: the memory of several runs in one process is not that of a run.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
+    command.arg("refset").arg(&path).arg("-j").arg(THREADS.to_string()).stderr(Stdio::null());
+    if let Some(kib) = most_anonymous_kib(&mut command) {
+        println!("    most anonymous memory: {} MiB, for {held} pages held at the peak", kib / 1024);
     }
-}
-
-/// Looks at the anonymous memory of this process every 20 ms; on Linux only.
-struct Watch(Arc<AtomicU64>);
-
-impl Watch {
-    fn new() -> Watch {
-        let most = Arc::new(AtomicU64::new(0));
-        let seen = Arc::downgrade(&most);
-        std::thread::spawn(move || {
-            while let (Some(most), Some(now)) = (seen.upgrade(), anonymous_kib()) {
-                most.fetch_max(now, Ordering::Relaxed);
-                drop(most);
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        Watch(most)
-    }
-
-    fn most_kib(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-fn anonymous_kib() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-    line.trim().trim_end_matches(" kB").parse().ok()
-}
-
-/// The most resident memory of this process, mapped file included; on Linux only.
-fn peak_memory() -> Option<String> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
-    Some(format!("{} (of it now mapped file {}, anonymous {})", line("VmHWM:")?, line("RssFile:")?, line("RssAnon:")?))
 }

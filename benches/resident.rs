@@ -8,7 +8,7 @@
 mod generated;
 
 use etl_writer::ResidentSpec;
-use generated::sum_of_words;
+use generated::{most_anonymous_kib, sum_of_words};
 use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::{ResidentModel, ResidentSet};
 use pfnset::etl::EtlFile;
@@ -36,19 +36,6 @@ fn timed(run: impl FnOnce()) -> Duration {
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-/// The most anonymous memory of one run, KiB; on Linux only.
-fn most_anonymous(trace: &Path) -> Option<u64> {
-    let mut child = command(trace).spawn().expect("the command runs");
-    let status = format!("/proc/{}/status", child.id());
-    let mut most = None;
-    while child.try_wait().expect("the command is there").is_none() {
-        let Ok(text) = std::fs::read_to_string(&status) else { continue };
-        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        most = most.max(line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()));
-    }
-    most
 }
 
 /// Medians of the phases of the work, in this process.
@@ -87,7 +74,7 @@ fn measure(pages: u64, rounds: usize) -> bool {
     let page = run.as_secs_f64() * 1e9 / pages as f64;
     println!("{pages} pages: {run:.1?} (median of {rounds}, least {least:.1?}), {page:.1} ns a page");
     println!("    sum of words {sum:.1?}: {ratio:.1} sums");
-    let anonymous = (0..3).filter_map(|_| most_anonymous(&trace)).max();
+    let anonymous = (0..3).filter_map(|_| most_anonymous_kib(&mut command(&trace))).max();
     if let Some(kib) = anonymous {
         println!("    anonymous memory: {kib} KiB");
     }

@@ -13,7 +13,8 @@ use pfnset::etl::EtlFile;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Sum of the 8-byte words of all event areas, by all threads: what reading the memory costs.
 pub fn sum_of_words(etl: &EtlFile) -> u64 {
@@ -41,6 +42,20 @@ pub fn refset(spec: &RefsetSpec) -> PathBuf {
         let (out, truth) = generate_refset(spec, out)?;
         Ok((out, truth.bytes))
     })
+}
+
+/// The most anonymous memory (`RssAnon`) of one run of a command, KiB; on Linux only.
+pub fn most_anonymous_kib(command: &mut Command) -> Option<u64> {
+    let mut child = command.stdout(Stdio::null()).spawn().expect("the command runs");
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = None;
+    while child.try_wait().expect("the command is there").is_none() {
+        let Ok(text) = fs::read_to_string(&status) else { continue };
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        most = most.max(line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()));
+        std::thread::sleep(Duration::from_micros(200)); // the processors are the command's
+    }
+    most
 }
 
 type Out = BufWriter<File>;
