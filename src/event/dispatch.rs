@@ -26,6 +26,7 @@ use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
 use super::registry::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
+use super::service::{self, Service};
 use super::stack::{StackDefinition, StackReference, StackWalk};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
@@ -177,6 +178,8 @@ pub enum Event<'a> {
     PhysicalDisk(PhysicalDisk<'a>),
     /// `0x0b0c`.
     LogicalDisk(LogicalDisk<'a>),
+    /// `0x0b0f`.
+    Service(Service<'a>),
     /// `0x0b18`.
     NumaNodes(NumaNodes<'a>),
     /// `0x0b19`.
@@ -389,6 +392,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         CPU => to(Cpu::read(p), E::Cpu),
         PHYSICAL_DISK => to(PhysicalDisk::read(p), E::PhysicalDisk),
         LOGICAL_DISK => to(LogicalDisk::read(p), E::LogicalDisk),
+        SERVICES if p.version >= service::FIRST_VERSION => to(Service::read(p), E::Service),
         NUMA_NODE => to(NumaNodes::read(p), E::NumaNodes),
         PLATFORM => to(Platform::read(p), E::Platform),
         PROCESSOR_GROUP => to(read_processor_groups(p), E::ProcessorGroups),

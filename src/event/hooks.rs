@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub use super::{
     cswitch::hook::*, disk::hook::*, fault::hook::*, file::hook::*, header::hook::*, heap::hook::*, image::hook::*,
     memory_counters::hook::*, page::hook::*, page_access::hook::*, perfinfo::hook::*, pool::hook::*,
-    pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*, stack::hook::*,
+    pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*, service::hook::*, stack::hook::*,
     system_config::hook::*, thread::hook::*, virtual_memory::hook::*,
 };
 
@@ -34,6 +34,7 @@ pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
         super::registry::hook::NAMES,
         super::system_config::hook::NAMES,
         super::disk::hook::NAMES,
+        super::service::hook::NAMES,
         super::pool::hook::NAMES,
         super::pool_snapshot::hook::NAMES,
         super::perfinfo::hook::NAMES,
@@ -55,7 +56,7 @@ const fn x(hook: u16, name: &'static str, alias: &'static str) -> (u16, KernelNa
 }
 
 /// Events that are only counted.
-static COUNTED: [(u16, KernelName); 140] = [
+static COUNTED: [(u16, KernelName); 139] = [
     k(0x0030, "EventTrace: RundownBegin"),
     k(0x0031, "EventTrace: RundownEnd"),
     k(0x0041, "EventTrace: DbgIdNB10"),
@@ -151,7 +152,6 @@ static COUNTED: [(u16, KernelName); 140] = [
     k(0x0931, "Registry: NotificationDeliver"),
     k(0x0b0d, "SystemConfig: NIC"),
     k(0x0b0e, "SystemConfig: Video"),
-    k(0x0b0f, "SystemConfig: Services"),
     k(0x0b10, "SystemConfig: Power"),
     k(0x0b11, "SystemConfig: Network"),
     k(0x0b12, "SystemConfig: OpticalDisk"),

@@ -36,6 +36,7 @@ pub mod registry;
 #[cfg(test)]
 mod robustness;
 pub mod section;
+pub mod service;
 pub mod sid;
 pub mod stack;
 pub mod system_config;

@@ -321,6 +321,10 @@ impl Visitor for Collector<'_> {
             Event::Merged(crate::event::merged::AddedByMerge::Volume { nt_prefix, dos_prefix }) => {
                 history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
             }
+            Event::Service(service) if service.process_id != 0 => history.services.push(At {
+                moment,
+                value: RunningService { process_id: service.process_id, name: service.name.to_string().into() },
+            }),
             Event::Mark(mark) => history.marks.push(At { moment, value: history.code_page.text(mark.text).into() }),
             _ => {}
         }

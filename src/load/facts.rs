@@ -134,6 +134,15 @@ pub struct PoolEvent {
     pub tag: PoolTag,
 }
 
+/// A service that was running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningService {
+    /// The process that it runs in.
+    pub process_id: u32,
+    /// Name, as in the registry.
+    pub name: Box<str>,
+}
+
 /// A registry hive's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiveFile {

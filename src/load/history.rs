@@ -41,6 +41,8 @@ pub struct History {
     pub files: Vec<At<FileEvent>>,
     /// Registry hive files.
     pub hives: Vec<At<HiveFile>>,
+    /// Services that were running when they were listed.
+    pub services: Vec<At<RunningService>>,
     /// Sessions.
     pub sessions: Vec<At<SessionEvent>>,
     /// Big pool allocations.
@@ -95,6 +97,7 @@ impl History {
         self.kernel_images.append(&mut part.kernel_images);
         self.files.append(&mut part.files);
         self.hives.append(&mut part.hives);
+        self.services.append(&mut part.services);
         self.counters.append(&mut part.counters);
         self.combined.append(&mut part.combined);
         self.kernel_blocks.append(&mut part.kernel_blocks);
@@ -120,6 +123,7 @@ impl History {
         by_moment(&mut self.kernel_images);
         self.files.par_sort_unstable_by_key(|event| event.moment);
         by_moment(&mut self.hives);
+        by_moment(&mut self.services);
         by_moment(&mut self.counters);
         by_moment(&mut self.combined);
         by_moment(&mut self.kernel_blocks);

@@ -40,6 +40,11 @@ pub trait Report {
     /// The tables for the forms below: all with the same fields.
     fn tables(&self) -> Vec<Table>;
 
+    /// The tables for Markdown.
+    fn tables_for_people(&self) -> Vec<Table> {
+        self.tables()
+    }
+
     /// The unit in which amounts of memory are shown.
     fn unit(&self) -> Unit {
         Unit::default()
@@ -69,7 +74,7 @@ pub trait Report {
         for warning in self.warnings() {
             writeln!(out, "> {}\n", text::printable(warning))?;
         }
-        table::markdown(out, &self.tables(), self.unit())
+        table::markdown(out, &self.tables_for_people(), self.unit())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `pfnset processes` in all forms. Wire format: docs/json.md, schema `pfnset.processes`.
 
-use crate::analysis::processes::{ProcessPages, ProcessSet};
+use crate::analysis::processes::ProcessSet;
 use crate::analysis::table::{Dimension as _, Table};
 use crate::report::text::Unit;
 use crate::report::{Report, Style, table, text};
@@ -49,15 +49,7 @@ impl Report for ProcessReport<'_> {
         text::warnings(out, &self.set.warnings, style.width)?;
         text::heading(out, &self.title())?;
         writeln!(out)?;
-        table::text(out, &self.set.table(), style, self.unit)?;
-        match self.set.snapshot.map(|snapshot| snapshot.unattributed).filter(|pages| *pages != ProcessPages::default())
-        {
-            None => Ok(()),
-            Some(ProcessPages { private, page_tables }) => {
-                let (private, page_tables) = (text::count(private), text::count(page_tables));
-                writeln!(out, "Of no process of the trace: private pages {private}, page tables {page_tables}")
-            }
-        }
+        table::text(out, &self.set.table(), style, self.unit)
     }
 
     fn json(&self) -> Value {

@@ -1,6 +1,6 @@
 //! The writers of a [`Table`]: text, CSV, JSON, JSON lines, Markdown.
 
-use crate::analysis::table::{Align, Field, Forms, Line, Table, Value};
+use crate::analysis::table::{Align, Field, Fit, Forms, Line, Table, Value};
 use crate::report::fit;
 use crate::report::text::{self, Unit, printable};
 use crate::report::{Style, to_json};
@@ -63,6 +63,7 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     }
     let is_hidden = |index: &usize| !shown.iter().any(|(other, _)| other == index);
     let hidden = table.columns.iter().enumerate().filter(|(index, _)| is_hidden(index));
+    let hidden = hidden.filter(|(_, column)| !matches!(column.fit, Fit::Spare(_)));
     let hidden: Vec<String> = hidden.map(|(_, column)| heading(&column.title, column.align, unit)).collect();
     text::not_shown(out, &hidden, style.width)
 }
@@ -98,7 +99,8 @@ fn shown(value: &Value, unit: Unit) -> String {
         format!("{}{}", if value < 0 { "-" } else { "" }, show(value.unsigned_abs()))
     };
     match value {
-        Value::Nothing | Value::Absent | Value::CountIfAny(0) | Value::Difference(0) => String::new(),
+        Value::Nothing | Value::Absent | Value::CountIfAny(0) => String::new(),
+        Value::Difference(0) | Value::SizeDifference(0) => String::new(),
         Value::Text(text) => printable(text).into_owned(),
         Value::List(texts) => texts.join(", "),
         Value::Flag(flag) => flag.to_string(),
@@ -107,6 +109,9 @@ fn shown(value: &Value, unit: Unit) -> String {
         Value::CountIfAny(count) => text::count(*count),
         Value::Difference(more) => format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &text::count)),
         Value::Size(bytes) => signed(*bytes, &|bytes| unit.show(bytes)),
+        Value::SizeDifference(more) => {
+            format!("{}{}", if *more > 0 { "+" } else { "" }, signed(*more, &|bytes| unit.show(bytes)))
+        }
         Value::Bytes(bytes) => text::bytes(*bytes),
         Value::Share(percent) => format!("{percent:.1} %"),
         Value::Seconds(time) | Value::ExactSeconds(time) => text::seconds(*time),
@@ -123,7 +128,9 @@ fn plain(value: &Value) -> Cow<'_, str> {
         Value::List(texts) => texts.join("+"),
         Value::Flag(flag) => flag.to_string(),
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => number.to_string(),
-        Value::Count(number) | Value::Difference(number) | Value::Size(number) => number.to_string(),
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
+            number.to_string()
+        }
         Value::Share(percent) => percent.to_string(),
         Value::Seconds(time) => text::seconds(*time),
         Value::ExactSeconds(time) => time.seconds().to_string(),
@@ -138,7 +145,9 @@ fn json_value(value: &Value) -> serde_json::Value {
         Value::Flag(flag) => json!(flag),
         Value::List(texts) => json!(texts),
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => json!(number),
-        Value::Count(number) | Value::Difference(number) | Value::Size(number) => json!(number),
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
+            json!(number)
+        }
         Value::Share(percent) => json!(percent),
         Value::Seconds(time) | Value::ExactSeconds(time) => json!(time.seconds()),
         Value::Text(_) | Value::Hex(_) | Value::More(..) => json!(plain(value)),
@@ -266,6 +275,16 @@ mod tests {
         assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
         assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
         assert!(printed(100, &table()).contains("Share"));
+    }
+
+    #[test]
+    fn spare_columns_are_not_missed() {
+        let mut table = table();
+        table.columns[2].fit = Fit::Spare(0);
+        let label = "a long label that does not end before it is cut".len();
+        assert!(printed(label as u16 + 2 + 5 + 2 + 6, &table).contains("99.0 %"));
+        let text = printed(label as u16 + 2 + 5 + 1 + 6, &table);
+        assert!(!text.contains("99.0 %") && !text.contains("Not shown") && !text.contains("…"), "{text}");
     }
 
     #[test]

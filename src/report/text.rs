@@ -27,6 +27,8 @@ pub enum Unit {
     Kib,
     /// MiB.
     Mib,
+    /// MiB without a fraction, for tables with many columns; users cannot choose it.
+    WholeMib,
     /// GiB.
     Gib,
     /// The unit that suits the largest number of a column: [`Unit::for_largest`].
@@ -40,7 +42,7 @@ impl Unit {
         match self {
             Unit::Pages => "Size/pages",
             Unit::Kib => "Size/KiB",
-            Unit::Mib => "Size/MiB",
+            Unit::Mib | Unit::WholeMib => "Size/MiB",
             Unit::Gib => "Size/GiB",
             Unit::Auto => "Size",
         }
@@ -54,6 +56,13 @@ impl Unit {
             Unit::Auto => Unit::Gib,
             chosen => chosen,
         }
+    }
+
+    /// A number of bytes with its unit: `8 KiB`.
+    pub fn amount(self, size: u64) -> String {
+        let unit = self.for_largest(size);
+        let (_, name) = unit.title().split_once('/').unwrap_or_default();
+        format!("{} {name}", unit.show(size))
     }
 
     /// A number of bytes in this unit.
@@ -70,6 +79,8 @@ impl Unit {
             Unit::Pages => count(size / PAGE_BYTES),
             Unit::Kib => count(size / 1024),
             Unit::Mib => in_unit(1 << 20),
+            Unit::WholeMib if size > 0 && size < 1 << 19 => "<1".to_owned(),
+            Unit::WholeMib => count((size + (1 << 19)) >> 20),
             Unit::Gib => in_unit(1 << 30),
             Unit::Auto => bytes(size),
         }

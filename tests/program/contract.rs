@@ -180,6 +180,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.resident" => &[
             "resident resident-small.etl --format json",
             "resident resident-small.etl --format json --group-by list,use,category,category_wpa,class,process,pid",
+            "resident resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
             "resident resident-small.etl --format json --group-by rule",
             "resident two.etl --snapshot all --format json --group-by session,file,detail,priority,cold,pinned,non_tradeable",
         ],

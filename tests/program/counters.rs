@@ -31,8 +31,8 @@ const DIMENSIONS: [&str; 13] = [
 /// Labels of a page by dimension, with `snapshot`.
 type Page = BTreeMap<String, String>;
 
-/// `[pages, WPA's pages, active, standby, modified]`.
-type Counts = [u64; 5];
+/// `[pages, WPA's pages, active, standby, modified, free, other]`.
+type Counts = [u64; 7];
 
 /// A condition as the program takes it, and what it means for a page.
 type Condition = (String, Box<dyn Fn(&Page) -> bool>);
@@ -154,7 +154,13 @@ impl Query {
             };
             let cell = counts.entry(labels(false)).or_default();
             let is = |lists: &[&str]| u64::from(lists.contains(&page["list"].as_str()));
-            let lists = [is(&["Active"]), is(&["Standby"]), is(&["Modified", "ModifiedNoWrite"])];
+            let lists = [
+                is(&["Active"]),
+                is(&["Standby"]),
+                is(&["Modified", "ModifiedNoWrite"]),
+                is(&["Zero", "Free"]),
+                is(&["Bad", "Transition"]),
+            ];
             cell[0] += 1;
             cell[2..].iter_mut().zip(lists).for_each(|(count, is)| *count += is);
             counts.entry(labels(self.compares())).or_default()[1] += 1;
@@ -188,11 +194,12 @@ impl Query {
         for (labels, count) in counts.iter().filter(|(labels, _)| labels.starts_with(above)) {
             add(parts.entry(labels[depth].clone()).or_default(), count);
         }
-        let mut parts: Vec<(String, Counts)> = parts.into_iter().collect();
-        parts.sort_by(|a, b| self.order(a, b));
+        let for_people = |(label, count): (String, Counts)| (shown(self.group_by[depth], &label), count, label);
+        let mut parts: Vec<(String, Counts, String)> = parts.into_iter().map(for_people).collect();
+        parts.sort_by(|a, b| self.order(&(a.0.clone(), a.1), &(b.0.clone(), b.1)));
         let rest = parts.split_off(self.top.unwrap_or(usize::MAX).min(parts.len()));
-        for (label, count) in parts {
-            lines.push((depth, label.clone(), count));
+        for (shown, count, label) in parts {
+            lines.push((depth, shown, count));
             self.lines(counts, &[above, &[label]].concat(), lines);
         }
         if !rest.is_empty() {
@@ -203,8 +210,26 @@ impl Query {
     }
 }
 
+/// The label that people see. These traces tell no drive letters.
+fn shown(dimension: &str, label: &str) -> String {
+    match (dimension, label) {
+        ("process", "Unknown (-1)") | ("pid", "-1") => "shared (files, images, sections)".to_owned(),
+        ("process" | "pid", "n/a") => "kernel and free".to_owned(),
+        ("file" | "detail", path) => {
+            let volume = path.strip_prefix("\\Device\\HarddiskVolume").and_then(|rest| rest.split_once('\\'));
+            volume.map_or_else(|| path.to_owned(), |(number, rest)| format!("Volume{number}:\\{rest}"))
+        }
+        _ => label.to_owned(),
+    }
+}
+
 fn add(sum: &mut Counts, part: &Counts) {
     sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+}
+
+/// Counts in their order, by the names of the columns of lists.
+fn counts_of(pages: u64, wpa: u64, on: impl Fn(&str) -> u64) -> Counts {
+    [pages, wpa, on("Active"), on("Standby"), on("Modified"), on("Free"), on("Other")]
 }
 
 /// The rows of a table as depth, label and counts; the last one is the total.
@@ -238,7 +263,7 @@ fn read_table(text: &str, compares: bool) -> Vec<(usize, String, Counts)> {
             assert_eq!(shown, if difference == 0 { String::new() } else { format!("{difference:+}") }, "{text}");
         }
         let depth = label.chars().take_while(|c| *c == ' ').count() / 2;
-        (depth, label.trim().to_owned(), [pages, wpa, count("Active"), count("Standby"), count("Modified")])
+        (depth, label.trim().to_owned(), counts_of(pages, wpa, count))
     };
     let rows = lines[first + 1..].iter().take_while(|line| !line.is_empty()).filter(|line| !rule(line));
     rows.map(read).collect()
@@ -276,7 +301,7 @@ fn check(folder: &TempDir, query: &Query, which: &str) -> Result<(), TestCaseErr
             prop_assert_eq!(number("bytes"), pages * 4096);
             prop_assert_eq!(row.get("pages_wpa").is_some(), query.compares());
             let wpa = if query.compares() { number("pages_wpa") } else { pages };
-            let counts = [pages, wpa, number("active_pages"), number("standby_pages"), number("modified_pages")];
+            let counts = counts_of(pages, wpa, |list| number(&format!("{}_pages", list.to_lowercase())));
             add(found.entry(labels).or_default(), &counts);
         }
         prop_assert_eq!(&found, &wanted, "{:?}", arguments);
@@ -285,8 +310,7 @@ fn check(folder: &TempDir, query: &Query, which: &str) -> Result<(), TestCaseErr
         for row in csv.iter().filter(|row| row["snapshot"] == index) {
             let number = |key: &str| row[key].parse::<u64>().expect("a number");
             let wpa = if query.compares() { number("pages_wpa") } else { number("pages") };
-            let counts =
-                [number("pages"), wpa, number("active_pages"), number("standby_pages"), number("modified_pages")];
+            let counts = counts_of(number("pages"), wpa, |list| number(&format!("{}_pages", list.to_lowercase())));
             add(found.entry(query.group_by.iter().map(|d| row[*d].clone()).collect()).or_default(), &counts);
         }
         prop_assert_eq!(&found, &wanted, "{:?}", arguments);

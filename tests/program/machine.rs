@@ -93,6 +93,11 @@ pub fn pages() -> Vec<Identity> {
 
 /// The trace with `sequences` page sequences, a second apart. All on one processor, a microsecond from record to record.
 pub fn trace(sequences: u64) -> Vec<u8> {
+    trace_with(sequences, Vec::new())
+}
+
+/// The same with more records at the end.
+pub fn trace_with(sequences: u64, more: Vec<Rec>) -> Vec<u8> {
     let session = Session { processors: 1, ..Session::windows10() };
     let masks = [0x0000_8207, 0x0048_8003, 0, 0, 0, 0, 0, 0];
     let mut time = session.t0;
@@ -130,5 +135,6 @@ pub fn trace(sequences: u64) -> Vec<u8> {
         (MFT_KEY, "\\Device\\HarddiskVolume3\\$Mft"),
     ];
     log(names.iter().map(|(key, name)| file::name(P8, file::RUNDOWN, *key, name)).collect(), 0);
+    log(more, 0);
     trace.finish()
 }

@@ -7,6 +7,7 @@ mod contract;
 mod counter;
 mod counters;
 mod filters;
+mod first_screen;
 mod machine;
 mod names;
 mod output;

@@ -61,32 +61,40 @@ fn pages_are_those_that_a_naive_count_finds() {
     let file = file_of(&machine::trace(2));
     let path = file.path().to_str().unwrap();
     for trace in [path, "resident-small.etl"] {
-        let mut naive: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        let mut naive: BTreeMap<String, [u64; 4]> = BTreeMap::new();
         for line in out(&["pages", trace, "-q", "--format", "jsonl"]).lines() {
             let page: Value = serde_json::from_str(line).unwrap();
             let counts = naive.entry(page["process"].as_str().unwrap().to_owned()).or_default();
             match page["use"].as_str() {
-                Some("ProcessPrivate") => counts.0 += 1,
-                Some("PageTable") => counts.1 += 1,
+                Some("ProcessPrivate") => counts[0] += 1,
+                Some("PageTable") => counts[1] += 1,
+                _ => continue,
+            }
+            match page["list"].as_str() {
+                Some("Standby") => counts[2] += 1,
+                Some("Modified" | "ModifiedNoWrite") => counts[3] += 1,
                 _ => {}
             }
         }
         let all = json_of(trace, &[]);
-        let mut found: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        let mut found: BTreeMap<String, [u64; 4]> = BTreeMap::new();
         for row in all["processes"].as_array().unwrap() {
             let counts = found.entry(row["process"].as_str().unwrap().to_owned()).or_default();
             let pages = |key: &str| row[key].as_u64().unwrap();
-            *counts = (counts.0 + pages("private_pages"), counts.1 + pages("page_table_pages"));
+            for (at, key) in ["private_pages", "page_table_pages", "standby_pages", "modified_pages"].iter().enumerate()
+            {
+                counts[at] += pages(key);
+            }
             assert_eq!(pages("private_bytes"), 4096 * pages("private_pages"));
         }
         let known = |label: &String| found.contains_key(label);
         let unknown: u64 =
-            naive.iter().filter(|(label, _)| label.starts_with("Unknown") && !known(label)).map(|(_, c)| c.0).sum();
+            naive.iter().filter(|(label, _)| label.starts_with("Unknown") && !known(label)).map(|(_, c)| c[0]).sum();
         assert_eq!(all["snapshot"]["unattributed_private_pages"], unknown, "{trace}");
         for (label, counts) in found {
             assert_eq!(naive.get(&label).copied().unwrap_or_default(), counts, "{trace}: {label}");
         }
-        assert!(naive.values().any(|counts| counts.0 > 0 && counts.1 > 0), "{trace} has what is counted");
+        assert!(naive.values().any(|counts| counts[0] > 0 && counts[1] > 0), "{trace} has what is counted");
     }
 }
 
@@ -140,6 +148,33 @@ fn every_form_shows_the_same_rows() {
     insta::assert_snapshot!("processes_markdown", markdown);
     let fixture = fixtures().join("resident-small.etl");
     insta::assert_snapshot!("processes_with_pages", out(&["processes", fixture.to_str().unwrap(), "-q", "--top", "6"]));
+}
+
+#[test]
+fn it_fits_and_shows_the_lists() {
+    let fixture = fixtures().join("resident-small.etl");
+    for columns in ["60", "80", "100"] {
+        for sort in ["pages", "start"] {
+            let arguments = ["processes", fixture.to_str().unwrap(), "-q", "--sort", sort];
+            let ran = finish(pfnset(&arguments).env("COLUMNS", columns));
+            let width: usize = columns.parse().unwrap();
+            let mut lines = ran.out.lines().filter(|line| !line.starts_with("Not shown"));
+            assert!(lines.all(|line| line.chars().count() <= width), "{columns} {sort}\n{}", ran.out);
+            assert!(columns == "60" || sort == "start" || ran.out.contains("Standby  Modified"), "{}", ran.out);
+            assert!(columns == "60" || sort == "pages" || ran.out.contains("Start s"), "{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn pages_of_unknown_processes_are_a_warning() {
+    let file = file_of(&machine::trace(1));
+    let ran = run(&["processes", file.path().to_str().unwrap()]);
+    let text = "1 page of no process of the trace (1 private, 0 of page tables) is in no row";
+    assert!(ran.out.contains(text), "{}", ran.out);
+    let found = json_of(file.path().to_str().unwrap(), &[]);
+    assert_eq!(found["snapshot"]["unattributed_private_pages"], 1);
+    assert!(!run(&["processes", "refset-small.etl"]).out.contains("of no process of the trace"));
 }
 
 #[test]

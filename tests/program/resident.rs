@@ -2,6 +2,9 @@
 
 use crate::machine;
 use crate::program::{finish, out, pfnset};
+use etl_writer::Ptr::P8;
+use etl_writer::file_of;
+use etl_writer::payloads::{merged, system};
 
 const TRACE: &str = "resident-small.etl";
 
@@ -64,6 +67,138 @@ fn classifications() {
     for rules in ["corrected", "wpa"] {
         insta::assert_snapshot!(format!("resident_{rules}"), out(&["resident", TRACE, "--classification", rules]));
     }
+}
+
+/// A trace that tells drive letters and services.
+fn of_a_named_machine(arguments: &[&str]) -> String {
+    let more = vec![
+        merged::volume(P8, "\\Device\\HarddiskVolume3\\", "C:\\"),
+        merged::volume(P8, "\\SystemRoot\\", "C:\\Windows\\"),
+        system::service(P8, machine::APP, "Dnscache"),
+        system::service(P8, machine::APP, "BFE"),
+        system::service(P8, 0, "Stopped"),
+    ];
+    let file = file_of(&machine::trace_with(1, more));
+    out(&[&["resident", file.path().to_str().unwrap(), "-q"], arguments].concat())
+}
+
+fn rows_of(json: &str) -> Vec<serde_json::Value> {
+    let all: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    all["snapshots"][0]["rows"].as_array().expect("rows").clone()
+}
+
+#[test]
+fn pages_of_no_process_are_named_for_people_and_labelled_for_programs() {
+    let table = out(&["resident", TRACE, "--group-by", "process"]);
+    assert!(table.contains("\nshared (files, images, sections) ") && table.contains("\nkernel and free "), "{table}");
+    assert!(!table.contains("Unknown (-1)") && !table.contains("n/a"), "{table}");
+    for (dimension, shared, none) in
+        [("process", "Unknown (-1)", "n/a"), ("process_name", "Unknown (-1)", "n/a"), ("pid", "-1", "n/a")]
+    {
+        let rows = rows_of(&out(&["resident", TRACE, "--group-by", dimension, "--format", "json"]));
+        let owner = |label: &str| rows.iter().find(|row| row[dimension] == label).map(|row| row["owner"].clone());
+        assert_eq!((owner(shared), owner(none)), (Some("shared".into()), Some("kernel_or_free".into())), "{dimension}");
+        assert!(rows.iter().any(|row| row["owner"] == "process"));
+    }
+    assert!(
+        rows_of(&of_two_sequences(&["--snapshot", "last", "--group-by", "process", "--format", "json"]))
+            .iter()
+            .any(|row| row["owner"] == "unknown" && row["process"] == "Unknown (99)")
+    );
+    let pages = |condition: &str| -> u64 {
+        let rows = rows_of(&out(&["resident", TRACE, "--where", condition, "--group-by", "list", "--format", "json"]));
+        rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum()
+    };
+    for (label, words) in [("Unknown (-1)", "shared*"), ("n/a", "kernel and free")] {
+        for dimension in ["process", "process_name", "service", "command-line"] {
+            let (one, other) = (pages(&format!("{dimension}={label}")), pages(&format!("{dimension}={words}")));
+            assert!(one > 0 && one == other, "{dimension}: {one} and {other}");
+            assert_eq!(pages(&format!("{dimension}=!{words}")), 3000 - one);
+        }
+    }
+}
+
+#[test]
+fn processes_are_grouped_by_what_is_known_of_them() {
+    let json = |names: &str| rows_of(&of_a_named_machine(&["--group-by", names, "--format", "json"]));
+    let single = json("process");
+    let labels = |rows: &[serde_json::Value], key: &str| -> Vec<String> {
+        rows.iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
+    };
+    let names = labels(&json("process_name"), "process_name");
+    assert_eq!(names.len(), names.iter().collect::<std::collections::BTreeSet<_>>().len(), "each name once: {names:?}");
+    assert!(names.contains(&"app.exe".to_owned()) && names.contains(&"Unknown (99)".to_owned()), "{names:?}");
+    let pages = |rows: &[serde_json::Value]| rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum::<u64>();
+    for dimension in ["process_name", "service", "command_line", "folder", "extension"] {
+        assert_eq!(pages(&json(dimension)), pages(&single), "{dimension}");
+    }
+    let services = json("service,process");
+    let app = services.iter().find(|row| row["process"] == "app.exe (40)").expect("a process with services");
+    assert_eq!((&app["service"], &app["owner"]), (&"BFE, Dnscache".into(), &"process".into()));
+    assert!(services.iter().any(|row| row["service"] == "no service" && row["owner"] == "process"));
+    let lines = labels(&json("command_line"), "command_line");
+    assert!(lines.contains(&"\"C:\\Program Files\\app.exe\" -run".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn processes_of_one_name_are_one_row() {
+    let of = |names: &str| rows_of(&out(&["resident", TRACE, "--group-by", names, "--format", "json"]));
+    let pages = |row: &serde_json::Value| row["pages"].as_u64().unwrap();
+    let single: u64 =
+        of("process").iter().filter(|row| row["process"].as_str().unwrap().starts_with("csrss.exe (")).map(pages).sum();
+    let joined = of("process_name");
+    let row = joined.iter().find(|row| row["process_name"] == "csrss.exe").expect("a row");
+    assert!(single > 0 && pages(row) == single);
+    let lists = ["active_pages", "standby_pages", "modified_pages", "free_pages", "other_pages"];
+    for row in &joined {
+        assert_eq!(lists.iter().map(|key| row[key].as_u64().unwrap()).sum::<u64>(), pages(row), "{row}");
+    }
+}
+
+#[test]
+fn paths_are_as_users_know_them_in_tables_only() {
+    let table = of_a_named_machine(&["--group-by", "file"]);
+    assert!(table.contains("\nC:\\Windows\\System32\\lib.dll "), "{table}");
+    assert!(of_a_named_machine(&["--group-by", "detail"]).contains("\nC:\\Windows\\drv.sys "));
+    let rows = rows_of(&of_a_named_machine(&["--group-by", "file,folder,extension", "--format", "json"]));
+    let row = rows.iter().find(|row| row["extension"] == ".dll").expect("the image");
+    assert_eq!(row["file"], "\\Device\\HarddiskVolume3\\Windows\\System32\\lib.dll");
+    assert_eq!(row["folder"], "\\Device\\HarddiskVolume3\\Windows\\System32");
+    let pages = |condition: &str| {
+        let json = of_a_named_machine(&["--where", condition, "--group-by", "extension", "--format", "json"]);
+        rows_of(&json).iter().map(|row| row["pages"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(pages("file=C:\\Windows\\*"), 2);
+    assert_eq!(pages("file=\\Device\\HarddiskVolume3\\Windows\\*"), 2);
+    assert_eq!(pages("folder=C:\\;\\Device\\HarddiskVolume3"), 1, "the folder of $Mft");
+    assert_eq!(pages("extension=none"), 2, "$Mft and SOFTWARE");
+    assert_eq!(pages("extension=Unknown"), 1);
+    // Without a mapping the volume's number is what is known.
+    let table = of_two_sequences(&["--group-by", "folder"]);
+    assert!(table.contains("\nVolume3:\\Windows\\System32 ") && !table.contains("\\Device\\"), "{table}");
+    assert!(out(&["resident", TRACE, "--group-by", "file", "--format", "csv"]).contains("\\Device\\HarddiskVolume3\\"));
+}
+
+#[test]
+fn lists_go_across() {
+    let table = out(&["resident", TRACE, "--pivot", "list", "--unit", "pages"]);
+    insta::assert_snapshot!("pivot_list", table);
+    insta::assert_snapshot!("pivot_list_by_use", out(&["resident", TRACE, "--pivot", "list", "--group-by", "use"]));
+    let rows = rows_of(&out(&["resident", TRACE, "--group-by", "list", "--format", "json"]));
+    let heading: Vec<&str> = table.lines().nth(2).unwrap().split_whitespace().skip(1).collect();
+    let total: Vec<&str> = table.lines().last().unwrap().split_whitespace().skip(1).collect();
+    assert_eq!((heading[0], total[0]), ("Size/pages", "3,000"));
+    assert_eq!(heading.len(), rows.len() + 1);
+    for (list, pages) in heading.iter().zip(total).skip(1) {
+        let row = rows.iter().find(|row| row["list"] == *list).expect("a list");
+        assert_eq!(row["pages"].to_string(), pages.replace(',', ""));
+    }
+}
+
+#[test]
+fn columns_are_those_that_were_chosen() {
+    let table = out(&["resident", TRACE, "--group-by", "category", "--columns", "free,wpa,share", "--top", "2"]);
+    insta::assert_snapshot!("chosen_columns", table);
 }
 
 #[test]

@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::record::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
-use crate::event::page::PageUse;
+use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
-use crate::units::Nanos;
+use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
 const PROCESS_EVENTS: [HookId; 4] = [PROCESS_START, PROCESS_END, PROCESS_DC_START, PROCESS_DC_END];
@@ -71,12 +71,18 @@ pub struct ProcessPages {
     pub private: u64,
     /// Page tables.
     pub page_tables: u64,
+    /// Of both, those on the standby list.
+    pub standby: u64,
+    /// Of both, those on the modified and modified-no-write lists.
+    pub modified: u64,
 }
 
 impl std::ops::AddAssign for ProcessPages {
     fn add_assign(&mut self, other: ProcessPages) {
         self.private += other.private;
         self.page_tables += other.page_tables;
+        self.standby += other.standby;
+        self.modified += other.modified;
     }
 }
 
@@ -114,6 +120,7 @@ pub struct ProcessSet {
     pub tree: Node<ProcessCounts>,
     /// How many lines of the list of processes are printed.
     top: Option<usize>,
+    sort: ProcessOrder,
 }
 
 impl ProcessSet {
@@ -133,7 +140,7 @@ impl ProcessSet {
                  xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
             ));
         }
-        let (snapshot, pages) = count(etl, &model, query.snapshot)?.unzip();
+        let (snapshot, pages) = count_pages(etl, &model, query.snapshot)?.unzip();
         let mut processes: Vec<ProcessRow> = model
             .processes
             .instances
@@ -159,7 +166,11 @@ impl ProcessSet {
                 .to_owned()
         });
         Ok(ProcessSet {
-            warnings: trust.warnings().into_iter().chain(undescribed).chain(model.sequence_warnings(etl)).collect(),
+            warnings: (trust.warnings().into_iter())
+                .chain(undescribed)
+                .chain(model.sequence_warnings(etl))
+                .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
+                .collect(),
             doubtful: trust.any(),
             snapshot_count: model.snapshots.len(),
             snapshot,
@@ -169,6 +180,7 @@ impl ProcessSet {
             processes,
             dimensions: query.group_by.clone(),
             top: query.top,
+            sort: query.sort,
         })
     }
 }
@@ -182,6 +194,20 @@ impl ProcessQuery {
         self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
         Ok(())
     }
+}
+
+/// A line on pages of processes that the trace does not know.
+fn in_no_row(pages: &ProcessPages) -> Option<String> {
+    let all = pages.private + pages.page_tables;
+    (all > 0).then(|| {
+        format!(
+            "{} of no process of the trace ({} private, {} of page tables) {} in no row: the owner key names no process",
+            counted(all, "page", "pages"),
+            count(pages.private),
+            count(pages.page_tables),
+            if all == 1 { "is" } else { "are" }
+        )
+    })
 }
 
 fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
@@ -216,7 +242,7 @@ fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> Option<St
 type PagesByInstance = Vec<Option<ProcessPages>>;
 
 /// Counts the pages of each instance; `None` without a page sequence, whichever was asked for.
-fn count(
+fn count_pages(
     etl: &EtlFile,
     model: &ResidentModel,
     choice: SnapshotChoice,
@@ -238,11 +264,15 @@ fn count(
     let mut pages: PagesByInstance =
         model.processes.instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
     let mut unattributed = ProcessPages::default();
-    let dimensions = [resident::dimension::Dimension::Process, resident::dimension::Dimension::Use];
+    use resident::dimension::Dimension::{List, Process, Use};
+    let dimensions = [Process, Use, List];
     for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions) {
-        let (Some(&owner), Some(&Code::Number(page_use))) = (codes.first(), codes.get(1)) else { continue };
+        let [owner, Code::Number(page_use), Code::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
-        let part = ProcessPages { private: is(PageUse::ProcessPrivate), page_tables: is(PageUse::PageTable) };
+        let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));
+        let on = |wanted: PageList| if list == wanted as u64 { private + page_tables } else { 0 };
+        let modified = on(PageList::Modified) + on(PageList::ModifiedNoWrite);
+        let part = ProcessPages { private, page_tables, standby: on(PageList::Standby), modified };
         match owner {
             Code::Number(index) => {
                 pages.get_mut(index as usize).into_iter().for_each(|pages| *pages.get_or_insert_default() += part);

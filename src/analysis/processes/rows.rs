@@ -114,7 +114,7 @@ type Counted = Measured<ProcessCounts>;
 
 const PROCESSES: Counted = Counted::new("processes", "Processes", |m, _| Value::count(m.processes));
 const PRIVATE: Counted =
-    Counted::new("private_pages", "Private pages", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.private)));
+    Counted::new("private_pages", "Private", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.private)));
 const PRIVATE_SIZE: Counted =
     Counted::new("private_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.private as i64)));
 const PAGE_TABLES: Counted =
@@ -122,10 +122,16 @@ const PAGE_TABLES: Counted =
 const PAGE_TABLE_SIZE: Counted =
     Counted::new("page_table_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.page_tables as i64)));
 
-const PAGES: [Counted; 4] = [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen()];
+const STANDBY: Counted =
+    Counted::new("standby_pages", "Standby", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.standby)));
+const MODIFIED: Counted =
+    Counted::new("modified_pages", "Modified", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.modified)));
+
+const PAGES: [Counted; 6] =
+    [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(6), MODIFIED.leaves(5)];
 
 /// Fields of a process.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 16] = [
     "process",
     "name",
     "pid",
@@ -140,6 +146,8 @@ const FIELDS: [&str; 14] = [
     "private_bytes",
     "page_table_pages",
     "page_table_bytes",
+    "standby_pages",
+    "modified_pages",
 ];
 
 impl ProcessSet {
@@ -149,7 +157,7 @@ impl ProcessSet {
     }
 
     /// The columns that count pages; people do not see them where nothing is known.
-    fn pages(&self) -> [Counted; 4] {
+    fn pages(&self) -> [Counted; 6] {
         if self.snapshot.is_some() { PAGES } else { PAGES.map(Counted::unseen) }
     }
 
@@ -163,11 +171,13 @@ impl ProcessSet {
     pub fn process_table(&self) -> Table {
         let pages = self.pages();
         let page_columns = pages.iter().filter_map(Counted::column);
+        // Who sorts by start wants to see it; else most processes have none.
+        let (start, end) = if self.sort == ProcessOrder::Start { (9, 8) } else { (4, 3) };
         let columns = [
             Column::text("Process"),
             Column::number("Session").fit(Fit::Leaves(2)),
-            Column::number("Start s"),
-            Column::number("End s"),
+            Column::number("Start s").fit(Fit::Leaves(start)),
+            Column::number("End s").fit(Fit::Leaves(end)),
         ];
         let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
         let shown = self.top.unwrap_or(usize::MAX).min(self.processes.len());

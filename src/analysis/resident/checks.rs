@@ -13,7 +13,7 @@ use crate::model::owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
-use crate::units::{Nanos, count, counted};
+use crate::units::Nanos;
 
 /// What is counted for the checks, whatever the query is.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,7 @@ pub struct Compared {
 impl Compared {
     /// The counters are logged just before the sequence, which itself takes a while: a list may move by 2 %, or by a
     /// thousandth of all pages.
-    fn new(what: String, counted: u64, expected: u64, pages: u64) -> Compared {
+    pub(super) fn new(what: String, counted: u64, expected: u64, pages: u64) -> Compared {
         Compared { what, counted, expected, slack: (expected / 50).max(pages / 1024).max(16) }
     }
 
@@ -52,10 +52,7 @@ impl Compared {
 
 /// Longest time between MemInfo and the sequence for which lists are compared. At stop both are logged together; a
 /// periodic MemInfo record says nothing about a sequence seconds later.
-const FRESH: Nanos = Nanos(2_000_000_000);
-
-/// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
-const MOST_GAPS: u64 = 64;
+pub(super) const FRESH: Nanos = Nanos(2_000_000_000);
 
 /// All checks of one snapshot.
 #[derive(Debug, Clone)]
@@ -158,104 +155,6 @@ impl Checks {
     pub fn lists_that_agree(&self) -> usize {
         self.lists.iter().filter(|list| list.is_fine()).count()
     }
-
-    /// What does not agree, for people.
-    pub fn failures(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.lost_buffers > 0 {
-            lines.push(format!(
-                "{} into the page sequence: pages are missing from every table",
-                counted(self.lost_buffers, "lost buffer falls", "lost buffers fall")
-            ));
-        }
-        if self.gaps > MOST_GAPS {
-            lines.push(format!(
-                "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
-                 records may have been lost",
-                counted(self.missing_pfns, "PFN", "PFNs"),
-                count(self.gaps)
-            ));
-        }
-        if self.duplicates > 0 {
-            lines.push(format!("{} twice in the page sequence", counted(self.duplicates, "PFN occurs", "PFNs occur")));
-        }
-        if let Some(ram) = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram) {
-            lines.push(format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram)));
-        }
-        self.list_failures(&mut lines);
-        // Combined pages can be out of RAM, so fewer are fine.
-        let combined = self.combined_mmstats.map(|blocks| self.compared("Combined pages", self.combined, blocks));
-        if let Some(combined) = combined.filter(|combined| combined.counted > combined.expected && !combined.is_fine())
-        {
-            lines.push(differs(&combined, "MMStats"));
-        }
-        let database = self.pfn_database.map(|(_, pages)| (pages, self.pfn_database_counted));
-        let database = database.map(|(pages, counted)| self.compared("PFN database", counted, pages));
-        lines.extend(database.filter(|database| !database.is_fine()).map(|database| differs(&database, "the kernel")));
-        if self.contradictions > 0 {
-            lines.push(format!(
-                "events and end rundown disagree on {}; the end rundown wins: {}",
-                counted(self.contradictions, "range or thread", "ranges or threads"),
-                self.contradiction_examples.join(", ")
-            ));
-        }
-        self.key_failures(&mut lines);
-        lines
-    }
-
-    fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
-        Compared::new(what.into(), counted, expected, self.pages)
-    }
-
-    fn list_failures(&self, lines: &mut Vec<String>) {
-        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
-        match self.meminfo_age.filter(|&age| age > FRESH) {
-            Some(age) if !off.is_empty() => lines.push(format!(
-                "the last MemInfo record is {:.1} s older than the page sequence: lists were not checked",
-                age.seconds()
-            )),
-            Some(_) => {}
-            None => {
-                lines.extend(off.iter().take(3).map(|list| differs(list, "MemInfo")));
-                if off.len() > 3 {
-                    lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
-                }
-            }
-        }
-    }
-
-    /// Warnings about the version and the owner keys of the page records.
-    fn key_failures(&self, lines: &mut Vec<String>) {
-        let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
-        if !matches!(self.version, 2 | 4) {
-            lines.push(format!(
-                "page records have version {}, known are 2 and 4; owner keys are read as {}",
-                self.version,
-                self.reading.name()
-            ));
-        }
-        if self.reading != own {
-            lines.push(format!(
-                "owner keys are read as {}: as {}, which their version {} calls for, they name almost no process",
-                self.reading.name(),
-                own.name(),
-                self.version
-            ));
-        }
-        if unnamed > keyed / 100 {
-            lines.push(format!(
-                "{} of {} active private pages have an owner key that names no process (keys read as {})",
-                count(unnamed),
-                count(keyed),
-                self.reading.name()
-            ));
-        }
-    }
-}
-
-fn differs(compared: &Compared, whose: &str) -> String {
-    let Compared { what, counted, expected, .. } = compared;
-    format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected))
 }
 
 fn example(context: &SnapshotContext<'_>, (process, contradiction): &(u32, Contradiction)) -> String {

@@ -8,6 +8,7 @@ use crate::analysis::rules::Rule;
 use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
+use crate::model::user_paths::{extension, folder};
 
 dimensions! {
     /// What pages are grouped and filtered by.
@@ -19,9 +20,14 @@ dimensions! {
         Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
         Rule: "rule", "Rule", Values::OneOf(Rule::ids_corrected);
         Process: "process", "Process", Values::Text;
+        ProcessName: "process_name", "Process name", Values::Text;
+        Service: "service", "Service", Values::Text;
+        CommandLine: "command_line", "Command line", Values::Text;
         Pid: "pid", "PID", Values::Number;
         Session: "session", "Session", Values::Number;
         File: "file", "File", Values::Text;
+        Folder: "folder", "Folder", Values::Text;
+        Extension: "extension", "Extension", Values::Text;
         Detail: "detail", "Detail", Values::Text;
         Priority: "priority", "Priority", Values::UpTo(7);
         Cold: "cold", "Cold", Values::YesNo;
@@ -40,8 +46,8 @@ impl Dimension {
             Dimension::Class => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
-            Dimension::Process => Some(context.processes.instances.len() + 2),
-            Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => None,
+            _ if self.is_of_process() => Some(context.processes.instances.len() + 2),
+            _ => None,
         }
     }
 
@@ -59,13 +65,16 @@ impl Dimension {
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
-            Dimension::Process => match verdict.owner() {
-                PageOwner::Process(index) => index as usize,
-                PageOwner::None => context.processes.instances.len(),
-                PageOwner::Shared => context.processes.instances.len() + 1,
-                PageOwner::Unknown => return None,
-            },
-            Dimension::Pid | Dimension::Session | Dimension::File | Dimension::Detail => return None,
+            Dimension::Process | Dimension::ProcessName | Dimension::Service | Dimension::CommandLine => {
+                match verdict.owner() {
+                    PageOwner::Process(index) => index as usize,
+                    PageOwner::None => context.processes.instances.len(),
+                    PageOwner::Shared => context.processes.instances.len() + 1,
+                    PageOwner::Unknown => return None,
+                }
+            }
+            Dimension::Pid | Dimension::Session | Dimension::Detail => return None,
+            Dimension::File | Dimension::Folder | Dimension::Extension => return None,
         })
     }
 
@@ -73,8 +82,8 @@ impl Dimension {
     pub fn code_at(self, context: &SnapshotContext<'_>, index: usize) -> Code {
         let count = context.processes.instances.len();
         match self {
-            Dimension::Process if index == count => Code::None,
-            Dimension::Process if index == count + 1 => Code::Shared,
+            _ if self.is_of_process() && index == count => Code::None,
+            _ if self.is_of_process() && index == count + 1 => Code::Shared,
             _ => Code::Number(index as u64),
         }
     }
@@ -83,7 +92,7 @@ impl Dimension {
     pub fn code(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
         let process = |index: u32| context.processes.instances.get(index as usize);
         match (self, verdict.owner()) {
-            (Dimension::Process | Dimension::Pid, PageOwner::Unknown) => Code::Unknown(page.key()),
+            (_, PageOwner::Unknown) if self.names_owner() => Code::Unknown(page.key()),
             (Dimension::Pid, PageOwner::Shared) => Code::Shared,
             (Dimension::Pid, PageOwner::Process(index)) => {
                 process(index).map_or(Code::None, |p| Code::Number(p.process_id.into()))
@@ -95,7 +104,7 @@ impl Dimension {
                 context.session(page.key()).map_or(Code::Unknown(page.key()), |session| Code::Number(session.into()))
             }
             (Dimension::Pid | Dimension::Session, _) => Code::None,
-            (Dimension::File, _) => match page.page_use() {
+            (Dimension::File | Dimension::Folder | Dimension::Extension, _) => match page.page_use() {
                 PageUse::File | PageUse::MetaFile => file_code(context, page.file_key()),
                 _ => Code::None,
             },
@@ -104,7 +113,36 @@ impl Dimension {
         }
     }
 
-    /// What a code means, for people.
+    /// True for what is known of a process instance: its codes are indices of instances.
+    #[inline(always)]
+    const fn is_of_process(self) -> bool {
+        matches!(self, Dimension::Process | Dimension::ProcessName | Dimension::Service | Dimension::CommandLine)
+    }
+
+    /// True for dimensions whose labels say whose a page is.
+    pub(super) const fn names_owner(self) -> bool {
+        self.is_of_process() || matches!(self, Dimension::Pid)
+    }
+
+    /// True when several codes can have one label.
+    pub(super) const fn joins_codes(self) -> bool {
+        use Dimension::{CommandLine, Extension, Folder, ProcessName, Service};
+        matches!(self, ProcessName | Service | CommandLine | Folder | Extension)
+    }
+
+    /// What a code means in tables: labels of WPA that read as failures in other words, paths as users know them.
+    pub fn shown(self, context: &SnapshotContext<'_>, code: Code) -> String {
+        match (self, code) {
+            (_, Code::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
+            (_, Code::None) if self.names_owner() => "kernel and free".to_owned(),
+            (Dimension::File | Dimension::Folder | Dimension::Detail, Code::Number(_) | Code::Driver(_)) => {
+                context.user_paths.shown(&self.label(context, code)).into_owned()
+            }
+            _ => self.label(context, code),
+        }
+    }
+
+    /// What a code means: as WPA labels it, paths as the trace has them.
     pub fn label(self, context: &SnapshotContext<'_>, code: Code) -> String {
         let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
         let number = match code {
@@ -114,6 +152,9 @@ impl Dimension {
             Code::Driver(index) => return named(context.image_names.get(index as usize).copied()),
             Code::Shared if self == Dimension::Pid => return "-1".to_owned(),
             Code::Shared => return "Unknown (-1)".to_owned(),
+            Code::Unknown(_) if matches!(self, Dimension::Folder | Dimension::Extension) => {
+                return "Unknown".to_owned();
+            }
             Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
                 return format!("Unknown (0x{key:x})");
             }
@@ -128,9 +169,26 @@ impl Dimension {
             Dimension::Class => named(Class::ALL.get(at).map(|class| class.name())),
             Dimension::Rule => named(Rule::ALL.get(at).map(|rule| rule.id())),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => (number != 0).to_string(),
-            Dimension::Process => context.processes.instances.get(at).map_or_else(|| named(None), |p| p.label()),
+            _ if self.is_of_process() => context.processes.instances.get(at).map_or_else(
+                || named(None),
+                |process| {
+                    let known = |text: &str| if text.is_empty() { "Unknown".to_owned() } else { text.to_owned() };
+                    match self {
+                        Dimension::ProcessName => known(&process.name),
+                        Dimension::CommandLine => known(&process.command_line),
+                        Dimension::Service if context.services.of(at).is_empty() => "no service".to_owned(),
+                        Dimension::Service => context.services.of(at).join(", "),
+                        _ => process.label(),
+                    }
+                },
+            ),
+            Dimension::Folder => named(context.files.names.get(at).map(|path| folder(path))),
+            Dimension::Extension => {
+                let end = context.files.names.get(at).map(|path| extension(path)).unwrap_or_default();
+                if end.is_empty() { "none".to_owned() } else { end }
+            }
             Dimension::File | Dimension::Detail => named(context.files.names.get(at).copied()),
-            Dimension::Priority | Dimension::Pid | Dimension::Session => number.to_string(),
+            _ => number.to_string(),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::analysis::resident::dimension::{Code, Dimension};
 use crate::analysis::resident::judge::{PageOwner, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
-use crate::event::page::PageIdentity;
+use crate::event::page::{PageIdentity, PageList};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
@@ -14,6 +14,9 @@ const MOST_CELLS: usize = 1 << 18;
 pub const MOST_DIMENSIONS: usize = 8;
 
 type GroupKey = [Code; MOST_DIMENSIONS];
+
+/// Pages on each list.
+pub type ByList = [u64; PageList::ALL.len()];
 
 /// Pages by the dimensions of one grouping.
 #[derive(Debug, Clone)]
@@ -89,40 +92,46 @@ impl<'d> Counter<'d> {
     }
 }
 
-/// Pages by owner, for the list of the largest processes.
+/// Pages by owner and list, for the list of the largest processes.
 #[derive(Debug, Clone)]
 pub struct ByOwner {
     /// By process instance.
-    cells: Vec<u64>,
-    unknown: FastMap<u64, u64>,
+    cells: Vec<ByList>,
+    unknown: FastMap<u64, ByList>,
 }
 
 impl ByOwner {
     /// Nothing counted yet.
     pub fn new(context: &SnapshotContext<'_>) -> ByOwner {
-        ByOwner { cells: vec![0; context.processes.instances.len()], unknown: FastMap::default() }
+        ByOwner { cells: vec![ByList::default(); context.processes.instances.len()], unknown: FastMap::default() }
     }
 
     /// Counts pages by their verdicts.
     #[inline]
     pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p Verdict)>) {
         let cells = self.cells.as_mut_slice();
-        pages.for_each(|(page, verdict)| match verdict.owner() {
-            PageOwner::Process(index) => cells.get_mut(index as usize).into_iter().for_each(|cell| *cell += 1),
-            PageOwner::Unknown => *self.unknown.entry(page.key()).or_default() += 1,
-            PageOwner::None | PageOwner::Shared => {}
+        let unknown = &mut self.unknown;
+        pages.for_each(|(page, verdict)| {
+            let lists = match verdict.owner() {
+                PageOwner::Process(index) => cells.get_mut(index as usize),
+                PageOwner::Unknown => Some(unknown.entry(page.key()).or_default()),
+                PageOwner::None | PageOwner::Shared => None,
+            };
+            // any list is one of the eight
+            lists.into_iter().for_each(|lists| lists[page.list() as usize] += 1);
         });
     }
 
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: ByOwner) {
-        self.cells.iter_mut().zip(other.cells).for_each(|(all, part)| *all += part);
-        other.unknown.into_iter().for_each(|(key, pages)| *self.unknown.entry(key).or_default() += pages);
+        let add = |all: &mut ByList, part: ByList| all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
+        self.cells.iter_mut().zip(other.cells).for_each(|(all, part)| add(all, part));
+        other.unknown.into_iter().for_each(|(key, part)| add(self.unknown.entry(key).or_default(), part));
     }
 
     /// Processes with pages, as codes of [`Dimension::Process`].
-    pub fn groups(&self) -> impl Iterator<Item = (Code, u64)> {
-        let known = self.cells.iter().enumerate().filter(|(_, pages)| **pages > 0);
+    pub fn groups(&self) -> impl Iterator<Item = (Code, ByList)> {
+        let known = self.cells.iter().enumerate().filter(|(_, pages)| **pages != ByList::default());
         let known = known.map(|(index, &pages)| (Code::Number(index as u64), pages));
         known.chain(self.unknown.iter().map(|(&key, &pages)| (Code::Unknown(key), pages)))
     }
@@ -167,7 +176,9 @@ impl<'c> Filter<'c> {
     pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
             let code = condition.dimension.code(context, page, verdict);
-            *known.entry(code).or_insert_with(|| condition.patterns.matches(&condition.dimension.label(context, code)))
+            let labels = || [condition.dimension.label(context, code), condition.dimension.shown(context, code)];
+            let matches = |[label, shown]: [String; 2]| condition.patterns.matches_any(&[&label, &shown]);
+            *known.entry(code).or_insert_with(|| matches(labels()))
         })
     }
 }

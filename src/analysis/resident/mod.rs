@@ -6,11 +6,14 @@
 
 pub(crate) mod batch_judge;
 pub(crate) mod category_counts;
+pub(crate) mod check_outcomes;
 pub(crate) mod checks;
+pub mod columns;
 pub mod dimension;
 pub mod explain;
 pub(crate) mod group_counts;
 pub(crate) mod judge;
+pub mod overview;
 pub mod query;
 pub mod row_counts;
 mod rows;
@@ -34,9 +37,10 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::{Nanos, count, counted};
 use checks::Checks;
+use columns::View;
 use dimension::{Code, Dimension};
 use query::{Classification, ResidentQuery};
-use row_counts::PageCounts;
+use row_counts::{PageCounts, ResidentOrder};
 use snapshot_context::SnapshotContext;
 use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;
@@ -60,6 +64,10 @@ pub struct ResidentSet {
     pub compares: bool,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// What is shown of the rows.
+    view: View,
+    sort: ResidentOrder,
+    top: Option<usize>,
 }
 
 /// One snapshot's result.
@@ -77,9 +85,9 @@ pub struct SnapshotSet {
     pub checks: Checks,
     /// Groups in order of their size.
     pub rows: Vec<Group<PageCounts>>,
-    /// The same, nested.
+    /// The same, nested, with labels for people.
     pub tree: Node<PageCounts>,
-    /// Largest processes by pages that are theirs.
+    /// Processes by pages that are theirs.
     pub processes: Node<PageCounts>,
 }
 
@@ -191,7 +199,7 @@ pub fn count_pages(
     let query = ResidentQuery {
         group_by: dimensions.to_vec(),
         classification: Classification::Corrected,
-        processes: 0,
+        processes: false,
         ..ResidentQuery::default()
     };
     let context = model.context(etl, snapshot);
@@ -204,6 +212,11 @@ pub fn count_pages(
 }
 
 impl ResidentSet {
+    /// True when nothing of the first screen is cut off.
+    pub const fn is_whole(&self) -> bool {
+        self.view.all
+    }
+
     /// Answers a query.
     ///
     /// # Errors
@@ -241,6 +254,9 @@ impl ResidentSet {
             classification: query.classification,
             compares: SnapshotPlan::new(query).compares,
             doubtful: trust.any(),
+            view: query.view.clone(),
+            sort: query.sort,
+            top: query.top,
         })
     }
 }
@@ -256,9 +272,9 @@ fn snapshot_set(
     let context = model.context(etl, snapshot);
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(etl, &context, snapshot, query);
-    let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
+    let [mut rows, for_people] = rows::groups(&mut counted, &plan, &query.group_by, &context);
     query.sort.sort(&mut rows);
-    let tree = query.sort.tree(&rows, query.top);
+    let tree = query.sort.tree(&for_people, query.top);
     SnapshotSet {
         index,
         time: etl.clock.nanos(snapshot.first.time),
@@ -267,6 +283,6 @@ fn snapshot_set(
         checks: Checks::new(&counted.base, &context, snapshot, &model.history, &trust.loss, etl),
         rows,
         tree,
-        processes: rows::processes(&counted, &context, query.processes),
+        processes: rows::processes(&counted, &context),
     }
 }

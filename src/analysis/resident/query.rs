@@ -1,5 +1,6 @@
 //! What the user asks of a resident set.
 
+use crate::analysis::resident::columns::View;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
 use crate::analysis::resident::row_counts::ResidentOrder;
@@ -83,8 +84,10 @@ pub struct ResidentQuery {
     pub classification: Classification,
     /// Of which snapshots.
     pub snapshot: SnapshotChoice,
-    /// How many of the largest processes are listed; 0 = none, and they are not counted.
-    pub processes: usize,
+    /// True when processes are listed; else they are not counted.
+    pub processes: bool,
+    /// What is shown of the rows.
+    pub view: View,
 }
 
 impl Default for ResidentQuery {
@@ -96,7 +99,8 @@ impl Default for ResidentQuery {
             sort: ResidentOrder::default(),
             classification: Classification::default(),
             snapshot: SnapshotChoice::default(),
-            processes: 8,
+            processes: true,
+            view: View::default(),
         }
     }
 }

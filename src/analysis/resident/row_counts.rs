@@ -2,6 +2,7 @@
 
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
+use crate::event::page::PageList;
 use std::cmp::Ordering;
 
 /// Pages of a row.
@@ -11,21 +12,53 @@ pub struct PageCounts {
     pub pages: u64,
     /// Pages of the same labels by WPA's rules.
     pub pages_wpa: u64,
-    /// Pages on the active list.
-    pub active: u64,
-    /// Pages on the standby list.
-    pub standby: u64,
-    /// Pages on the modified and modified-no-write lists.
-    pub modified: u64,
+    /// Of `pages` those on each list, in the order of [`PageList::ALL`]; they add up to `pages`.
+    pub by_list: [u64; PageList::ALL.len()],
 }
 
 impl std::ops::AddAssign for PageCounts {
     fn add_assign(&mut self, other: PageCounts) {
         self.pages += other.pages;
         self.pages_wpa += other.pages_wpa;
-        self.active += other.active;
-        self.standby += other.standby;
-        self.modified += other.modified;
+        self.by_list.iter_mut().zip(other.by_list).for_each(|(all, part)| *all += part);
+    }
+}
+
+impl PageCounts {
+    /// Pages that both rule sets count alike.
+    pub fn of_lists(by_list: [u64; PageList::ALL.len()]) -> PageCounts {
+        let pages = by_list.iter().sum();
+        PageCounts { pages, pages_wpa: pages, by_list }
+    }
+
+    /// Pages on one of these lists.
+    fn on(&self, lists: &[PageList]) -> u64 {
+        lists.iter().filter_map(|&list| self.by_list.get(list as usize)).sum()
+    }
+
+    /// Pages on the active list.
+    pub fn active(&self) -> u64 {
+        self.on(&[PageList::Active])
+    }
+
+    /// Pages on the standby list.
+    pub fn standby(&self) -> u64 {
+        self.on(&[PageList::Standby])
+    }
+
+    /// Pages on the modified and modified-no-write lists.
+    pub fn modified(&self) -> u64 {
+        self.on(&[PageList::Modified, PageList::ModifiedNoWrite])
+    }
+
+    /// Pages on the zero and free lists.
+    pub fn free(&self) -> u64 {
+        self.on(&[PageList::Zero, PageList::Free])
+    }
+
+    /// Pages on other lists: bad and in transition.
+    pub fn other(&self) -> u64 {
+        self.on(&[PageList::Bad, PageList::Transition])
     }
 }
 

@@ -15,8 +15,10 @@ use crate::model::process::{Instance, Processes};
 use crate::model::process_timeline::{OwnersAt, ProcessTimeline};
 use crate::model::rundown::Rundowns;
 use crate::model::segments::Segments;
+use crate::model::services::Services;
 use crate::model::snapshot::Snapshot;
 use crate::model::state::{Contradiction, space_at};
+use crate::model::user_paths::UserPaths;
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use foldhash::HashMap as FastMap;
@@ -94,6 +96,10 @@ pub struct SnapshotContext<'h> {
     pub files: FileNamesAt<'h>,
     /// By file key, for the few files that are not [`FileRules::PLAIN`].
     pub special_files: SpecialFiles,
+    /// Paths as users know them.
+    pub user_paths: UserPaths,
+    /// Services of the processes.
+    pub services: Services,
     /// Drivers, session images, PFN database.
     pub kernel: KernelSpace<'h>,
     /// Paths of the kernel's images, by index; `images` holds them by page.
@@ -162,6 +168,8 @@ impl<'h> SnapshotContext<'h> {
             pool: kernel.pool.iter().map(|(base, end, tag)| (base, end, *tag)).collect(),
             pfn_database: database.collect(),
             kernel,
+            user_paths: UserPaths::new(&history.volumes),
+            services: Services::new(history, processes),
             contradictions,
         }
     }

@@ -4,7 +4,7 @@ use crate::analysis::resident::batch_judge::BatchJudge;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::group_counts::{ByOwner, Counter, Filter};
+use crate::analysis::resident::group_counts::{ByList, ByOwner, Counter, Filter};
 use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
@@ -38,7 +38,7 @@ pub(super) struct SnapshotCounts {
     /// By the query's dimensions with WPA's category instead of the corrected one.
     pub groups_wpa: Groups,
     /// By process, in no order.
-    pub owners: Vec<(Code, u64)>,
+    pub owners: Vec<(Code, ByList)>,
     /// For the checks.
     pub base: BaseCounts,
 }
@@ -103,7 +103,7 @@ impl SnapshotPlan {
             selected: (!query.conditions.is_empty()).then(CategoryCounts::default),
             main: (!is_small).then(|| Counter::new(&self.main, context)),
             wpa: (!is_small && self.compares).then(|| Counter::new(&self.wpa, context)),
-            owners: (query.processes > 0).then(|| ByOwner::new(context)),
+            owners: query.processes.then(|| ByOwner::new(context)),
             filter: Filter::new(&self.conditions),
         };
         let threads = snapshot.fold(etl, empty, |counts, pages| {

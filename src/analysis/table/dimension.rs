@@ -61,6 +61,11 @@ pub trait Dimension: Copy + PartialEq + 'static {
         self.description().title
     }
 
+    /// Heading of the labels of nested rows.
+    fn titles(dimensions: &[Self]) -> String {
+        dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ")
+    }
+
     /// The dimension of a name; `-` and `_` are the same.
     ///
     /// # Errors

@@ -34,15 +34,18 @@ impl Table {
             let widths = shown.iter().map(|(_, column, width)| column.least(*width, least) + GAP);
             widths.sum::<usize>().saturating_sub(GAP)
         };
-        let mut leaving: Vec<(u8, usize)> = (self.columns.iter().enumerate())
-            .filter_map(|(index, column)| if let Fit::Leaves(order) = column.fit { Some((order, index)) } else { None })
-            .collect();
+        let order = |(index, column): (usize, &Column)| match column.fit {
+            Fit::Spare(order) => Some((false, order, index)),
+            Fit::Leaves(order) => Some((true, order, index)),
+            Fit::Stays | Fit::Shrinks | Fit::Wraps => None,
+        };
+        let mut leaving: Vec<(bool, u8, usize)> = self.columns.iter().enumerate().filter_map(order).collect();
         leaving.sort_unstable();
-        for (_, leaves) in leaving {
-            if taken(&shown, LEAST[0]) <= most {
-                break;
+        for (is_missed, _, leaves) in leaving {
+            // What nobody misses goes before anything is cut.
+            if taken(&shown, if is_missed { LEAST[0] } else { usize::MAX }) > most {
+                shown.retain(|(index, ..)| *index != leaves);
             }
-            shown.retain(|(index, ..)| *index != leaves);
         }
         while shown.len() > 1 && taken(&shown, LEAST[1]) > most {
             shown.pop();

@@ -85,6 +85,8 @@ pub enum Fit {
     Wraps,
     /// It is left out where cutting texts is not enough; the lowest number goes first.
     Leaves(u8),
+    /// It is there only where nothing has to be cut for it, and nobody misses it; the lowest number goes first.
+    Spare(u8),
 }
 
 /// A printed line.
@@ -121,6 +123,8 @@ pub enum Value {
     Difference(i64),
     /// An amount of memory in bytes; text tables show it in the user's unit.
     Size(i64),
+    /// A difference of amounts of memory; as [`Value::Difference`].
+    SizeDifference(i64),
     /// Bytes; text tables choose the unit.
     Bytes(u64),
     /// A share in percent.
@@ -247,6 +251,11 @@ impl<M> Measured<M> {
     pub const fn leaves(self, order: u8) -> Measured<M> {
         Measured { fit: Fit::Leaves(order), ..self }
     }
+
+    /// The same, only where there is room for it: the lowest number goes first.
+    pub const fn spare(self, order: u8) -> Measured<M> {
+        Measured { fit: Fit::Spare(order), ..self }
+    }
 }
 
 impl Table {
@@ -258,8 +267,7 @@ impl Table {
         all: M,
         measured: &[Measured<M>],
     ) -> Table {
-        let title = dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
-        let mut table = Table::of_tree(title, tree, all, measured);
+        let mut table = Table::of_tree(D::titles(dimensions), tree, all, measured);
         let fields = measured.iter().filter_map(|measured| measured.field);
         table.fields = dimensions.iter().map(|dimension| dimension.name()).chain(fields).map(Field::new).collect();
         let record = |group: &Group<M>| -> Vec<Value> {

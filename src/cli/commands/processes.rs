@@ -17,8 +17,8 @@ Dimensions:
   process, name, pid, parent, session, command_line, started, ended
 
 Without --group-by each process has a row. Start and end are empty for what
-happened before or after the trace. Pages are those of private memory and of
-page tables at the snapshot, whatever list they are on.
+happened before or after the trace. Private and page tables are pages at the
+snapshot, whatever list they are on; standby and modified are parts of both.
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 

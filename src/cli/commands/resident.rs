@@ -6,6 +6,7 @@ use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::Args;
 use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::columns::View;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
@@ -18,9 +19,19 @@ use pfnset::report::resident::ResidentReport;
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = "\
-Dimensions:
-  list, use, category, category_wpa, class, rule, process, pid, session,
-  file, detail, priority, cold, pinned, non_tradeable
+Dimensions, at most 7:
+  list, use, category, category_wpa, class, rule, process, process_name,
+  service, command_line, pid, session, file, folder, extension, detail,
+  priority, cold, pinned, non_tradeable
+
+Columns:
+  pages, size, share, wpa, difference, active, standby, modified, free, other
+
+Without --group-by: physical memory, the largest categories by class, and the
+processes with most pages of their own (private memory, page tables, working-set
+metadata, AWE and large pages) in 24 lines. In use is what is neither modified,
+standby nor free. Modified is with modified-no-write, free with zero; other is
+bad and in transition.
 
 Presets:
   by-process           process, category
@@ -33,6 +44,8 @@ Patterns: * any text, ? any character, a leading ! excludes, ; separates; case d
 
 Examples:
   pfnset resident trace.etl
+  pfnset resident trace.etl --all --wpa
+  pfnset resident trace.etl --pivot list
   pfnset resident trace.etl --group-by process,category --top 5
   pfnset resident trace.etl --where \"process=chrome.exe*\" --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
@@ -53,11 +66,24 @@ pub struct Resident {
     /// By whose rules pages are counted [default: both]
     #[arg(long, value_parser = CLASSIFICATIONS, value_name = "RULES")]
     pub classification: Option<Classification>,
+    /// Everything that the first screen cuts off, and the numbers of the checks
+    #[arg(long, conflicts_with_all = ["group_by", "preset", "top"])]
+    pub all: bool,
+    /// WPA's number and the difference, also where they take the place of lists
+    #[arg(long)]
+    pub wpa: bool,
+    /// A column for each list, as in RAMMap
+    #[arg(long, value_parser = PIVOTS, value_name = "DIM", conflicts_with_all = ["wpa", "columns"])]
+    pub pivot: Option<()>,
+    /// These columns in this order
+    #[arg(long, value_name = "COLUMN,…", value_parser = Names(View::column_names().map(|name| (name, "")).collect()),
+        hide_possible_values = true)]
+    pub columns: Option<String>,
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
     /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
-    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification"])]
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
     #[arg(long, value_name = "PID", requires = "explain", value_parser = process_id)]
@@ -70,6 +96,8 @@ const ORDERS: OneOf<ResidentOrder> = OneOf(&[
     ("wpa", "Most pages by WPA's rules first", ResidentOrder::PagesWpa),
     ("difference", "Greatest difference from WPA first", ResidentOrder::Difference),
 ]);
+
+const PIVOTS: OneOf<()> = OneOf(&[("list", "Zero, free, standby, modified, …", ())]);
 
 const CLASSIFICATIONS: OneOf<Classification> = OneOf(&[
     ("corrected", "Ours", Classification::Corrected),
@@ -112,6 +140,35 @@ fn check_order(query: &ResidentQuery) -> Result<(), Error> {
 }
 
 impl Resident {
+    /// # Errors
+    /// A usage error for flags that would be without effect.
+    fn check_view(&self, query: &ResidentQuery) -> Result<(), pfnset::error::Error> {
+        let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let flags = [
+            ("--all", self.all, "is for table and markdown: the other forms have all rows"),
+            ("--wpa", self.wpa, "is for table and markdown: the other forms have all columns"),
+            ("--columns", self.columns.is_some(), "is for table and markdown: the other forms have all columns"),
+            (
+                "--pivot",
+                self.pivot.is_some(),
+                "is for table and markdown; for the other forms: --group-by category,list",
+            ),
+        ];
+        for (flag, given, why) in flags {
+            refuse(flag, &[(given && !is_for_people, why)])?;
+        }
+        let needs_both = self.wpa || query.view.has_wpa_column();
+        let by_category = query.group_by.contains(&Dimension::Category);
+        let flag = if self.wpa { "--wpa" } else { "--columns wpa,difference" };
+        refuse(
+            flag,
+            &[
+                (needs_both && !by_category, "needs rows by category: the rule sets differ in nothing else"),
+                (needs_both && !query.compares(), "needs both counts (--classification both)"),
+            ],
+        )
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         if let Some(number) = self.explain {
@@ -125,10 +182,18 @@ impl Resident {
             snapshot: self.snapshot,
             ..ResidentQuery::default()
         };
-        let by_default = rows.group_by.is_none() && self.preset.is_none();
-        if !by_default || common.format != OutputFormat::Table {
-            query.processes = 0;
+        let is_sorted_by_wpa = matches!(query.sort, ResidentOrder::PagesWpa | ResidentOrder::Difference);
+        query.view.wpa = self.wpa || is_sorted_by_wpa || self.classification == Some(Classification::Both);
+        query.view.all = self.all;
+        query.view.lists_across = self.pivot.is_some();
+        if let Some(columns) = &self.columns {
+            query.view.choose(columns).context("--columns")?;
         }
+        let is_plain =
+            rows.group_by.is_none() && self.preset.is_none() && self.pivot.is_none() && self.columns.is_none();
+        let is_first_screen = is_plain && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        query.processes = is_first_screen;
+        refuse("--all", &[(self.all && !is_plain, "is for the first screen: other tables are cut by --top only")])?;
         if let Some(preset) = &self.preset {
             query.preset(preset).context("--preset")?;
         }
@@ -138,10 +203,11 @@ impl Resident {
         query.conditions.extend(conditions(&rows.conditions)?);
         rows.check(common.format)?;
         check_order(&query)?;
+        self.check_view(&query)?;
         let etl = trace::open(common)?;
         // One walk for the events, one for the pages.
         let set = trace::with_bar(common, &etl, 2, || ResidentSet::new(&etl, &query))?;
-        let report = ResidentReport::new(&common.trace, &set, rows.unit(), by_default);
+        let report = ResidentReport::new(&common.trace, &set, rows.unit(), is_first_screen);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         trace::finish(&report, common, set.doubtful)
     }

@@ -72,6 +72,14 @@ pub fn logical_disk(p: Ptr, disk: u32, partition: u32, letter: &str, bytes: u64)
     Rec::system(p, 0x0b0c, 2, put.done())
 }
 
+/// A service (0x0b0f) and the process that it runs in; 0: none.
+pub fn service(p: Ptr, pid: u32, name: &str) -> Rec {
+    let mut put = Put::new(p);
+    put.u32(pid).u32(if pid == 0 { 1 } else { 4 }).u32(7);
+    put.wide(name).wide("A name for people").wide("svchost.exe").wide("").wide("netsvcs");
+    Rec::system(p, 0x0b0f, 3, put.done())
+}
+
 /// Platform (0x0b19).
 pub fn platform(p: Ptr, manufacturer: &str, product: &str, bios_date: &str, bios_version: &str) -> Rec {
     let payload = Put::new(p).wide(manufacturer).wide(product).wide(bios_date).wide(bios_version).done();

@@ -1,0 +1,186 @@
+//! The outcomes of the checks: which were made, which failed, and what does not agree.
+
+use crate::analysis::resident::checks::{Checks, Compared, FRESH};
+use crate::model::owner_key::KeyReading;
+use crate::units::{count, counted};
+
+/// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
+const MOST_GAPS: u64 = 64;
+
+/// What came out of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was checked.
+    pub check: &'static str,
+    /// False when the trace lacks what it needs.
+    pub was_made: bool,
+    /// What does not agree, for people.
+    pub failures: Vec<String>,
+}
+
+impl Checks {
+    /// All checks.
+    pub fn outcomes(&self) -> Vec<Outcome> {
+        let outcome = |check, was_made, failures: Option<String>| Outcome {
+            check,
+            was_made,
+            failures: failures.into_iter().collect(),
+        };
+        let mut outcomes = vec![
+            outcome("lost buffers", true, self.lost_part()),
+            outcome("gaps", true, self.too_many_gaps()),
+            outcome("duplicates", true, self.repeated()),
+            outcome("size of RAM", self.ram_pages.is_some(), self.too_few()),
+        ];
+        outcomes.push(self.of_lists());
+        outcomes.push(outcome("combined pages", self.combined_mmstats.is_some(), self.combined_differ()));
+        outcomes.push(outcome("PFN database", self.pfn_database.is_some(), self.database_differs()));
+        outcomes.push(outcome("end rundown", true, self.contradicted()));
+        let mut keys = Vec::new();
+        self.key_failures(&mut keys);
+        outcomes.push(Outcome { check: "owner keys", was_made: true, failures: keys });
+        outcomes
+    }
+
+    /// What does not agree, for people.
+    pub fn failures(&self) -> Vec<String> {
+        self.outcomes().into_iter().flat_map(|outcome| outcome.failures).collect()
+    }
+
+    fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
+        Compared::new(what.into(), counted, expected, self.pages)
+    }
+
+    fn lost_part(&self) -> Option<String> {
+        let lost = counted(self.lost_buffers, "lost buffer falls", "lost buffers fall");
+        (self.lost_buffers > 0).then(|| format!("{lost} into the page sequence: pages are missing from every table"))
+    }
+
+    fn too_many_gaps(&self) -> Option<String> {
+        (self.gaps > MOST_GAPS).then(|| {
+            format!(
+                "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
+                 records may have been lost",
+                counted(self.missing_pfns, "PFN", "PFNs"),
+                count(self.gaps)
+            )
+        })
+    }
+
+    fn repeated(&self) -> Option<String> {
+        let twice = counted(self.duplicates, "PFN occurs", "PFNs occur");
+        (self.duplicates > 0).then(|| format!("{twice} twice in the page sequence"))
+    }
+
+    fn too_few(&self) -> Option<String> {
+        let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram)?;
+        Some(format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram)))
+    }
+
+    fn combined_differ(&self) -> Option<String> {
+        // Combined pages can be out of RAM, so fewer are fine.
+        let combined = self.compared("Combined pages", self.combined, self.combined_mmstats?);
+        (combined.counted > combined.expected && !combined.is_fine()).then(|| differs(&combined, "MMStats"))
+    }
+
+    fn database_differs(&self) -> Option<String> {
+        let database = self.compared("PFN database", self.pfn_database_counted, self.pfn_database?.1);
+        (!database.is_fine()).then(|| differs(&database, "the kernel"))
+    }
+
+    fn contradicted(&self) -> Option<String> {
+        (self.contradictions > 0).then(|| {
+            format!(
+                "events and end rundown disagree on {}; the end rundown wins: {}",
+                counted(self.contradictions, "range or thread", "ranges or threads"),
+                self.contradiction_examples.join(", ")
+            )
+        })
+    }
+
+    fn of_lists(&self) -> Outcome {
+        let mut failures = Vec::new();
+        self.list_failures(&mut failures);
+        let is_fresh = self.meminfo_age.is_none_or(|age| age <= FRESH);
+        Outcome { check: "lists", was_made: !self.lists.is_empty() && is_fresh, failures }
+    }
+
+    fn list_failures(&self, lines: &mut Vec<String>) {
+        let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
+        match self.meminfo_age.filter(|&age| age > FRESH) {
+            Some(age) if !off.is_empty() => lines.push(format!(
+                "the last MemInfo record is {:.1} s older than the page sequence: lists were not checked",
+                age.seconds()
+            )),
+            Some(_) => {}
+            None => {
+                lines.extend(off.iter().take(3).map(|list| differs(list, "MemInfo")));
+                if off.len() > 3 {
+                    lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
+                }
+            }
+        }
+    }
+
+    /// Warnings about the version and the owner keys of the page records.
+    fn key_failures(&self, lines: &mut Vec<String>) {
+        let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
+        if !matches!(self.version, 2 | 4) {
+            lines.push(format!(
+                "page records have version {}, known are 2 and 4; owner keys are read as {}",
+                self.version,
+                self.reading.name()
+            ));
+        }
+        if self.reading != own {
+            lines.push(format!(
+                "owner keys are read as {}: as {}, which their version {} calls for, they name almost no process",
+                self.reading.name(),
+                own.name(),
+                self.version
+            ));
+        }
+        if unnamed > keyed / 100 {
+            lines.push(format!(
+                "{} of {} active private pages have an owner key that names no process (keys read as {})",
+                count(unnamed),
+                count(keyed),
+                self.reading.name()
+            ));
+        }
+    }
+}
+
+fn differs(compared: &Compared, whose: &str) -> String {
+    let Compared { what, counted, expected, .. } = compared;
+    format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::resident::testing::checks;
+
+    #[test]
+    fn what_failed_is_told_by_its_check() {
+        let fine = checks();
+        assert_eq!(fine.failures(), [""; 0]);
+        assert_eq!(fine.outcomes().iter().filter(|outcome| outcome.was_made).count(), 9);
+        let failed = |checks: Checks| -> Vec<&str> {
+            checks
+                .outcomes()
+                .iter()
+                .filter(|outcome| !outcome.failures.is_empty())
+                .map(|outcome| outcome.check)
+                .collect()
+        };
+        assert_eq!(failed(Checks { duplicates: 1, ..fine.clone() }), ["duplicates"]);
+        assert_eq!(failed(Checks { lost_buffers: 2, gaps: 65, ..fine.clone() }), ["lost buffers", "gaps"]);
+        assert_eq!(
+            failed(Checks { keyed: (100, 50), contradictions: 1, ..fine.clone() }),
+            ["end rundown", "owner keys"]
+        );
+        let none = Checks { ram_pages: None, lists: vec![], combined_mmstats: None, pfn_database: None, ..fine };
+        assert_eq!(none.outcomes().iter().filter(|outcome| outcome.was_made).count(), 5);
+    }
+}

@@ -1,0 +1,206 @@
+//! The first screen: physical memory as RAMMap and Task Manager show it, then the categories that matter by class, then the
+//! largest processes, cut to the lines of a small terminal.
+
+use crate::analysis::category::{Category, Class};
+use crate::analysis::resident::columns::{
+    ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, SHARE, SIZE, STANDBY_SIZE, WPA_SIZE,
+};
+use crate::analysis::resident::row_counts::PageCounts;
+use crate::analysis::resident::{ResidentSet, SnapshotSet};
+use crate::analysis::table::{Group, Node, Table};
+
+/// Lines of classes, categories and processes, the rule above the processes included. With the three lines on memory, the heading, the total and the line of
+/// checks they are 24.
+const LINES: usize = 16;
+/// Most processes on the first screen.
+const PROCESSES: usize = 3;
+
+/// Physical memory, in pages. The parts add up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhysicalMemory {
+    /// All.
+    pub all: u64,
+    /// In use: neither modified, nor standby, nor free.
+    pub in_use: u64,
+    /// On the modified and modified-no-write lists.
+    pub modified: u64,
+    /// On the standby list.
+    pub standby: u64,
+    /// On the zero and free lists.
+    pub free: u64,
+}
+
+impl PhysicalMemory {
+    /// The parts in use, modified, standby and free as parts of a bar. What is there has at least one of its cells.
+    pub fn cells(&self, width: usize) -> [usize; 4] {
+        let share = |pages: u64| (u128::from(pages) * width as u128 / u128::from(self.all.max(1))) as usize;
+        let parts = [self.in_use, self.modified, self.standby, self.free];
+        let mut cells = parts.map(|pages| share(pages).max(usize::from(pages > 0)));
+        let rest = width as isize - cells.iter().sum::<usize>() as isize;
+        // What rounding leaves belongs to the largest part.
+        if let Some(largest) = cells.iter_mut().max_by_key(|cells| **cells).filter(|_| self.all > 0) {
+            *largest = largest.saturating_add_signed(rest);
+        }
+        cells
+    }
+}
+
+impl SnapshotSet {
+    /// Physical memory: of it the pages that were selected.
+    pub fn memory(&self) -> PhysicalMemory {
+        let all = &self.tree.measure;
+        PhysicalMemory {
+            all: all.pages,
+            in_use: all.active() + all.other(),
+            modified: all.modified(),
+            standby: all.standby(),
+            free: all.free(),
+        }
+    }
+}
+
+impl ResidentSet {
+    /// The table of the first screen, for a set whose rows are categories.
+    pub fn overview(&self, snapshot: &SnapshotSet) -> Table {
+        let mut processes = Node { label: "Processes (own pages)".to_owned(), ..snapshot.processes.clone() };
+        let mut classes = classes(snapshot, |groups| self.sort.tree(groups, None));
+        let some = |parts: usize, most: usize| if parts > most + 1 { most } else { parts };
+        if let Some(top) = self.top {
+            classes.iter_mut().for_each(|class| cut(class, top));
+            cut(&mut processes, top);
+        } else if !self.view.all {
+            let listed = some(processes.parts.len(), PROCESSES);
+            cut(&mut processes, listed);
+            let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
+            cut_classes(&mut classes, LINES.saturating_sub(below));
+        }
+        let all = snapshot.tree.measure;
+        let columns = self.overview_columns(&all);
+        let tree = Node { measure: all, parts: classes, ..Node::default() };
+        let mut table = Table::of_tree("Category", &tree, all, &columns).with_total(&tree, all, &columns);
+        if !processes.parts.is_empty() {
+            let below = Node { parts: vec![processes], ..Node::default() };
+            let mut lines = Table::of_tree("Process", &below, all, &columns).lines;
+            lines.first_mut().into_iter().for_each(|line| line.ruled = true);
+            table.lines.append(&mut lines);
+        }
+        table
+    }
+
+    /// WPA's number is there where there is room, or in the place of lists where it was asked for.
+    fn overview_columns(&self, all: &PageCounts) -> Vec<Column> {
+        let mut columns = vec![SIZE, SHARE.spare(0)];
+        if self.compares && self.view.wpa {
+            columns.extend([WPA_SIZE, DIFFERENCE_SIZE]);
+        } else if self.compares {
+            columns.extend([WPA_SIZE.spare(2), DIFFERENCE_SIZE.spare(1)]);
+        }
+        columns.extend([ACTIVE_SIZE.leaves(4), STANDBY_SIZE.leaves(3), MODIFIED_SIZE.leaves(2)]);
+        columns.push(FREE_SIZE.leaves(1));
+        columns.extend((all.other() > 0).then_some(OTHER_SIZE.leaves(0)));
+        columns
+    }
+}
+
+/// The categories of the snapshot's rows by class; classes without pages are left out.
+fn classes(snapshot: &SnapshotSet, tree: impl Fn(&[Group<PageCounts>]) -> Node<PageCounts>) -> Vec<Node<PageCounts>> {
+    let of_class = |class: Class| {
+        let is_in = |group: &&Group<PageCounts>| {
+            let label = group.labels.first().map(String::as_str);
+            Category::ALL.iter().any(|category| category.class() == class && Some(category.name()) == label)
+        };
+        let groups: Vec<_> = snapshot.rows.iter().filter(is_in).cloned().collect();
+        Node { label: class.name().to_owned(), ..tree(&groups) }
+    };
+    Class::ALL.map(of_class).into_iter().filter(|class| !class.parts.is_empty()).collect()
+}
+
+/// Lines of the first parts of a node, with that of the rest.
+const fn lines(shown: usize, parts: usize) -> usize {
+    if shown > 0 && shown < parts { shown + 1 } else { shown }
+}
+
+/// Leaves the first parts of a class; where none is left, its label says how many there are.
+fn cut(node: &mut Node<PageCounts>, most: usize) {
+    if node.parts.len() <= most {
+        return;
+    }
+    let rest = node.parts.split_off(most);
+    if most == 0 {
+        node.label = format!("{} ({} categories)", node.label, rest.len());
+        return;
+    }
+    let mut sum = PageCounts::default();
+    rest.iter().for_each(|part| sum += part.measure);
+    node.more = Some((rest.len() as u64, sum));
+}
+
+/// Leaves in each class the first categories, so that all take at most this many lines and the largest are among them.
+fn cut_classes(classes: &mut [Node<PageCounts>], most: usize) {
+    let mut shown = vec![0; classes.len()];
+    let taken = |shown: &[usize]| -> usize {
+        let of_classes = classes.iter().zip(shown).map(|(class, &shown)| 1 + lines(shown, class.parts.len()));
+        of_classes.sum()
+    };
+    loop {
+        let next = |(index, class): (usize, &Node<PageCounts>)| {
+            let mut with_next = shown.clone();
+            let at = with_next.get_mut(index)?;
+            let part = class.parts.get(*at)?;
+            *at += 1;
+            // A free page is Unused, so a line for it says nothing.
+            let says_something = class.parts.len() > 1 || part.label != Category::Unused.name();
+            (says_something && taken(&with_next) <= most).then_some((part.measure.pages, with_next))
+        };
+        match classes.iter().enumerate().filter_map(next).max_by_key(|(pages, _)| *pages) {
+            Some((_, with_next)) => shown = with_next,
+            None => break,
+        }
+    }
+    classes.iter_mut().zip(shown).for_each(|(class, shown)| match class.parts.len() {
+        1 => class.parts.truncate(shown),
+        _ => cut(class, shown),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(label: &str, pages: &[u64]) -> Node<PageCounts> {
+        let part = |(number, &pages): (usize, &u64)| Node {
+            label: format!("{label} {number}"),
+            measure: PageCounts { pages, ..PageCounts::default() },
+            ..Node::default()
+        };
+        Node { label: label.to_owned(), parts: pages.iter().enumerate().map(part).collect(), ..Node::default() }
+    }
+
+    fn cut_to(most: usize) -> Vec<(String, usize, u64)> {
+        let mut classes = vec![class("a", &[90, 70, 5]), class("b", &[80, 1]), class("c", &[3])];
+        cut_classes(&mut classes, most);
+        let more = |class: &Node<PageCounts>| class.more.map_or(0, |(parts, _)| parts);
+        classes.iter().map(|class| (class.label.clone(), class.parts.len(), more(class))).collect()
+    }
+
+    #[test]
+    fn a_bar_has_its_width_and_shows_what_is_there() {
+        let of = |parts: [u64; 4], width| {
+            let [in_use, modified, standby, free] = parts;
+            PhysicalMemory { all: parts.iter().sum(), in_use, modified, standby, free }.cells(width)
+        };
+        assert_eq!(of([5, 1, 3, 1], 10), [5, 1, 3, 1]);
+        assert_eq!(of([1_000_000, 1, 0, 1], 10), [8, 1, 0, 1]);
+        assert_eq!((of([0, 0, 0, 1], 4), of([0; 4], 4)), ([0, 0, 0, 4], [0; 4]));
+    }
+
+    #[test]
+    fn the_largest_categories_get_the_lines() {
+        let of =
+            |rows: [(&str, usize, u64); 3]| rows.map(|(label, parts, more)| (label.to_owned(), parts, more)).to_vec();
+        assert_eq!(cut_to(3), of([("a (3 categories)", 0, 0), ("b (2 categories)", 0, 0), ("c", 0, 0)]));
+        assert_eq!(cut_to(5), of([("a", 1, 2), ("b (2 categories)", 0, 0), ("c", 0, 0)]));
+        assert_eq!(cut_to(7), of([("a", 1, 2), ("b", 2, 0), ("c", 0, 0)]));
+        assert_eq!(cut_to(9), of([("a", 3, 0), ("b", 2, 0), ("c", 1, 0)]));
+    }
+}
