@@ -1,12 +1,14 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 use crate::analysis::readiness::{Readiness, readiness};
-use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
+use crate::analysis::session_advice::{self, Content};
+use crate::analysis::table::{Field, Table, Value};
 use crate::analysis::trust::TrustReport;
+use crate::analysis::windows_release::release;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;
-use crate::etl::logfile::{MODE_RELOG, mode_names};
+use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record::RecordId;
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
@@ -55,12 +57,17 @@ pub struct TraceInfo {
     pub clock_frequency_hz: u64,
     /// Pointer size of the logging system.
     pub pointer_bits: u32,
-    /// Processors of the machine.
+    /// Processors of the session; 1 where it had no buffers for each processor.
     pub processors: u32,
+    has_own_buffers: bool,
+    /// Processors of the machine, where the trace tells them: from its configuration, or from a session with buffers for each.
+    pub machine_processors: Option<u32>,
     /// Windows version, e.g. (10, 0).
     pub os_version: (u8, u8),
     /// Windows build.
     pub os_build: u32,
+    /// The release that people know by that build, where it has a name.
+    pub os_release: Option<&'static str>,
     /// Windows by name and exact build, where the trace says it.
     pub os_text: Option<String>,
     /// First instant.
@@ -75,6 +82,12 @@ pub struct TraceInfo {
     pub merged: bool,
     /// Recorder keywords of the kernel session.
     pub keywords: Vec<String>,
+    /// What fills the buffers, most bytes first.
+    content: Vec<Content>,
+    /// Bytes of all stacks.
+    pub stack_bytes: u64,
+    /// What the session cannot hold or tell.
+    pub advice: Vec<String>,
     /// User-mode providers, most records first.
     pub providers: Vec<Provider>,
     /// Losses and other trust.
@@ -89,6 +102,8 @@ impl TraceInfo {
     /// Collects the facts.
     pub fn new(etl: &EtlFile, survey: &Survey) -> TraceInfo {
         let header = &etl.header;
+        let product = survey.os_text.as_ref().map(|(_, text)| text.as_str());
+        let own_processors = (header.mode & MODE_NO_PER_PROCESSOR == 0).then_some(header.processors);
         TraceInfo {
             size_bytes: etl.size_bytes(),
             buffers: etl.buffers.len() as u64,
@@ -105,8 +120,11 @@ impl TraceInfo {
             clock_frequency_hz: etl.clock.frequency_hz,
             pointer_bits: header.pointer_bytes.saturating_mul(8),
             processors: header.processors,
+            has_own_buffers: header.mode & MODE_NO_PER_PROCESSOR == 0,
+            machine_processors: survey.machine_processors.or(own_processors),
             os_version: header.os_version,
             os_build: header.os_build,
+            os_release: release(header.os_build, product),
             os_text: survey.os_text.as_ref().map(|(_, text)| text.clone()),
             start: header.start_time,
             end: header.end_time,
@@ -114,6 +132,9 @@ impl TraceInfo {
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
             merged: header.mode & MODE_RELOG != 0,
             keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
+            content: session_advice::content(survey),
+            stack_bytes: stack_records(survey) + survey.carried_stack_bytes,
+            advice: session_advice::advice(etl, survey),
             providers: providers(survey),
             trust: TrustReport::new(etl, survey),
             damage: survey.damage.clone(),
@@ -121,36 +142,39 @@ impl TraceInfo {
         }
     }
 
-    /// The providers; people are shown the first ones and the sum of the others.
+    /// What fills the buffers: groups of kernel events and providers, most bytes first, and stacks in all.
+    pub fn content_table(&self) -> Table {
+        session_advice::content_table(&self.content, self.stack_bytes)
+    }
+
+    /// The providers as records; people see them among what fills the buffers.
     pub fn provider_table(&self) -> Table {
-        const SHOWN: usize = 12;
-        let name = |provider: &Provider| Value::maybe(provider.name.as_deref(), Value::text);
-        let record = |p: &Provider| vec![Value::text(&p.guid), name(p), Value::count(p.events)];
-        let label = |p: &Provider| p.name.clone().unwrap_or_else(|| p.guid.clone());
-        let guid = |p: &Provider| Value::maybe(p.name.as_ref(), |_| Value::text(&p.guid));
-        let line = |p: &Provider| Line::new([Value::count(p.events), Value::text(label(p)), guid(p)]);
-        let (first, rest) = self.providers.split_at(self.providers.len().min(SHOWN));
-        let more = (!rest.is_empty()).then(|| {
-            let events = rest.iter().map(|provider| provider.events).sum();
-            Line::new([Value::count(events), Value::More(rest.len() as u64, "more providers"), Value::Nothing])
-        });
+        let record = |p: &Provider| {
+            vec![Value::text(&p.guid), Value::maybe(p.name.as_deref(), Value::text), Value::count(p.events)]
+        };
         Table {
-            title: Some("Providers".into()),
             fields: ["provider", "name", "events"].map(Field::new).to_vec(),
             records: self.providers.iter().map(record).collect(),
-            columns: vec![
-                Column::number("Events"),
-                Column::text("Provider").fit(Fit::Wraps),
-                Column::text("GUID").fit(Fit::Leaves(0)),
-            ],
-            lines: first.iter().map(line).chain(more).collect(),
+            ..Table::default()
         }
+    }
+
+    /// True for a session without buffers for each processor.
+    pub fn is_unbound(&self) -> bool {
+        !self.has_own_buffers
     }
 
     /// True when data was lost or the file is damaged.
     pub fn is_doubtful(&self) -> bool {
         self.trust.any()
     }
+}
+
+/// Bytes of the kernel's records of stacks.
+fn stack_records(survey: &Survey) -> u64 {
+    let stacks =
+        survey.kinds.iter().filter(|kind| catalog::name(kind.id).is_some_and(|known| known.group() == "StackWalk"));
+    stacks.map(|kind| kind.bytes).sum()
 }
 
 fn providers(survey: &Survey) -> Vec<Provider> {

@@ -134,8 +134,8 @@ impl Loss {
         let (own_bytes, own_kib) = (u64::from(buffer_size_bytes.max(1)), buffer_size_bytes / 1024);
         if peak.bytes_per_second < least * own_bytes {
             return Some(format!(
-                "the session wrote up to {rate}, less than the {least} buffers of {own_kib} KiB that it had at least: \
-                 the rate does not explain the loss"
+                "the session wrote up to {rate}, less than {least} buffers of {own_kib} KiB hold (assumed: two for each \
+                 processor, as Windows gives at least; the file does not tell): the rate does not explain the loss"
             ));
         }
         let size = 1u64 << 20; // the largest buffer that every recorder accepts

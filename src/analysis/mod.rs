@@ -10,5 +10,7 @@ pub(crate) mod readiness;
 pub mod reference;
 pub mod resident;
 pub(crate) mod rules;
+pub(crate) mod session_advice;
 pub mod table;
 pub mod trust;
+pub(crate) mod windows_release;

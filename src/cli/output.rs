@@ -132,7 +132,7 @@ pub fn spare(input: &Path, printing: &Printing, what: &str) -> anyhow::Result<()
 }
 
 /// The output stream; color codes are taken out where they do not belong.
-fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
+pub fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
     let choice = match printing.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::AlwaysAnsi,

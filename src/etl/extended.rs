@@ -7,6 +7,8 @@
 use crate::bytes::{Cursor, Narrow};
 use crate::units::PointerSize;
 
+/// Item types: stacks of 32-bit and 64-bit addresses.
+const ITEMS_STACK: [u16; 2] = [5, 6];
 /// Item type: schema of a TraceLogging event.
 pub const ITEM_SCHEMA: u16 = 11;
 /// Item type: traits of the provider, its name first.
@@ -34,6 +36,12 @@ pub fn items(mut area: &[u8]) -> impl Iterator<Item = Item<'_>> {
         area = area.get(size..)?;
         Some(Item { kind, data: data.get(..data_bytes).unwrap_or(data) })
     })
+}
+
+/// Bytes of the stacks among the items, with their heads.
+pub fn stack_bytes(extended: &[u8]) -> u64 {
+    let stacks = items(extended).filter(|item| ITEMS_STACK.contains(&item.kind));
+    stacks.map(|item| item.data.len() as u64 + 8).sum()
 }
 
 /// Name of a TraceLogging event. It follows the schema's length (2 bytes) and its tags (bytes up to one without bit 7).

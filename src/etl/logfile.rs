@@ -4,9 +4,13 @@
 //! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
 
 use crate::bytes::{Cursor, FieldError, Wide, layout};
+use crate::etl::buffer::BUFFER_HEADER_BYTES;
 use crate::etl::clock::{Clock, ClockKind};
 use crate::units::{FileTime, Ticks};
 use zerocopy::little_endian::{I32, U32, U64};
+
+/// The largest event of ETW, with its header.
+pub const LARGEST_EVENT: u32 = 65_535;
 
 /// The numbers of the log-file header: 0x110 (32-bit) or 0x118 (64-bit) bytes, before the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +98,11 @@ impl LogFileHeader {
     /// The field that does not fit.
     pub fn read(c: &mut Cursor<'_>) -> Result<LogFileHeader, FieldError> {
         c.read::<LogFileLayout>()
+    }
+
+    /// Bytes of the largest record that a buffer of the session holds. ETW refuses records above 64 KiB, whatever the buffer.
+    pub fn largest_record(&self) -> u32 {
+        self.buffer_size_bytes.saturating_sub(BUFFER_HEADER_BYTES).min(LARGEST_EVENT)
     }
 
     /// The session's clock, with `origin`, the raw stamp of the log-file header record; and warnings when the clock is

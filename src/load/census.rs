@@ -3,6 +3,7 @@
 use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
+use crate::etl::extended;
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
 use crate::etl::wrong_stamps::WrongStamps;
@@ -43,6 +44,9 @@ impl Survey {
             part.group_masks.into_iter().for_each(|masks| keep_first(&mut survey.group_masks, masks));
             part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
+            survey.machine_processors = survey.machine_processors.max(part.machine_processors);
+            survey.largest_record = survey.largest_record.max(part.largest_record);
+            survey.carried_stack_bytes += part.carried_stack_bytes;
             damage.append(part.damage);
             part.wrong_stamps.iter().for_each(|wrong| damage.insert(wrong.buffer(), wrong.damage(etl)));
             for (index, span) in part.spans {
@@ -121,6 +125,9 @@ struct Census {
     group_masks: BTreeSet<MasksChange>,
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
+    machine_processors: Option<u32>,
+    largest_record: u32,
+    carried_stack_bytes: u64,
     // Of the current buffer.
     tallies: Tallies,
     shape: Shape,
@@ -133,6 +140,7 @@ impl Visitor for Census {
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
         self.shape.add(first.header, run);
+        self.largest_record = self.largest_record.max(run.record_bytes as u32);
         self.tally(KindKey::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
     }
 
@@ -145,6 +153,10 @@ impl Visitor for Census {
         }
         let run = Run::new(time, raw.bytes.len());
         self.shape.add(raw.header, &run);
+        self.largest_record = self.largest_record.max(raw.bytes.len() as u32);
+        if !record.extended.is_empty() {
+            self.carried_stack_bytes += extended::stack_bytes(record.extended);
+        }
         self.tally(KindKey::of(record), Some(record), time, area).add(&run);
     }
 
@@ -175,6 +187,10 @@ impl Visitor for Census {
             Event::LastDroppedTimes(times) => {
                 let dropped = (0..).zip(times.times()).filter_map(|(cpu, time)| Some((cpu, Ticks(time? as i64))));
                 dropped.for_each(|(cpu, time)| keep_last(&mut self.dropped, cpu, time));
+            }
+            Event::Cpu(cpu) => self.machine_processors = self.machine_processors.max(Some(cpu.processors)),
+            Event::ProcessorNumbers(numbers) => {
+                self.machine_processors = self.machine_processors.max(Some(numbers.numbers().count() as u32));
             }
             Event::BuildLab(lab) => system(1, lab.to_string()),
             Event::Merged(AddedByMerge::Build { lab, product, .. }) => system(2, format!("{product}, {lab}")),

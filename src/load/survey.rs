@@ -49,6 +49,12 @@ pub struct Survey {
     pub group_masks: BTreeSet<MasksChange>,
     /// Processors on which events were dropped, with the time of the last one (hook 0x0052).
     pub dropped: BTreeMap<u32, Ticks>,
+    /// Processors of the machine, from the configuration records.
+    pub machine_processors: Option<u32>,
+    /// Bytes of the largest record, with its header.
+    pub largest_record: u32,
+    /// Bytes of stacks that records of providers carry. Stacks of kernel events are records of their own.
+    pub carried_stack_bytes: u64,
     /// Text that names the operating system, from the configuration records, with its exactness (greater is more exact).
     pub os_text: Option<(u8, String)>,
 }

@@ -34,10 +34,12 @@ impl<'a> InfoReport<'a> {
         if i.events_without_time > 0 {
             events += &format!(", {} of them without a time of their own", text::count(i.events_without_time));
         }
-        let system = match &i.os_text {
-            Some(text) => format!("{text} (build {})", i.os_build),
-            None => format!("Windows {}.{} build {}", i.os_version.0, i.os_version.1, i.os_build),
-        };
+        let version = || format!("Windows {}.{}", i.os_version.0, i.os_version.1);
+        let release = i.os_release.map_or_else(version, str::to_owned);
+        let exact = i.os_text.as_ref().map_or_else(String::new, |text| format!("; {text}"));
+        let system = format!("{release} (build {}){exact}", i.os_build);
+        let processors = i.machine_processors.map_or_else(|| "number unknown".to_owned(), |n| text::count(n.into()));
+        let one_for_all = if i.is_unbound() { "; the session had one set of buffers for all" } else { "" };
         let end = match i.end {
             Some(end) => text::utc(end).unwrap_or_else(|| format!("FILETIME {}", end.0)),
             None => "never stopped (counters of lost events were never written)".into(),
@@ -63,7 +65,7 @@ impl<'a> InfoReport<'a> {
             ("Session", "events span", text::duration(i.duration)),
             ("Session", "merges with", merge),
             ("Machine", "system", system),
-            ("Machine", "processors", format!("{}, {}-bit", i.processors, i.pointer_bits)),
+            ("Machine", "processors", format!("{processors}, {}-bit{one_for_all}", i.pointer_bits)),
             (
                 "Recorded",
                 "keywords",
@@ -88,9 +90,11 @@ impl<'a> InfoReport<'a> {
             "clock_frequency_hz": i.clock_frequency_hz,
             "pointer_bits": i.pointer_bits,
             "processors": i.processors,
+            "machine_processors": i.machine_processors,
             "os_version": format!("{}.{}", i.os_version.0, i.os_version.1),
             "os_build": i.os_build,
             "os": i.os_text,
+            "os_name": i.os_release,
             "start_utc": text::utc(i.start),
             "end_utc": i.end.and_then(text::utc),
             "boot_utc": text::utc(i.boot),
@@ -172,11 +176,16 @@ impl Report for InfoReport<'_> {
         if i.damage.total > 10 {
             labelled(out, "", &format!("+ {} more places", text::count(i.damage.total - 10)), width)?;
         }
-        let providers = i.provider_table();
-        if !providers.lines.is_empty() {
+        let content = i.content_table();
+        writeln!(out)?;
+        text::heading(out, content.title.as_deref().unwrap_or_default())?;
+        table::text(out, &content, style, self.unit())?;
+        if !i.advice.is_empty() {
             writeln!(out)?;
-            text::heading(out, "Providers")?;
-            table::text(out, &providers, style, self.unit())?;
+            text::heading(out, "Advice")?;
+        }
+        for line in &i.advice {
+            listed(out, line, 2, width)?;
         }
         writeln!(out)?;
         text::heading(out, "Good for")?;
@@ -201,6 +210,9 @@ impl Report for InfoReport<'_> {
             "session": self.session(),
             "keywords": i.keywords,
             "providers": table::objects(&i.provider_table()),
+            "content": table::objects(&i.content_table()),
+            "stack_bytes": i.stack_bytes,
+            "advice": i.advice,
             "loss": self.loss(),
             "damage_total": i.damage.total,
             "damage": i.damage.places.iter().map(|d| json!({
@@ -240,6 +252,16 @@ fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::
     Ok(())
 }
 
+/// An item of a list, indented.
+fn listed(out: &mut dyn Write, line: &str, indent: usize, width: usize) -> io::Result<()> {
+    let mut mark = "-";
+    for part in text::wrap(&text::printable(line), width.saturating_sub(indent + 2)) {
+        writeln!(out, "{:indent$}{mark} {part}", "")?;
+        mark = " ";
+    }
+    Ok(())
+}
+
 fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> io::Result<()> {
     let events = match analysis.events {
         1 => "1 event".to_owned(),
@@ -251,14 +273,7 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         Fitness::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
-    let mut list = |line: &str| {
-        let mut mark = "-";
-        for part in text::wrap(line, width.saturating_sub(6)) {
-            writeln!(out, "    {mark} {part}")?;
-            mark = " ";
-        }
-        io::Result::Ok(())
-    };
+    let mut list = |line: &str| listed(out, line, 4, width);
     // An analysis that cannot run at all gets one line for its optional keywords: a list would fill the screen.
     let cannot_run = analysis.verdict == Fitness::Missing && analysis.missing.iter().any(|need| need.required);
     let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;

@@ -79,6 +79,50 @@ fn a_trace_in_trouble() {
     insta::assert_snapshot!("info_trouble_60_columns", narrow.out);
 }
 
+/// What the session cannot hold or tell.
+#[test]
+fn advice_on_the_session() {
+    let rec = |n: u64, bytes: usize| Rec::perf(P8, 0x0f2e, 2, vec![0; bytes]).at(1_000_000_000 + n);
+    let advice = |session: Session, recs: Vec<Rec>| {
+        let file = file_of(&Trace::new(session).push_all(recs).finish());
+        let json: Info =
+            serde_json::from_str(&out(&["info", file.path().to_str().unwrap(), "-q", "--format", "json"])).unwrap();
+        (json.advice.join("; "), json)
+    };
+    let roomy = || Session { buffer_size: 0x40000, ..Session::windows10() };
+    assert_eq!(advice(roomy(), vec![rec(1, 16)]).0, "");
+    let (text, _) = advice(Session { buffer_size: 0x10000, ..Session::windows10() }, vec![rec(1, 16)]);
+    assert!(text.starts_with("buffers of 64 KiB hold no event above 65,464 bytes"), "{text}");
+    let (text, _) = advice(Session { buffer_size: 0x10000, ..Session::windows10() }, vec![rec(1, 60_000)]);
+    assert!(text.contains("takes 60,016 of the 65,464 bytes that fit into a buffer of 64 KiB"), "{text}");
+    let (text, _) = advice(Session { clock: 2, ..roomy() }, vec![rec(1, 16)]);
+    assert!(text.contains("goes on in steps of the timer"), "{text}");
+    let (text, _) = advice(roomy(), vec![rec(50_000, 16), rec(20_000, 16), rec(70_000, 16)]);
+    assert!(text.starts_with("time runs backwards in 1 buffer: buffer 1 at 0x"), "{text}");
+    let stack = Rec::event(P8, [1; 16], 1, 0, vec![]).with_item(6, &[7; 48]).at(1_000_000_005);
+    let kernel_stack = Rec::perf(P8, 0x1820, 2, vec![0; 32]).at(1_000_000_004);
+    let (_, json) = advice(roomy(), vec![rec(1, 16), kernel_stack, stack]);
+    assert_eq!(json.stack_bytes, 48 + 8 + 32 + 16);
+    assert_eq!(json.content.iter().map(|c| c["events"].as_u64().unwrap()).sum::<u64>(), json.file.events);
+}
+
+#[test]
+fn the_machine_has_its_processors_and_its_release() {
+    let info = |session: Session| {
+        let cpu = etl_writer::payloads::system::processor_numbers(P8, &[(0, 0), (0, 1), (0, 2)]).at(1_000_000_001);
+        let file = file_of(&Trace::new(session).push(cpu).finish());
+        let path = file.path().to_str().unwrap().to_owned();
+        let json: Info = serde_json::from_str(&out(&["info", &path, "--format", "json"])).unwrap();
+        (json.session, out(&["info", &path]))
+    };
+    let session = Session { processors: 1, ..Session::windows10() };
+    let (session, table) = info(Session { mode: session.mode | 0x1000_0000, ..session });
+    assert_eq!((session.processors, session.machine_processors), (1, Some(3)));
+    assert!(table.contains("3, 64-bit; the session had one set of buffers for all"), "{table}");
+    assert_eq!(session.os_name.as_deref(), Some("Windows 10 22H2"));
+    assert!(table.contains("Windows 10 22H2 (build 19045)"), "{table}");
+}
+
 /// `pfnset.info`, version 1; an unknown key fails.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -91,6 +135,9 @@ struct Info {
     session: InfoSession,
     keywords: Vec<String>,
     providers: Vec<BTreeMap<String, Value>>,
+    content: Vec<BTreeMap<String, Value>>,
+    stack_bytes: u64,
+    advice: Vec<String>,
     loss: BTreeMap<String, Value>,
     damage_total: u64,
     damage: Vec<InfoDamage>,
@@ -124,8 +171,10 @@ struct InfoSession {
     clock_frequency_hz: u64,
     pointer_bits: u32,
     processors: u32,
+    machine_processors: Option<u32>,
     os_version: String,
     os_build: u32,
+    os_name: Option<String>,
     os: Option<String>,
     start_utc: Option<String>,
     end_utc: Option<String>,

@@ -8,6 +8,7 @@ pub mod pages;
 pub mod processes;
 pub mod refset;
 pub mod resident;
+pub mod words;
 
 use crate::cli::exit::Exit;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -22,6 +23,8 @@ Examples:
   pfnset pages trace.etl --format csv        one row for each page
   pfnset events trace.etl                    every kind of event
   pfnset events trace.etl --name \"Memory*\" --format json -o events.json
+
+pfnset help words explains the words that tables use.
 
 Exit codes:
   0  fine
@@ -103,6 +106,8 @@ commands! {
     Processes(processes::Processes), Some("pfnset.processes");
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
+    /// The words that tables and messages use, one line each
+    Words(words::Words), None;
     /// Print a shell completion script
     Completions(completions::Completions), None;
 }
