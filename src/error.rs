@@ -42,6 +42,16 @@ pub enum Error {
         /// What is wrong there, with the column.
         reason: String,
     },
+    /// A further file does not belong to the recording of the first one.
+    #[error("{} does not belong to the recording of {}: {reason}", other.display(), first.display())]
+    NotOneRecording {
+        /// The file as the user named it.
+        other: PathBuf,
+        /// The first file.
+        first: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
     MissingEvents(String),
@@ -94,6 +104,12 @@ impl DamageLog {
         places.into_iter().for_each(|place| self.push(place));
     }
 
+    /// Adds all places of another file of the recording.
+    pub fn append_of(&mut self, file: &str, mut other: DamageLog) {
+        other.places.iter_mut().for_each(|place| place.what = format!("{file}: {}", place.what));
+        self.append(other);
+    }
+
     /// Adds all places of `other`.
     pub fn append(&mut self, other: DamageLog) {
         self.total += other.total;
@@ -143,10 +159,15 @@ impl DamageByBuffer {
         other.logs.into_iter().for_each(|(index, log)| self.insert(index, log));
     }
 
-    /// Everything in the order of buffers.
-    pub fn into_log(self) -> DamageLog {
+    /// Everything in the order of buffers; `file_of` names the file of a buffer that is not in the first one.
+    pub fn into_log<'f>(self, file_of: impl Fn(u32) -> Option<&'f str>) -> DamageLog {
         let mut all = DamageLog::default();
-        self.logs.into_values().for_each(|log| all.append(log));
+        for (buffer, log) in self.logs {
+            match file_of(buffer) {
+                Some(file) => all.append_of(file, log),
+                None => all.append(log),
+            }
+        }
         all.total += self.beyond;
         all
     }
@@ -178,7 +199,7 @@ mod tests {
             let [mut all, other] = halves;
             all.append(other);
             assert!(all.logs.len() <= 12);
-            let all = all.into_log();
+            let all = all.into_log(|_| None);
             let offsets: Vec<u64> = all.places.iter().map(|d| d.offset.0).collect();
             assert_eq!((all.total, offsets.len()), (50 * 90, DamageLog::KEPT));
             assert!(offsets.iter().enumerate().all(|(i, &offset)| offset == i as u64 / 90));

@@ -7,9 +7,11 @@
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
+use crate::etl::order::Span;
 use crate::etl::record::HookId;
 use crate::etl::record::RecordId;
 use crate::event::hooks::*;
+use crate::load::kinds::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks, count, counted};
 use std::collections::BTreeMap;
@@ -73,22 +75,31 @@ pub struct Loss {
 pub const MOST_HOLES: usize = 100;
 
 impl Loss {
-    /// Looks for losses.
-    pub fn new(etl: &EtlFile, survey: &Survey) -> Loss {
-        let flagged = |flag| etl.buffers.iter().filter(|b| b.flags & flag != 0).count() as u64;
+    /// Looks for losses of a file. Of a recording, `first_buffer` is the index of the file's first buffer; what the survey
+    /// counts for all files together is told with the first.
+    pub fn new(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> Loss {
+        let spans = survey.spans.get(first_buffer..).unwrap_or_default();
+        let is_first = first_buffer == 0;
+        let flagged = |flag| etl.own_buffers().iter().filter(|b| b.flags & flag != 0).count() as u64;
+        let of_kernel = |kind: &KindCount| matches!(kind.id, RecordId::Kernel(hook) if hook.group() != 0);
         let mut loss = Loss {
             events_lost: etl.header.events_lost,
             buffers_lost: etl.header.buffers_lost,
             counters_known: etl.header.end_time.is_some(),
             flagged_events_lost: flagged(FLAG_EVENTS_LOST),
             flagged_buffer_lost: flagged(FLAG_BUFFER_LOST),
-            dropped: survey.dropped.iter().map(|(&cpu, &time)| (cpu, etl.clock.nanos(time))).collect(),
-            peak: peak_rate(etl, survey),
+            dropped: survey
+                .dropped
+                .iter()
+                .filter(|_| is_first)
+                .map(|(&cpu, &time)| (cpu, etl.clock.nanos(time)))
+                .collect(),
+            peak: peak_rate(etl, spans),
             processors: etl.header.processors,
-            is_kernel: survey.kinds.iter().any(|kind| matches!(kind.id, RecordId::Kernel(hook) if hook.group() != 0)),
+            is_kernel: is_first && survey.kinds.iter().any(of_kernel),
             ..Loss::default()
         };
-        find_holes(etl, survey, &mut loss);
+        find_holes(etl, survey, spans, &mut loss);
         loss
     }
 
@@ -157,11 +168,11 @@ impl Loss {
 /// The greatest sum of the buffers' rates: each buffer spreads its bytes evenly over the time of its records, at least a
 /// tenth of a second. Without that minimum, one large record in its own buffer would look like a peak. Work and memory
 /// grow with the number of buffers, not with the duration.
-fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
+fn peak_rate(etl: &EtlFile, spans: &[Option<Span>]) -> Option<PeakRate> {
     let least = i128::from(etl.clock.frequency_hz / 10).max(1);
     let mut edges: Vec<(Ticks, i128, i128)> = Vec::new();
     // The header buffer was not written at any rate: its records come from the start of the session.
-    for (buffer, span) in etl.buffers.iter().zip(&survey.spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER) {
+    for (buffer, span) in etl.own_buffers().iter().zip(spans).filter(|(buffer, _)| buffer.kind != TYPE_HEADER) {
         let Some(span) = span else { continue };
         let ticks = (i128::from(span.last.0) - i128::from(span.first.0)).max(least);
         let per_second = |amount: u32| i128::from(amount) * i128::from(etl.clock.frequency_hz) / ticks;
@@ -187,9 +198,10 @@ fn peak_rate(etl: &EtlFile, survey: &Survey) -> Option<PeakRate> {
     })
 }
 
-fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
-    let mut order: Vec<usize> = (0..etl.buffers.len()).collect();
-    let sequence = |i: usize| etl.buffers.get(i).map_or(0, |b| b.sequence);
+fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
+    let buffers = etl.own_buffers();
+    let mut order: Vec<usize> = (0..buffers.len()).collect();
+    let sequence = |i: usize| buffers.get(i).map_or(0, |b| b.sequence);
     order.sort_by_key(|&i| sequence(i));
     // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
     // the oldest buffer of the ring: the gap after the first buffers is no loss.
@@ -213,15 +225,15 @@ fn find_holes(etl: &EtlFile, survey: &Survey, loss: &mut Loss) {
         }
         loss.missing_buffers = loss.missing_buffers.saturating_add(missing);
         if loss.holes.len() < MOST_HOLES {
-            loss.holes.push(describe_hole(etl, survey, low, high));
+            loss.holes.push(describe_hole(etl, survey, spans, low, high));
         }
     }
 }
 
-fn describe_hole(etl: &EtlFile, survey: &Survey, low: u64, high: u64) -> Hole {
+fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u64, high: u64) -> Hole {
     // For each processor: end of its last buffer up to `low`, start of its first from `high` on.
     let mut around: BTreeMap<u16, (Option<Ticks>, Option<Ticks>)> = BTreeMap::new();
-    for (buffer, span) in etl.buffers.iter().zip(&survey.spans) {
+    for (buffer, span) in etl.own_buffers().iter().zip(spans) {
         let Some(span) = span else { continue };
         let (end, start) = around.entry(buffer.processor).or_default();
         if buffer.sequence <= low {

@@ -7,6 +7,7 @@ pub mod loss;
 pub mod pages;
 pub mod processes;
 pub(crate) mod readiness;
+pub mod recording;
 pub mod reference;
 pub mod resident;
 pub(crate) mod rules;

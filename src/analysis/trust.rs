@@ -35,20 +35,24 @@ pub struct TrustReport {
     /// Every bit of the group masks that was on at some time.
     masks: [u32; 8],
     other: Vec<String>,
+    /// What concerns the further files of the recording, by their names.
+    pub further: Vec<(String, TrustReport)>,
 }
 
 impl TrustReport {
     /// Collects them.
     pub fn new(etl: &EtlFile, survey: &Survey) -> TrustReport {
-        let mut other = etl.warnings.clone();
+        let mut all = TrustReport::of_file(etl, survey, 0);
+        let further = etl.further();
+        all.further =
+            further.map(|(name, file, at)| (name.to_owned(), TrustReport::of_file(file, survey, at.start))).collect();
+        let mut other = Vec::new();
         let unsorted = survey.spans.iter().flatten().filter(|span| !span.sorted).count();
         if unsorted > 0 {
             let buffers = counted(unsorted as u64, "buffer holds", "buffers hold");
             other.push(format!("{buffers} records out of time order; they were sorted"));
         }
-        other.extend(unusual_buffers(etl));
-        other.extend(circular_doubt(etl));
-        let headers = survey.kernel_count(LOG_FILE);
+        let headers = survey.kernel_count(LOG_FILE).saturating_sub(all.further.len() as u64);
         if headers > 1 {
             let headers = count(headers);
             other.push(format!("the file holds {headers} log-file headers; the first one defines time and session"));
@@ -57,33 +61,46 @@ impl TrustReport {
             let (most, records) = (count(Survey::MOST_KINDS as u64), count(survey.unlisted.0));
             other.push(format!("more than {most} kinds of events: {records} records are in no list"));
         }
-        let loss = Loss::new(etl, survey);
+        all.other.extend(other);
+        let damage = &survey.damage;
         TrustReport {
-            cut: cut(etl, &loss),
-            cut_inside: etl.buffers.iter().any(|buffer| buffer.cut),
             masks: survey.masks_ever_on(),
-            loss,
-            damaged: survey.damage.total,
-            first_damage: survey
-                .damage
-                .places
-                .first()
+            damaged: damage.total,
+            first_damage: (damage.places.first())
                 .map(|d| format!("{} at offset {}: expected {}, found {}", d.what, d.offset, d.expected, d.found)),
             misfits: survey.misfits.iter().map(|(misfit, count)| (misfit.to_string(), *count)).collect(),
             misfit_records: survey.misfits.total(),
-            buffer_size_bytes: etl.header.buffer_size_bytes,
-            other,
+            ..all
         }
+    }
+
+    /// What concerns one file, whose first buffer is `first_buffer` of the recording.
+    fn of_file(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> TrustReport {
+        let loss = Loss::new(etl, survey, first_buffer);
+        let doubts = [unusual_buffers(etl), circular_doubt(etl)].into_iter().flatten();
+        TrustReport {
+            cut: cut(etl, &loss),
+            cut_inside: etl.own_buffers().iter().any(|buffer| buffer.cut),
+            loss,
+            buffer_size_bytes: etl.header.buffer_size_bytes,
+            other: etl.warnings.iter().cloned().chain(doubts).collect(),
+            ..TrustReport::default()
+        }
+    }
+
+    /// The reports of all files.
+    fn files(&self) -> impl Iterator<Item = &TrustReport> {
+        std::iter::once(self).chain(self.further.iter().map(|(_, report)| report))
     }
 
     /// True when data was lost or the file is damaged.
     pub fn any(&self) -> bool {
-        self.loss.any() || self.damaged > 0 || self.cut.is_some()
+        self.damaged > 0 || self.files().any(|file| file.loss.any() || file.cut.is_some())
     }
 
     /// Why the trace holds no events of a recorder keyword.
     pub fn fate(&self, keyword: &str) -> Fate {
-        let is_cut = self.cut.is_some() || self.cut_inside;
+        let is_cut = self.files().any(|file| file.cut.is_some() || file.cut_inside);
         match () {
             // The keywords stand in the record after the log-file header; after a merge they can be anywhere in the file.
             () if is_cut && self.masks == [0; 8] => Fate::PerhapsCutOff,
@@ -97,13 +114,14 @@ impl TrustReport {
     /// The error of a command that cannot work without a keyword's events. `absent` says what is missing, `advice` what to
     /// record.
     pub fn cannot_run(&self, keyword: &str, absent: &str, advice: &str) -> Error {
-        let cut = match self.cut {
+        let cut = match self.files().find_map(|file| file.cut) {
             Some((held, named)) => {
                 format!("it holds {} of the {} that its header names", counted(held, "buffer", "buffers"), count(named))
             }
             None => "it ends inside of its last buffer".into(),
         };
-        let lost = || self.loss.summary().or_else(|| self.damage_line()).unwrap_or_default();
+        let lost =
+            || self.files().find_map(|file| file.loss.summary()).or_else(|| self.damage_line()).unwrap_or_default();
         match self.fate(keyword) {
             Fate::CutOff => Error::MissingPart(format!(
                 "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it again"
@@ -198,6 +216,9 @@ impl TrustReport {
             lines.push(format!("{records} layout: {}{more}", shown.join("; ")));
         }
         lines.extend(self.other.iter().cloned());
+        for (name, report) in &self.further {
+            lines.extend(report.warnings().into_iter().map(|line| format!("{name}: {line}")));
+        }
         lines
     }
 }
@@ -227,7 +248,7 @@ impl Fate {
 /// A file that was written to its end holds all buffers that its header names, or lacks them in its midst; a circular one
 /// keeps the last of them.
 fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
-    let (held, named) = (etl.buffers.len() as u64, u64::from(etl.header.buffers_written));
+    let (held, named) = (etl.own_buffers().len() as u64, u64::from(etl.header.buffers_written));
     let missing: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
     (held.saturating_add(missing) < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
 }
@@ -235,13 +256,14 @@ fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
 /// A circular file is ordered by sequence numbers; where its header says that it begins must agree with them.
 fn circular_doubt(etl: &EtlFile) -> Option<String> {
     let header = &etl.header;
-    let start = circular_start(header, etl.buffers.len())?;
-    let agrees = is_circular_order(&etl.buffers, header.start_buffers as usize, start);
+    let buffers = etl.own_buffers();
+    let start = circular_start(header, buffers.len())?;
+    let agrees = is_circular_order(buffers, header.start_buffers as usize, start);
     (!agrees).then(|| {
         format!(
             "by its header (BuffersWritten {}, {} buffers) this circular file begins with buffer {start}, but the sequence numbers say otherwise; they were followed",
             header.buffers_written,
-            etl.buffers.len()
+            buffers.len()
         )
     })
 }
@@ -249,7 +271,7 @@ fn circular_doubt(etl: &EtlFile) -> Option<String> {
 /// Buffers of types that no known file has are read like data buffers; they are named.
 fn unusual_buffers(etl: &EtlFile) -> Option<String> {
     let mut types = BTreeMap::new();
-    for buffer in etl.buffers.iter().skip(1).filter(|buffer| buffer.kind != TYPE_GENERIC) {
+    for buffer in etl.own_buffers().iter().skip(1).filter(|buffer| buffer.kind != TYPE_GENERIC) {
         *types.entry(buffer.kind).or_insert(0u64) += 1;
     }
     let each: Vec<_> =

@@ -34,6 +34,9 @@ impl std::ops::Deref for Common {
 pub struct Base {
     /// The trace: an .etl file, an archive (.zip, .gz, .zst, .cab) with one, ARCHIVE!NAME for one of several, or - (standard input)
     pub trace: PathBuf,
+    /// More files of the same recording: sessions of one boot that were recorded side by side
+    #[arg(value_name = "TRACE")]
+    pub further: Vec<PathBuf>,
     #[command(flatten)]
     pub printing: Printing,
     /// Threads (default: all processors)
@@ -73,6 +76,13 @@ pub struct Printing {
     /// No progress bar and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+impl Base {
+    /// All files of the recording.
+    pub fn traces(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.trace).chain(&self.further)
+    }
 }
 
 fn threads(text: &str) -> Result<u16, String> {

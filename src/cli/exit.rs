@@ -38,6 +38,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
             | Error::NotEtl { .. }
             | Error::NotUnpacked { .. }
             | Error::NotSamples { .. }
+            | Error::NotOneRecording { .. }
             | Error::MissingPart(_),
         ) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,

@@ -116,7 +116,7 @@ impl<W: Write> Write for Watched<W> {
 
 /// Refuses to write over the trace: its content would be lost, and the file is mapped into memory while it is read.
 pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
-    spare(&common.trace, common, "the trace")
+    common.traces().try_for_each(|trace| spare(trace, common, "the trace"))
 }
 
 /// Refuses to write over the input.

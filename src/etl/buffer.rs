@@ -82,6 +82,8 @@ pub struct Buffer {
     pub state: u32,
     /// True when the file ends before the buffer does.
     pub cut: bool,
+    /// Which file of the recording it is in: 0 the first, 1 the next.
+    pub file: u16,
 }
 
 impl Buffer {
@@ -140,6 +142,7 @@ impl Buffer {
             kind,
             state: header.state.get(),
             cut: size > available,
+            file: 0,
         })
     }
 }

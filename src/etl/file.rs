@@ -45,7 +45,7 @@ pub struct EtlFile {
     pub log_file_name: String,
     /// The session's clock.
     pub clock: Clock,
-    /// All buffers in file order.
+    /// All buffers in file order, those of further files after them.
     pub buffers: Vec<Buffer>,
     /// Damage of the buffers' headers. Damage inside buffers is found when they are read.
     pub damage: DamageLog,
@@ -58,6 +58,8 @@ pub struct EtlFile {
     /// Where a preallocated log ends and only zeros follow, if it does.
     pub end_of_log: Option<FileOffset>,
     format: Format,
+    /// Further files of the recording, with their names.
+    pub(super) others: Vec<(String, EtlFile)>,
     bytes_read: AtomicU64,
 }
 
@@ -140,6 +142,7 @@ impl EtlFile {
             stamps,
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),
+            others: Vec::new(),
             bytes_read: AtomicU64::new(0),
             input,
         };
@@ -181,9 +184,15 @@ impl EtlFile {
         }
     }
 
-    /// Size of the file, bytes.
+    /// Size of the file, or of all files of the recording, bytes.
     pub fn size_bytes(&self) -> u64 {
-        self.input.bytes().len() as u64
+        self.others.iter().map(|(_, file)| file.size_bytes()).sum::<u64>() + self.input.bytes().len() as u64
+    }
+
+    /// The file in which a buffer is.
+    fn file(&self, buffer: &Buffer) -> &EtlFile {
+        let further = usize::from(buffer.file).checked_sub(1);
+        further.and_then(|further| self.others.get(further)).map_or(self, |(_, file)| file)
     }
 
     /// Bytes of the file that the current scan has read: for progress bars.
@@ -210,12 +219,13 @@ impl EtlFile {
         if !buffer.is_compressed() {
             return self.area_over(index, &[]);
         }
-        let stored = stored_area(self.input.bytes(), &buffer);
+        let file = self.file(&buffer);
+        let stored = stored_area(file.input.bytes(), &buffer);
         let most = stored.len().saturating_mul(MOST_EXPANSION);
-        let outcome = decompress(self.format, stored, scratch, most.min(buffer.area_bytes() as usize));
+        let outcome = decompress(file.format, stored, scratch, most.min(buffer.area_bytes() as usize));
         let bytes = scratch.get(..outcome.written).unwrap_or_default();
         let fault = match outcome.fault {
-            Some(fault) => Some(format!("{fault} (read as {:?})", self.format)),
+            Some(fault) => Some(format!("{fault} (read as {:?})", file.format)),
             None if outcome.written < buffer.area_bytes() as usize => Some("the end of the compressed bytes".into()),
             None => None,
         };
@@ -225,7 +235,10 @@ impl EtlFile {
     /// The event area of a buffer; `decompressed` are its bytes if it is compressed.
     pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> Area<'s> {
         let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);
-        let bytes = if buffer.is_compressed() { decompressed } else { plain_area(self.input.bytes(), &buffer) };
+        let bytes = match buffer.is_compressed() {
+            true => decompressed,
+            false => plain_area(self.file(&buffer).input.bytes(), &buffer),
+        };
         Area { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
@@ -318,6 +331,7 @@ const EMPTY: Buffer = Buffer {
     kind: 0,
     state: 0,
     cut: false,
+    file: 0,
 };
 
 /// The bytes after a buffer's header, as they are in the file.

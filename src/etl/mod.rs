@@ -16,6 +16,7 @@ pub mod logfile;
 pub mod merge;
 pub mod order;
 pub mod record;
+mod recording;
 mod resync;
 pub mod stamps;
 pub(crate) mod wrong_stamps;

@@ -59,12 +59,12 @@ impl Schedule {
 pub fn ranks(buffers: &[Buffer]) -> (Vec<u32>, bool) {
     let mut latest = HashMap::new();
     let ascending =
-        buffers.iter().skip(1).all(|b| latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence));
+        buffers.iter().skip(1).all(|b| latest.insert((b.file, b.processor), b.sequence).is_none_or(|l| l < b.sequence));
     let mut rank: Vec<u32> = (0..buffers.len() as u32).collect();
     if !ascending {
         let mut order = rank.clone();
-        let sequence = |i: u32| buffers.get(i as usize).map_or(0, |b| b.sequence);
-        order.sort_by_key(|&i| (i != 0, sequence(i), i)); // the header buffer stays first
+        let place = |i: u32| buffers.get(i as usize).map_or((0, 0), |b| (b.file, b.sequence));
+        order.sort_by_key(|&i| (i != 0, place(i), i)); // the header buffer stays first
         for (place, &buffer) in (0u32..).zip(&order) {
             if let Some(slot) = rank.get_mut(buffer as usize) {
                 *slot = place;

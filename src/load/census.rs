@@ -57,7 +57,7 @@ impl Survey {
             kinds.append(part.kinds);
         }
         survey.damage = etl.damage.clone();
-        survey.damage.append(damage.into_log());
+        survey.damage.append(damage.into_log(|buffer| etl.file_of(buffer)));
         (survey.kinds, survey.unlisted) = kinds.finish();
         let order = |k: &KindCount| (std::cmp::Reverse(k.count), k.id, k.version, k.own_name.clone());
         survey.kinds.sort_by_cached_key(order);

@@ -2,8 +2,9 @@
 
 use crate::analysis::info::TraceInfo;
 use crate::analysis::readiness::{Fitness, Need, Readiness};
+use crate::analysis::recording::{self, RecordingFile};
 use crate::analysis::table::Table;
-use crate::report::{Report, Style, table, text, to_json};
+use crate::report::{Report, Style, table, text};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,13 +14,19 @@ use std::path::Path;
 pub struct InfoReport<'a> {
     trace: &'a Path,
     info: &'a TraceInfo,
+    files: &'a [RecordingFile],
     warnings: Vec<String>,
 }
 
 impl<'a> InfoReport<'a> {
-    /// Of these facts.
-    pub fn new(trace: &'a Path, info: &'a TraceInfo) -> Self {
-        InfoReport { trace, info, warnings: info.trust.warnings() }
+    /// Of these facts and the files that were named.
+    pub fn new(trace: &'a Path, info: &'a TraceInfo, files: &'a [RecordingFile]) -> Self {
+        InfoReport { trace, info, files, warnings: info.trust.warnings() }
+    }
+
+    /// The files, when several were named.
+    fn files(&self) -> Option<Table> {
+        (self.files.len() > 1).then(|| recording::table(self.files))
     }
 
     /// Facts as (section, label, text): the text and CSV forms print them in this order.
@@ -144,6 +151,14 @@ impl Report for InfoReport<'_> {
         let i = self.info;
         let width = usize::from(style.width);
         text::warnings(out, &self.warnings, style.width)?;
+        if let Some(files) = self.files() {
+            table::text(out, &files, style, self.unit())?;
+            for (file, reason) in self.files.iter().filter_map(|file| Some((file, file.reason.as_ref()?))) {
+                let line = format!("{} does not belong to the recording of the first: {reason}", file.path);
+                text::wrap(&text::printable(&line), width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            }
+            writeln!(out)?;
+        }
         let mut section = "";
         for (of, label, value) in self.facts() {
             if of != section {
@@ -194,7 +209,7 @@ impl Report for InfoReport<'_> {
 
     fn json(&self) -> Value {
         let i = self.info;
-        to_json(&json!({
+        let mut json = json!({
             "schema": "pfnset.info",
             "version": 1,
             "warnings": self.warnings,
@@ -230,7 +245,11 @@ impl Report for InfoReport<'_> {
                     "required": n.required, "was_on": n.was_on,
                 })).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
-        }))
+        });
+        if let (Some(files), Some(object)) = (self.files(), json.as_object_mut()) {
+            object.insert("files".into(), table::objects(&files));
+        }
+        json
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -7,6 +7,7 @@ pub mod fit;
 pub mod info;
 pub mod pages;
 pub mod processes;
+pub mod recording;
 pub mod refset;
 pub mod resident;
 pub mod table;

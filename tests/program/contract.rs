@@ -3,6 +3,7 @@
 
 use crate::machine;
 use crate::program::{finish, fixtures, pfnset};
+use crate::recording;
 use crate::refset;
 use etl_writer::{Ptr::P8, Rec, Session, Trace, payloads::header};
 use serde_json::Value;
@@ -173,7 +174,11 @@ fn in_trouble() -> Vec<u8> {
 /// Command lines for each schema; together they write every key. A new command adds its own.
 fn outputs(schema: &str) -> Vec<Vec<&str>> {
     let lines: &[&str] = match schema {
-        "pfnset.info" => &["info trouble.etl --format json", "info resident-small.etl --format json"],
+        "pfnset.info" => &[
+            "info trouble.etl --format json",
+            "info resident-small.etl --format json",
+            "info two.etl beside.etl --format json",
+        ],
         "pfnset.events" => {
             &["events trouble.etl --digest --format json", "events refset-small.etl --name Memory* --format json"]
         }
@@ -224,6 +229,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("trouble.etl", &in_trouble());
     write("two.etl", &machine::trace(2));
     write("sets.etl", &refset::with_a_set_that_differs());
+    write("beside.etl", &Trace::new(recording::beside()).finish());
     for name in ["resident-small.etl", "refset-small.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }

@@ -98,14 +98,23 @@ pub fn trace(sequences: u64) -> Vec<u8> {
 
 /// The same with more records at the end.
 pub fn trace_with(sequences: u64, more: Vec<Rec>) -> Vec<u8> {
-    let session = Session { processors: 1, ..Session::windows10() };
+    Trace::new(session()).push_all(records(sequences, more)).finish()
+}
+
+/// Its session.
+pub fn session() -> Session {
+    Session { processors: 1, ..Session::windows10() }
+}
+
+/// Its records.
+pub fn records(sequences: u64, more: Vec<Rec>) -> Vec<Rec> {
     let masks = [0x0000_8207, 0x0048_8003, 0, 0, 0, 0, 0, 0];
-    let mut time = session.t0;
-    let mut trace = Trace::new(session);
+    let mut time = session().t0;
+    let mut all = Vec::new();
     let mut log = |recs: Vec<Rec>, wait: u64| {
         for rec in recs {
             time += 10;
-            trace.add(&rec.at(time));
+            all.push(rec.at(time));
         }
         time += wait;
     };
@@ -136,5 +145,5 @@ pub fn trace_with(sequences: u64, more: Vec<Rec>) -> Vec<u8> {
     ];
     log(names.iter().map(|(key, name)| file::name(P8, file::RUNDOWN, *key, name)).collect(), 0);
     log(more, 0);
-    trace.finish()
+    all
 }

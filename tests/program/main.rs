@@ -16,6 +16,7 @@ mod pages;
 mod processes;
 mod program;
 mod readme;
+mod recording;
 mod refset;
 mod resident;
 mod trust;

@@ -65,7 +65,7 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
         let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
         let mut out = std::io::sink();
         let reports: [&dyn Report; 2] =
-            [&InfoReport::new(path, &info), &EventsReport::new(path, &statistics, Some(&digest))];
+            [&InfoReport::new(path, &info, &[]), &EventsReport::new(path, &statistics, Some(&digest))];
         for report in reports {
             report.table(&mut out, &Style { width: 80 }).unwrap();
             report.csv(&mut out).unwrap();

@@ -57,7 +57,7 @@ fn known(path: &Path) -> Option<Known> {
     let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
     Some(Known {
         name: path.file_name()?.to_string_lossy().into_owned(),
-        info: InfoReport::new(path, &TraceInfo::new(&etl, &survey)).json(),
+        info: InfoReport::new(path, &TraceInfo::new(&etl, &survey), &[]).json(),
         events: EventsReport::new(path, &statistics, Some(&Digest::new(&etl))).json(),
         expected,
         etl,

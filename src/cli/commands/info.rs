@@ -21,9 +21,10 @@ impl Info {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let etl = trace::open(common)?;
+        let (etl, files) = trace::open_what_fits(common)?;
         let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
         let info = TraceInfo::new(&etl, &survey);
-        trace::finish(&InfoReport::new(&common.trace, &info), common, info.is_doubtful())
+        let exit = trace::finish(&InfoReport::new(&common.trace, &info, &files), common, info.is_doubtful())?;
+        Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
     }
 }

@@ -151,7 +151,7 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
             assert_eq!(schedule.reordered, oldest != start);
         }
         // What was overwritten is not lost.
-        let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened));
+        let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened), 0);
         assert_eq!((loss.missing_buffers, loss.any()), (0, false), "{total}");
     }
 }

@@ -11,7 +11,7 @@ use pfnset::units::Nanos;
 
 fn loss_of(opened: &Opened) -> (Loss, Vec<String>) {
     let survey = Survey::new(opened);
-    (Loss::new(opened, &survey), TrustReport::new(opened, &survey).warnings())
+    (Loss::new(opened, &survey, 0), TrustReport::new(opened, &survey).warnings())
 }
 
 fn small() -> Session {

@@ -81,7 +81,7 @@ fn a_session_that_idles_for_hours_takes_no_more_memory() {
     let t0 = Session::windows10().t0;
     let late = t0 + 10_000_000 * 86_400 * 365;
     let opened = open_sound(Trace::new(Session::windows10()).push_all((0..10).map(|n| serial(n, 0).at(late + n))));
-    let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened));
+    let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened), 0);
     assert!(loss.peak.unwrap().at.0 > 364 * 86_400 * 1_000_000_000);
 }
 
@@ -101,7 +101,7 @@ fn extreme_stamps_do_not_overflow() {
         let opened = open(&trace.finish());
         let survey = Survey::new(&opened);
         let info = pfnset::analysis::info::TraceInfo::new(&opened, &survey);
-        let report = pfnset::report::info::InfoReport::new(opened.path(), &info);
+        let report = pfnset::report::info::InfoReport::new(opened.path(), &info, &[]);
         use pfnset::report::Report;
         let mut text = Vec::new();
         report.table(&mut text, &pfnset::report::Style { width: 100 }).unwrap();

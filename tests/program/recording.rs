@@ -1,0 +1,129 @@
+//! Several files as one recording: the same tables as the whole, each file's losses by its name, and what does not fit.
+
+use crate::machine::{records, session, trace};
+use crate::program::{Ran, out, run};
+use etl_writer::session::MODE_COMPRESSED;
+use etl_writer::{Compression, Ptr, Rec, Session, Trace};
+use std::path::{Path, PathBuf};
+
+/// A session that began 70 µs after the first one.
+pub fn beside() -> Session {
+    let first = session();
+    Session {
+        t0: first.t0 + 700,
+        start_time: first.start_time + 700,
+        logger_name: "UserTrace".into(),
+        mode: first.mode | MODE_COMPRESSED,
+        compression: Compression::Xpress,
+        buffer_size: 0x2000,
+        ..first
+    }
+}
+
+/// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`.
+fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
+    let (mut a, mut b) = (Trace::new(session()), Trace::new(beside()));
+    for (number, rec) in records(2, Vec::new()).into_iter().enumerate() {
+        if second(number) { b.add(&rec) } else { a.add(&rec) }
+    }
+    [put(folder, "a.etl", &a.finish()), put(folder, "b.etl", &b.finish())]
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn with(command: &str, files: &[PathBuf], more: &[&str]) -> Ran {
+    let files = files.iter().map(|path| path.to_str().unwrap());
+    run(&[&[command], &files.collect::<Vec<_>>()[..], more].concat())
+}
+
+const ASKED: [(&str, &[&str]); 4] = [
+    ("resident", &["--format", "csv", "--group-by", "process,category,detail,rule"]),
+    ("resident", &["--format", "csv", "--snapshot", "0", "--group-by", "list,use,file"]),
+    ("processes", &["--format", "csv"]),
+    ("pages", &["--format", "csv"]),
+];
+
+#[test]
+fn files_of_one_recording_give_the_tables_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = put(folder.path(), "whole.etl", &trace(2));
+    type Choice = fn(usize) -> bool;
+    let choices: [Choice; 5] = [|_| false, |n| n % 2 == 0, |n| n % 7 < 3, |n| n > 40, |n| (n * n) % 11 > 4];
+    for choice in choices {
+        let files = split(folder.path(), choice);
+        for (command, more) in ASKED {
+            let expected = with(command, std::slice::from_ref(&whole), more);
+            assert_eq!(with(command, &files, more), expected, "{command} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn json_lists_all_files_and_info_tells_what_fits() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = split(folder.path(), |n| n % 5 == 0);
+    let json = |ran: &Ran| serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
+    let resident = json(&with("resident", &files, &["--format", "json"]));
+    assert_eq!(resident["trace"], files[0].to_str().unwrap());
+    assert_eq!(resident["traces"], serde_json::json!([files[0].to_str(), files[1].to_str()]));
+    let alone = json(&with("resident", &files[..1], &["--format", "json"]));
+    assert!(alone.get("traces").is_none());
+
+    let later = Session { boot_time: session().boot_time + 3_000_000_000, ..session() };
+    let other = put(folder.path(), "later.etl", &Trace::new(later).finish());
+    let three = [files[0].clone(), files[1].clone(), other];
+    let ran = with("info", &three, &["--format", "json"]);
+    assert_eq!(ran.code, 3);
+    let info = json(&ran);
+    let told: Vec<_> = info["files"].as_array().unwrap().iter().map(|file| (&file["fits"], &file["reason"])).collect();
+    let another = serde_json::json!("it was recorded after another boot of Windows");
+    assert_eq!(told, [(&true.into(), &().into()), (&true.into(), &().into()), (&false.into(), &another)]);
+    assert_eq!(info["files"][1]["start_s"], 0.00007);
+    let ran = with("info", &three, &[]);
+    assert!(ran.code == 3 && ran.out.contains("another boot of Windows"), "{}", ran.out);
+    assert_eq!(with("info", &files, &["--strict"]).code, 0);
+}
+
+#[test]
+fn losses_are_told_for_each_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let rec = |n: u64| Rec::perf(Ptr::P8, 0x0f2e, 2, vec![0; 64]).at(beside().t0 + n * 1000);
+    let session = Session { buffer_size: 0x400, events_lost: 5, compression: Compression::None, mode: 1, ..beside() };
+    let bytes = Trace::new(session).push_all((0..100).map(rec)).lose_buffers(&[4]).finish();
+    let second = put(folder.path(), "b.etl", &bytes);
+    let ran = with("resident", &[first.clone(), second.clone()], &["--strict"]);
+    assert_eq!(ran.code, 3);
+    let line = format!("! {}: DATA WAS LOST", second.display());
+    let flat = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(&line) && flat.contains("5 events, 1 missing sequence number"), "{}", ran.out);
+    assert_eq!(with("resident", std::slice::from_ref(&first), &["--strict"]).code, 0);
+}
+
+#[test]
+fn what_is_of_another_recording_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let refused = |other: &Path, says: &str| {
+        for command in ["resident", "pages", "events", "processes"] {
+            let ran = with(command, &[first.clone(), other.to_owned()], &[]);
+            assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (3, "", 1), "{}", ran.err);
+            assert!(ran.err.contains("does not belong to the recording of") && ran.err.contains(says), "{}", ran.err);
+        }
+    };
+    refused(&first, "the same file again");
+    for (session, says) in [
+        (Session { boot_time: session().boot_time - 864_000_000_000, ..beside() }, "another boot"),
+        (Session { frequency: 3_000_000, ..beside() }, "its clock has 3000000 Hz, not 10000000 Hz"),
+        (Session { clock: 2, ..beside() }, "its clock is system_time, not qpc"),
+        (Session { pointer: Ptr::P4, header_record: Ptr::P4, ..beside() }, "its pointers have 4 bytes, not 8"),
+        (Session { build: 26100, ..beside() }, "Windows build 26100, not 19045"),
+    ] {
+        refused(&put(folder.path(), "b.etl", &Trace::new(session).finish()), says);
+    }
+    assert!(!out(&["info", first.to_str().unwrap()]).contains("Fits the first"));
+}
