@@ -118,6 +118,7 @@ impl Reader<'_> {
             ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => true,
             ("object of numbers", Value::Object(fields)) => fields.values().all(Value::is_number),
             ("list of text", Value::Array(items)) => items.iter().all(Value::is_string),
+            ("list of numbers", Value::Array(items)) => items.iter().all(Value::is_number),
             ("list", Value::Array(items)) => {
                 items.iter().for_each(|item| self.object(item, object, &format!("{path}[]")));
                 true
@@ -201,6 +202,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset refset-small.etl --format json --group-by access_reason,release_reason,impact --from 0.01",
             "refset refset-small.etl --format json --timeline 20ms",
             "refset sets.etl --format json",
+            "refset refset-small.etl --format json --timeline 20ms --group-by process,class,file,detail,access_reason",
         ],
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]

@@ -140,6 +140,7 @@ fn the_timeline_adds_up() {
     assert_eq!(csv[0][..2], ["time_s", "pages"]);
     for (row, point) in csv[1..].iter().zip(points) {
         assert_eq!(row[1], pages(point, "pages").to_string());
+        assert_eq!(row[0], point["time_s"].to_string(), "exact");
     }
 }
 
@@ -314,4 +315,38 @@ fn working_sets_that_differ_are_told_with_a_reason() {
     );
     assert!(screen.contains("the largest difference: a.exe (8) has 2, logged were 5 at 0.000200 s"), "{screen}");
     assert!(!run(&["--max-residue", "60"]).contains("by 60.00 %"));
+}
+
+#[test]
+fn a_timeline_takes_conditions_and_groups() {
+    let some = ["--timeline", "5ms", "--where", "category=Image;MapFile", "--group-by", "process,category"];
+    let whole = json(&some);
+    let timeline = &whole["timeline"];
+    let groups = timeline["groups"].as_array().expect("groups");
+    let points = timeline["points"].as_array().expect("points");
+    assert_eq!(timeline["group_by"], serde_json::json!(["process", "category"]));
+    assert!(timeline["categories"].is_null() && points[0]["by_category"].is_null());
+    for (number, point) in points.iter().enumerate() {
+        let held: i64 = groups.iter().map(|group| group["pages"][number].as_i64().expect("pages")).sum();
+        assert_eq!(held, pages(point, "pages"));
+    }
+    let most = points.iter().map(|point| pages(point, "pages")).max();
+    assert!(most <= Some(pages(timeline, "peak_pages")), "the peak can lie between points");
+    for group in groups {
+        assert!(["Image", "MapFile"].contains(&group["category"].as_str().expect("a category")));
+        assert!(group["average_pages"].as_f64() < group["peak_pages"].as_f64());
+    }
+    assert_eq!(pages(&whole["peak_held"], "pages"), 1712, "that of all pages");
+
+    let csv = rows(&some);
+    assert_eq!(csv[0], ["time_s", "process", "category", "pages"]);
+    let held = |time: &str| -> i64 {
+        csv[1..].iter().filter(|row| row[0] == time).map(|row| row[3].parse::<i64>().expect("pages")).sum()
+    };
+    for point in points {
+        assert_eq!(held(&point["time_s"].to_string()), pages(point, "pages"), "times are exact");
+    }
+    insta::assert_snapshot!("refset_timeline_groups", out(&[&["refset", TRACE, "-q"], &some[..]].concat()));
+    let ran = run(&["refset", TRACE, "--timeline", "5ms", "--group-by", "release_reason"]);
+    assert!(ran.code == 2 && ran.err.contains("release_reason is only known"), "{ran:?}");
 }

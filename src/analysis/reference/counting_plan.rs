@@ -23,8 +23,8 @@ pub struct CountingPlan<'h> {
     pub impact: bool,
     /// Dimensions that are part of a row's key.
     pub keep: Keep,
-    /// Stamps at which the timeline is read; empty without one.
-    pub timeline: Vec<Ticks>,
+    /// Changes are kept by row for a timeline.
+    pub timeline: bool,
     /// Records of a time slice.
     pub slice_records: u64,
     /// File names, where rows need them.

@@ -1,18 +1,13 @@
-//! How many pages are held over time: the peak, the values at the window's ends, and the categories at the points of a
-//! timeline.
+//! How many pages are held over time: the peak, and the values at the window's ends.
 //!
 //! Shards report their changes slice by slice. Sorting all changes to find one maximum would cost more than the replay.
 //! So changes are first added up over short stretches of time. The sums rule out all stretches that cannot contain the
 //! maximum, and only the changes in the others are sorted.
 
-use crate::analysis::category::Category;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::units::Ticks;
 use rayon::prelude::*;
-
-/// Pages of each category.
-pub type ByCategory = [i64; Category::ALL.len()];
 
 /// The number of held pages changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,32 +21,15 @@ struct Change {
 pub struct HeldChanges {
     /// Since they were taken last.
     changes: Vec<Change>,
-    /// Changes before each point of the timeline, since the point before it.
-    pub by_point: Vec<ByCategory>,
 }
 
 impl HeldChanges {
-    /// Pages are held from now on, or (less than 0) not any more. `points` are the stamps of the timeline.
+    /// Pages are held from now on, or (less than 0) not any more.
     #[inline]
-    pub fn change(&mut self, points: &[Ticks], moment: Moment, category: Category, pages: i64) {
+    pub fn change(&mut self, moment: Moment, pages: i64) {
         match self.changes.last_mut() {
             Some(last) if last.moment == moment => last.pages += pages,
             _ => self.changes.push(Change { moment, pages }),
-        }
-        if !points.is_empty() {
-            self.by_point.resize(points.len(), [0; Category::ALL.len()]);
-            let point = self.by_point.get_mut(points.partition_point(|&at| at < moment.time));
-            if let Some(slot) = point.and_then(|point| point.get_mut(category as usize)) {
-                *slot += pages;
-            }
-        }
-    }
-
-    /// Adds another shard's timeline.
-    pub fn append(&mut self, other: &HeldChanges) {
-        self.by_point.resize(self.by_point.len().max(other.by_point.len()), [0; Category::ALL.len()]);
-        for (all, part) in self.by_point.iter_mut().zip(&other.by_point) {
-            all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
         }
     }
 }
@@ -228,7 +206,7 @@ mod tests {
             for slice in [0..cut, cut..30_000] {
                 let mut shards: Vec<HeldChanges> = (0..5).map(|_| HeldChanges::default()).collect();
                 for &(time, pages, shard) in list.iter().filter(|change| slice.contains(&change.0)) {
-                    shards[shard].change(&[], at(time), Category::Image, pages);
+                    shards[shard].change(at(time), pages);
                 }
                 curve.add_slice(Ticks(slice.start), Ticks(slice.end), &mut shards.iter_mut().collect::<Vec<_>>());
             }

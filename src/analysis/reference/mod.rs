@@ -25,6 +25,7 @@ pub mod recorded;
 mod replay;
 mod replay_context;
 mod rows;
+mod series;
 mod slice_reader;
 mod tables;
 mod tally;
@@ -64,6 +65,7 @@ use recorded::RecordedSets;
 use replay::ReplayResult;
 use replay_context::ReplayContext;
 use rows::Labels;
+use series::TimelinePlan;
 use tally::Span;
 use timeline::Timeline;
 use totals::KernelPages;
@@ -141,9 +143,6 @@ pub struct ReferenceSet {
     pub doubtful: bool,
 }
 
-/// Most points of a timeline.
-pub const MOST_POINTS: i128 = 10_000;
-
 impl ReferenceSet {
     /// Answers a query.
     ///
@@ -162,11 +161,18 @@ impl ReferenceSet {
         let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
-        let plan = plan(etl, &history, (window, span), query)?;
+        let timeline = query.timeline.map(|step| timeline_plan(etl, &window, step, query)).transpose()?;
+        let plan = plan(&history, (window, span), query);
         let has = |hook| history.survey.kernel_count(hook) > 0;
         let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
-        let context =
-            ReplayContext { history: &history, rundowns: &rundowns, lifetimes: &lifetimes, plan: &plan, needs };
+        let context = ReplayContext {
+            history: &history,
+            rundowns: &rundowns,
+            lifetimes: &lifetimes,
+            plan: &plan,
+            timeline: timeline.as_ref(),
+            needs,
+        };
         let mut outcome = replay::replay(etl, &context, end);
         let shards = std::mem::take(&mut outcome.shards);
         let verification = sequence
@@ -201,7 +207,8 @@ impl ReferenceSet {
     fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
         let balance = Balance::of(&outcome);
-        let ReplayResult { totals, held, .. } = outcome;
+        let ReplayResult { totals, held, series, .. } = outcome;
+        let timeline = series.map(|series| Timeline::new(&etl.clock, plan.span, series));
         ReferenceSet {
             warnings: Vec::new(),
             missing: Vec::new(),
@@ -232,7 +239,7 @@ impl ReferenceSet {
             rows: Vec::new(),
             tree: Node::default(),
             short: None,
-            timeline: query.timeline.map(|_| Timeline::new(etl, &plan.timeline, &totals.held.by_point)),
+            timeline,
             has_removals: false,
             doubtful: false,
             window: plan.window.clone(),
@@ -380,26 +387,29 @@ fn scenario<'s>(
     Ok((window, span, sequence))
 }
 
+/// The timeline that the query asks for.
+fn timeline_plan(etl: &EtlFile, window: &Window, step: Nanos, query: &Query) -> Result<TimelinePlan, Error> {
+    Ok(TimelinePlan {
+        points: timeline::points(etl, window, step)?,
+        dimensions: query.timeline_dimensions()?,
+        conditions: query.conditions.clone(),
+    })
+}
+
 /// What the query needs to be counted.
-fn plan<'h>(
-    etl: &EtlFile,
-    history: &'h History,
-    (window, span): (Window, Span),
-    query: &Query,
-) -> Result<CountingPlan<'h>, Error> {
-    let timeline = query.timeline.map(|step| timeline::points(etl, &window, step)).transpose()?;
+fn plan<'h>(history: &'h History, (window, span): (Window, Span), query: &Query) -> CountingPlan<'h> {
     let mut keep = query.keep();
     let files = keep.file || keep.detail;
     let ended = keep.release_reason || keep.impact;
     (keep.owner, keep.category) = (true, true);
-    Ok(CountingPlan {
+    CountingPlan {
         window,
         span,
         ended,
         impact: keep.impact,
         keep,
-        timeline: timeline.unwrap_or_default(),
+        timeline: query.timeline.is_some(),
         slice_records: query.slice_records,
         names: if files { FileNames::new(history) } else { FileNames::default() },
-    })
+    }
 }

@@ -60,6 +60,8 @@ pub struct Query {
     pub to: Option<Bound>,
     /// Step of the timeline.
     pub timeline: Option<Nanos>,
+    /// Dimensions of the timeline.
+    pub timeline_by: Vec<Dimension>,
     /// How many categories and processes the short form lists.
     pub short: usize,
     /// Share of pages that may disagree with what Windows logged before the account is doubted.
@@ -80,6 +82,7 @@ impl Default for Query {
             from: None,
             to: None,
             timeline: None,
+            timeline_by: vec![Dimension::Category],
             short: 8,
             max_residue: 0.01,
             examples: 10,
@@ -107,10 +110,28 @@ impl Query {
         Ok(())
     }
 
+    /// Dimensions of the timeline.
+    ///
+    /// # Errors
+    /// A usage error for dimensions that nothing has while it is held, also in conditions.
+    pub fn timeline_dimensions(&self) -> Result<Vec<Dimension>, Error> {
+        let all =
+            || self.timeline_by.iter().copied().chain(self.conditions.iter().map(|condition| condition.dimension));
+        match all().find(|dimension| matches!(dimension, Dimension::ReleaseReason | Dimension::Impact)) {
+            Some(later) => Err(Error::Usage(format!(
+                "a timeline shows what is held; {} is only known when it is held no longer",
+                later.name()
+            ))),
+            None => Ok(self.timeline_by.clone()),
+        }
+    }
+
     /// What rows must be kept apart by.
     pub fn keep(&self) -> Keep {
         let mut keep = Keep::default();
-        for dimension in self.group_by.iter().copied().chain(self.conditions.iter().map(|c| c.dimension)) {
+        let of_timeline = self.timeline.iter().flat_map(|_| &self.timeline_by);
+        let conditions = self.conditions.iter().map(|condition| &condition.dimension);
+        for &dimension in self.group_by.iter().chain(of_timeline).chain(conditions) {
             match dimension {
                 Dimension::Process => keep.owner = true,
                 Dimension::Category | Dimension::Class => keep.category = true,

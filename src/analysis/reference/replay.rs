@@ -10,6 +10,8 @@ use crate::analysis::reference::owner_attribution::group_of;
 use crate::analysis::reference::owner_shard::{GlobalEvent, Shard};
 use crate::analysis::reference::reason::AccessReason;
 use crate::analysis::reference::replay_context::ReplayContext;
+use crate::analysis::reference::rows::Labels;
+use crate::analysis::reference::series::Series;
 use crate::analysis::reference::slice_reader::{OTHERS, Reading, SHARDS, SliceReader, shard_of};
 use crate::analysis::reference::tally::HeldTally;
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
@@ -40,6 +42,8 @@ pub struct ReplayResult<'h> {
     pub unattributed: u64,
     /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
     pub not_started: i64,
+    /// Groups of pages over time, for a timeline.
+    pub series: Option<Series<'h>>,
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
     /// What each owner held, also those that ended.
@@ -126,6 +130,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             never_held: 0,
             unattributed: 0,
             not_started: 0,
+            series: context.timeline.map(|timeline| Series::new(timeline, window, context.plan.span)),
             recorded_sets: 0,
             tallies: Vec::new(),
             outside: OutsideWorkingSets::default(),
@@ -182,6 +187,10 @@ impl<'r, 'h> Replay<'r, 'h> {
     fn add_held(&mut self, first: Ticks, last: Ticks) {
         let mut changes: Vec<_> = self.outcome.shards.iter_mut().map(|shard| &mut shard.totals.held).collect();
         self.outcome.held.add_slice(first, last, &mut changes);
+        if let Some(series) = &mut self.outcome.series {
+            let labels = Labels { directory: self.context.lifetimes, plan: self.context.plan };
+            series.add_slice(&labels, self.outcome.shards.iter_mut().map(|shard| &mut shard.totals.groups));
+        }
     }
 
     /// Merges what depends on the order among owners: the holders of shared pages, pool and ranges.

@@ -4,7 +4,7 @@ use crate::analysis::category::Category;
 use crate::analysis::reference::counting_plan::{CountingPlan, FileCode, RowCount, RowKey};
 use crate::analysis::reference::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{Group, Node};
+use crate::analysis::table::{Condition, Group, Node};
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
@@ -39,7 +39,13 @@ impl Labels<'_> {
         }
     }
 
-    fn label(&self, key: &RowKey, dimension: Dimension) -> String {
+    /// True when a key meets all conditions.
+    pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
+        conditions.iter().all(|condition| condition.patterns.matches(&self.label(key, condition.dimension)))
+    }
+
+    /// The label of a key in a dimension.
+    pub fn label(&self, key: &RowKey, dimension: Dimension) -> String {
         let none = || "n/a".to_owned();
         match dimension {
             Dimension::Process => self.owner(key.owner, key.category),
@@ -62,8 +68,7 @@ impl Labels<'_> {
     ) -> Vec<Group<RowCount>> {
         let mut groups: FastMap<Vec<String>, RowCount> = FastMap::default();
         for (key, count) in all {
-            let passes = query.conditions.iter().all(|c| c.patterns.matches(&self.label(key, c.dimension)));
-            if passes {
+            if self.meets(key, &query.conditions) {
                 let labels = dimensions.iter().map(|&dimension| self.label(key, dimension)).collect();
                 *groups.entry(labels).or_default() += *count;
             }

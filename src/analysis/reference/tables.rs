@@ -1,14 +1,16 @@
 //! The tables of the reference set.
 
+use crate::analysis::category::Category;
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::balance::Step;
 use crate::analysis::reference::counting_plan::RowCount;
 use crate::analysis::reference::holders::Holder;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::timeline::Timeline;
+use crate::analysis::reference::timeline::{Extent, Timeline, TimelineGroup};
 use crate::analysis::reference::verify::{Agreement, Example, Verification};
-use crate::analysis::table::{Column, Field, Fit, Line, Measured, Node, Table, Value};
+use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
+use crate::units::Nanos;
 
 type Counted = Measured<RowCount>;
 
@@ -50,7 +52,7 @@ impl ReferenceSet {
 
     /// Adds to each process the most that it held, when, and the average.
     fn add_peaks(&self, table: &mut Table, processes: &Node<RowCount>) {
-        let columns = [("Peak", 1), ("at s", 0), ("Average", 2)];
+        let columns = [("Peak", 2), ("at s", 1), ("Average", 0)];
         table.columns.extend(columns.map(|(title, order)| Column::number(title).fit(Fit::Leaves(order))));
         for (line, process) in table.lines.iter_mut().zip(&processes.parts) {
             let holder = self.holders.iter().find(|holder| holder.process == process.label);
@@ -121,24 +123,92 @@ fn frequent(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static 
 }
 
 impl Timeline {
-    /// All categories for programs, the `most` largest for people.
-    pub fn table(&self, most: usize) -> Table {
-        let shown = self.largest(most);
-        let columns = shown.iter().filter_map(|&i| self.categories.get(i)).map(|category| category.name());
-        let names = self.categories.iter().map(|category| category.name());
-        let mut table = Table {
-            fields: ["time_s", "pages"].into_iter().chain(names).map(Field::new).collect(),
-            columns: ["Time s", "Pages"].into_iter().chain(columns).map(Column::number).collect(),
-            ..Table::default()
+    /// For programs all groups: categories as columns, others as rows of the points at which they hold pages. For people
+    /// the groups with these numbers.
+    pub fn table(&self, shown: &[usize]) -> Table {
+        let groups: Vec<&TimelineGroup> = shown.iter().filter_map(|&number| self.groups.get(number)).collect();
+        let headings = groups.iter().map(|group| Column::number(group.heading()));
+        let columns: Vec<Vec<u64>> = groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
+        let point = |(number, (time, pages)): (usize, (&Nanos, &u64))| {
+            let cells = columns.iter().map(|column| Value::CountIfAny(column.get(number).copied().unwrap_or(0)));
+            Line::new([Value::Seconds(*time), Value::count(*pages)].into_iter().chain(cells))
         };
-        for point in &self.points {
-            let start = || [Value::Seconds(point.time), Value::count(point.pages)].into_iter();
-            let pages: Vec<Value> = point.by_category.iter().map(|&pages| Value::CountIfAny(pages)).collect();
-            let few: Vec<Value> = shown.iter().filter_map(|&i| pages.get(i)).cloned().collect();
-            table.lines.push(Line::new(start().chain(few)));
-            table.records.push(start().chain(pages).collect());
+        let extents = || std::iter::once(&self.extent).chain(groups.iter().map(|group| &group.extent));
+        let line = |what: &str, value: fn(&Extent) -> Value| {
+            Line::new(std::iter::once(Value::text(what)).chain(extents().map(value)))
+        };
+        let last = [
+            Line { ruled: true, ..line("Peak", |extent| Value::count(extent.peak)) },
+            line("at s", |extent| Value::Seconds(extent.peak_time)),
+            line("Average", |extent| Value::count(extent.average.round().max(0.0) as u64)),
+        ];
+        let (fields, records) = if self.is_by_category() { self.wide() } else { self.long() };
+        Table {
+            fields,
+            records,
+            columns: ["Time s", "Pages"].map(Column::number).into_iter().chain(headings).collect(),
+            lines: self.times.iter().zip(&self.pages).enumerate().map(point).chain(last).collect(),
+            ..Table::default()
         }
-        table
+    }
+
+    /// One column for each category.
+    fn wide(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
+        let label = |group: &TimelineGroup| {
+            Category::ALL.into_iter().find(|c| group.labels.first().is_some_and(|l| l == c.name()))
+        };
+        let names = self.groups.iter().filter_map(label).map(Category::name);
+        let columns: Vec<Vec<u64>> = self.groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
+        let record = |(number, (time, pages)): (usize, (&Nanos, &u64))| {
+            let cells = columns.iter().map(|column| Value::CountIfAny(column.get(number).copied().unwrap_or(0)));
+            [Value::ExactSeconds(*time), Value::count(*pages)].into_iter().chain(cells).collect()
+        };
+        let records = self.times.iter().zip(&self.pages).enumerate().map(record).collect();
+        (["time_s", "pages"].into_iter().chain(names).map(Field::new).collect(), records)
+    }
+
+    /// One record for each group at each point.
+    fn long(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
+        let names = self.dimensions.iter().map(|dimension| dimension.name());
+        let mut groups: Vec<_> = self.groups.iter().map(|group| (group, group.pages(self.times.len()))).collect();
+        let mut records = Vec::new();
+        for time in &self.times {
+            for (group, pages) in &mut groups {
+                let Some(pages) = pages.next().filter(|pages| *pages > 0) else { continue };
+                let labels = group.labels.iter().map(Value::text);
+                let record = std::iter::once(Value::ExactSeconds(*time)).chain(labels).chain([Value::count(pages)]);
+                records.push(record.collect());
+            }
+        }
+        (std::iter::once("time_s").chain(names).chain(["pages"]).map(Field::new).collect(), records)
+    }
+
+    /// Numbers of the groups with the highest peaks that fit a width, in the order of the groups.
+    pub fn fitting(&self, width: usize) -> Vec<usize> {
+        // A time is wider than a number of pages.
+        let number = self.times.last().map_or(0, |time| format!("{:.6}", time.seconds()).len()).max(8);
+        let mut left = width.saturating_sub(number + 2 + number);
+        let mut shown = Vec::new();
+        for group in self.by_peak() {
+            let heading = self.groups.get(group).map_or(0, |group| group.heading().chars().count());
+            let Some(rest) = left.checked_sub(heading.max(number) + 2) else { break };
+            left = rest;
+            shown.push(group);
+        }
+        shown.sort_unstable();
+        shown
+    }
+}
+
+impl TimelineGroup {
+    /// Its labels above a column of numbers, cut at the left: paths and ids differ at their end.
+    fn heading(&self) -> String {
+        const MOST: usize = 26;
+        let whole = self.labels.join(" / ");
+        match whole.chars().count().checked_sub(MOST) {
+            None | Some(0) => whole,
+            Some(excess) => format!("…{}", whole.chars().skip(excess + 1).collect::<String>()),
+        }
     }
 }
 

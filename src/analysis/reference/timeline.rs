@@ -1,31 +1,76 @@
-//! Held pages by category over time.
+//! Held pages over time, by any dimensions that tell what is held: points at regular times, and for each group its exact
+//! peak and its average.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::MOST_POINTS;
-use crate::analysis::reference::held_over_time::ByCategory;
+use crate::analysis::reference::query::Dimension;
+use crate::analysis::reference::series::{Series, TimelinePlan};
+use crate::analysis::reference::tally::{HeldTally, Span};
+use crate::analysis::table::group::natural;
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::etl::clock::Clock;
 use crate::model::window::Window;
 use crate::units::{Nanos, Ticks};
 
-/// One point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Point {
-    /// Since trace start.
-    pub time: Nanos,
-    /// Pages held by all owners.
-    pub pages: u64,
-    /// Pages of each of the timeline's categories.
-    pub by_category: Vec<u64>,
+/// Most points of a timeline.
+const MOST_POINTS: i128 = 10_000;
+
+/// Most pages in the window, when that was first, and the average over time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// Most pages.
+    pub peak: u64,
+    /// The first time of them, since trace start.
+    pub peak_time: Nanos,
+    /// Average over time.
+    pub average: f64,
+}
+
+impl Extent {
+    fn new(tally: &HeldTally, clock: &Clock, span: Span) -> Extent {
+        let peak = u64::try_from(tally.peak.0).unwrap_or(0);
+        Extent { peak, peak_time: clock.nanos(tally.peak.1), average: span.average(tally.page_ticks) }
+    }
+}
+
+/// One group over time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineGroup {
+    /// Labels in the order of the dimensions.
+    pub labels: Vec<String>,
+    /// Peak and average.
+    pub extent: Extent,
+    /// Changes: the number of a point, and the pages from there on.
+    changes: Vec<(usize, u64)>,
+}
+
+impl TimelineGroup {
+    /// Pages at each of so many points.
+    pub fn pages(&self, points: usize) -> impl Iterator<Item = u64> {
+        let mut changes = self.changes.iter().peekable();
+        let mut now = 0;
+        (0..points).map(move |point| {
+            while let Some((_, pages)) = changes.next_if(|(at, _)| *at <= point) {
+                now = *pages;
+            }
+            now
+        })
+    }
 }
 
 /// The number of held pages at regular times.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
-    /// Categories that occur, by name.
-    pub categories: Vec<Category>,
-    /// Points.
-    pub points: Vec<Point>,
+    /// What makes a group.
+    pub dimensions: Vec<Dimension>,
+    /// Times of the points, since trace start.
+    pub times: Vec<Nanos>,
+    /// Pages at each point.
+    pub pages: Vec<u64>,
+    /// Of all pages that the conditions select.
+    pub extent: Extent,
+    /// Groups that held pages in the window: categories in their order, others with the highest peak first.
+    pub groups: Vec<TimelineGroup>,
 }
 
 /// Stamps of the points: from the window's begin in steps, and its end.
@@ -53,35 +98,60 @@ pub fn points(etl: &EtlFile, window: &Window, step: Nanos) -> Result<Vec<Ticks>,
 }
 
 impl Timeline {
-    /// Adds up the changes between the points.
-    pub fn new(etl: &EtlFile, points: &[Ticks], changes: &[ByCategory]) -> Timeline {
-        let nothing = [0; Category::ALL.len()];
-        let mut now = nothing;
-        let mut all: Vec<(Ticks, ByCategory)> = Vec::new();
-        for (index, &time) in points.iter().enumerate() {
-            let change = changes.get(index).unwrap_or(&nothing);
-            now.iter_mut().zip(change).for_each(|(now, change)| *now += change);
-            all.push((time, now));
-        }
-        let occurs =
-            |category: &Category| all.iter().any(|(_, pages)| pages.get(*category as usize).is_some_and(|&p| p != 0));
-        let categories: Vec<Category> = Category::ALL.into_iter().filter(occurs).collect();
+    /// Of the series that was followed.
+    pub fn new(clock: &Clock, span: Span, series: Series<'_>) -> Timeline {
+        let plan: &TimelinePlan = series.plan;
+        let followed = series.finish();
         let count = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let point = |(time, pages): &(Ticks, ByCategory)| Point {
-            time: etl.clock.nanos(*time),
-            pages: count(pages.iter().sum()),
-            by_category: categories.iter().map(|&c| count(pages.get(c as usize).copied().unwrap_or(0))).collect(),
+        let mut pages = Vec::with_capacity(plan.points.len());
+        let mut groups: Vec<TimelineGroup> = (followed.groups.into_iter())
+            .map(|(labels, tally)| TimelineGroup {
+                labels,
+                extent: Extent::new(&tally, clock, span),
+                changes: Vec::new(),
+            })
+            .collect();
+        for (number, point) in followed.points.into_iter().enumerate() {
+            pages.push(count(point.pages));
+            for (group, held) in point.changed {
+                groups.get_mut(group as usize).into_iter().for_each(|group| group.changes.push((number, count(held))));
+            }
+        }
+        groups.retain(|group| group.extent.peak > 0);
+        let place = |group: &TimelineGroup| {
+            let label = group.labels.first();
+            Category::ALL.iter().position(|category| label.is_some_and(|label| label == category.name()))
         };
-        Timeline { points: all.iter().map(point).collect(), categories }
+        match plan.dimensions[..] {
+            [Dimension::Category] => groups.sort_by_key(place),
+            _ => groups.sort_by(|a, b| {
+                let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+                b.extent.peak.cmp(&a.extent.peak).then_with(|| names().unwrap_or(std::cmp::Ordering::Equal))
+            }),
+        }
+        Timeline {
+            dimensions: plan.dimensions.clone(),
+            times: plan.points.iter().map(|&time| clock.nanos(time)).collect(),
+            pages,
+            extent: Extent::new(&followed.all, clock, span),
+            groups,
+        }
     }
 
-    /// Indices of the `most` categories that hold most pages at one of the points, in their order.
-    pub fn largest(&self, most: usize) -> Vec<usize> {
-        let height = |i: usize| self.points.iter().filter_map(|point| point.by_category.get(i)).max().copied();
-        let mut all: Vec<usize> = (0..self.categories.len()).collect();
-        all.sort_by_key(|&i| std::cmp::Reverse(height(i)));
-        all.truncate(most);
-        all.sort_unstable();
+    /// True when the groups are the categories.
+    pub fn is_by_category(&self) -> bool {
+        self.dimensions == [Dimension::Category]
+    }
+
+    /// Numbers of all groups.
+    pub fn all_groups(&self) -> Vec<usize> {
+        (0..self.groups.len()).collect()
+    }
+
+    /// Numbers of the groups by their peak, the highest first.
+    pub fn by_peak(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..self.groups.len()).collect();
+        all.sort_by_key(|&i| std::cmp::Reverse(self.groups.get(i).map_or(0, |group| group.extent.peak)));
         all
     }
 }

@@ -8,6 +8,7 @@ use crate::analysis::reference::held_over_time::HeldChanges;
 use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::recorded::Comparisons;
+use crate::analysis::reference::series::GroupChanges;
 use crate::analysis::reference::tally::HeldTally;
 use crate::event::page::PageUse;
 use crate::model::working_set_owner::{Owner, OwnerId};
@@ -34,6 +35,8 @@ pub struct Totals {
     pub kernel: KernelPages,
     /// Held pages over time.
     pub held: HeldChanges,
+    /// The same by groups, for a timeline.
+    pub groups: GroupChanges,
     /// Holders of shareable pages since they were taken last.
     pub shares: Vec<Share>,
     /// Rows.
@@ -139,7 +142,7 @@ impl Recorder<'_, '_> {
     fn change(&mut self, change: Change, held: &Held, tally: &mut HeldTally) {
         let Change { moment, since, owner, pages } = change;
         let (totals, category) = (&mut *self.totals, held.page.category());
-        totals.held.change(&self.plan.timeline, moment, category, pages);
+        totals.held.change(moment, pages);
         let page_ticks = pages * self.plan.span.ticks_after(since);
         if let Some(slot) = totals.page_ticks.get_mut(category as usize) {
             *slot += i128::from(page_ticks);
@@ -152,6 +155,9 @@ impl Recorder<'_, '_> {
             _ => tally,
         };
         tally.change(&self.plan.window, moment, pages, page_ticks);
+        if self.plan.timeline {
+            totals.groups.push(moment, since, self.plan.row(owner, held, None).0, pages);
+        }
     }
 
     /// The window ends while a page is held.
@@ -188,7 +194,6 @@ impl Totals {
         for (key, count) in other.rows {
             *self.rows.entry(key).or_default() += count;
         }
-        self.held.append(&other.held);
         self.page_ticks.iter_mut().zip(other.page_ticks).for_each(|(all, part)| *all += part);
         self.comparisons.append(other.comparisons);
     }

@@ -48,6 +48,7 @@ Examples:
   pfnset refset trace.etl --where \"process=chrome.exe*\" --group-by file
   pfnset refset trace.etl --from \"click*\" --to 12.5 --group-by impact,process
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
+  pfnset refset trace.etl --timeline 1 --where \"process=chrome*\" --group-by process
   pfnset refset trace.etl --verify --max-residue 0.5")]
 pub struct Refset {
     #[command(flatten)]
@@ -63,8 +64,8 @@ pub struct Refset {
     /// End of the window: seconds since trace start, or the text of a mark after its begin [default: stop mark]
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
-    /// Held pages by category over time, every STEP (seconds, or with a unit as in 100ms); not with --where
-    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with_all = ["group_by", "conditions", "verify"])]
+    /// Held pages over time, every STEP (seconds, or with a unit as in 100ms): by category, or as --group-by says
+    #[arg(long, value_name = "STEP", value_parser = step, conflicts_with = "verify")]
     pub timeline: Option<Nanos>,
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
     #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
@@ -125,6 +126,7 @@ impl Refset {
         };
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
+            query.timeline_by.clone_from(&query.group_by);
         }
         query.short = rows.top.unwrap_or(query.short);
         self.check(&query)?;

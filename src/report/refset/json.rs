@@ -3,7 +3,7 @@
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::recorded::RecordedSets;
-use crate::analysis::reference::timeline::Timeline;
+use crate::analysis::reference::timeline::{Extent, Timeline, TimelineGroup};
 use crate::analysis::reference::verify::{Agreement, Verification};
 use crate::analysis::table::Dimension as _;
 use crate::event::page::PageUse;
@@ -166,14 +166,41 @@ fn verification(v: &Verification) -> Value {
 }
 
 fn timeline(line: &Timeline) -> Value {
-    let categories: Vec<&str> = line.categories.iter().map(|category| category.name()).collect();
-    let points = line.points.iter().map(|point| {
-        let by_category = categories.iter().zip(&point.by_category);
-        json!({
-            "time_s": point.time.seconds(),
-            "pages": point.pages,
-            "by_category": by_category.map(|(name, pages)| ((*name).to_owned(), json!(pages))).collect::<Map<_, _>>(),
-        })
-    });
-    json!({ "categories": categories, "points": points.collect::<Vec<_>>() })
+    let count = line.times.len();
+    let mut points: Vec<Map<String, Value>> = (line.times.iter().zip(&line.pages))
+        .map(|(time, pages)| [("time_s".to_owned(), json!(time.seconds())), ("pages".to_owned(), json!(pages))])
+        .map(|fields| fields.into_iter().collect())
+        .collect();
+    let mut object = Map::new();
+    object.insert("group_by".into(), line.dimensions.iter().map(|dimension| dimension.name()).collect());
+    object.extend(extent(&line.extent));
+    if line.is_by_category() {
+        let name = |group: &TimelineGroup| group.labels.concat();
+        object.insert("categories".into(), line.groups.iter().map(name).collect());
+        let mut groups: Vec<_> = line.groups.iter().map(|group| (name(group), group.pages(count))).collect();
+        for point in &mut points {
+            let now = groups.iter_mut().map(|(name, pages)| (name.clone(), json!(pages.next())));
+            point.insert("by_category".into(), Value::Object(now.collect()));
+        }
+    }
+    let group = |group: &TimelineGroup| {
+        let labels = line.dimensions.iter().zip(&group.labels);
+        let mut fields: Map<String, Value> =
+            labels.map(|(dimension, label)| (dimension.name().to_owned(), json!(label))).collect();
+        fields.extend(extent(&group.extent));
+        fields.insert("pages".into(), group.pages(count).collect());
+        fields
+    };
+    object.insert("points".into(), points.into_iter().collect());
+    object.insert("groups".into(), line.groups.iter().map(group).collect());
+    Value::Object(object)
+}
+
+/// Peak and average.
+fn extent(extent: &Extent) -> [(String, Value); 3] {
+    [
+        ("peak_pages".into(), json!(extent.peak)),
+        ("peak_time_s".into(), json!(extent.peak_time.seconds())),
+        ("average_pages".into(), json!(extent.average)),
+    ]
 }

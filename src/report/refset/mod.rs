@@ -74,7 +74,7 @@ impl Report for RefsetReport<'_> {
             View::Timeline => {
                 let timeline = self.set.timeline.iter();
                 timeline
-                    .map(|timeline| timeline.table(timeline.categories.len()).titled(self.title("Held pages")))
+                    .map(|timeline| timeline.table(&timeline.all_groups()).titled(self.title("Held pages")))
                     .collect()
             }
             View::Verification => self.set.verification.iter().map(Verification::table).collect(),

@@ -134,12 +134,14 @@ impl RefsetReport<'_> {
     pub(super) fn timeline_table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let Some(timeline) = &self.set.timeline else { return Ok(()) };
         text::heading(out, &self.title("Held pages"))?;
+        self.where_line(out, style)?;
         writeln!(out)?;
-        let most = usize::from(style.width).saturating_sub(20) / 13;
-        table::text(out, &timeline.table(most), style, self.unit)?;
-        let hidden = timeline.categories.len().saturating_sub(most);
+        let shown = timeline.fitting(usize::from(style.width));
+        table::text(out, &timeline.table(&shown), style, self.unit)?;
+        let hidden = timeline.groups.len().saturating_sub(shown.len());
         if hidden > 0 {
-            writeln!(out, "{hidden} smaller categories are not shown: --format csv has all")?;
+            let groups = if timeline.is_by_category() { "categories" } else { "groups" };
+            paragraph(out, &format!("{hidden} smaller {groups} are not shown: --format csv has all"), style)?;
         }
         Ok(())
     }

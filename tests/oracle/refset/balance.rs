@@ -4,6 +4,7 @@
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::{Dimension, Query};
 use pfnset::etl::EtlFile;
+use pfnset::units::Nanos;
 use proptest::prelude::*;
 
 /// Groupings: what is held at the end, and (with a release reason) all that was held in the window.
@@ -63,5 +64,33 @@ pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> R
         halves += sum(&half);
     }
     prop_assert_eq!(halves, sum(&rows));
+    timeline(etl, query, set, choice)
+}
+
+/// A timeline by process has each process's peak and average; the halves of a condition add up to the whole at each point.
+fn timeline(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
+    let by = |condition: Option<&str>| {
+        let mut query = Query { timeline: Some(Nanos(5000)), timeline_by: vec![Dimension::Process], ..query.clone() };
+        condition.into_iter().for_each(|condition| query.condition(condition).unwrap());
+        ReferenceSet::new(etl, &query).unwrap().timeline.unwrap()
+    };
+    let whole = by(None);
+    prop_assert_eq!((whole.extent.peak, whole.extent.peak_time), set.peak);
+    prop_assert!((whole.extent.average - set.average.pages).abs() < 1e-6);
+    prop_assert_eq!(whole.pages.last(), Some(&set.held_at_stop));
+    prop_assert_eq!(whole.groups.len(), set.holders.len());
+    for holder in &set.holders {
+        let found = whole.groups.iter().find(|group| group.labels[0] == holder.process).unwrap();
+        prop_assert_eq!((found.extent.peak, found.extent.peak_time), holder.peak, "{}", &holder.process);
+        prop_assert!((found.extent.average - holder.average).abs() < 1e-6);
+    }
+    let mut sums = vec![0; whole.times.len()];
+    for group in &whole.groups {
+        sums.iter_mut().zip(group.pages(whole.times.len())).for_each(|(sum, pages)| *sum += pages);
+    }
+    prop_assert_eq!(&sums, &whole.pages);
+    let halves = HALVES[choice as usize % HALVES.len()].map(|condition| by(Some(condition)).pages);
+    let sums: Vec<u64> = halves[0].iter().zip(&halves[1]).map(|(a, b)| a + b).collect();
+    prop_assert_eq!(sums, whole.pages);
     Ok(())
 }
