@@ -198,11 +198,19 @@ fn peak_rate(etl: &EtlFile, spans: &[Option<Span>]) -> Option<PeakRate> {
     })
 }
 
-fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
-    let buffers = etl.own_buffers();
-    let mut order: Vec<usize> = (0..buffers.len()).collect();
-    let sequence = |i: usize| buffers.get(i).map_or(0, |b| b.sequence);
-    order.sort_by_key(|&i| sequence(i));
+/// A run of missing sequence numbers between those of two buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The number before the first that is missing.
+    pub low: u64,
+    /// The number after the last.
+    pub high: u64,
+}
+
+/// Numbers that are missing because buffers were lost, in order.
+pub fn gaps(etl: &EtlFile) -> Vec<Gap> {
+    let mut order: Vec<u64> = etl.own_buffers().iter().map(|buffer| buffer.sequence).collect();
+    order.sort_unstable();
     // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
     // the oldest buffer of the ring: the gap after the first buffers is no loss.
     let mode = etl.header.mode;
@@ -212,18 +220,22 @@ fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut
     // are taken into use and written when they are full.
     let written = u64::from(etl.header.buffers_written);
     let mut overwritten = if mode & MODE_CIRCULAR != 0 { written.saturating_sub(order.len() as u64) } else { 0 };
+    let mut gaps = Vec::new();
     for (place, pair) in order.windows(2).enumerate() {
-        let [before, after] = [pair[0], pair[1]];
-        let (mut low, high) = (sequence(before), sequence(after));
+        let (low, high) = (pair[0], pair[1]);
         let gap = high.saturating_sub(low).saturating_sub(1);
         let no_loss = if first_gap_is_normal && place < kept { gap } else { overwritten.min(gap) };
         overwritten = overwritten.saturating_sub(gap);
-        low += no_loss;
-        let missing = gap - no_loss;
-        if missing == 0 {
-            continue;
+        if gap > no_loss {
+            gaps.push(Gap { low: low + no_loss, high });
         }
-        loss.missing_buffers = loss.missing_buffers.saturating_add(missing);
+    }
+    gaps
+}
+
+fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
+    for Gap { low, high } in gaps(etl) {
+        loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
         if loss.holes.len() < MOST_HOLES {
             loss.holes.push(describe_hole(etl, survey, spans, low, high));
         }

@@ -1,6 +1,7 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
 pub(crate) mod category;
+pub mod cpu;
 pub mod event_statistics;
 pub mod info;
 pub mod loss;

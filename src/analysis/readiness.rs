@@ -144,14 +144,23 @@ const ANALYSES: [(&str, &str, &[Need]); 4] = [
     ),
     (
         "cpu",
-        "CPU use",
+        "CPU use (pfnset cpu)",
         &[
-            keyword("SampledProfile", "PROFILE").events("CPU samples", &[SAMPLED_PROFILE]).without("samples"),
-            keyword("CSwitch", "CSWITCH")
-                .events("context switches", &[CSWITCH, COMPACT_CSWITCH])
-                .without("exact times"),
-            PROCESSES,
-            IMAGES,
+            keyword("CSwitch", "CSWITCH").events("context switches", &[CSWITCH, COMPACT_CSWITCH]).required(),
+            keyword("ReadyThread", "DISPATCHER").events("threads that become ready", &[READY_THREAD]).without(
+                "ready delays of wakeups, who woke whom; the queue holds only threads that lost the processor",
+            ),
+            keyword("DPC", "DPC")
+                .events("deferred procedure calls", &[DPC, THREADED_DPC, TIMER_DPC])
+                .without("time in deferred procedure calls: threads are charged with it"),
+            keyword("Interrupt", "INTERRUPT")
+                .events("interrupts", &[ISR, PASSIVE_ISR, ISR_MSI])
+                .without("time in interrupts: threads are charged with it"),
+            keyword("SampledProfile", "PROFILE")
+                .events("CPU samples", &[SAMPLED_PROFILE])
+                .without("the comparison with samples"),
+            PROCESSES.without("process names, starts and ends of threads"),
+            IMAGES.without("modules of interrupts"),
         ],
     ),
 ];
@@ -170,16 +179,12 @@ fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need
     let masks = survey.masks_ever_on();
     let marked = |need: &Need| Need { was_on: keywords::has(&masks, need.keyword), ..*need };
     let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).map(marked).collect();
-    // The CPU view works with either samples or switches, so neither is required by itself.
-    let no_cpu = name == "cpu"
-        && missing.iter().filter(|n| n.keyword == "SampledProfile" || n.keyword == "CSwitch").count() == 2;
     let verdict = match () {
-        () if no_cpu || missing.iter().any(|need| need.required) => Fitness::Missing,
+        () if missing.iter().any(|need| need.required) => Fitness::Missing,
         () if missing.is_empty() => Fitness::Ready,
         () => Fitness::Partial,
     };
-    let counted = if name == "cpu" { 2 } else { 1 };
-    let events = needs.iter().take(counted).map(|need| records(survey, need)).sum();
+    let events = needs.iter().take(1).map(|need| records(survey, need)).sum();
     Readiness { name, title, verdict, events, missing }
 }
 

@@ -251,6 +251,14 @@ impl EtlFile {
             .collect()
     }
 
+    /// Visits the given buffers in parallel and returns the results in their order. May be called inside of parallel work.
+    pub fn map_some<R: Send>(&self, buffers: &[u32], visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
+        buffers
+            .par_iter()
+            .map_init(Scratch::new, |scratch, &index| self.visit(index as usize, scratch, &visit))
+            .collect()
+    }
+
     /// Visits all buffers in parallel with one accumulator for each thread. Which thread visits which buffer is not
     /// determined, so the caller must merge the accumulators by a commutative operation (sums, minima, sets).
     pub fn fold_buffers<A: Send>(

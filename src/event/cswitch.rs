@@ -143,7 +143,7 @@ pub fn wait_reason_name(reason: u8) -> Option<&'static str> {
     NAMES.get(usize::from(reason)).copied()
 }
 
-/// `0x0525`: switches of one processor in packets. The packets are not decoded, because their meaning depends on the build.
+/// `0x0525`: switches of one processor in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactSwitches<'a> {
     /// Time that the first packet's delta counts from.
@@ -154,6 +154,70 @@ pub struct CompactSwitches<'a> {
     pub base_priorities: [i8; 16],
     /// Packets of 2, 4 or 8 bytes; the low 2 bits of each say which.
     pub packets: &'a [u8],
+}
+
+/// A switch of a packet. The thread that runs next is the one that the next packet switches out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompactSwitch {
+    /// When.
+    pub time: Ticks,
+    /// Thread that stops running; 0 = idle.
+    pub old_thread_id: u32,
+    /// Wait reason or state of that thread, see [`CompactSwitch::old_state`]; `None` for idle.
+    pub state_or_reason: Option<u8>,
+}
+
+/// Number of wait reasons of a Windows build, where it is known. It decides what packets of compact switches mean.
+pub const fn wait_reasons_of_build(build: u32) -> Option<u8> {
+    match build {
+        7600..=7601 => Some(37),
+        10586 => Some(39),
+        _ => None,
+    }
+}
+
+/// Stands for the state of an old thread that a packet tells of, but that cannot be decoded.
+pub const UNDECODED_STATE: u8 = u8::MAX;
+
+impl CompactSwitch {
+    /// State and wait reason of the old thread, as in [`ContextSwitch`]. Numbers below the number of wait reasons of the
+    /// build are reasons of the state Waiting, the others are states. Where that number is not known, only what is a reason
+    /// in every build is decoded.
+    pub const fn old_state(&self, wait_reasons: Option<u8>) -> (u8, u8) {
+        const FEWEST_REASONS: u8 = 37;
+        const WAITING: u8 = 5;
+        match (self.state_or_reason, wait_reasons) {
+            (None, _) => (WAITING, 0),
+            (Some(number), Some(reasons)) if number >= reasons => (number - reasons, 0),
+            (Some(number), None) if number >= FEWEST_REASONS => (UNDECODED_STATE, number),
+            (Some(number), _) => (WAITING, number),
+        }
+    }
+}
+
+impl CompactSwitches<'_> {
+    /// The switches in order. A packet that is cut ends them.
+    pub fn switches(&self) -> impl Iterator<Item = CompactSwitch> {
+        let (mut rest, mut time) = (self.packets, self.first_time);
+        std::iter::from_fn(move || {
+            let head = u64::from(*rest.first()?);
+            let bytes = [2, 4, 4, 8][(head & 3) as usize];
+            let (packet, after) = rest.split_at_checked(bytes)?;
+            rest = after;
+            let word = packet.iter().rev().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
+            let bits = |low: u32, count: u32| (word >> low) & ((1 << count) - 1);
+            let (delta, thread) = match head & 3 {
+                0 => (bits(2, 14), None),
+                1 => (bits(2, 30), None),
+                2 => (bits(15, 17), Some((bits(2, 4), bits(9, 6)))),
+                _ => (bits(2, 30), Some((bits(32, 4), bits(36, 6)))),
+            };
+            time = Ticks(time.0.saturating_add(delta as i64));
+            let old_thread_id =
+                thread.map_or(0, |(index, _)| self.thread_ids.get(index as usize).copied().unwrap_or(0));
+            Some(CompactSwitch { time, old_thread_id, state_or_reason: thread.map(|(_, number)| number as u8) })
+        })
+    }
 }
 
 impl<'a> CompactSwitches<'a> {
@@ -186,6 +250,11 @@ pub struct ReadyThread {
     pub adjust_increment: i8,
     /// Flags: 1 from a deferred procedure call, 2 kernel stack swapped out, 4 process swapped out, 8 direct switch.
     pub flags: u8,
+}
+
+impl ReadyThread {
+    /// Flag: a deferred procedure call readied the thread; the thread that ran was only interrupted.
+    pub const FROM_DPC: u8 = 1;
 }
 
 layout! {
@@ -268,6 +337,30 @@ mod tests {
         for cut in 7..=bytes.0.len() {
             assert_eq!(fault(0x0525, 2, P8, &bytes.clone().cut(cut)), Fault::Length { expected: 88 });
         }
+    }
+
+    #[test]
+    fn packets_of_compact_switches() {
+        let full = |delta: u64, index: u64, state: u64| 3 | delta << 2 | index << 32 | state << 36 | 9 << 42 | 7 << 47;
+        let lite = |delta: u32, index: u32, state: u32| 2 | index << 2 | 3 << 6 | state << 9 | delta << 15;
+        let mut packets = Vec::new();
+        packets.extend((5u16 << 2).to_le_bytes());
+        packets.extend((1 | 70_000u32 << 2).to_le_bytes());
+        packets.extend(lite(131_071, 15, 15).to_le_bytes());
+        packets.extend(full(1 << 29, 2, 38).to_le_bytes());
+        packets.extend([3, 0, 0]); // cut
+        let thread_ids = std::array::from_fn(|index| 100 + index as u32);
+        let batch =
+            CompactSwitches { first_time: Ticks(1000), thread_ids, base_priorities: [0; 16], packets: &packets };
+        let found: Vec<_> = batch.switches().collect();
+        let read: Vec<_> = found.iter().map(|s| (s.time.0, s.old_thread_id, s.state_or_reason)).collect();
+        let times = [1005, 71_005, 202_076, 202_076 + (1 << 29)];
+        assert_eq!(
+            read,
+            [(times[0], 0, None), (times[1], 0, None), (times[2], 115, Some(15)), (times[3], 102, Some(38))]
+        );
+        assert_eq!(found[2].old_state(Some(37)), (5, 15));
+        assert_eq!([Some(37), Some(39), None].map(|r| found[3].old_state(r)), [(1, 0), (5, 38), (UNDECODED_STATE, 38)]);
     }
 
     #[test]

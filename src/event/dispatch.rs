@@ -254,6 +254,12 @@ pub const fn is_judged_by_length(hook: HookId) -> bool {
             | CSWITCH
             | READY_THREAD
             | SAMPLED_PROFILE
+            | ISR
+            | PASSIVE_ISR
+            | ISR_MSI
+            | DPC
+            | THREADED_DPC
+            | TIMER_DPC
     )
 }
 

@@ -59,8 +59,16 @@ impl<'r> Collector<'r> {
 impl History {
     /// Reads the whole trace.
     pub fn new(etl: &EtlFile) -> History {
+        History::with_visitors(etl, || ()).0
+    }
+
+    /// Reads the whole trace, and passes records to visitors, one for each thread, which may take those that the history
+    /// does not take.
+    pub(crate) fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (History, Vec<V>) {
         let (rank, _) = ranks(&etl.buffers);
-        let (survey, parts) = Survey::with_visitors(etl, || Collector::new(&rank, etl.code_page));
+        let visitors = || (Collector::new(&rank, etl.code_page), visitor());
+        let (survey, parts) = Survey::with_visitors(etl, visitors);
+        let (parts, visitors): (Vec<_>, Vec<V>) = parts.into_iter().unzip();
         // The first part is moved, not copied: lists are long, and many are in one part only.
         let mut parts = parts.into_iter().map(|part| part.history);
         let mut all = History { survey, ..parts.next().unwrap_or_default() };
@@ -68,7 +76,7 @@ impl History {
         all.sort();
         all.unroll_across_changes(etl);
         cut_and_sort(&mut all.runs, etl);
-        all
+        (all, visitors)
     }
 }
 
@@ -221,15 +229,22 @@ impl Visitor for Collector<'_> {
                 }
             }
             Event::Heap(heap) => heap_event(history, record, moment, heap),
-            // When the end of a thread is logged, its user stack may have been freed already.
-            Event::Thread { phase, thread } if thread.user_stack_base != 0 || phase == Phase::End => {
-                let value = SpaceEvent::Thread {
-                    phase,
-                    thread_id: thread.thread_id,
-                    stack_base: thread.user_stack_base,
-                    stack_limit: thread.user_stack_limit,
-                };
-                history.spaces.entry(thread.process_id).or_default().push(At { moment, value });
+            Event::Thread { phase, thread } => {
+                if thread.thread_id != 0 {
+                    let (process_id, thread_id) = (thread.process_id, thread.thread_id);
+                    let value = ThreadEvent { phase, process_id, thread_id, processor: area.buffer.processor };
+                    history.threads.push(At { moment, value });
+                }
+                // When the end of a thread is logged, its user stack may have been freed already.
+                if thread.user_stack_base != 0 || phase == Phase::End {
+                    let value = SpaceEvent::Thread {
+                        phase,
+                        thread_id: thread.thread_id,
+                        stack_base: thread.user_stack_base,
+                        stack_limit: thread.user_stack_limit,
+                    };
+                    history.spaces.entry(thread.process_id).or_default().push(At { moment, value });
+                }
             }
             Event::Image { phase, image } if is_kernel_address(image.base, record.pointer) => {
                 if matches!(image.process_id, None | Some(0 | 4)) {

@@ -52,6 +52,19 @@ pub enum SpaceEvent {
     Thread { phase: Phase, thread_id: u32, stack_base: u64, stack_limit: u64 },
 }
 
+/// A thread event: who a thread is, and when it lived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadEvent {
+    /// Kind.
+    pub phase: Phase,
+    /// Process.
+    pub process_id: u32,
+    /// Thread.
+    pub thread_id: u32,
+    /// Processor on which it was logged.
+    pub processor: u16,
+}
+
 /// An image at a kernel address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageEvent {

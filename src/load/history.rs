@@ -24,6 +24,8 @@ pub struct History {
     pub survey: Survey,
     /// Process events.
     pub processes: Vec<At<ProcessEvent>>,
+    /// Thread events, without those of idle threads.
+    pub threads: Vec<At<ThreadEvent>>,
     /// Executables in processes whose file name process events may not tell in full.
     pub process_images: Vec<At<ProcessImage>>,
     /// The encoding of 8-bit names.
@@ -86,6 +88,7 @@ impl History {
 
     pub(crate) fn append(&mut self, mut part: History) {
         self.processes.append(&mut part.processes);
+        self.threads.append(&mut part.threads);
         self.process_images.append(&mut part.process_images);
         for (process_id, mut events) in part.spaces {
             self.spaces.entry(process_id).or_default().append(&mut events);
@@ -117,6 +120,7 @@ impl History {
         self.assign_to_started();
         self.pool.append(&mut self.pool_rundown.take_allocations());
         by_moment(&mut self.processes);
+        by_moment(&mut self.threads);
         by_moment(&mut self.process_images);
         self.spaces.par_iter_mut().for_each(|(_, events)| events.sort());
         by_moment(&mut self.kernel_views);

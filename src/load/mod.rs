@@ -10,6 +10,7 @@ pub(crate) mod misfits;
 pub(crate) mod page_run;
 mod pool_rundown;
 pub(crate) mod process_starts;
+pub(crate) mod scheduling;
 pub(crate) mod space_events;
 pub mod survey;
 pub(crate) mod walk;

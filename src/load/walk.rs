@@ -147,6 +147,9 @@ fn unread<'a>(raw: &RawRecord<'a>) -> Record<'a> {
     }
 }
 
+/// A visitor that wants nothing.
+impl Visitor for () {}
+
 /// Two visitors in one walk; the first one is asked first whether it takes a run.
 impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     #[inline(always)]
@@ -199,12 +202,33 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
 #[derive(Debug)]
 pub struct CountOnly {
     /// First eight bytes of valid records, by hook: kind of header, size, hook, version and extension words.
-    valid: [[u8; 8]; 64],
+    valid: [[u8; 8]; 256],
 }
 
 impl Default for CountOnly {
     fn default() -> Self {
-        CountOnly { valid: [[0; 8]; 64] } // no record begins with zeros
+        CountOnly { valid: [[0; 8]; 256] } // no record begins with zeros
+    }
+}
+
+impl CountOnly {
+    /// True when this record and all with the same first 8 bytes are valid.
+    #[inline(always)]
+    pub(crate) fn is_valid(&mut self, first: &RawRecord<'_>, hook: HookId) -> bool {
+        // Hooks that are often together have places of their own.
+        let place = usize::from(hook.kind() ^ hook.group() << 4);
+        let (Some(head), Some(valid)) = (first.bytes.first_chunk::<8>(), self.valid.get_mut(place)) else {
+            return false;
+        };
+        if valid != head {
+            let is_valid = is_judged_by_length(hook)
+                && first.read().is_ok_and(|record| matches!(decode(&record), Decoded::Event { surplus: None, .. }));
+            if !is_valid {
+                return false;
+            }
+            *valid = *head;
+        }
+        true
     }
 }
 
@@ -217,15 +241,8 @@ impl Visitor for CountOnly {
         area: &Area<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
-        let head = *first.bytes.first_chunk::<8>()?;
-        let valid = self.valid.get_mut(usize::from(hook.0) % 64)?;
-        if *valid != head {
-            let is_valid = is_judged_by_length(hook)
-                && matches!(decode(&first.read().ok()?), Decoded::Event { surplus: None, .. });
-            if !is_valid {
-                return None;
-            }
-            *valid = head;
+        if !self.is_valid(first, hook) {
+            return None;
         }
         let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
         let mut run = Run::new(time, first.bytes.len());

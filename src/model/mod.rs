@@ -7,6 +7,7 @@ pub(crate) mod address_index;
 pub(crate) mod file_names;
 pub(crate) mod hives;
 pub(crate) mod kernel;
+pub(crate) mod kernel_images;
 pub(crate) mod live_space;
 pub(crate) mod owner_key;
 pub(crate) mod process;

@@ -127,18 +127,48 @@ impl Window {
             origin: if start.is_some() { Origin::Marks } else { Origin::WholeTrace },
             resets,
         };
+        window.bind(ends.marks, from, to, clock)?;
+        Ok(window)
+    }
+
+    /// The window between these ends, whatever marks the trace has.
+    ///
+    /// # Errors
+    /// As [`Window::new`].
+    pub fn between(ends: Ends<'_>, from: Option<&Bound>, to: Option<&Bound>, clock: &Clock) -> Result<Window, Error> {
+        let mut window = Window {
+            from: Moment { time: ends.first, order: 0 },
+            to: ends.last,
+            from_mark: None,
+            to_mark: None,
+            origin: Origin::WholeTrace,
+            resets: Vec::new(),
+        };
+        window.bind(ends.marks, from, to, clock)?;
+        Ok(window)
+    }
+
+    /// Sets the ends that a user named.
+    fn bind(
+        &mut self,
+        marks: &[At<Box<str>>],
+        from: Option<&Bound>,
+        to: Option<&Bound>,
+        clock: &Clock,
+    ) -> Result<(), Error> {
+        let window = self;
         if let Some(bound) = from {
             window.origin = Origin::User;
             (window.from, window.from_mark) = match bound {
                 Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: 0 }, None),
-                Bound::Mark(name) => named(ends.marks, name, Moment::FIRST)?,
+                Bound::Mark(name) => named(marks, name, Moment::FIRST)?,
             };
         }
         if let Some(bound) = to {
             window.origin = Origin::User;
             (window.to, window.to_mark) = match bound {
                 Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: u64::MAX }, None),
-                Bound::Mark(name) => named(ends.marks, name, window.from)?,
+                Bound::Mark(name) => named(marks, name, window.from)?,
             };
         }
         if window.to < window.from {
@@ -149,7 +179,7 @@ impl Window {
                 seconds(window.from)
             )));
         }
-        Ok(window)
+        Ok(())
     }
 
     /// True for moments inside.

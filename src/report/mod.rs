@@ -1,6 +1,7 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
 pub mod counter;
+pub mod cpu;
 pub mod events;
 pub mod explain;
 pub mod fit;

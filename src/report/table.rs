@@ -115,6 +115,8 @@ fn shown(value: &Value, unit: Unit) -> String {
         Value::Bytes(bytes) => text::bytes(*bytes),
         Value::Share(percent) => format!("{percent:.1} %"),
         Value::Seconds(time) | Value::ExactSeconds(time) => text::seconds(*time),
+        Value::Duration(nanos) => text::TimeUnit::Auto.show(*nanos),
+        Value::Decimal(number) => format!("{number:.3}"),
         Value::Hex(number) => format!("0x{number:x}"),
         Value::More(count, what) => format!("+ {} {what}", text::count(*count)),
     }
@@ -127,7 +129,10 @@ fn plain(value: &Value) -> Cow<'_, str> {
         Value::Text(text) => return Cow::Borrowed(text),
         Value::List(texts) => texts.join("+"),
         Value::Flag(flag) => flag.to_string(),
-        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => number.to_string(),
+        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
+            number.to_string()
+        }
+        Value::Decimal(number) => number.to_string(),
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             number.to_string()
         }
@@ -144,7 +149,10 @@ fn json_value(value: &Value) -> serde_json::Value {
         Value::Nothing | Value::Absent => serde_json::Value::Null,
         Value::Flag(flag) => json!(flag),
         Value::List(texts) => json!(texts),
-        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) => json!(number),
+        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
+            json!(number)
+        }
+        Value::Decimal(number) => json!(number),
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             json!(number)
         }

@@ -87,6 +87,41 @@ impl Unit {
     }
 }
 
+/// The unit in which lengths of time are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// The unit that suits each number.
+    #[default]
+    Auto,
+}
+
+impl TimeUnit {
+    /// A number of nanoseconds in this unit.
+    pub fn show(self, nanos: u64) -> String {
+        let in_unit = |unit: u64, digits: usize, name: &str| format!("{:.digits$} {name}", nanos as f64 / unit as f64);
+        match self {
+            TimeUnit::Nanoseconds => format!("{} ns", count(nanos)),
+            TimeUnit::Microseconds => in_unit(1_000, 1, "µs"),
+            TimeUnit::Milliseconds => in_unit(1_000_000, 3, "ms"),
+            TimeUnit::Seconds => in_unit(1_000_000_000, 6, "s"),
+            TimeUnit::Auto => match nanos {
+                0..1_000 => TimeUnit::Nanoseconds.show(nanos),
+                1_000..1_000_000 => TimeUnit::Microseconds.show(nanos),
+                1_000_000..1_000_000_000 => in_unit(1_000_000, 2, "ms"),
+                _ => in_unit(1_000_000_000, 3, "s"),
+            },
+        }
+    }
+}
+
 /// Seconds with six digits.
 pub fn seconds(value: Nanos) -> String {
     format!("{:.6}", value.seconds())

@@ -134,6 +134,10 @@ impl Reader<'_> {
                 items.iter().for_each(|item| self.object(item, named, ""));
                 true
             }
+            (named, Value::Object(fields)) if let Some(named) = named.strip_prefix("object of ") => {
+                fields.values().for_each(|item| self.object(item, named, ""));
+                true
+            }
             (named, Value::Object(_)) => {
                 self.object(value, named, "");
                 true
@@ -204,6 +208,10 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset sets.etl --format json",
             "refset refset-small.etl --format json --timeline 20ms --group-by process,class,file,detail,access_reason",
         ],
+        "pfnset.cpu" => &[
+            "cpu cpu-compressed.etl --format json --group-by process,thread,processor",
+            "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
+        ],
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
         }
@@ -232,7 +240,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("two.etl", &machine::trace(2));
     write("sets.etl", &refset::with_a_set_that_differs());
     write("beside.etl", &Trace::new(recording::beside()).finish());
-    for name in ["resident-small.etl", "refset-small.etl"] {
+    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }
     std::fs::create_dir(folder.path().join("counters")).expect("a folder");

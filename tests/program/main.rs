@@ -6,6 +6,7 @@ mod cli;
 mod contract;
 mod counter;
 mod counters;
+mod cpu;
 mod filters;
 mod first_screen;
 mod machine;

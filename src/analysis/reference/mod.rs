@@ -29,7 +29,7 @@ mod series;
 mod slice_reader;
 mod tables;
 mod tally;
-mod time_slice;
+pub(crate) mod time_slice;
 pub mod timeline;
 pub mod totals;
 mod update_queue;

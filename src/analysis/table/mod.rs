@@ -133,6 +133,10 @@ pub enum Value {
     Seconds(Nanos),
     /// A time with all digits in CSV and JSON.
     ExactSeconds(Nanos),
+    /// A length of time in nanoseconds; text tables show it in the user's unit.
+    Duration(u64),
+    /// A number with a fraction, as it is; text tables have three digits.
+    Decimal(f64),
     /// An address or a key.
     Hex(u64),
     /// The number of rows that are not listed: `+ 12 more`.

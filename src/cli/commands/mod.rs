@@ -2,6 +2,7 @@
 
 pub mod completions;
 pub mod counter;
+pub mod cpu;
 pub mod events;
 pub mod info;
 pub mod pages;
@@ -20,6 +21,7 @@ Examples:
   pfnset resident trace.etl                  what RAM held, and WPA's count
   pfnset resident trace.etl --group-by process,category --top 5
   pfnset refset trace.etl                    which pages a scenario touched
+  pfnset cpu trace.etl                       who ran, and who had to wait
   pfnset pages trace.etl --format csv        one row for each page
   pfnset events trace.etl                    every kind of event
   pfnset events trace.etl --name \"Memory*\" --format json -o events.json
@@ -100,6 +102,8 @@ commands! {
     Resident(resident::Resident), Some("pfnset.resident");
     /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
     Refset(refset::Refset), Some("pfnset.refset");
+    /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost
+    Cpu(cpu::Cpu), Some("pfnset.cpu");
     /// One row for each page of a snapshot, in PFN order
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot

@@ -1,0 +1,105 @@
+//! What is counted of the switch-ins, delays and waits of one thread, one processor, or one thread on one processor.
+
+use crate::analysis::cpu::delays::Delays;
+use crate::analysis::cpu::lives::{LifeId, WaitReason};
+use foldhash::HashMap as FastMap;
+
+/// Waits for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WaitTime {
+    /// Waits that began in the window.
+    pub count: u64,
+    /// Their time in it, and that of waits that began before.
+    pub ticks: u64,
+}
+
+/// One cell.
+#[derive(Debug, Default)]
+pub struct Cell {
+    /// Ticks on the processor without interrupts.
+    pub cpu: u64,
+    /// The same with interrupts.
+    pub with_interrupts: u64,
+    /// Switch-ins.
+    pub switches: u64,
+    /// Switch-ins whose ready time is not known.
+    pub unknown_ready: u64,
+    /// Delays that the window's end cuts.
+    pub unfinished: u64,
+    /// Ready records that changed nothing.
+    pub redundant: u64,
+    /// Finished delays.
+    pub delays: Delays,
+    /// Waits by reason.
+    pub waits: Vec<(WaitReason, WaitTime)>,
+}
+
+impl Cell {
+    /// The waits for a reason.
+    #[inline(always)]
+    pub fn wait(&mut self, reason: WaitReason) -> &mut WaitTime {
+        let at = match self.waits.iter().position(|(known, _)| *known == reason) {
+            Some(at) => at,
+            None => {
+                self.waits.push((reason, WaitTime::default()));
+                self.waits.len() - 1
+            }
+        };
+        &mut self.waits[at].1
+    }
+
+    /// True when there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        let Cell { cpu, with_interrupts, switches, unknown_ready, unfinished, redundant, delays, waits } = self;
+        let counts = [cpu, with_interrupts, switches, unknown_ready, unfinished, redundant];
+        counts.iter().all(|count| **count == 0) && delays.is_empty() && waits.is_empty()
+    }
+}
+
+/// All cells.
+#[derive(Debug, Default)]
+pub struct Cells {
+    by_processor: bool,
+    all: Vec<Cell>,
+    /// Cells of threads on processors: which they are, and where.
+    places: FastMap<(LifeId, u16), usize>,
+}
+
+impl Cells {
+    /// Cells of threads, or of threads on processors.
+    pub fn new(by_processor: bool) -> Cells {
+        Cells { by_processor, ..Cells::default() }
+    }
+
+    /// The cell of a thread on a processor.
+    #[inline(always)]
+    pub fn of(&mut self, life: LifeId, processor: u16) -> &mut Cell {
+        let at = match self.by_processor {
+            false => life as usize,
+            true => {
+                let next = self.places.len();
+                *self.places.entry((life, processor)).or_insert(next)
+            }
+        };
+        if self.all.len() <= at {
+            self.grow(at);
+        }
+        &mut self.all[at]
+    }
+
+    #[cold]
+    fn grow(&mut self, at: usize) {
+        self.all.resize_with(at + 1, Cell::default);
+    }
+
+    /// All cells with their thread and, where they are kept apart, their processor.
+    pub fn each(&self) -> Vec<(LifeId, u16, &Cell)> {
+        if !self.by_processor {
+            return (0..).zip(&self.all).map(|(life, cell)| (life, 0, cell)).collect();
+        }
+        let mut all: Vec<_> =
+            self.places.iter().map(|(&(life, processor), &at)| (life, processor, &self.all[at])).collect();
+        all.sort_unstable_by_key(|(life, processor, _)| (*life, *processor));
+        all
+    }
+}

@@ -1,0 +1,241 @@
+//! Ready delays: exact percentiles in a few bytes for each delay.
+//!
+//! A delay takes 4 bytes; equal delays are counted together once there are many. So memory grows with the number of
+//! distinct delays, by at most 8 bytes for each.
+
+use crate::named::named_enum;
+use std::cmp::Ordering;
+
+named_enum! {
+    /// Why a thread was ready.
+    pub enum ReadyKind {
+        /// Its wait ended.
+        Wakeup = "wakeup",
+        /// Its quantum ended.
+        QuantumEnd = "quantum_end",
+        /// A dispatch interrupt took the processor away.
+        DispatchInterrupt = "dispatch_interrupt",
+        /// A thread of higher priority took it away.
+        Preempted = "preempted",
+        /// It gave the processor away.
+        Yield = "yield",
+        /// It lost the processor for another reason.
+        Other = "other",
+    }
+}
+
+impl ReadyKind {
+    /// The kind of a thread that was switched out although it could run on, by its wait reason.
+    pub const fn of_reason(reason: u8) -> ReadyKind {
+        match reason {
+            30 => ReadyKind::QuantumEnd,
+            31 => ReadyKind::DispatchInterrupt,
+            32 => ReadyKind::Preempted,
+            33 => ReadyKind::Yield,
+            _ => ReadyKind::Other,
+        }
+    }
+}
+
+const KIND_BITS: u32 = 3;
+/// Delays from here on are kept in 8 bytes.
+const LONG: u64 = 1 << (u32::BITS - KIND_BITS);
+/// Delays that are kept one by one before equal ones are counted together.
+const FEW: usize = 1024;
+
+/// The delays of a group of switch-ins.
+#[derive(Debug, Clone, Default)]
+pub struct Delays {
+    /// Kind and ticks, in the order in which they came.
+    recent: Vec<u32>,
+    /// Kind and ticks, and how often, in order.
+    counted: Vec<(u32, u32)>,
+    /// Long delays: kind and ticks.
+    long: Vec<u64>,
+}
+
+impl Delays {
+    /// Adds a delay.
+    #[inline(always)]
+    pub fn add(&mut self, kind: ReadyKind, ticks: u64) {
+        if ticks < LONG {
+            if self.recent.len() == self.recent.capacity() {
+                self.make_room();
+            }
+            self.recent.push((ticks as u32) << KIND_BITS | kind as u32);
+        } else {
+            self.long.push(ticks.min(u64::MAX >> KIND_BITS) << KIND_BITS | kind as u64);
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.recent.len() >= FEW.max(self.counted.len()) {
+            self.count();
+        }
+        self.recent.reserve_exact(self.recent.len().clamp(4, FEW.max(self.counted.len())));
+    }
+
+    /// Counts recent delays together with those before.
+    fn count(&mut self) {
+        self.recent.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.counted.len() + self.recent.len());
+        let mut add = |value: u32, count: u32| match merged.last_mut() {
+            Some((last, sum)) if *last == value && sum.checked_add(count).is_some() => *sum += count,
+            _ => merged.push((value, count)),
+        };
+        let (mut old, mut new) = (self.counted.iter().peekable(), self.recent.iter().peekable());
+        loop {
+            match (old.peek(), new.peek()) {
+                (Some(&&(value, count)), next) if next.is_none_or(|next| value <= **next) => {
+                    add(value, count);
+                    old.next();
+                }
+                (_, Some(&&value)) => {
+                    add(value, 1);
+                    new.next();
+                }
+                (_, None) => break,
+            }
+        }
+        merged.shrink_to_fit();
+        self.counted = merged;
+        self.recent.clear();
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.recent.is_empty() && self.counted.is_empty() && self.long.is_empty()
+    }
+
+    /// Calls `visit` for each delay with its kind, ticks, and how often.
+    fn each(&self, mut visit: impl FnMut(usize, u64, u64)) {
+        let kind = |value: u64| (value & ((1 << KIND_BITS) - 1)) as usize;
+        self.recent.iter().for_each(|&v| visit(kind(v.into()), u64::from(v) >> KIND_BITS, 1));
+        self.counted.iter().for_each(|&(v, count)| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into()));
+        self.long.iter().for_each(|&v| visit(kind(v), v >> KIND_BITS, 1));
+    }
+}
+
+/// What is told of a set of delays, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DelayStatistics {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub total: u64,
+    /// Half of them are at most so long.
+    pub p50: u64,
+    /// 95 of 100.
+    pub p95: u64,
+    /// 99 of 100.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// Statistics by kind, and of all kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DelaySummary {
+    /// By [`ReadyKind`].
+    pub by_kind: [DelayStatistics; ReadyKind::ALL.len()],
+    /// Of all kinds.
+    pub all: DelayStatistics,
+}
+
+impl DelaySummary {
+    /// Of several sets together.
+    pub fn new<'d>(sets: impl Iterator<Item = &'d Delays>) -> DelaySummary {
+        let mut by_kind: [Vec<(u64, u64)>; ReadyKind::ALL.len()] = Default::default();
+        for set in sets {
+            set.each(|kind, ticks, count| by_kind.get_mut(kind).into_iter().for_each(|list| list.push((ticks, count))));
+        }
+        let mut summary = DelaySummary::default();
+        for (statistics, list) in summary.by_kind.iter_mut().zip(&mut by_kind) {
+            *statistics = DelayStatistics::new(list);
+        }
+        let mut all = by_kind.concat();
+        summary.all = DelayStatistics::new(&mut all);
+        summary
+    }
+
+    /// Those of threads that lost the processor: all kinds but wakeups.
+    pub fn lost(&self) -> (u64, u64) {
+        let [wakeup, ..] = &self.by_kind;
+        (self.all.count - wakeup.count, self.all.total - wakeup.total)
+    }
+}
+
+impl DelayStatistics {
+    /// Of delays with how often each occurred.
+    fn new(list: &mut [(u64, u64)]) -> DelayStatistics {
+        list.sort_unstable();
+        let count: u64 = list.iter().map(|(_, count)| count).sum();
+        let total = list.iter().map(|(ticks, count)| ticks.saturating_mul(*count)).fold(0, u64::saturating_add);
+        let mut statistics = DelayStatistics { count, total, ..DelayStatistics::default() };
+        let rank = |percent: u64| (u128::from(percent) * u128::from(count)).div_ceil(100) as u64;
+        let ranks = [rank(50), rank(95), rank(99), count];
+        let mut found = [0; 4];
+        let (mut seen, mut next) = (0u64, 0);
+        for (ticks, count) in list.iter() {
+            seen += count;
+            while ranks.get(next).is_some_and(|rank| rank.cmp(&seen) != Ordering::Greater) {
+                found.get_mut(next).into_iter().for_each(|value| *value = *ticks);
+                next += 1;
+            }
+        }
+        [statistics.p50, statistics.p95, statistics.p99, statistics.max] = found;
+        statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition: `sorted[ceil(p / 100 × n) − 1]`.
+    fn naive(mut list: Vec<u64>) -> DelayStatistics {
+        list.sort_unstable();
+        let at = |percent: usize| list.get((percent * list.len()).div_ceil(100).wrapping_sub(1)).copied().unwrap_or(0);
+        DelayStatistics {
+            count: list.len() as u64,
+            total: list.iter().sum(),
+            p50: at(50),
+            p95: at(95),
+            p99: at(99),
+            max: at(100),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_exact(
+            list in prop::collection::vec((0usize..6, prop_oneof![0u64..50, 0u64..100_000, LONG - 2..LONG + 5]), 0..6000),
+            repeated in 0usize..3000,
+        ) {
+            let mut list = list;
+            list.extend(std::iter::repeat_n((3, 7), repeated));
+            let mut sets = [Delays::default(), Delays::default()];
+            for (number, &(kind, ticks)) in list.iter().enumerate() {
+                sets[usize::from(number % 7 == 0)].add(ReadyKind::ALL[kind], ticks);
+            }
+            let found = DelaySummary::new(sets.iter());
+            prop_assert_eq!(found.all, naive(list.iter().map(|delay| delay.1).collect()));
+            for kind in 0..6 {
+                let of_kind = list.iter().filter(|delay| delay.0 == kind).map(|delay| delay.1).collect();
+                prop_assert_eq!(found.by_kind[kind], naive(of_kind));
+            }
+        }
+    }
+
+    #[test]
+    fn memory_grows_with_distinct_delays() {
+        let mut delays = Delays::default();
+        (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1000));
+        assert!(delays.recent.capacity() <= 2 * FEW && delays.counted.capacity() <= 1000, "{:?}", delays.counted.len());
+        let mut delays = Delays::default();
+        (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1_000_003));
+        assert!(4 * delays.recent.capacity() + 8 * delays.counted.capacity() <= 8_100_000);
+    }
+}

@@ -1,0 +1,94 @@
+//! What makes the numbers doubtful.
+
+use crate::analysis::cpu::grid::Range;
+use crate::analysis::cpu::processor::{Owner, Processor};
+use crate::analysis::readiness::Need;
+use crate::analysis::trust::TrustReport;
+use crate::etl::EtlFile;
+use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::units::counted;
+
+/// One line each, most important first.
+pub fn doubts(
+    trust: &TrustReport,
+    missing: &[Need],
+    processors: &[Processor],
+    range: Range,
+    etl: &EtlFile,
+) -> Vec<String> {
+    let mut lines = trust.warnings();
+    lines.extend(unknown(processors, range, etl));
+    let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
+    let breaks = sum(|processor| processor.breaks);
+    if breaks > 0 {
+        let switches = counted(breaks, "switch is", "switches are");
+        lines.push(format!(
+            "the chain of context switches is broken: {switches} from another thread than the one that ran; the time \
+             before each is unknown"
+        ));
+    }
+    if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {
+        lines.push(
+            "the session had no buffers of their own for the processors: which processor did what is not known".into(),
+        );
+    }
+    let malformed = sum(|processor| processor.malformed);
+    if malformed > 0 {
+        let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
+        lines.push(format!("{interrupts} after the end: counted with no time"));
+    }
+    let implausible = sum(|processor| processor.implausible);
+    if implausible > 0 {
+        let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
+        lines.push(format!("{interrupts} before the first record of the trace; only the time in the window counts"));
+    }
+    let not_nested = sum(Processor::not_nested);
+    if not_nested > 0 {
+        let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
+        lines.push(format!(
+            "{interrupts} another one without ending inside of it; the one that began last has the time"
+        ));
+    }
+    let went_back = sum(|processor| processor.went_back);
+    if went_back > 0 {
+        let records = counted(went_back, "record has", "records have");
+        lines.push(format!("{records} an earlier time than the one before on the same processor; they were sorted"));
+    }
+    lines.extend(trust.not_there(missing));
+    lines
+}
+
+/// Processors whose threads are not known for some time.
+fn unknown(processors: &[Processor], range: Range, etl: &EtlFile) -> Vec<String> {
+    let ticks = |processor: &Processor| -> u64 {
+        processor.times.iter().map(|times| times.get(Owner::Unknown as usize).copied().unwrap_or(0)).sum()
+    };
+    let mut lines = Vec::new();
+    let silent: Vec<String> = (0..)
+        .zip(processors)
+        .filter(|(_, p)| !p.has_switches())
+        .map(|(number, _): (usize, _)| number.to_string())
+        .collect();
+    if !silent.is_empty() {
+        let which = if silent.len() == 1 { "processor" } else { "processors" };
+        lines.push(format!("no context switch of {which} {}: what ran there is unknown", silent.join(", ")));
+    }
+    let unknown = |(number, processor): (usize, &Processor)| {
+        let ticks = ticks(processor);
+        let milliseconds = ticks as f64 * 1e3 / etl.clock.frequency_hz.max(1) as f64;
+        (processor.has_switches() && ticks > 0).then(|| {
+            format!(
+                "{milliseconds:.3} ms ({:.1} %) of processor {number}",
+                ticks as f64 * 100.0 / range.ticks().max(1) as f64
+            )
+        })
+    };
+    let parts: Vec<String> = processors.iter().enumerate().filter_map(unknown).collect();
+    if !parts.is_empty() {
+        let more = parts.len().saturating_sub(8);
+        let shown = parts.get(..parts.len().min(8)).unwrap_or_default().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(format!("which threads ran is unknown for {shown}{more}"));
+    }
+    lines
+}

@@ -1,0 +1,175 @@
+//! Points in time at equal distances from the window's begin: clock ticks, and the edges of a timeline's steps.
+
+use crate::units::{Nanos, Ticks};
+
+const SECOND: u128 = 1_000_000_000;
+
+/// The begin and the end of the window, in raw ticks: `[from, to)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    /// First tick inside.
+    pub from: Ticks,
+    /// First tick after it.
+    pub to: Ticks,
+}
+
+impl Range {
+    /// Length in ticks.
+    pub fn ticks(&self) -> u64 {
+        self.between(self.from, self.to)
+    }
+
+    /// True for times inside.
+    #[inline(always)]
+    pub fn holds(&self, time: Ticks) -> bool {
+        self.from <= time && time < self.to
+    }
+
+    /// The nearest time that is not outside.
+    #[inline(always)]
+    pub fn clip(&self, time: Ticks) -> Ticks {
+        time.max(self.from).min(self.to)
+    }
+
+    /// The part of `[a, b)` that is inside, in ticks.
+    #[inline(always)]
+    pub fn between(&self, a: Ticks, b: Ticks) -> u64 {
+        u64::try_from(i128::from(self.clip(b).0) - i128::from(self.clip(a).0)).unwrap_or(0)
+    }
+}
+
+/// Points at `from + ⌊k × interval × frequency⌋`, k ≥ 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    from: Ticks,
+    /// Distance of the points: nanoseconds × frequency, at least 1.
+    scaled: u128,
+}
+
+impl Grid {
+    /// Points every `interval` from `from` on.
+    pub fn new(from: Ticks, interval: Nanos, frequency_hz: u64) -> Grid {
+        let interval = u128::try_from(interval.0).unwrap_or(0).min(u128::from(u64::MAX));
+        Grid { from, scaled: (interval * u128::from(frequency_hz)).max(1) }
+    }
+
+    /// The point with this number; the last representable time for numbers that are too large.
+    pub fn at(&self, number: u64) -> Ticks {
+        let ticks = (u128::from(number)).checked_mul(self.scaled).map_or(u128::MAX, |scaled| scaled / SECOND);
+        Ticks(i64::try_from(i128::from(self.from.0).saturating_add_unsigned(ticks)).unwrap_or(i64::MAX))
+    }
+
+    /// The number of the first point at or after `time`.
+    pub fn first_from(&self, time: Ticks) -> u64 {
+        let after = u128::try_from(i128::from(time.0) - i128::from(self.from.0)).unwrap_or(0);
+        u64::try_from((after * SECOND).div_ceil(self.scaled)).unwrap_or(u64::MAX)
+    }
+}
+
+/// The point after a time that only goes forwards: counts points without a division for each stretch of time.
+#[derive(Debug, Clone, Copy)]
+pub struct NextPoint {
+    grid: Grid,
+    number: u64,
+    at: Ticks,
+}
+
+impl NextPoint {
+    /// The first point of a grid, not counting its begin.
+    pub fn new(grid: Grid) -> NextPoint {
+        NextPoint { grid, number: 1, at: grid.at(1) }
+    }
+
+    /// Number of points before `until` that have not been counted yet.
+    #[inline(always)]
+    pub fn count_before(&mut self, until: Ticks) -> u64 {
+        if self.at >= until { 0 } else { self.count(until) }
+    }
+
+    #[cold]
+    fn count(&mut self, until: Ticks) -> u64 {
+        let next = self.grid.first_from(until).max(self.number);
+        let count = next - self.number;
+        (self.number, self.at) = (next, self.grid.at(next));
+        count
+    }
+}
+
+/// Cuts stretches of time that follow each other into the steps of a timeline. Without a timeline there is one step.
+#[derive(Debug, Clone, Copy)]
+pub struct Steps {
+    grid: Option<Grid>,
+    /// Number of the current step.
+    number: u32,
+    end: Ticks,
+}
+
+impl Steps {
+    /// The steps of a grid, from the first on.
+    pub fn new(grid: Option<Grid>) -> Steps {
+        Steps { grid, number: 0, end: grid.map_or(Ticks(i64::MAX), |grid| grid.at(1)) }
+    }
+
+    /// Calls `visit` with the step and the length of each part of `[from, to)`, which begins where the last one ended or
+    /// later.
+    #[inline(always)]
+    pub fn cut(&mut self, from: Ticks, to: Ticks, mut visit: impl FnMut(u32, u64)) {
+        let mut from = from;
+        while self.end < to {
+            if from < self.end {
+                visit(self.number, (self.end.0 - from.0) as u64);
+                from = self.end;
+            }
+            self.next();
+        }
+        if from < to {
+            visit(self.number, (to.0 - from.0) as u64);
+        }
+    }
+
+    fn next(&mut self) {
+        self.number = self.number.saturating_add(1);
+        self.end = self.grid.map_or(Ticks(i64::MAX), |grid| grid.at(u64::from(self.number) + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ticks_of_an_odd_clock_are_rounded_down_one_by_one() {
+        let grid = Grid::new(Ticks(1000), Nanos(15_625_000), 2_337_949);
+        assert_eq!([0, 1, 2, 3].map(|k| grid.at(k).0 - 1000), [0, 36_530, 73_060, 109_591]);
+        assert_eq!([999, 1000, 1001, 37_530, 37_531].map(|t| grid.first_from(Ticks(t))), [0, 0, 1, 1, 2]);
+        assert_eq!(grid.at(u64::MAX), Ticks(i64::MAX));
+    }
+
+    proptest! {
+        /// Points counted stretch by stretch are those of the grid, and parts of steps add up.
+        #[test]
+        fn counting_and_cutting_miss_nothing(
+            interval in 1i128..5_000,
+            frequency in prop_oneof![Just(10_000_000u64), Just(1_000_000_000), 1u64..5_000_000_000],
+            lengths in prop::collection::vec(0i64..500, 1..20),
+        ) {
+            let grid = Grid::new(Ticks(50), Nanos(interval), frequency);
+            let (mut next, mut steps, mut now) = (NextPoint::new(grid), Steps::new(Some(grid)), 50i64);
+            for length in lengths {
+                let to = now + length;
+                let expected = (1..).map(|k| grid.at(k).0).take_while(|&at| at < to).filter(|&at| at >= now).count();
+                prop_assert_eq!(next.count_before(Ticks(to)), expected as u64);
+                let mut sum = 0;
+                let mut wrong = false;
+                steps.cut(Ticks(now), Ticks(to), |number, ticks| {
+                    let (begin, end) = (grid.at(number.into()).0, grid.at(u64::from(number) + 1).0);
+                    wrong |= now + sum < begin || now + sum + ticks as i64 > end;
+                    sum += ticks as i64;
+                });
+                prop_assert!(!wrong && sum == length);
+                now = to;
+            }
+        }
+    }
+}

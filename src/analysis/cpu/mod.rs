@@ -1,0 +1,286 @@
+//! Processors by events: who ran, who was ready and had to wait, who took the processor away, what interrupts cost.
+//!
+//! Records go through these steps: `load::scheduling` reads a buffer; each [`processor`] finds out who owns it at each
+//! moment ([`owners`]); the [`scheduler`] follows the [`lives`] of threads over all processors in order and counts in
+//! [`cells`], the [`ready_queue`] beside it. [`pipeline`] runs these steps slice by slice. Times are raw ticks, converted
+//! once at the end.
+
+pub mod cells;
+pub mod delays;
+mod doubts;
+pub mod grid;
+mod interrupts;
+mod labels;
+pub mod lives;
+pub mod owners;
+mod pairs;
+mod pipeline;
+pub mod processor;
+pub mod query;
+pub mod ready_queue;
+mod rows;
+mod sampling;
+pub mod scheduler;
+mod setting;
+mod tables;
+mod thread_events;
+mod timeline;
+
+pub use interrupts::InterruptRow;
+pub use pairs::{PreemptionRow, WakeupRow};
+pub use rows::{CpuRow, StateTimes};
+pub use sampling::{Charged, Sampling, interval};
+pub use tables::View;
+pub use timeline::TimelineStep;
+
+use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::etl::order::ranks;
+use crate::load::history::History;
+use crate::load::scheduling::{BufferFacts, SchedulingScan};
+use crate::model::kernel_images::KernelImages;
+use crate::model::process::Processes;
+use crate::model::window::Window;
+use crate::units::{Nanos, Ticks};
+use grid::Range;
+use labels::Labels;
+use processor::{ByOwner, Processor};
+use query::{CpuOrder, CpuQuery, Dimension};
+use ready_queue::ReadyQueue;
+use scheduler::Scheduler;
+
+/// What one processor, or all of them, did; ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessorTimes {
+    /// By [`processor::Owner`].
+    pub by_owner: ByOwner,
+    /// Context switches.
+    pub switches: u64,
+}
+
+/// The ready queue in numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct QueueSummary {
+    /// Mean length over time.
+    pub mean: f64,
+    /// Greatest length that lasted.
+    pub max: u64,
+    /// When it was first reached.
+    pub max_time: Option<Nanos>,
+    /// Share of the window in which no thread was ready.
+    pub empty_share: f64,
+    /// Mean length just before each thread became ready; `None` if none did.
+    pub seen_by_arrivals: Option<f64>,
+    /// The same divided by the mean over time.
+    pub clumping: Option<f64>,
+    /// Lengths that occurred, and their ticks.
+    pub by_length: Vec<(u64, u64)>,
+}
+
+/// What `pfnset cpu` shows.
+#[derive(Debug)]
+pub struct CpuUse {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Keywords that were not recorded and what each costs.
+    pub missing: Vec<Need>,
+    /// The window.
+    pub window: Window,
+    /// Its ends since trace start.
+    pub window_times: (Nanos, Nanos),
+    /// Its length.
+    pub window_ticks: u64,
+    /// Its ends in ticks since trace start.
+    pub window_bounds: (i64, i64),
+    /// Ticks in a second.
+    pub frequency_hz: u64,
+    /// What all processors did.
+    pub total: ProcessorTimes,
+    /// What each processor did.
+    pub by_processor: Vec<ProcessorTimes>,
+    /// Context switches from another thread than the one that ran.
+    pub breaks: u64,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Rows in the query's order.
+    pub rows: Vec<CpuRow>,
+    /// Delays of groups of rows, where rows are nested.
+    pub subtotals: Vec<CpuRow>,
+    /// Rows of a level that are printed; `None` = all.
+    pub top: Option<usize>,
+    /// Order of the rows.
+    pub order: CpuOrder,
+    /// Interrupts and deferred procedure calls by routine, those that took longest first.
+    pub interrupts: Vec<InterruptRow>,
+    /// The ready queue.
+    pub queue: QueueSummary,
+    /// Who took the processor from whom.
+    pub preemptions: Vec<PreemptionRow>,
+    /// Who readied whom.
+    pub wakeups: Vec<WakeupRow>,
+    /// The timeline, if asked for.
+    pub timeline: Option<Vec<TimelineStep>>,
+    /// What samples and clock ticks say.
+    pub sampling: Sampling,
+    /// Distance of clock ticks.
+    pub tick: Nanos,
+}
+
+impl CpuUse {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without context switches, [`Error::MissingPart`] when they were lost, [`Error::Usage`] for a
+    /// window or a timeline that cannot be.
+    pub fn new(etl: &EtlFile, query: &CpuQuery) -> Result<CpuUse, Error> {
+        let (history, facts) = load(etl);
+        let trust = TrustReport::new(etl, &history.survey);
+        let window = setting::window(etl, &history, &facts, query)?.ok_or_else(|| nothing_to_show(&trust))?;
+        let range = Range { from: window.from.time, to: window.to.time };
+        let timeline = timeline::grid(etl, range, query)?;
+        let images = KernelImages::new(&history.kernel_images);
+        let settings = setting::settings(etl, &history, &facts, range, timeline, query, &images);
+        let mut processors: Vec<Processor> = settings.into_iter().map(Processor::new).collect();
+        let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
+        let mut scheduler = Scheduler::new(range, timeline, query.needs_processors(), &first);
+        pipeline::run(etl, &history, &facts, &mut processors, &mut scheduler);
+
+        let processes = Processes::new(&history);
+        let labels = Labels::new(&scheduler.lives.all, &processes);
+        let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
+        let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
+            sum.by_owner.iter_mut().zip(times.by_owner).for_each(|(sum, ticks)| *sum += ticks);
+            sum.switches += times.switches;
+            sum
+        });
+        let charged = processors.iter().fold([0; 5], |mut sum: ByOwner, processor| {
+            sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
+            sum
+        });
+        let missing = readiness_of(&history.survey, "cpu").map(|fitness| fitness.missing).unwrap_or_default();
+        Ok(CpuUse {
+            warnings: doubts::doubts(&trust, &missing, &processors, range, etl),
+            doubtful: trust.any(),
+            missing,
+            window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
+            window,
+            window_ticks: range.ticks(),
+            window_bounds: (range.from.0 - etl.clock.origin.0, range.to.0 - etl.clock.origin.0),
+            frequency_hz: etl.clock.frequency_hz,
+            breaks: processors.iter().map(|processor| processor.breaks).sum(),
+            dimensions: query.group_by.clone(),
+            rows: rows::rows(&scheduler, &processors, &labels, &query.group_by, query),
+            subtotals: (1..query.group_by.len())
+                .flat_map(|count| rows::rows(&scheduler, &processors, &labels, &query.group_by[..count], query))
+                .collect(),
+            top: query.top,
+            order: query.order,
+            interrupts: interrupts::rows(&processors, &images),
+            queue: queue(&scheduler.queue, etl, range),
+            preemptions: pairs::preemptions(&scheduler, &labels, query),
+            wakeups: pairs::wakeups(&scheduler, &labels, query),
+            timeline: timeline.map(|grid| timeline::steps(etl, range, grid, &processors, &scheduler, &labels, query)),
+            sampling: Sampling::new(&scheduler, &labels, &total.by_owner, &charged),
+            tick: query.tick,
+            total,
+            by_processor,
+        })
+    }
+
+    /// Ticks as nanoseconds, rounded down.
+    pub fn ns(&self, ticks: u64) -> u64 {
+        nanos(ticks.into(), self.frequency_hz)
+    }
+
+    /// The mean of times, rounded down once.
+    pub fn mean_ns(&self, ticks: u64, count: u64) -> u64 {
+        mean_nanos(ticks, count, self.frequency_hz)
+    }
+
+    /// What clock-tick accounting charges for this many clock ticks.
+    pub fn charged_ns(&self, clock_ticks: u64) -> u64 {
+        u64::try_from(self.tick.0).unwrap_or(u64::MAX).saturating_mul(clock_ticks)
+    }
+
+    /// Window × processors in ticks.
+    pub fn capacity(&self) -> u128 {
+        u128::from(self.window_ticks) * self.by_processor.len() as u128
+    }
+
+    /// The same in nanoseconds.
+    pub fn capacity_ns(&self) -> u64 {
+        nanos(self.capacity(), self.frequency_hz)
+    }
+
+    /// A part of window × processors.
+    pub fn share(&self, ticks: u64) -> f64 {
+        match self.capacity() {
+            0 => 0.0,
+            capacity => ticks as f64 / capacity as f64,
+        }
+    }
+
+    /// True when the processors' times add up to window × processors.
+    pub fn is_balanced(&self) -> bool {
+        let sum = |times: &ProcessorTimes| times.by_owner.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
+        let each = self.by_processor.iter().all(|times| sum(times) == u128::from(self.window_ticks));
+        each && sum(&self.total) == self.capacity()
+    }
+}
+
+fn nanos(ticks: u128, frequency_hz: u64) -> u64 {
+    u64::try_from(ticks.saturating_mul(1_000_000_000) / u128::from(frequency_hz.max(1))).unwrap_or(u64::MAX)
+}
+
+fn mean_nanos(ticks: u64, count: u64, frequency_hz: u64) -> u64 {
+    let scaled = u128::from(ticks) * 1_000_000_000;
+    u64::try_from(scaled / (u128::from(frequency_hz.max(1)) * u128::from(count.max(1)))).unwrap_or(u64::MAX)
+}
+
+fn nothing_to_show(trust: &TrustReport) -> Error {
+    trust.cannot_run(
+        "CSwitch",
+        "no context switch is in the trace",
+        "Record with the keywords CSwitch, ReadyThread, DPC, Interrupt, SampledProfile, ProcessThread and Loader:\n  \
+         wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
+         xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE, then xperf -d trace.etl",
+    )
+}
+
+/// One walk over all records.
+fn load(etl: &EtlFile) -> (History, Vec<BufferFacts>) {
+    let (rank, _) = ranks(&etl.buffers);
+    let (history, scans) = History::with_visitors(etl, || SchedulingScan::new(&rank));
+    let mut facts: Vec<BufferFacts> = scans.into_iter().flat_map(|scan| scan.facts).collect();
+    facts.sort_unstable_by_key(|facts| facts.buffer);
+    (history, facts)
+}
+
+fn times(processor: &Processor) -> ProcessorTimes {
+    let by_owner = processor.times.iter().fold([0; 5], |mut sum: ByOwner, step| {
+        sum.iter_mut().zip(step).for_each(|(sum, ticks)| *sum += ticks);
+        sum
+    });
+    ProcessorTimes { by_owner, switches: processor.switches }
+}
+
+fn queue(queue: &ReadyQueue, etl: &EtlFile, range: Range) -> QueueSummary {
+    let window = range.ticks().max(1) as f64;
+    let by_length = || (0u64..).zip(&queue.by_length);
+    let sum: u128 = by_length().map(|(length, ticks)| u128::from(length) * u128::from(*ticks)).sum();
+    let mean = sum as f64 / window;
+    let seen_by_arrivals = (queue.arrivals > 0).then(|| queue.met as f64 / queue.arrivals as f64);
+    QueueSummary {
+        mean,
+        max: queue.max.map_or(0, |(length, _)| length as u64),
+        max_time: queue.max.map(|(_, time): (usize, Ticks)| etl.clock.nanos(time)),
+        empty_share: queue.by_length.first().map_or(0.0, |ticks| *ticks as f64 / window),
+        seen_by_arrivals,
+        clumping: seen_by_arrivals.filter(|_| mean > 0.0).map(|seen| seen / mean),
+        by_length: by_length().filter(|(_, ticks)| **ticks > 0).map(|(length, ticks)| (length, *ticks)).collect(),
+    }
+}

@@ -1,0 +1,87 @@
+//! Pairs of processes: who took the processor from whom, and who readied whom.
+
+use crate::analysis::cpu::delays::ReadyKind;
+use crate::analysis::cpu::labels::Labels;
+use crate::analysis::cpu::lives::LifeId;
+use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::scheduler::{PreemptionTimes, Scheduler};
+use foldhash::HashMap as FastMap;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// Threads of a process that lost the processor to those of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreemptionRow {
+    /// Who lost it.
+    pub process: String,
+    /// Who ran then.
+    pub preemptor: String,
+    /// Why.
+    pub kind: ReadyKind,
+    /// How often, and how long until they ran again.
+    pub times: PreemptionTimes,
+}
+
+/// Threads of a process that another readied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WakeupRow {
+    /// Who became ready.
+    pub process: String,
+    /// Who did it, or was interrupted by a deferred procedure call that did.
+    pub waker: String,
+    /// True for a deferred procedure call.
+    pub from_dpc: bool,
+    /// How often.
+    pub count: u64,
+}
+
+/// True when the user's conditions on threads hold; those on processors say nothing of pairs.
+fn is_wanted(query: &CpuQuery, labels: &Labels<'_>, life: LifeId) -> bool {
+    let mut of_threads = query.conditions.iter().filter(|condition| condition.dimension != Dimension::Processor);
+    of_threads.all(|c| c.patterns.matches(&labels.label(c.dimension, life, 0)))
+}
+
+/// Preemptions, those that cost most first.
+pub fn preemptions(scheduler: &Scheduler, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
+    let mut sums: FastMap<(Arc<str>, Arc<str>, ReadyKind), PreemptionTimes> = FastMap::default();
+    for (&(life, preemptor, kind), times) in &scheduler.preemptions {
+        if is_wanted(query, labels, life) {
+            let sum = sums.entry((labels.process(life), labels.process(preemptor), kind)).or_default();
+            sum.count += times.count;
+            sum.ticks += times.ticks;
+        }
+    }
+    let row = |((process, preemptor, kind), times): ((Arc<str>, Arc<str>, ReadyKind), PreemptionTimes)| PreemptionRow {
+        process: process.to_string(),
+        preemptor: preemptor.to_string(),
+        kind,
+        times,
+    };
+    let mut rows: Vec<PreemptionRow> = sums.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        let key = |row: &PreemptionRow| (Reverse(row.times.ticks), Reverse(row.times.count), row.kind);
+        (key(a), &a.process, &a.preemptor).cmp(&(key(b), &b.process, &b.preemptor))
+    });
+    rows
+}
+
+/// Wakeups, the most frequent first.
+pub fn wakeups(scheduler: &Scheduler, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
+    let mut sums: FastMap<(Arc<str>, Arc<str>, bool), u64> = FastMap::default();
+    for (&(life, waker, from_dpc), count) in &scheduler.wakeups {
+        if is_wanted(query, labels, life) {
+            *sums.entry((labels.process(life), labels.process(waker), from_dpc)).or_default() += count;
+        }
+    }
+    let row = |((process, waker, from_dpc), count): ((Arc<str>, Arc<str>, bool), u64)| WakeupRow {
+        process: process.to_string(),
+        waker: waker.to_string(),
+        from_dpc,
+        count,
+    };
+    let mut rows: Vec<WakeupRow> = sums.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        (Reverse(a.count), &a.process, &a.waker, a.from_dpc).cmp(&(Reverse(b.count), &b.process, &b.waker, b.from_dpc))
+    });
+    rows
+}

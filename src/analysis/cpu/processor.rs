@@ -1,0 +1,422 @@
+//! One processor: what it does at each moment, from its records alone.
+//!
+//! Passes its records on in order, each switch with the thread time of the span that it ends, for [`super::scheduler`], which
+//! needs all processors.
+
+use crate::analysis::cpu::grid::{Grid, NextPoint, Range, Steps};
+use crate::analysis::cpu::owners::{Interval, Owners};
+use crate::load::scheduling::{
+    BufferEvents, FROM_NEXT_SWITCH, Interruption, InterruptionEvent, Scheduling, SchedulingEvent, UNKNOWN_THREAD,
+};
+use crate::moment::Moment;
+use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
+use std::collections::VecDeque;
+
+/// Who can own a processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// Threads other than idle.
+    Threads,
+    /// The idle thread.
+    Idle,
+    /// Deferred procedure calls.
+    Dpc,
+    /// Interrupts.
+    Isr,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Ticks by [`Owner`].
+pub type ByOwner = [u64; 5];
+
+/// A record on its way to the scheduler.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// When.
+    pub moment: Moment,
+    /// Ticks of the span that ends here, without interrupts.
+    pub cpu: u64,
+    /// The new thread; the thread that became ready; the thread of a sample.
+    pub thread: u32,
+    /// The old thread; the waker, where the header names it; how many samples.
+    pub other: u32,
+    /// Clock ticks of the span that ends here.
+    pub charged: u32,
+    /// What it is.
+    pub kind: StepKind,
+    /// State of the old thread; flags of a sample.
+    pub state: u8,
+    /// Wait reason of the old thread.
+    pub reason: u8,
+}
+
+/// What a [`Step`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepKind {
+    /// A context switch.
+    Switch,
+    /// A context switch from another thread than the one that ran.
+    Break,
+    /// Records are missing from here on.
+    Hole,
+    /// A thread became ready.
+    Ready,
+    /// A deferred procedure call readied a thread.
+    ReadyFromDpc,
+    /// A sample.
+    Sample,
+}
+
+/// Steps in order, and how the spans that they end are spread over the timeline.
+#[derive(Debug, Default)]
+pub struct StepList {
+    /// Steps.
+    pub steps: Vec<Step>,
+    /// Index of the step that ends the span, step of the timeline, ticks.
+    pub parts: Vec<(u32, u32, u64)>,
+}
+
+/// What ran, how often and how long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoutineTimes {
+    /// Records in the window.
+    pub count: u64,
+    /// Their whole time.
+    pub inclusive: u64,
+    /// Moments of the window that it owned.
+    pub exclusive: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// Kind, address, and the number of the time span in which the same kernel images are loaded.
+pub type Routine = (Interruption, u64, u32);
+
+/// What is known of a processor before its records are read.
+#[derive(Debug, Clone, Default)]
+pub struct Setting {
+    /// The window.
+    pub range: Range,
+    /// Steps of the timeline.
+    pub timeline: Option<Grid>,
+    /// Clock ticks.
+    pub clock: Option<Grid>,
+    /// When records go missing, in order.
+    pub holes: VecDeque<Moment>,
+    /// First switch of each buffer and its old thread, in order.
+    pub first_switches: Vec<(Moment, u32)>,
+    /// When kernel images were loaded and unloaded, in order.
+    pub image_changes: std::sync::Arc<[Ticks]>,
+}
+
+/// What one processor did.
+#[derive(Debug)]
+pub struct Processor {
+    setting: Setting,
+    pending: Vec<SchedulingEvent>,
+    is_sorted: bool,
+    owners: Owners,
+    clock: Option<NextPoint>,
+    steps: Steps,
+    /// The thread that runs; `None`: unknown.
+    running: Option<u32>,
+    after_hole: bool,
+    span: Span,
+    logged: u32,
+    latest: Moment,
+    routine_ids: FastMap<Routine, u32>,
+    /// What ran.
+    pub routines: Vec<(Routine, RoutineTimes)>,
+    /// Ticks by owner in each step of the timeline; without a timeline there is one.
+    pub times: Vec<ByOwner>,
+    /// Clock ticks by owner, without those of threads.
+    pub charged: ByOwner,
+    /// Context switches in the window.
+    pub switches: u64,
+    /// Context switches from another thread than the one that ran.
+    pub breaks: u64,
+    /// Interrupts whose initial time is after their record.
+    pub malformed: u64,
+    /// Interrupts that began before the first record of the trace.
+    pub implausible: u64,
+    /// Records with an earlier stamp than the one before.
+    pub went_back: u64,
+}
+
+/// The time since the last switch.
+#[derive(Debug, Default)]
+struct Span {
+    ticks: u64,
+    charged: u64,
+    parts: Vec<(u32, u64)>,
+}
+
+impl Processor {
+    /// A processor without records.
+    pub fn new(setting: Setting) -> Processor {
+        let first = setting.first_switches.first();
+        Processor {
+            pending: Vec::new(),
+            is_sorted: true,
+            owners: Owners::new(setting.range),
+            clock: setting.clock.map(NextPoint::new),
+            steps: Steps::new(setting.timeline),
+            running: first.map(|&(_, old)| old),
+            after_hole: first.is_none(),
+            span: Span::default(),
+            logged: 0,
+            latest: Moment::FIRST,
+            routine_ids: FastMap::default(),
+            routines: Vec::new(),
+            times: vec![[0; 5]],
+            charged: [0; 5],
+            switches: 0,
+            breaks: 0,
+            malformed: 0,
+            implausible: 0,
+            went_back: 0,
+            setting,
+        }
+    }
+
+    /// The thread that runs at first, as far as it is known.
+    pub fn first_thread(&self) -> Option<u32> {
+        self.setting.first_switches.first().map(|&(_, old)| old)
+    }
+
+    /// Not switched and not interrupted at all: nothing is known of it.
+    pub fn has_switches(&self) -> bool {
+        !self.setting.first_switches.is_empty()
+    }
+
+    /// Adds the records of a buffer; `trace_begin` is the first stamp of the trace.
+    pub fn add(&mut self, buffer: &BufferEvents, trace_begin: Ticks) {
+        for event in &buffer.events {
+            if event.moment < self.latest {
+                self.went_back += 1;
+                self.is_sorted = false;
+            }
+            self.latest = self.latest.max(event.moment);
+        }
+        self.pending.extend(buffer.events.iter().filter(|event| event.moment.time < self.setting.range.to));
+        for event in &buffer.interruptions {
+            self.interruption(event, trace_begin);
+        }
+    }
+
+    fn interruption(&mut self, event: &InterruptionEvent, trace_begin: Ticks) {
+        let end = event.end.time;
+        let range = self.setting.range;
+        let is_inside = range.holds(end);
+        if !is_inside && (end <= range.from || event.begin >= range.to) {
+            return;
+        }
+        let images = self.setting.image_changes.partition_point(|change| *change <= end) as u32;
+        let routine = (event.kind, event.routine, images);
+        let next = self.routines.len() as u32;
+        let id = *self.routine_ids.entry(routine).or_insert(next);
+        if id == next {
+            self.routines.push((routine, RoutineTimes::default()));
+        }
+        let length = u64::try_from(i128::from(end.0) - i128::from(event.begin.0));
+        self.malformed += u64::from(is_inside && length.is_err());
+        self.implausible += u64::from(event.begin < trace_begin);
+        let length = length.unwrap_or(0);
+        if let (true, Some((_, times))) = (is_inside, self.routines.get_mut(id as usize)) {
+            times.count += 1;
+            times.inclusive = times.inclusive.saturating_add(length);
+            times.max = times.max.max(length);
+        }
+        let logged = self.logged;
+        self.logged = self.logged.wrapping_add(1);
+        self.owners.add(Interval { begin: event.begin, end, logged, owner: id });
+    }
+
+    /// Passes on all records before `until`. All that begins before it must have been added.
+    pub fn advance(&mut self, until: Ticks, out: &mut StepList) {
+        out.steps.clear();
+        out.parts.clear();
+        if !self.is_sorted {
+            self.pending.sort_by_key(|event| event.moment);
+            self.is_sorted = true;
+        }
+        let due = self.pending.partition_point(|event| event.moment.time < until);
+        let pending = std::mem::take(&mut self.pending);
+        out.steps.reserve(due);
+        for (index, event) in pending.iter().enumerate().take(due) {
+            self.holes_before(event.moment, out);
+            let (thread, other, kind) = match event.what {
+                Scheduling::Switch { state, reason, new, old } => {
+                    let new = if new == FROM_NEXT_SWITCH { self.next_old(&pending, index) } else { new };
+                    self.switch(event.moment, (state, reason), (new, old), out);
+                    continue;
+                }
+                Scheduling::Ready { from_dpc: false, thread, waker } => (thread, waker, StepKind::Ready),
+                Scheduling::Ready { from_dpc: true, thread, waker } => (thread, waker, StepKind::ReadyFromDpc),
+                Scheduling::Sample { thread, count, .. } => (thread, count, StepKind::Sample),
+            };
+            let state = if let Scheduling::Sample { flags, .. } = event.what { flags } else { 0 };
+            let moment = event.moment;
+            out.steps.push(Step { moment, cpu: 0, thread, other, charged: 0, kind, state, reason: 0 });
+        }
+        self.pending = pending;
+        self.pending.drain(..due);
+        self.holes_before(Moment { time: until, order: 0 }, out);
+    }
+
+    /// The old thread of the switch after the one at `index`, if nothing is missing in between.
+    #[cold]
+    fn next_old(&self, pending: &[SchedulingEvent], index: usize) -> u32 {
+        let Some(this) = pending.get(index) else { return UNKNOWN_THREAD };
+        let old = |event: &SchedulingEvent| match event.what {
+            Scheduling::Switch { old, .. } => Some((event.moment, old)),
+            _ => None,
+        };
+        let read = pending.iter().skip(index + 1).find_map(old);
+        let firsts = &self.setting.first_switches;
+        let unread = firsts.get(firsts.partition_point(|(moment, _)| *moment <= this.moment)).copied();
+        let next = match (read, unread) {
+            (Some(read), Some(unread)) => Some(if unread.0 < read.0 { unread } else { read }),
+            (read, unread) => read.or(unread),
+        };
+        let is_cut = |moment: Moment| self.setting.holes.front().is_some_and(|hole| *hole < moment);
+        next.filter(|(moment, _)| !is_cut(*moment)).map_or(UNKNOWN_THREAD, |(_, old)| old)
+    }
+
+    #[inline(always)]
+    fn holes_before(&mut self, moment: Moment, out: &mut StepList) {
+        while let Some(hole) = self.setting.holes.front().copied().filter(|hole| *hole < moment) {
+            self.setting.holes.pop_front();
+            self.hole(hole, out);
+        }
+    }
+
+    #[cold]
+    fn hole(&mut self, moment: Moment, out: &mut StepList) {
+        if moment.time >= self.setting.range.to {
+            return;
+        }
+        self.pass(moment.time);
+        let (cpu, charged) = self.end_span(self.owner(), out);
+        let step = Step {
+            moment,
+            cpu,
+            thread: UNKNOWN_THREAD,
+            other: UNKNOWN_THREAD,
+            charged,
+            kind: StepKind::Hole,
+            state: 0,
+            reason: 0,
+        };
+        out.steps.push(step);
+        (self.running, self.after_hole) = (None, true);
+    }
+
+    #[inline(always)]
+    fn switch(&mut self, moment: Moment, (state, reason): (u8, u8), (new, old): (u32, u32), out: &mut StepList) {
+        self.pass(moment.time);
+        let is_break = !self.after_hole && self.running != Some(old);
+        let owner = if is_break { Owner::Unknown } else { self.owner() };
+        let (cpu, charged) = self.end_span(owner, out);
+        if self.setting.range.holds(moment.time) {
+            self.switches += 1;
+            self.breaks += u64::from(is_break);
+        }
+        let kind = if is_break { StepKind::Break } else { StepKind::Switch };
+        out.steps.push(Step { moment, cpu, thread: new, other: old, charged, kind, state, reason });
+        (self.running, self.after_hole) = (Some(new).filter(|&new| new != UNKNOWN_THREAD), new == UNKNOWN_THREAD);
+    }
+
+    /// Who owns the moments that no interrupt owns.
+    #[inline(always)]
+    fn owner(&self) -> Owner {
+        match self.running {
+            Some(0) => Owner::Idle,
+            Some(_) => Owner::Threads,
+            None => Owner::Unknown,
+        }
+    }
+
+    /// Lets time pass.
+    #[inline(always)]
+    fn pass(&mut self, until: Ticks) {
+        let Processor { owners, span, steps, times, clock, charged, routines, .. } = self;
+        owners.pass(until, |owner, from, to| {
+            let ticks = clock.as_mut().map_or(0, |clock| clock.count_before(to));
+            match owner.and_then(|owner| routines.get_mut(owner as usize)) {
+                None => {
+                    span.ticks += (to.0 - from.0) as u64;
+                    span.charged += ticks;
+                    steps.cut(from, to, |step, ticks| span.add(step, ticks));
+                }
+                Some(((kind, ..), routine)) => {
+                    routine.exclusive += (to.0 - from.0) as u64;
+                    let owner = if *kind == Interruption::Isr { Owner::Isr } else { Owner::Dpc };
+                    add(charged, owner, ticks);
+                    steps.cut(from, to, |step, ticks| add_in(times, step, owner, ticks));
+                }
+            }
+        });
+    }
+
+    /// Ends the span since the last switch: its time and clock ticks belong to this owner.
+    #[inline(always)]
+    fn end_span(&mut self, owner: Owner, out: &mut StepList) -> (u64, u32) {
+        let span = &mut self.span;
+        let (ticks, charged) = (span.ticks, span.charged);
+        if owner != Owner::Threads {
+            add(&mut self.charged, owner, charged);
+        }
+        let index = out.steps.len() as u32;
+        for &(step, ticks) in &span.parts {
+            add_in(&mut self.times, step, owner, ticks);
+            if self.setting.timeline.is_some() {
+                out.parts.push((index, step, ticks));
+            }
+        }
+        span.parts.clear();
+        (span.ticks, span.charged) = (0, 0);
+        (ticks, u32::try_from(charged).unwrap_or(u32::MAX))
+    }
+
+    /// Lets the window end: the last step ends the last span.
+    pub fn finish(&mut self, out: &mut StepList) {
+        self.advance(self.setting.range.to, out);
+        self.pass(self.setting.range.to);
+        let (cpu, charged) = self.end_span(self.owner(), out);
+        let moment = Moment { time: self.setting.range.to, order: 0 };
+        let (thread, kind) = (UNKNOWN_THREAD, StepKind::Hole);
+        out.steps.push(Step { moment, cpu, thread, other: thread, charged, kind, state: 0, reason: 0 });
+    }
+
+    /// Intervals that overlap without nesting.
+    pub fn not_nested(&self) -> u64 {
+        self.owners.not_nested
+    }
+}
+
+impl Span {
+    #[inline(always)]
+    fn add(&mut self, step: u32, ticks: u64) {
+        match self.parts.last_mut() {
+            Some((last, sum)) if *last == step => *sum += ticks,
+            _ => self.parts.push((step, ticks)),
+        }
+    }
+}
+
+#[inline(always)]
+fn add(all: &mut ByOwner, owner: Owner, ticks: u64) {
+    all.get_mut(owner as usize).into_iter().for_each(|sum| *sum += ticks);
+}
+
+#[inline(always)]
+fn add_in(times: &mut Vec<ByOwner>, step: u32, owner: Owner, ticks: u64) {
+    let step = step as usize;
+    if times.len() <= step {
+        times.resize(step + 1, [0; 5]);
+    }
+    times.get_mut(step).into_iter().for_each(|all| add(all, owner, ticks));
+}

@@ -1,0 +1,169 @@
+//! Rows: cells grouped by the user's dimensions.
+
+use crate::analysis::cpu::cells::{Cell, WaitTime};
+use crate::analysis::cpu::delays::{DelaySummary, Delays};
+use crate::analysis::cpu::labels::Labels;
+use crate::analysis::cpu::lives::{IDLE, Life, LifeId, NOBODY, State};
+use crate::analysis::cpu::processor::Processor;
+use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
+use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::table::group::natural;
+use crate::units::Ticks;
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+/// What is counted of a group; times in ticks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuRow {
+    /// Labels in order of the dimensions.
+    pub labels: Vec<String>,
+    /// On the processors, without interrupts.
+    pub cpu: u64,
+    /// The same with interrupts.
+    pub with_interrupts: u64,
+    /// Switch-ins; of a processor all switches.
+    pub switches: u64,
+    /// Ready delays.
+    pub delays: DelaySummary,
+    /// Switch-ins whose ready time is not known.
+    pub unknown_ready: u64,
+    /// Delays that the window's end cuts.
+    pub unfinished: u64,
+    /// Ready records that changed nothing.
+    pub redundant: u64,
+    /// Waits by reason.
+    pub waits: BTreeMap<String, WaitTime>,
+    /// What the thread did, if rows are threads.
+    pub states: Option<StateTimes>,
+}
+
+/// What a thread did in the window, ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StateTimes {
+    /// It ran, with the interrupts that it met.
+    pub running: u64,
+    /// It was ready.
+    pub ready: u64,
+    /// It waited.
+    pub waiting: u64,
+    /// No record tells.
+    pub unknown: u64,
+    /// It had not started or had ended.
+    pub not_alive: u64,
+}
+
+/// The parts of a row.
+#[derive(Default)]
+struct Parts<'c> {
+    row: CpuRow,
+    delays: Vec<&'c Delays>,
+    profile: Option<[u64; 4]>,
+}
+
+impl<'c> Parts<'c> {
+    fn add(&mut self, cell: &'c Cell, is_idle_of_processor: bool) {
+        let row = &mut self.row;
+        row.switches += cell.switches;
+        if is_idle_of_processor {
+            return;
+        }
+        row.cpu += cell.cpu;
+        row.with_interrupts += cell.with_interrupts;
+        row.unknown_ready += cell.unknown_ready;
+        row.unfinished += cell.unfinished;
+        row.redundant += cell.redundant;
+        self.delays.push(&cell.delays);
+        for (reason, time) in &cell.waits {
+            let sum = row.waits.entry(reason.name().into_owned()).or_default();
+            sum.count += time.count;
+            sum.ticks += time.ticks;
+        }
+    }
+}
+
+/// True when the rows show what each thread did.
+pub fn has_states(dimensions: &[Dimension]) -> bool {
+    dimensions.contains(&Dimension::Thread) && !dimensions.contains(&Dimension::Processor)
+}
+
+/// The rows of some dimensions, in the query's order.
+pub fn rows(
+    scheduler: &Scheduler,
+    processors: &[Processor],
+    labels: &Labels<'_>,
+    dimensions: &[Dimension],
+    query: &CpuQuery,
+) -> Vec<CpuRow> {
+    let of_processors = dimensions == [Dimension::Processor];
+    let fits = |life: LifeId, processor: u16| {
+        query.conditions.iter().all(|c| c.patterns.matches(&labels.label(c.dimension, life, processor)))
+    };
+    let mut found: HashMap<Vec<String>, Parts<'_>> = HashMap::new();
+    let names = |life, processor| dimensions.iter().map(|d| labels.label(*d, life, processor)).collect::<Vec<_>>();
+    if of_processors && query.conditions.is_empty() {
+        for number in 0..processors.len() {
+            found.entry(vec![number.to_string()]).or_default();
+        }
+    }
+    for (life, processor, cell) in scheduler.cells.each() {
+        if !cell.is_empty() && fits(life, processor) {
+            found.entry(names(life, processor)).or_default().add(cell, of_processors && life == IDLE);
+        }
+    }
+    if has_states(dimensions) {
+        let conditions_hold = |id: &LifeId| query.needs_processors() || fits(*id, 0);
+        let lives = (0..).zip(&scheduler.lives.all).filter(|(id, _)| ![IDLE, NOBODY].contains(id));
+        for (id, life) in lives.filter(|(id, life)| was_alive(life, scheduler) && conditions_hold(id)) {
+            let sum = found.entry(names(id, 0)).or_default().profile.get_or_insert_default();
+            sum.iter_mut().zip(life.profile).for_each(|(sum, ticks)| *sum += ticks);
+        }
+    }
+    let window = scheduler.range.ticks();
+    let finish = |(labels, parts): (Vec<String>, Parts<'_>)| {
+        let Parts { mut row, delays, profile } = parts;
+        row.delays = DelaySummary::new(delays.into_iter());
+        row.states = profile.map(|profile| states(profile, window));
+        row.labels = labels;
+        row
+    };
+    let mut rows: Vec<CpuRow> = found.into_par_iter().map(finish).collect();
+    if of_processors && query.conditions.is_empty() {
+        for row in &mut rows {
+            let number = row.labels.first().and_then(|label| label.parse::<usize>().ok());
+            row.switches = number.and_then(|number| processors.get(number)).map_or(row.switches, |p| p.switches);
+        }
+    }
+    sort(&mut rows, query.order);
+    rows
+}
+
+fn states(profile: [u64; 4], window: u64) -> StateTimes {
+    let of = |state: State| profile.get(state as usize).copied().unwrap_or(0);
+    StateTimes {
+        running: of(State::Running),
+        ready: of(State::Ready),
+        waiting: of(State::Waiting),
+        unknown: of(State::Unknown),
+        not_alive: window.saturating_sub(profile.iter().sum()),
+    }
+}
+
+fn was_alive(life: &Life, scheduler: &Scheduler) -> bool {
+    let range = scheduler.range;
+    life.begin < range.to && life.end.unwrap_or(Ticks(i64::MAX)) > range.from
+}
+
+fn sort(rows: &mut [CpuRow], order: CpuOrder) {
+    let key = |row: &CpuRow| match order {
+        CpuOrder::Cpu => row.cpu,
+        CpuOrder::Name => 0,
+        CpuOrder::Switches => row.switches,
+        CpuOrder::Ready => row.delays.all.total,
+        CpuOrder::Preempted => row.delays.lost().1,
+    };
+    rows.sort_by(|a, b| {
+        let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+        Reverse(key(a)).cmp(&Reverse(key(b))).then_with(|| names().unwrap_or(std::cmp::Ordering::Equal))
+    });
+}

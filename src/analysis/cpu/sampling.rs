@@ -1,0 +1,90 @@
+//! Exact times beside what samples and clock ticks say.
+
+use crate::analysis::cpu::labels::Labels;
+use crate::analysis::cpu::processor::{ByOwner, Owner};
+use crate::analysis::cpu::scheduler::Scheduler;
+use std::collections::BTreeMap;
+
+/// Standard normal quantile of 97.5 %.
+const Z: f64 = 1.959963984540054;
+
+/// One process, or `DPC`, `ISR`, `Unknown`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Charged {
+    /// Exact time, ticks.
+    pub exact: u64,
+    /// Samples that met it.
+    pub samples: u64,
+    /// Clock ticks that met it.
+    pub ticks: u64,
+}
+
+/// What samples and clock ticks say, by process.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sampling {
+    /// All samples in the window.
+    pub samples: u64,
+    /// By label.
+    pub rows: BTreeMap<String, Charged>,
+}
+
+impl Sampling {
+    /// Of all threads; `exact` and `charged` by the processors' owners.
+    pub fn new(scheduler: &Scheduler, labels: &Labels<'_>, exact: &ByOwner, charged: &ByOwner) -> Sampling {
+        let mut rows: BTreeMap<String, Charged> = BTreeMap::new();
+        for (life, _, cell) in scheduler.cells.each() {
+            if cell.cpu > 0 {
+                rows.entry(labels.process(life).to_string()).or_default().exact += cell.cpu;
+            }
+        }
+        for (id, life) in (0..).zip(&scheduler.lives.all) {
+            if life.samples > 0 || life.charged > 0 {
+                let row = rows.entry(labels.process(id).to_string()).or_default();
+                row.samples += life.samples;
+                row.ticks += life.charged;
+            }
+        }
+        let of = |all: &ByOwner, owner: Owner| all.get(owner as usize).copied().unwrap_or(0);
+        let samples = scheduler.samples;
+        for (name, owner, samples) in
+            [("DPC", Owner::Dpc, samples.dpc), ("ISR", Owner::Isr, samples.isr), ("Unknown", Owner::Unknown, 0)]
+        {
+            let (exact, ticks) = (of(exact, owner), of(charged, owner));
+            if exact > 0 || ticks > 0 || samples > 0 {
+                let row = rows.entry(name.to_owned()).or_default();
+                row.exact += exact;
+                row.samples += samples;
+                row.ticks += ticks;
+            }
+        }
+        Sampling { samples: scheduler.samples.all, rows }
+    }
+}
+
+/// The 95 % interval of a share of which `hits` of `samples` samples tell, by Wilson's score.
+pub fn interval(hits: u64, samples: u64) -> (f64, f64) {
+    if samples == 0 {
+        return (0.0, 1.0);
+    }
+    let n = samples as f64;
+    let p = hits as f64 / n;
+    let scale = 1.0 + Z * Z / n;
+    let centre = (p + Z * Z / (2.0 * n)) / scale;
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt() / scale;
+    ((centre - half).max(0.0), (centre + half).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_wilsons() {
+        let close = |found: (f64, f64), low: f64, high: f64| {
+            assert!((found.0 - low).abs() < 1e-9 && (found.1 - high).abs() < 1e-9, "{found:?}");
+        };
+        close(interval(19, 996), 0.012246002, 0.029602091);
+        close(interval(0, 996), 0.0, 0.003842068);
+        close(interval(0, 0), 0.0, 1.0);
+    }
+}

@@ -1,0 +1,94 @@
+//! The window, and what each processor must know before its records are read.
+
+use crate::analysis::cpu::grid::{Grid, Range};
+use crate::analysis::cpu::processor::Setting;
+use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::loss::{Gap, gaps};
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::etl::order::ranks;
+use crate::load::history::History;
+use crate::load::scheduling::BufferFacts;
+use crate::model::kernel_images::KernelImages;
+use crate::model::window::{Ends, Window};
+use crate::moment::Moment;
+use crate::units::Ticks;
+use std::collections::VecDeque;
+
+/// Most processors of a Windows machine; a header that names more is wrong.
+const MOST_PROCESSORS: u32 = 2048;
+
+/// The window: from the first to the last context switch, or as the user says. `None` without any.
+pub fn window(
+    etl: &EtlFile,
+    history: &History,
+    facts: &[BufferFacts],
+    query: &CpuQuery,
+) -> Result<Option<Window>, Error> {
+    let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
+    let last = facts.iter().filter_map(|facts| facts.last_switch).max();
+    let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
+    let ends = Ends { first, last: Moment { time: last, order: u64::MAX }, ..Ends::of_trace(history) };
+    Window::between(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock).map(Some)
+}
+
+/// The settings of all processors: those of the session, and those of whose records there are any.
+pub fn settings(
+    etl: &EtlFile,
+    history: &History,
+    facts: &[BufferFacts],
+    range: Range,
+    timeline: Option<Grid>,
+    query: &CpuQuery,
+    images: &KernelImages<'_>,
+) -> Vec<Setting> {
+    let processor = |buffer: u32| etl.buffers.get(buffer as usize).map_or(0, |buffer| buffer.processor);
+    let named = etl.header.processors.min(MOST_PROCESSORS) as usize;
+    let seen = facts.iter().map(|facts| usize::from(processor(facts.buffer)) + 1).max().unwrap_or(0);
+    let clock = Grid::new(range.from, query.tick, etl.clock.frequency_hz);
+    let one =
+        Setting { range, timeline, clock: Some(clock), image_changes: images.changes.clone(), ..Setting::default() };
+    let mut all = vec![one; named.max(seen)];
+    for facts in facts {
+        if let (Some(first), Some(setting)) = (facts.first_switch, all.get_mut(usize::from(processor(facts.buffer)))) {
+            setting.first_switches.push(first);
+        }
+    }
+    for (number, setting) in all.iter_mut().enumerate() {
+        setting.first_switches.sort_unstable();
+        setting.holes = holes(etl, history, number);
+    }
+    all
+}
+
+/// When records of a processor go missing: at its last record before a missing sequence number.
+fn holes(etl: &EtlFile, history: &History, processor: usize) -> VecDeque<Moment> {
+    let gaps = gaps(etl);
+    if gaps.is_empty() {
+        return VecDeque::new();
+    }
+    let (rank, _) = ranks(&etl.buffers);
+    let mut own: Vec<(u64, usize)> = (etl.own_buffers().iter().enumerate())
+        .filter(|(_, buffer)| usize::from(buffer.processor) == processor)
+        .map(|(index, buffer)| (buffer.sequence, index))
+        .collect();
+    own.sort_unstable();
+    let is_gap_between = |low: u64, high: u64| {
+        let gap = gaps.get(gaps.partition_point(|gap| gap.low < low));
+        gap.is_some_and(|gap: &Gap| gap.high <= high)
+    };
+    let (mut found, mut last) = (Vec::new(), None);
+    for pair in own.windows(2) {
+        let ((low, index), (high, _)) = (pair[0], pair[1]);
+        if let Some(span) = history.survey.spans.get(index).copied().flatten() {
+            let rank = rank.get(index).copied().unwrap_or(index as u32);
+            let end = Moment { time: span.last, order: u64::from(rank) << 32 | u64::from(u32::MAX) };
+            last = last.max(Some(end));
+        }
+        if is_gap_between(low, high) {
+            found.push(last.unwrap_or(Moment { time: Ticks(i64::MIN), order: 0 }));
+        }
+    }
+    found.sort_unstable();
+    found.into()
+}

@@ -1,0 +1,102 @@
+//! Starts, ends and rundowns of threads, and the end of the window.
+
+use crate::analysis::cpu::lives::{Described, LifeId, State, WaitReason};
+use crate::analysis::cpu::scheduler::Scheduler;
+use crate::event::Phase;
+use crate::load::facts::ThreadEvent;
+use crate::moment::At;
+use crate::units::Ticks;
+
+impl Scheduler {
+    /// A thread event.
+    pub fn thread_event(&mut self, event: &At<ThreadEvent>) {
+        let At { moment, value: ThreadEvent { phase, process_id, thread_id, processor } } = *event;
+        let time = moment.time;
+        let current = self.lives.current(thread_id);
+        let state = current.map_or(State::Ended, |id| self.lives.get_mut(id).state);
+        let alive = current.filter(|_| state != State::Ended);
+        let id = match (phase, alive) {
+            (Phase::Start, Some(id)) if self.is_the_same(id, process_id) => {
+                // The start rundown listed it before its start was logged.
+                let life = self.lives.get_mut(id);
+                (life.begin, life.since) = (time, time);
+                id
+            }
+            (Phase::Start, alive) => {
+                alive.into_iter().for_each(|id| self.end(id, time));
+                self.lives.add(thread_id, time)
+            }
+            (Phase::End, Some(id)) => id,
+            (Phase::DcStart | Phase::DcEnd, Some(id)) if self.may_be_of(id, process_id) => id,
+            (Phase::DcStart | Phase::DcEnd, Some(id)) => {
+                self.end(id, time);
+                self.lives.add(thread_id, time)
+            }
+            (Phase::End, None) => match current {
+                Some(ended) => ended,
+                None => self.lives.add(thread_id, Ticks(i64::MIN)),
+            },
+            (Phase::DcStart | Phase::DcEnd, None) => {
+                let begin = if current.is_some() { time } else { Ticks(i64::MIN) };
+                self.lives.add(thread_id, begin)
+            }
+        };
+        let is_start = phase == Phase::Start;
+        self.lives.get_mut(id).describe(Described { process_id, moment, is_start });
+        match phase {
+            Phase::Start => self.start(id, processor, time),
+            Phase::End => match self.lives.get_mut(id).state {
+                State::Running => self.lives.get_mut(id).ends_at_switch_out = true,
+                State::Ended => {}
+                _ => self.end(id, time),
+            },
+            Phase::DcStart | Phase::DcEnd => {}
+        }
+    }
+
+    /// True when a life, of which only rundowns told, may be the one that starts now.
+    fn is_the_same(&mut self, id: LifeId, process_id: u32) -> bool {
+        !self.lives.get_mut(id).has_records && self.may_be_of(id, process_id)
+    }
+
+    fn may_be_of(&mut self, id: LifeId, process_id: u32) -> bool {
+        self.lives.get_mut(id).process.is_none_or(|known| known.process_id == process_id)
+    }
+
+    fn start(&mut self, id: LifeId, processor: u16, time: Ticks) {
+        let life = self.lives.get_mut(id);
+        (life.state, life.since, life.has_records) = (State::Waiting, time, true);
+        (life.wait, life.wait_processor) = (WaitReason::START, processor);
+        if self.range.holds(time) {
+            self.cells.of(id, processor).wait(WaitReason::START).count += 1;
+        }
+    }
+
+    /// A thread ends.
+    pub(super) fn end(&mut self, id: LifeId, time: Ticks) {
+        if self.lives.get_mut(id).state == State::Ready {
+            self.leave_queue(id, time);
+        }
+        self.set(id, State::Ended, time);
+        self.lives.get_mut(id).end = Some(time);
+    }
+
+    /// The window ends; thread events after it only describe.
+    pub fn finish(&mut self, later: &[At<ThreadEvent>]) {
+        let to = self.range.to;
+        for id in 0..self.lives.all.len() as LifeId {
+            let life = self.lives.get_mut(id);
+            let (state, processor) = (life.state, life.processor);
+            if state == State::Ready {
+                self.settle(id);
+                self.cells.of(id, processor).unfinished += 1;
+            }
+        }
+        self.queue.finish();
+        later.iter().for_each(|event| self.thread_event(event));
+        for id in 0..self.lives.all.len() as LifeId {
+            let state = self.lives.get_mut(id).state;
+            self.set(id, state, to);
+        }
+    }
+}

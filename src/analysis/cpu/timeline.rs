@@ -1,0 +1,124 @@
+//! The timeline: what processors and threads did in steps of equal length.
+
+use crate::analysis::cpu::grid::{Grid, Range};
+use crate::analysis::cpu::labels::Labels;
+use crate::analysis::cpu::lives::IDLE;
+use crate::analysis::cpu::processor::{ByOwner, Owner, Processor};
+use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::scheduler::Scheduler;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::units::Nanos;
+use std::collections::BTreeMap;
+
+/// Most steps of a timeline.
+pub const MOST_STEPS: u64 = 100_000;
+
+/// One step; times in ticks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimelineStep {
+    /// Its begin since trace start.
+    pub from: Nanos,
+    /// Its length.
+    pub ticks: u64,
+    /// What the processors did.
+    pub by_owner: ByOwner,
+    /// Mean length of the ready queue.
+    pub queue_mean: f64,
+    /// Time of each group.
+    pub groups: BTreeMap<String, u64>,
+}
+
+/// The edges of the steps, if a timeline is asked for.
+pub fn grid(etl: &EtlFile, range: Range, query: &CpuQuery) -> Result<Option<Grid>, Error> {
+    let Some(step) = query.timeline else { return Ok(None) };
+    if step.0 <= 0 {
+        return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
+    }
+    let grid = Grid::new(range.from, step, etl.clock.frequency_hz);
+    if grid.first_from(range.to) > MOST_STEPS {
+        let length = etl.clock.nanos(range.to).0 - etl.clock.nanos(range.from).0;
+        let least = Nanos(length / i128::from(MOST_STEPS) + 1).seconds();
+        return Err(Error::Usage(format!(
+            "a timeline has at most {MOST_STEPS} steps; for {:.3} s a step must be at least {least:.6} s",
+            Nanos(length).seconds()
+        )));
+    }
+    Ok(Some(grid))
+}
+
+/// The steps.
+pub fn steps(
+    etl: &EtlFile,
+    range: Range,
+    grid: Grid,
+    processors: &[Processor],
+    scheduler: &Scheduler,
+    labels: &Labels<'_>,
+    query: &CpuQuery,
+) -> Vec<TimelineStep> {
+    let mut groups = groups(processors, scheduler, labels, query);
+    let count = grid.first_from(range.to);
+    let step = |number: u64| {
+        let (from, to) = (range.clip(grid.at(number)), range.clip(grid.at(number + 1)));
+        let at = number as usize;
+        let mut by_owner: ByOwner = [0; 5];
+        for times in processors.iter().filter_map(|processor| processor.times.get(at)) {
+            by_owner.iter_mut().zip(times).for_each(|(sum, ticks)| *sum += ticks);
+        }
+        let ticks = range.between(from, to);
+        let queue = scheduler.queue.by_step.get(at).copied().unwrap_or(0);
+        TimelineStep {
+            from: etl.clock.nanos(from),
+            ticks,
+            by_owner,
+            queue_mean: queue as f64 / ticks.max(1) as f64,
+            groups: groups.get_mut(at).map(std::mem::take).unwrap_or_default(),
+        }
+    };
+    (0..count).map(step).collect()
+}
+
+/// Time of each group by step.
+fn groups(
+    processors: &[Processor],
+    scheduler: &Scheduler,
+    labels: &Labels<'_>,
+    query: &CpuQuery,
+) -> Vec<BTreeMap<String, u64>> {
+    let mut all: Vec<BTreeMap<String, u64>> = Vec::new();
+    let mut add = |step: usize, label: String, ticks: u64| {
+        if all.len() <= step {
+            all.resize(step + 1, BTreeMap::new());
+        }
+        all.get_mut(step).into_iter().for_each(|groups| *groups.entry(label.clone()).or_default() += ticks);
+    };
+    let matches = |life, processor| {
+        move |dimension: Dimension| {
+            let mut conditions = query.conditions.iter().filter(|c| c.dimension == dimension);
+            conditions.all(|c| c.patterns.matches(&labels.label(dimension, life, processor)))
+        }
+    };
+    if query.group_by == [Dimension::Processor] {
+        for (number, processor) in
+            (0..).zip(processors).filter(|(number, _)| matches(IDLE, *number)(Dimension::Processor))
+        {
+            for (step, times) in processor.times.iter().enumerate() {
+                let ticks = times.get(Owner::Threads as usize).copied().unwrap_or(0);
+                if ticks > 0 {
+                    add(step, number.to_string(), ticks);
+                }
+            }
+        }
+        return all;
+    }
+    let dimensions = query.group_by.iter().filter(|dimension| **dimension != Dimension::Processor);
+    for (&(life, step), &ticks) in &scheduler.by_step {
+        let wanted = [Dimension::Process, Dimension::Thread].into_iter().all(matches(life, 0));
+        if wanted {
+            let names: Vec<String> = dimensions.clone().map(|d| labels.label(*d, life, 0)).collect();
+            add(step as usize, names.join(" / "), ticks);
+        }
+    }
+    all
+}

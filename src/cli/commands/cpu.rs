@@ -1,0 +1,194 @@
+//! `pfnset cpu`: its flags, and from them to the report.
+
+use crate::cli::args::{Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
+use crate::cli::exit::Exit;
+use crate::cli::{output, trace};
+use anyhow::Context;
+use clap::Args;
+use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
+use pfnset::analysis::cpu::{CpuUse, View};
+use pfnset::analysis::table::Condition;
+use pfnset::error::Error;
+use pfnset::model::window::{Bound, duration};
+use pfnset::report::cpu::CpuReport;
+use pfnset::report::text::TimeUnit;
+use pfnset::units::Nanos;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(after_help = "\
+Dimensions:
+  process, thread, processor
+
+CPU is the time on the processors without interrupts and deferred procedure
+calls; with them it is what WPA's CPU Usage (Precise) shows. A delay is the time
+from ready to running: after a wait, or after a thread lost the processor. p95:
+95 of 100 delays are at most so long. Lost to others: the delays of threads that
+lost the processor, by preemption, quantum end and the like.
+
+By processor, a delay counts where it ended and a wait where it began.
+
+Presets:
+  delays      ready delays by kind, with percentiles
+  preemption  who took the processor from whom, and how long until it ran again
+  waits       waits by reason
+  wakers      who readied whom, itself or from a deferred procedure call
+  interrupts  interrupts and deferred procedure calls by module and routine
+  states      running, ready, waiting and unknown time of each thread
+  sampling    exact times beside samples (with their 95 % interval) and beside
+              what clock ticks, as in % Processor Time, would have charged
+  queue       time at each length of the ready queue
+
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset cpu trace.etl
+  pfnset cpu trace.etl --group-by process,thread --top 5
+  pfnset cpu trace.etl --where \"process=chrome.exe*\" --preset delays
+  pfnset cpu trace.etl --from \"click*\" --to 12.5 --preset preemption
+  pfnset cpu trace.etl --timeline 100ms --format csv -o cpu.csv")]
+pub struct Cpu {
+    #[command(flatten)]
+    pub common: Common,
+    /// Rows by these dimensions, nested in this order [default: process]
+    #[arg(long, value_name = "DIM,…")]
+    pub group_by: Option<String>,
+    /// Only what has a label that matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Only the first N rows of each level, and one row for the rest
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Order of the rows [default: cpu]
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<CpuOrder>,
+    /// Unit of times [default: auto]
+    #[arg(long, value_parser = UNITS, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
+    /// Begin of the window: seconds since trace start, or the text of a mark [default: first context switch]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: last context switch]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+    /// Another view of the same
+    #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
+    pub preset: Option<View>,
+    /// Time by group and mean queue length every STEP (seconds, or with a unit as in 100ms)
+    #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "preset")]
+    pub timeline: Option<Nanos>,
+    /// Distance of the clock ticks that --preset sampling compares with [default: 15.625ms]
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub tick: Option<Nanos>,
+}
+
+const ORDERS: OneOf<CpuOrder> = OneOf(&[
+    ("cpu", "Most processor time first", CpuOrder::Cpu),
+    ("name", "By name", CpuOrder::Name),
+    ("switches", "Most switches first", CpuOrder::Switches),
+    ("ready", "Longest ready in all first", CpuOrder::Ready),
+    ("preempted", "Most time lost to others first", CpuOrder::Preempted),
+]);
+
+const UNITS: OneOf<TimeUnit> = OneOf(&[
+    ("ns", "", TimeUnit::Nanoseconds),
+    ("us", "", TimeUnit::Microseconds),
+    ("ms", "", TimeUnit::Milliseconds),
+    ("s", "", TimeUnit::Seconds),
+    ("auto", "", TimeUnit::Auto),
+]);
+
+const PRESETS: OneOf<View> = OneOf(&[
+    ("delays", "Ready delays by kind", View::Delays),
+    ("preemption", "Who took the processor from whom", View::Preemption),
+    ("waits", "Waits by reason", View::Waits),
+    ("wakers", "Who readied whom", View::Wakers),
+    ("interrupts", "Interrupts by routine", View::Interrupts),
+    ("states", "What each thread did", View::States),
+    ("sampling", "Exact times beside samples and clock ticks", View::Sampling),
+    ("queue", "Time at each length of the ready queue", View::Queue),
+]);
+
+fn span(text: &str) -> Result<Nanos, String> {
+    duration(text)
+        .filter(|span| span.0 > 0)
+        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
+}
+
+impl Cpu {
+    fn view(&self) -> View {
+        match self.preset {
+            Some(view) => view,
+            None if self.timeline.is_some() => View::Timeline,
+            None if self.group_by.is_some() => View::Rows,
+            None => View::Summary,
+        }
+    }
+
+    /// Flags that would be without effect are refused.
+    fn check(&self, query: &CpuQuery) -> Result<(), Error> {
+        let view = self.view();
+        let grouped = matches!(view, View::Summary | View::Rows | View::Delays | View::Waits | View::States);
+        let has_conditions = !self.conditions.is_empty();
+        let of_all = matches!(view, View::Interrupts | View::Sampling | View::Queue);
+        let json = self.common.format == OutputFormat::Json;
+        let reasons = [
+            (
+                self.group_by.is_some() && !grouped && view != View::Timeline,
+                "has rows of its own: --group-by has no effect",
+            ),
+            (self.sort.is_some() && !grouped, "has an order of its own: --sort has no effect"),
+            (has_conditions && of_all, "is of all processes: --where has no effect"),
+            (self.top.is_some() && view == View::Timeline, "is shown as a whole: --top has no effect"),
+            (self.tick.is_some() && view != View::Sampling && !json, "does not show clock ticks: --tick has no effect"),
+        ];
+        let preset = PRESETS.0.iter().find(|(_, _, preset)| Some(*preset) == self.preset);
+        let name = match (preset, self.timeline) {
+            (Some((name, ..)), _) => format!("--preset {name}"),
+            (None, Some(_)) => "--timeline".to_owned(),
+            (None, None) => "this view".to_owned(),
+        };
+        refuse(&name, &reasons)?;
+        let of_threads = query.group_by.contains(&Dimension::Thread) && !query.needs_processors();
+        let reason = "is of threads: group it by thread or process,thread, on all processors";
+        refuse("--preset states", &[(view == View::States && !of_threads, reason)])?;
+        let form = match self.common.format {
+            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
+            OutputFormat::Json => "json",
+            OutputFormat::Csv => "csv",
+            OutputFormat::Jsonl => "jsonl",
+        };
+        let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
+        let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");
+        refuse(&format!("--format {form}"), &[all, unit])
+    }
+
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let mut query = CpuQuery {
+            conditions: conditions(&self.conditions)?,
+            top: self.top,
+            order: self.sort.unwrap_or_default(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            timeline: self.timeline,
+            tick: self.tick.unwrap_or(DEFAULT_TICK),
+            ..CpuQuery::default()
+        };
+        match &self.group_by {
+            Some(names) => query.group_by(names).context("--group-by")?,
+            None if self.preset == Some(View::States) => query.group_by = vec![Dimension::Process, Dimension::Thread],
+            None => {}
+        }
+        self.check(&query)?;
+        let etl = trace::open(common)?;
+        let set = trace::with_bar(common, &etl, 2, || CpuUse::new(&etl, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        trace::finish(
+            &CpuReport::new(&common.trace, &set, self.unit.unwrap_or_default(), self.view()),
+            common,
+            set.doubtful,
+        )
+    }
+}

@@ -1,0 +1,396 @@
+//! Scheduling records: context switches, readied threads, samples, interrupts and deferred procedure calls as small values.
+//!
+//! They come in tens of millions. A [`SchedulingScan`] takes them in the walk over all records and keeps a few facts of each
+//! buffer; [`read_buffer`] reads a buffer's records later, when their turn comes. `analysis::cpu` interprets them.
+
+use crate::etl::EtlFile;
+use crate::etl::area::{Area, Records};
+use crate::etl::record::{HookId, RawRecord, Record};
+use crate::event::cswitch::{CompactSwitches, ContextSwitch, ReadyThread, wait_reasons_of_build};
+use crate::event::hooks::{
+    COMPACT_CSWITCH, CSWITCH, DPC, ISR, ISR_MSI, PASSIVE_ISR, READY_THREAD, SAMPLED_PROFILE, SAMPLED_PROFILE_CACHE,
+    THREADED_DPC, TIMER_DPC,
+};
+use crate::event::outcome::Parsed;
+use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample};
+use crate::event::{Decoded, Event, Payload, decode};
+use crate::load::walk::{CountOnly, Run, Visitor};
+use crate::moment::Moment;
+use crate::units::Ticks;
+
+/// A thread id that no record tells.
+pub const UNKNOWN_THREAD: u32 = u32::MAX;
+
+/// The new thread of a compact switch: the thread that the processor's next switch takes from it.
+pub const FROM_NEXT_SWITCH: u32 = u32::MAX - 1;
+
+/// What a record tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheduling {
+    /// A context switch.
+    Switch {
+        /// State of the old thread.
+        state: u8,
+        /// Wait reason of the old thread.
+        reason: u8,
+        /// Thread that runs from now on; 0 = idle, or [`FROM_NEXT_SWITCH`].
+        new: u32,
+        /// Thread that ran until now; 0 = idle.
+        old: u32,
+    },
+    /// A thread became ready.
+    Ready {
+        /// True when a deferred procedure call readied it.
+        from_dpc: bool,
+        /// The thread.
+        thread: u32,
+        /// The thread that readied it, if the header names it, else [`UNKNOWN_THREAD`].
+        waker: u32,
+    },
+    /// A sample of the profile timer.
+    Sample {
+        /// Bit 0: in a deferred procedure call, bit 1: in an interrupt.
+        flags: u8,
+        /// The thread.
+        thread: u32,
+        /// How many samples it stands for.
+        count: u32,
+    },
+}
+
+/// A record and when it was logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchedulingEvent {
+    /// When.
+    pub moment: Moment,
+    /// What.
+    pub what: Scheduling,
+}
+
+/// What took a processor away from its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Interruption {
+    /// An interrupt service routine.
+    Isr,
+    /// A deferred procedure call.
+    Dpc,
+    /// A deferred procedure call in a thread.
+    ThreadedDpc,
+    /// A deferred procedure call of a timer.
+    TimerDpc,
+}
+
+/// An interrupt or deferred procedure call. It is logged at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InterruptionEvent {
+    /// When it ended.
+    pub end: Moment,
+    /// When it began, as recorded.
+    pub begin: Ticks,
+    /// Address of its routine.
+    pub routine: u64,
+    /// Kind.
+    pub kind: Interruption,
+}
+
+/// Everything of one buffer.
+#[derive(Debug, Clone, Default)]
+pub struct BufferEvents {
+    /// Switches, readied threads and samples, by moment.
+    pub events: Vec<SchedulingEvent>,
+    /// Interrupts and deferred procedure calls as they were logged.
+    pub interruptions: Vec<InterruptionEvent>,
+}
+
+/// What must be known of a buffer before its turn comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferFacts {
+    /// Index of the buffer.
+    pub buffer: u32,
+    /// Earliest time that a record tells of: interrupts begin before they are logged, and compact switches happen before.
+    pub reaches_back_to: Option<Ticks>,
+    /// First switch and its old thread.
+    pub first_switch: Option<(Moment, u32)>,
+    /// Time of the last switch.
+    pub last_switch: Option<Ticks>,
+}
+
+impl BufferFacts {
+    fn new(buffer: u32) -> BufferFacts {
+        BufferFacts { buffer, reaches_back_to: None, first_switch: None, last_switch: None }
+    }
+
+    fn reaches(&mut self, time: Ticks) {
+        self.reaches_back_to = Some(self.reaches_back_to.map_or(time, |earliest| earliest.min(time)));
+    }
+
+    fn switch(&mut self, moment: Moment, old: u32, last: Ticks) {
+        if self.first_switch.is_none_or(|(first, _)| moment < first) {
+            self.first_switch = Some((moment, old));
+        }
+        self.last_switch = self.last_switch.max(Some(last));
+    }
+}
+
+fn interruption_of(hook: HookId) -> Option<Interruption> {
+    Some(match hook {
+        ISR | PASSIVE_ISR | ISR_MSI => Interruption::Isr,
+        DPC => Interruption::Dpc,
+        THREADED_DPC => Interruption::ThreadedDpc,
+        TIMER_DPC => Interruption::TimerDpc,
+        _ => return None,
+    })
+}
+
+const fn of_dpc(kind: DpcKind) -> Interruption {
+    match kind {
+        DpcKind::Threaded => Interruption::ThreadedDpc,
+        DpcKind::Plain => Interruption::Dpc,
+        DpcKind::Timer => Interruption::TimerDpc,
+    }
+}
+
+/// A visitor of the walk over all records: counts scheduling records and keeps facts of their buffers.
+#[derive(Debug)]
+pub struct SchedulingScan<'r> {
+    rank: &'r [u32],
+    count_only: CountOnly,
+    current: BufferFacts,
+    is_used: bool,
+    /// Facts of buffers with such records.
+    pub facts: Vec<BufferFacts>,
+}
+
+impl<'r> SchedulingScan<'r> {
+    /// A scan with the ranks of the buffers.
+    pub fn new(rank: &'r [u32]) -> SchedulingScan<'r> {
+        SchedulingScan {
+            rank,
+            count_only: CountOnly::default(),
+            current: BufferFacts::new(0),
+            is_used: false,
+            facts: Vec::new(),
+        }
+    }
+
+    fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+        Moment { time, order: order_of(self.rank, area, offset) }
+    }
+}
+
+fn order_of(rank: &[u32], area: &Area<'_>, offset: u32) -> u64 {
+    let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
+    u64::from(rank) << 32 | u64::from(offset)
+}
+
+impl Visitor for SchedulingScan<'_> {
+    #[inline(always)]
+    fn take_run(
+        &mut self,
+        first: &RawRecord<'_>,
+        hook: HookId,
+        area: &Area<'_>,
+        rest: &mut Records<'_>,
+    ) -> Option<Run> {
+        let is_used = std::mem::replace(&mut self.is_used, true);
+        match hook {
+            READY_THREAD | SAMPLED_PROFILE => self.count_only.take_run(first, hook, area, rest),
+            CSWITCH => {
+                let run = self.count_only.take_run(first, hook, area, rest)?;
+                if self.current.first_switch.is_none_or(|(first, _)| run.first < first.time) {
+                    let old = ContextSwitch::read(&payload(first, hook)?).ok()?.value.old_thread_id;
+                    let moment = self.moment(area, first.position.offset, run.first);
+                    self.current.switch(moment, old, run.latest);
+                }
+                self.current.last_switch = self.current.last_switch.max(Some(run.latest));
+                Some(run)
+            }
+            _ if interruption_of(hook).is_some() => {
+                // One by one, because each reaches back to another time; most are alone.
+                let time = first.kernel_time().filter(|time| area.stamps.contains(*time))?;
+                if !self.count_only.is_valid(first, hook) {
+                    return None;
+                }
+                // Interrupts begin with the same two fields.
+                self.current.reaches(Dpc::read(&payload(first, hook)?).ok()?.value.initial_time);
+                Some(Run::new(time, first.bytes.len()))
+            }
+            _ => {
+                self.is_used = is_used;
+                None
+            }
+        }
+    }
+
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
+        let moment = self.moment(area, record.position.offset, time);
+        match event {
+            Event::ContextSwitch(switch) => self.current.switch(moment, switch.old_thread_id, time),
+            Event::CompactSwitches(batch) => {
+                for switch in batch.switches() {
+                    let time = plausible(area, switch.time, time);
+                    self.current.reaches(time);
+                    self.current.switch(Moment { time, ..moment }, switch.old_thread_id, time);
+                }
+            }
+            Event::Interrupt { interrupt, .. } => self.current.reaches(interrupt.initial_time),
+            Event::Dpc { dpc, .. } => self.current.reaches(dpc.initial_time),
+            Event::ReadyThread(_) | Event::ProfileSample(_) | Event::ProfileBatch(_) => {}
+            _ => return,
+        }
+        self.is_used = true;
+    }
+
+    fn end_of_buffer(&mut self, area: &Area<'_>, _: &Records<'_>) {
+        let facts = std::mem::replace(&mut self.current, BufferFacts::new(0));
+        if std::mem::take(&mut self.is_used) {
+            self.facts.push(BufferFacts { buffer: area.index, ..facts });
+        }
+    }
+}
+
+/// The time of a switch in a batch; that of the batch when it cannot be true.
+fn plausible(area: &Area<'_>, time: Ticks, logged: Ticks) -> Ticks {
+    if area.stamps.contains(time) { time.min(logged) } else { logged }
+}
+
+#[inline(always)]
+fn payload<'a>(raw: &RawRecord<'a>, hook: HookId) -> Option<Payload<'a>> {
+    let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+    Some(Payload { hook, version, pointer, bytes: raw.kernel_payload()? })
+}
+
+/// Reads a buffer's scheduling records. `wait_reasons` is the number of wait reasons of the Windows build, where it is known.
+pub fn read_buffer(area: &Area<'_>, rank: &[u32], before_first: Ticks, wait_reasons: Option<u8>) -> BufferEvents {
+    let mut reader = Reader { found: BufferEvents::default(), wait_reasons };
+    let mut time = before_first;
+    for raw in area.records() {
+        let hook = match raw.kernel_time() {
+            Some(own) => {
+                time = if area.stamps.contains(own) { own } else { time };
+                raw.hook()
+            }
+            None => {
+                time = untimed(area, raw, time);
+                None
+            }
+        };
+        let moment = Moment { time, order: order_of(rank, area, raw.position.offset) };
+        match hook {
+            Some(hook) => {
+                reader.kernel_record(raw, hook, moment, area);
+            }
+            None => reader.decode(raw, moment, area),
+        }
+    }
+    let mut found = reader.found;
+    if !found.events.is_sorted_by_key(|event| event.moment) {
+        found.events.sort_by_key(|event| event.moment);
+    }
+    found
+}
+
+/// Time of a record without a kernel header; that of the record before it when it has none that can be true.
+#[cold]
+#[inline(never)]
+fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
+    area.time_of(&raw).unwrap_or(before)
+}
+
+struct Reader {
+    found: BufferEvents,
+    wait_reasons: Option<u8>,
+}
+
+impl Reader {
+    #[inline(always)]
+    fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &Area<'_>) -> Option<()> {
+        let what = match hook {
+            CSWITCH => switch(&ContextSwitch::read(&payload(&raw, hook)?).ok()?.value),
+            READY_THREAD => {
+                let Parsed { value, .. } = ReadyThread::read(&payload(&raw, hook)?).ok()?;
+                ready(&value, raw.kernel_ids().0)
+            }
+            SAMPLED_PROFILE => sample(&ProfileSample::read(&payload(&raw, hook)?).ok()?.value),
+            COMPACT_CSWITCH | SAMPLED_PROFILE_CACHE => {
+                self.decode(raw, moment, area);
+                return None;
+            }
+            _ => {
+                let kind = interruption_of(hook)?;
+                let payload = payload(&raw, hook)?;
+                // Both begin with the time and the routine; which lengths are valid differs.
+                let (begin, routine) = if kind == Interruption::Isr {
+                    let line = if hook == ISR_MSI { InterruptKind::Message } else { InterruptKind::Line };
+                    let Parsed { value, .. } = Interrupt::read(&payload, line).ok()?;
+                    (value.initial_time, value.routine)
+                } else {
+                    let Parsed { value, .. } = Dpc::read(&payload).ok()?;
+                    (value.initial_time, value.routine)
+                };
+                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                return None;
+            }
+        };
+        self.found.events.push(SchedulingEvent { moment, what });
+        None
+    }
+
+    /// Decodes like any event: records that are logged under the GUID of their class, and batches.
+    #[cold]
+    #[inline(never)]
+    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment, area: &Area<'_>) {
+        let Ok(record) = raw.read() else { return };
+        let Decoded::Event { event, .. } = decode(&record) else { return };
+        let what = match event {
+            Event::ContextSwitch(found) => switch(&found),
+            Event::ReadyThread(found) => ready(&found, record.thread_id),
+            Event::ProfileSample(found) => sample(&found),
+            Event::ProfileBatch(batch) => {
+                let events = batch.samples().map(|found| SchedulingEvent { moment, what: sample(&found) });
+                return self.found.events.extend(events);
+            }
+            Event::CompactSwitches(batch) => return self.compact(&batch, moment, area),
+            Event::Interrupt { interrupt, .. } => {
+                let (begin, routine) = (interrupt.initial_time, interrupt.routine);
+                let kind = Interruption::Isr;
+                return self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+            }
+            Event::Dpc { kind, dpc } => {
+                let (begin, routine, kind) = (dpc.initial_time, dpc.routine, of_dpc(kind));
+                return self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+            }
+            _ => return,
+        };
+        self.found.events.push(SchedulingEvent { moment, what });
+    }
+
+    fn compact(&mut self, batch: &CompactSwitches<'_>, moment: Moment, area: &Area<'_>) {
+        for switch in batch.switches() {
+            let (state, reason) = switch.old_state(self.wait_reasons);
+            let what = Scheduling::Switch { state, reason, new: FROM_NEXT_SWITCH, old: switch.old_thread_id };
+            let moment = Moment { time: plausible(area, switch.time, moment.time), ..moment };
+            self.found.events.push(SchedulingEvent { moment, what });
+        }
+    }
+}
+
+fn switch(found: &ContextSwitch) -> Scheduling {
+    let ContextSwitch { old_state: state, old_wait_reason: reason, .. } = *found;
+    Scheduling::Switch { state, reason, new: found.new_thread_id, old: found.old_thread_id }
+}
+
+fn ready(found: &ReadyThread, logged_by: Option<u32>) -> Scheduling {
+    let waker = logged_by.unwrap_or(UNKNOWN_THREAD);
+    Scheduling::Ready { from_dpc: found.flags & ReadyThread::FROM_DPC != 0, thread: found.thread_id, waker }
+}
+
+fn sample(found: &ProfileSample) -> Scheduling {
+    Scheduling::Sample { flags: found.flags, thread: found.thread_id, count: u32::from(found.count.max(1)) }
+}
+
+/// Reads these buffers in parallel, in their order.
+pub fn read_buffers(etl: &EtlFile, buffers: &[u32], rank: &[u32]) -> Vec<BufferEvents> {
+    let wait_reasons = wait_reasons_of_build(etl.header.os_build);
+    etl.map_some(buffers, |area| read_buffer(area, rank, etl.before_first(), wait_reasons))
+}

@@ -1,0 +1,156 @@
+//! `pfnset cpu`: what it prints in all views and forms, sums that must hold, what it refuses.
+
+use crate::program::{finish, out, pfnset, run};
+use etl_writer::{Session, Trace, file_of};
+use serde_json::{Value, json};
+
+const TRACE: &str = "cpu-compressed.etl";
+
+fn json_of(more: &[&str]) -> Value {
+    serde_json::from_str(&out(&[&["cpu", TRACE, "-q", "--format", "json"], more].concat())).expect("JSON")
+}
+
+fn numbers<'v>(list: &'v Value, key: &'v str) -> impl Iterator<Item = u64> + 'v {
+    list.as_array().expect("a list").iter().map(move |row| row[key].as_u64().unwrap_or_else(|| panic!("{key}: {row}")))
+}
+
+#[test]
+fn every_view_prints() {
+    insta::assert_snapshot!("cpu", out(&["cpu", TRACE, "-q"]));
+    for columns in [60, 80] {
+        let ran = finish(pfnset(&["cpu", TRACE, "-q"]).env("COLUMNS", columns.to_string()));
+        insta::assert_snapshot!(format!("cpu_{columns}_columns"), ran.out);
+    }
+    let views = ["delays", "preemption", "waits", "wakers", "interrupts", "states", "sampling", "queue"];
+    for view in views {
+        let printed = out(&["cpu", TRACE, "-q", "--preset", view, "--top", "6"]);
+        insta::assert_snapshot!(format!("cpu_{view}"), printed);
+    }
+    insta::assert_snapshot!("cpu_timeline", out(&["cpu", TRACE, "-q", "--timeline", "50ms"]));
+    let nested = ["--group-by", "process,thread", "--top", "2", "--unit", "us", "--sort", "ready"];
+    insta::assert_snapshot!("cpu_nested", out(&[&["cpu", TRACE, "-q"], &nested[..]].concat()));
+    let between = ["--from", "work-start", "--to", "work-end", "--where", "process=burn*", "--group-by", "processor"];
+    insta::assert_snapshot!("cpu_between_marks", out(&[&["cpu", TRACE, "-q"], &between[..]].concat()));
+}
+
+#[test]
+fn forms_for_programs() {
+    let head = |arguments: &[&str]| {
+        let all = out(&[&["cpu", TRACE, "-q"], arguments].concat());
+        all.lines().take(4).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!("cpu_csv", head(&["--format", "csv", "--group-by", "process,thread,processor"]));
+    insta::assert_snapshot!("cpu_timeline_csv", out(&["cpu", TRACE, "-q", "--format", "csv", "--timeline", "0.2"]));
+    insta::assert_snapshot!("cpu_delays_jsonl", head(&["--format", "jsonl", "--preset", "delays"]));
+    insta::assert_snapshot!("cpu_markdown", head(&["--format", "markdown", "--preset", "queue", "--unit", "ms"]));
+    // Each view has as many values on each line as its heading has names.
+    for view in ["delays", "preemption", "waits", "wakers", "interrupts", "states", "sampling", "queue"] {
+        let csv = out(&["cpu", TRACE, "-q", "--format", "csv", "--preset", view]);
+        let first = out(&["cpu", TRACE, "-q", "--format", "jsonl", "--preset", view]);
+        let first: Value = serde_json::from_str(first.lines().next().expect("a row")).expect("JSON");
+        let names: Vec<&str> = csv.lines().next().expect("a heading").split(',').collect();
+        assert_eq!(names, first.as_object().expect("an object").keys().collect::<Vec<_>>(), "{view}");
+    }
+}
+
+#[test]
+fn sums_hold_whatever_rows_are_grouped_by() {
+    let whole = json_of(&[]);
+    assert_eq!(whole["balanced"], true);
+    let owners = ["threads_ns", "idle_ns", "dpc_ns", "isr_ns", "unknown_ns"];
+    let total: u64 = owners.iter().map(|owner| whole["total"][owner].as_u64().unwrap()).sum();
+    assert_eq!(total, whole["total"]["capacity_ns"].as_u64().unwrap());
+    for owner in owners {
+        assert_eq!(numbers(&whole["by_processor"], owner).sum::<u64>(), whole["total"][owner].as_u64().unwrap());
+    }
+    let [threads, idle] = ["threads_ns", "idle_ns"].map(|owner| whole["total"][owner].as_u64().unwrap());
+    let switches = whole["total"]["switches"].as_u64().unwrap();
+    for dims in ["process", "thread", "process,thread", "processor,process", "thread,processor"] {
+        let rows = &json_of(&["--group-by", dims])["rows"];
+        assert_eq!(numbers(rows, "cpu_ns").sum::<u64>(), threads + idle, "{dims}");
+        assert_eq!(numbers(rows, "switches").sum::<u64>(), switches, "{dims}");
+        for key in ["unknown_ready", "unfinished", "redundant"] {
+            assert_eq!(numbers(rows, key).sum::<u64>(), numbers(&whole["rows"], key).sum::<u64>(), "{dims} {key}");
+        }
+        let delays = |rows: &Value| -> u64 {
+            rows.as_array().unwrap().iter().filter_map(|row| row["ready"]["all"]["count"].as_u64()).sum()
+        };
+        assert_eq!(delays(rows), delays(&whole["rows"]), "{dims}");
+    }
+    let rows = &json_of(&["--group-by", "processor"])["rows"];
+    assert_eq!(numbers(rows, "cpu_ns").sum::<u64>(), threads, "idle is no use of a processor");
+}
+
+#[test]
+fn states_of_each_thread_add_up_to_the_window() {
+    for window in [&[][..], &["--from", "work-start", "--to", "work-end"], &["--from", "0.1", "--to", "0.5"]] {
+        let all = json_of(&[&["--group-by", "process,thread"], window].concat());
+        let length = all["window"]["ticks"].as_u64().unwrap() * 100;
+        let rows = all["rows"].as_array().unwrap();
+        let mut seen = 0;
+        for row in rows.iter().filter(|row| row["thread"] != json!(0)) {
+            let sum: u64 = row["states"].as_object().unwrap().values().map(|ns| ns.as_u64().unwrap()).sum();
+            assert_eq!(sum, length, "{row}");
+            assert_eq!(row["states"]["running_ns"], row["cpu_with_interrupts_ns"], "{row}");
+            seen += 1;
+        }
+        assert!(seen > 40, "{seen} threads");
+    }
+}
+
+#[test]
+fn steps_of_a_timeline_add_up() {
+    for dims in ["process", "process,thread", "processor"] {
+        let all = json_of(&["--group-by", dims, "--timeline", "7ms"]);
+        let steps = all["timeline"].as_array().unwrap();
+        for owner in ["threads_ns", "idle_ns", "dpc_ns", "isr_ns", "unknown_ns"] {
+            assert_eq!(numbers(&all["timeline"], owner).sum::<u64>(), all["total"][owner].as_u64().unwrap());
+        }
+        let groups = steps.iter().flat_map(|step| step["groups"].as_object().unwrap().values());
+        let sum: u64 = groups.map(|ns| ns.as_u64().unwrap()).sum();
+        let idle = if dims == "processor" { 0 } else { all["total"]["idle_ns"].as_u64().unwrap() };
+        assert_eq!(sum, all["total"]["threads_ns"].as_u64().unwrap() + idle, "{dims}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let one = out(&["cpu", TRACE, "-q", "--format", "json", "-j", "1", "--group-by", "process,thread"]);
+    let three = out(&["cpu", TRACE, "-q", "--format", "json", "-j", "3", "--group-by", "process,thread"]);
+    assert_eq!(one, three);
+}
+
+#[test]
+fn without_context_switches_it_says_what_to_record() {
+    let ran = run(&["cpu", "resident-small.etl"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""));
+    for part in ["CSwitch", "wpr -start CPU", "xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE"] {
+        assert!(ran.err.contains(part), "{}", ran.err);
+    }
+    let empty = file_of(&Trace::new(Session::windows10()).finish());
+    assert_eq!(run(&["cpu", empty.path().to_str().unwrap()]).code, 4);
+}
+
+#[test]
+fn flags_without_effect_are_refused() {
+    for (arguments, says) in [
+        ("--preset wakers --group-by thread", "--preset wakers has rows of its own"),
+        ("--preset queue --sort name", "--preset queue has an order of its own"),
+        ("--preset interrupts --where process=x", "--preset interrupts is of all processes"),
+        ("--timeline 1s --top 3", "--timeline is shown as a whole"),
+        ("--tick 1ms", "--tick has no effect"),
+        ("--preset states --group-by process", "--preset states is of threads"),
+        ("--preset states --group-by thread,processor", "--preset states is of threads"),
+        ("--format csv --top 3", "--top is for table and markdown"),
+        ("--format jsonl --unit us", "--unit is for table and markdown"),
+        ("--timeline 1us", "at most 100000 steps"),
+        ("--timeline 0", "longer than 0"),
+        ("--from 0.2 --to 0.1", "before it begins"),
+        ("--from nowhere", "no mark matches"),
+        ("--group-by module", "unknown dimension"),
+    ] {
+        let ran = run(&[&["cpu", TRACE], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments}");
+        assert!(ran.err.contains(says), "{arguments}: {}", ran.err);
+    }
+}
