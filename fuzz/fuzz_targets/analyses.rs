@@ -17,13 +17,16 @@ mod scratch_file;
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
 
 fn analyse(etl: &EtlFile) {
-    for group_by in ["category", "process,use", "list,priority,category_wpa", "detail"] {
+    for group_by in ["category", "process,use", "list,priority,category_wpa", "detail", "process_name,service", "folder,extension"] {
         let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
         query.group_by(group_by).expect("dimensions");
         let Ok(set) = ResidentSet::new(etl, &query) else { break };
         for snapshot in &set.snapshots {
             let rows: u64 = snapshot.rows.iter().map(|row| row.measure.pages).sum();
             assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
+            let memory = snapshot.memory();
+            assert_eq!(memory.in_use + memory.modified + memory.standby + memory.free, memory.all);
+            let _ = (set.overview(snapshot), memory.cells(80));
         }
     }
     if let Ok(set) = ProcessSet::new(etl, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {

@@ -16,6 +16,7 @@ use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
+use crate::model::user_paths::UserPaths;
 use crate::named::named_enum;
 use crate::units::Ticks;
 use std::io;
@@ -48,6 +49,8 @@ pub struct PageNames<'s> {
     pub files: &'s [&'s str],
     /// Paths of kernel images.
     pub drivers: &'s [&'s str],
+    /// Paths as users know them.
+    pub user_paths: &'s UserPaths,
     /// What keys of processes are that name none.
     pub reading: KeyReading,
 }
@@ -197,6 +200,7 @@ impl SnapshotPages<'_> {
             processes: processes.map(|process| (&*process.name, process.process_id)).collect(),
             files: &self.context.files.names,
             drivers: &self.context.image_names,
+            user_paths: &self.context.user_paths,
             reading: self.context.owners.reading,
         }
     }

@@ -226,6 +226,7 @@ mod tests {
     fn a_column_has_one_unit() {
         let shown = |largest: u64, size: u64| Unit::Auto.for_largest(largest).show(size);
         assert_eq!(shown(9 << 20, 4096), "4");
+        assert_eq!([1 << 34, 4096, 0].map(|bytes| Unit::WholeMib.show(bytes)), ["16,384", "<1", "0"]);
         assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("<0.01".into(), "16,384.00".into()));
         assert_eq!((shown(2 << 40, 3 << 29), Unit::Kib.for_largest(2 << 40)), ("1.50".into(), Unit::Kib));
     }

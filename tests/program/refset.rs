@@ -41,6 +41,18 @@ fn tables() {
 }
 
 #[test]
+fn paths_are_as_users_know_them_in_tables_only() {
+    let table = out(&["refset", TRACE, "-q", "--group-by", "file,detail"]);
+    assert!(table.contains("\nVolume") && !table.contains("\\Device\\HarddiskVolume"), "{table}");
+    let files = rows(&["--group-by", "file"]);
+    assert!(files.iter().any(|row| row[0].starts_with("\\Device\\HarddiskVolume")), "{files:?}");
+    let pages_of = |condition: &str| pages(&json(&["--where", condition, "--group-by", "file"])["rows"][0], "pages");
+    let one = &files.iter().find(|row| row[0].starts_with("\\Device\\HarddiskVolume")).expect("a file")[0];
+    let shown = one.replacen("\\Device\\Harddisk", "", 1).replacen('\\', ":\\", 1);
+    assert_eq!(pages_of(&format!("file={one}")), pages_of(&format!("file={shown}")));
+}
+
+#[test]
 fn csv_and_json() {
     insta::assert_snapshot!("refset_json", out(&["refset", TRACE, "-q", "--format", "json"]));
     for (name, arguments) in [

@@ -173,6 +173,13 @@ fn paths_are_as_users_know_them_in_tables_only() {
     assert_eq!(pages("folder=C:\\;\\Device\\HarddiskVolume3"), 1, "the folder of $Mft");
     assert_eq!(pages("extension=none"), 2, "$Mft and SOFTWARE");
     assert_eq!(pages("extension=Unknown"), 1);
+    let file = file_of(&machine::trace_with(1, vec![merged::volume(P8, "\\Device\\HarddiskVolume3\\", "C:\\")]));
+    let pages = |form: &str| out(&["pages", file.path().to_str().unwrap(), "-q", "--format", form]);
+    assert!(pages("table").contains("C:\\Windows\\System32\\lib.dll") && !pages("table").contains("HarddiskVolume3"));
+    assert!(
+        pages("csv").contains("\\Device\\HarddiskVolume3\\Windows\\System32\\lib.dll")
+            && !pages("csv").contains("C:\\")
+    );
     // Without a mapping the volume's number is what is known.
     let table = of_two_sequences(&["--group-by", "folder"]);
     assert!(table.contains("\nVolume3:\\Windows\\System32 ") && !table.contains("\\Device\\"), "{table}");

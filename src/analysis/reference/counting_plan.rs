@@ -5,6 +5,7 @@ use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, Impact, ReleaseReason};
 use crate::analysis::reference::tally::Span;
 use crate::model::file_names::FileNames;
+use crate::model::user_paths::UserPaths;
 use crate::model::window::Window;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
@@ -29,6 +30,8 @@ pub struct CountingPlan<'h> {
     pub slice_records: u64,
     /// File names, where rows need them.
     pub names: FileNames<'h>,
+    /// Paths as users know them.
+    pub user_paths: UserPaths,
 }
 
 /// Dimensions that are part of a row's key.

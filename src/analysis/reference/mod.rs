@@ -52,6 +52,7 @@ use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
+use crate::model::user_paths::UserPaths;
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::units::{Nanos, PointerSize};
@@ -180,6 +181,7 @@ impl ReferenceSet {
 
         let labels = Labels { directory: &lifetimes, plan: &plan };
         let rows = labels.rows(&outcome.totals.rows, &query.group_by, query);
+        let tree = labels.tree(&rows, query);
         let short = (query.short > 0 && !plan.ended).then(|| {
             let of = |dimension| {
                 query.order.tree(&labels.rows(&outcome.totals.rows, &[dimension], query), Some(query.short))
@@ -194,7 +196,7 @@ impl ReferenceSet {
         let mut set = Self::counted(etl, query, &plan, outcome);
         (set.holders, set.recorded) = (holders, (records > 0).then_some(recorded));
         set.short = short;
-        set.tree = query.order.tree(&rows, query.top);
+        set.tree = tree;
         set.rows = rows;
         set.verification = verification;
         set.has_removals = needs.removals;
@@ -411,5 +413,6 @@ fn plan<'h>(history: &'h History, (window, span): (Window, Span), query: &Query)
         timeline: query.timeline.is_some(),
         slice_records: query.slice_records,
         names: if files { FileNames::new(history) } else { FileNames::default() },
+        user_paths: UserPaths::new(&history.volumes),
     }
 }

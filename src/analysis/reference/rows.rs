@@ -8,6 +8,7 @@ use crate::analysis::table::{Condition, Group, Node};
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// Makes rows of counted keys.
@@ -41,7 +42,10 @@ impl Labels<'_> {
 
     /// True when a key meets all conditions.
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
-        conditions.iter().all(|condition| condition.patterns.matches(&self.label(key, condition.dimension)))
+        conditions.iter().all(|condition| {
+            let label = self.label(key, condition.dimension);
+            condition.patterns.matches_any(&[&label, &self.shown(condition.dimension, &label)])
+        })
     }
 
     /// The label of a key in a dimension.
@@ -57,6 +61,22 @@ impl Labels<'_> {
             Dimension::ReleaseReason => key.release_reason.map_or_else(|| HELD.into(), |r| r.name().to_owned()),
             Dimension::Impact => key.impact.map_or_else(none, |impact| impact.name().to_owned()),
         }
+    }
+
+    /// A label as tables show it.
+    fn shown<'l>(&self, dimension: Dimension, label: &'l str) -> Cow<'l, str> {
+        match dimension {
+            Dimension::File | Dimension::Detail => self.plan.user_paths.shown(label),
+            _ => Cow::Borrowed(label),
+        }
+    }
+
+    /// The rows as a tree, with labels as tables show them.
+    pub fn tree(&self, rows: &[Group<RowCount>], query: &Query) -> Node<RowCount> {
+        let shown = |(dimension, label): (&Dimension, &String)| self.shown(*dimension, label).into_owned();
+        let labels = |row: &Group<RowCount>| query.group_by.iter().zip(&row.labels).map(shown).collect();
+        let rows: Vec<_> = rows.iter().map(|row| Group { labels: labels(row), measure: row.measure }).collect();
+        query.order.tree(&rows, query.top)
     }
 
     /// Rows by these dimensions that meet the query's conditions, in its order.

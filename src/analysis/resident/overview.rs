@@ -66,11 +66,11 @@ impl ResidentSet {
         let mut classes = classes(snapshot, |groups| self.sort.tree(groups, None));
         let some = |parts: usize, most: usize| if parts > most + 1 { most } else { parts };
         if let Some(top) = self.top {
-            classes.iter_mut().for_each(|class| cut(class, top));
-            cut(&mut processes, top);
+            classes.iter_mut().for_each(|class| cut(class, top, "categories"));
+            cut(&mut processes, top, "processes");
         } else if !self.view.all {
             let listed = some(processes.parts.len(), PROCESSES);
-            cut(&mut processes, listed);
+            cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
             cut_classes(&mut classes, LINES.saturating_sub(below));
         }
@@ -120,14 +120,14 @@ const fn lines(shown: usize, parts: usize) -> usize {
     if shown > 0 && shown < parts { shown + 1 } else { shown }
 }
 
-/// Leaves the first parts of a class; where none is left, its label says how many there are.
-fn cut(node: &mut Node<PageCounts>, most: usize) {
+/// Leaves the first parts; where none is left, the label says how many there are.
+fn cut(node: &mut Node<PageCounts>, most: usize, what: &str) {
     if node.parts.len() <= most {
         return;
     }
     let rest = node.parts.split_off(most);
     if most == 0 {
-        node.label = format!("{} ({} categories)", node.label, rest.len());
+        node.label = format!("{} ({} {what})", node.label, rest.len());
         return;
     }
     let mut sum = PageCounts::default();
@@ -159,7 +159,7 @@ fn cut_classes(classes: &mut [Node<PageCounts>], most: usize) {
     }
     classes.iter_mut().zip(shown).for_each(|(class, shown)| match class.parts.len() {
         1 => class.parts.truncate(shown),
-        _ => cut(class, shown),
+        _ => cut(class, shown, "categories"),
     });
 }
 

@@ -11,6 +11,7 @@ use crate::analysis::pages::{Flag, PageNames, PageRow};
 use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
 use crate::model::owner_key::KeyReading;
+use crate::model::user_paths::UserPaths;
 use crate::report::{table, text};
 use columns::{PageColumn, PageColumns};
 use std::path::Path;
@@ -255,6 +256,13 @@ impl Escapes for Layout {
             // Writing a text into memory cannot fail.
             PageForm::Jsonl => serde_json::to_writer(out, text).unwrap_or_default(),
             PageForm::Xperf => xperf::quoted(out, text),
+        }
+    }
+
+    fn path(&self, out: &mut Vec<u8>, path: &str, user_paths: &UserPaths) {
+        match self.form {
+            PageForm::Table => self.text(out, &user_paths.shown(path)),
+            _ => self.text(out, path),
         }
     }
 

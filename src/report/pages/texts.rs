@@ -3,6 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};
 use crate::event::page::{PageList, PageUse};
+use crate::model::user_paths::UserPaths;
 
 /// Texts by number, stored one after the other in one string.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +69,10 @@ pub(super) fn categories(ours: Category, wpa: Category) -> usize {
 pub(super) trait Escapes {
     /// A text that came from the trace.
     fn text(&self, out: &mut Vec<u8>, text: &str);
+    /// A path; only people see it as users know it.
+    fn path(&self, out: &mut Vec<u8>, path: &str, _: &UserPaths) {
+        self.text(out, path);
+    }
     /// The columns list, priority, use.
     fn place(&self, out: &mut Vec<u8>, list: &str, priority: u8, page_use: &str);
     /// The columns of the categories.
@@ -102,8 +107,8 @@ impl EscapedLabels {
                 Some((name, process_id)) => form.process(out, name, process_id),
                 None => form.no_process(out, if index == count { "n/a" } else { "Unknown (-1)" }),
             }),
-            files: Texts::new(names.files, |out, name| form.text(out, name)),
-            drivers: Texts::new(names.drivers, |out, name| form.text(out, name)),
+            files: Texts::new(names.files, |out, name| form.path(out, name, names.user_paths)),
+            drivers: Texts::new(names.drivers, |out, name| form.path(out, name, names.user_paths)),
         }
     }
 }
