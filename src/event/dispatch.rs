@@ -219,10 +219,10 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
     match read {
         None => Decoded::NotDecoded,
         Some(Ok(Parsed { value: event, oddity })) => {
-            let surplus = oddity.map(|oddity| Surplus { id, version, pointer, length, oddity });
+            let surplus = oddity.map(|oddity| Surplus { id, version, pointer, length, what: oddity });
             Decoded::Event { event, surplus }
         }
-        Some(Err(fault)) => Decoded::Malformed(Malformed { id, version, pointer, length, fault }),
+        Some(Err(fault)) => Decoded::Malformed(Malformed { id, version, pointer, length, what: fault }),
     }
 }
 

@@ -28,9 +28,9 @@ pub enum Decoded<'a> {
     Malformed(Malformed),
 }
 
-/// A record that was used although it is not exactly what its version announces.
+/// A record that is not exactly what its version announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Surplus {
+pub struct Finding<W> {
     /// Kind of event: hook id, or class GUID and type.
     pub id: RecordId,
     /// Event version.
@@ -39,24 +39,15 @@ pub struct Surplus {
     pub pointer: PointerSize,
     /// Length of the payload, bytes.
     pub length: usize,
-    /// What is odd about it.
-    pub oddity: Oddity,
+    /// What is odd about it, or wrong with it.
+    pub what: W,
 }
 
+/// A record that was used as far as its layout is known.
+pub type Surplus = Finding<Oddity>;
+
 /// A record that was not used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Malformed {
-    /// Kind of event: hook id, or class GUID and type.
-    pub id: RecordId,
-    /// Event version.
-    pub version: u8,
-    /// Pointer size of the record.
-    pub pointer: PointerSize,
-    /// Length of the payload, bytes.
-    pub length: usize,
-    /// What is wrong with it.
-    pub fault: Fault,
-}
+pub type Malformed = Finding<Fault>;
 
 /// What is odd about a payload that was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -155,7 +146,7 @@ impl<T> Parsed<T> {
 impl fmt::Display for Surplus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} v{}: ", self.id, self.version)?;
-        match self.oddity {
+        match self.what {
             Oddity::Longer { parsed } => write!(f, "length {}, parsed {parsed}", self.length),
             Oddity::UnknownVersion { parsed } => write!(f, "unknown version, length {}, parsed {parsed}", self.length),
             Oddity::HeapHeader { header, count } => {
@@ -168,7 +159,7 @@ impl fmt::Display for Surplus {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} v{}: length {}, ", self.id, self.version, self.length)?;
-        match self.fault {
+        match self.what {
             Fault::Length { expected } => write!(f, "expected {expected}"),
             Fault::Short { field, at } => write!(f, "ends inside {} at {at}", spaced(field)),
             Fault::Unterminated { field, at } => write!(f, "{field} at {at} has no terminating NUL"),

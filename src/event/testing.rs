@@ -109,7 +109,7 @@ pub(crate) fn odd(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes) -
     match decode(&record(hook, version, pointer, &bytes.0)) {
         Decoded::Event { event, surplus: Some(surplus) } => {
             assert!(surplus.to_string().len() + exercise(&event) > 0);
-            (event, surplus.oddity)
+            (event, surplus.what)
         }
         other => panic!("{other:?}"),
     }
@@ -120,7 +120,7 @@ pub(crate) fn fault(hook: u16, version: u8, pointer: PointerSize, bytes: &Bytes)
     match decode(&record(hook, version, pointer, &bytes.0)) {
         Decoded::Malformed(malformed) => {
             assert!(!malformed.to_string().is_empty());
-            malformed.fault
+            malformed.what
         }
         other => panic!("{other:?}"),
     }

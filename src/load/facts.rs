@@ -4,6 +4,7 @@ use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;
+use crate::units::PAGE_BYTES;
 
 /// A process event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,4 +192,11 @@ pub struct KernelBlock {
     pub address: u64,
     /// Pages.
     pub pages: u64,
+}
+
+impl KernelBlock {
+    /// First address, and the first one after the block.
+    pub fn range(&self) -> (u64, u64) {
+        (self.address, self.address.saturating_add(self.pages.saturating_mul(PAGE_BYTES)))
+    }
 }

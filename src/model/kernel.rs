@@ -9,7 +9,7 @@ use crate::load::history::History;
 use crate::model::owner_key::key_bits;
 use crate::model::ranges::RangeMap;
 use crate::moment::Moment;
-use crate::units::{PAGE_BYTES, PointerSize};
+use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
 
@@ -76,9 +76,9 @@ fn pfn_database(history: &History, sequence_end: Moment) -> Vec<KernelBlock> {
     }
     // Pages that another block covers are not counted twice.
     let mut covered = 0;
-    found.retain(|&address, block| {
-        let end = address.saturating_add(block.pages.saturating_mul(PAGE_BYTES));
-        let is_new = address >= covered;
+    found.retain(|_, block| {
+        let (begin, end) = block.range();
+        let is_new = begin >= covered;
         covered = covered.max(end);
         is_new
     });

@@ -4,6 +4,7 @@ use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
+use crate::load::facts::KernelBlock;
 use crate::load::history::History;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::{AddressIndex, Leaves};
@@ -20,7 +21,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::state::{Contradiction, space_at};
 use crate::model::user_paths::UserPaths;
 use crate::moment::Moment;
-use crate::units::{PAGE_BYTES, PointerSize};
+use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 
@@ -149,10 +150,7 @@ impl<'h> SnapshotContext<'h> {
             .views
             .iter()
             .filter(|(.., (kind, _))| matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection));
-        let database = kernel
-            .pfn_database
-            .iter()
-            .map(|block| (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)), ()));
+        let database = kernel.pfn_database.iter().map(KernelBlock::range).map(|(base, end)| (base, end, ()));
         SnapshotContext {
             moment,
             pointer: snapshot.pointer,

@@ -4,7 +4,7 @@ use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::explain::event_ref::{self, EventRef};
 use crate::analysis::resident::explain::fact::{Fact, fact};
 use crate::analysis::resident::explain::history::{self, Seen};
-use crate::analysis::resident::explain::ranges::Ranges;
+use crate::analysis::resident::explain::ranges::RangesAt;
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
@@ -148,7 +148,7 @@ impl<'m> Facts<'m> {
         let own = lifetime(events, process);
         // A page belongs to a range by its first byte.
         let at = address / PAGE_BYTES * PAGE_BYTES;
-        let ranges = Ranges { etl: self.etl, space: &space, own, at, owner, snapshot };
+        let ranges = RangesAt { etl: self.etl, space: &space, own, at, owner, snapshot };
         let mut found = ranges.facts();
         if found.is_empty() {
             let text = "in no heap range, stack, view or region of the process".into();
@@ -170,10 +170,11 @@ impl<'m> Facts<'m> {
         {
             let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
-            let range = (block.address, block.address.saturating_add(block.pages.saturating_mul(PAGE_BYTES)));
             let text = format!("PFN database, {} pages", count(block.pages));
-            self.facts
-                .push(Fact { corrected: true, ..fact("pfn_database", "Kernel block", text, Some(range), events) });
+            self.facts.push(Fact {
+                corrected: true,
+                ..fact("pfn_database", "Kernel block", text, Some(block.range()), events)
+            });
         }
         if let Some((base, end, path)) = kernel.images.get(address) {
             let told = self.model.history.kernel_images.iter().filter(|e| e.value.base == base);

@@ -16,7 +16,7 @@ use crate::model::space::{AddressSpace, Layer, Source};
 use crate::moment::{At, Moment};
 
 /// An address space at a snapshot, and an address in it.
-pub(super) struct Ranges<'a> {
+pub(super) struct RangesAt<'a> {
     pub(super) etl: &'a EtlFile,
     pub(super) space: &'a AddressSpace,
     /// All events of the process.
@@ -28,7 +28,7 @@ pub(super) struct Ranges<'a> {
     pub(super) snapshot: Moment,
 }
 
-impl Ranges<'_> {
+impl RangesAt<'_> {
     /// All ranges, uppermost first.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let heaps = self.heap().into_iter().chain(self.traced_heap());
