@@ -16,7 +16,7 @@ const SKIPPED: &str = "SKIPPED: no *.expected.json found; set PFNSET_TRACES to t
 
 /// Hook ids that the traces hold and that are only counted.
 const COUNTED: [u8; 3] = [0x01, 0x06, 0x08];
-const COUNTED_CONFIG: [u8; 8] = [0x0d, 0x0f, 0x10, 0x11, 0x12, 0x16, 0x17, 0x1c];
+const COUNTED_CONFIG: [u8; 7] = [0x0d, 0x10, 0x11, 0x12, 0x16, 0x17, 0x1c];
 
 fn is_counted(hook: HookId) -> bool {
     COUNTED.contains(&hook.group()) || hook.group() == 0x0b && COUNTED_CONFIG.contains(&hook.kind())
