@@ -4,6 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::cpu::CpuUse;
+use pfnset::analysis::cpu::query::CpuQuery;
 use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
@@ -32,6 +34,15 @@ fn analyse(etl: &EtlFile) {
     if let Ok(set) = ProcessSet::new(etl, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {
         let grouped: u64 = set.rows.iter().map(|row| row.measure.processes).sum();
         assert_eq!((grouped, set.processes.len() as u64), (set.total, set.total));
+    }
+    let mut query = CpuQuery::default();
+    query.group_by("process,thread").expect("dimensions");
+    if let Ok(cpu) = CpuUse::new(etl, &query) {
+        assert!(cpu.is_balanced());
+        for states in cpu.rows.iter().filter_map(|row| row.states) {
+            let sum = states.running + states.ready + states.waiting + states.unknown + states.not_alive;
+            assert_eq!(sum, cpu.window_ticks);
+        }
     }
     let _ = ReferenceSet::new(etl, &reference::query::Query::default());
 }

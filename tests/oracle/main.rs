@@ -1,7 +1,8 @@
 //! The library's joins against slow, obvious oracles: each page of a resident set, each access and release of a reference
-//! set, on machines that live through random events; the values of counters.
+//! set, on machines that live through random events; the values of counters; what processors and threads did.
 
 mod counter;
+mod cpu;
 mod refset;
 mod resident;
 

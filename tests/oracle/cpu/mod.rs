@@ -1,0 +1,185 @@
+//! What processors and threads did, on made-up machines: the library's account against what the machine itself did in each
+//! moment, and books that balance on traces that lost records.
+
+mod machine;
+
+use self::machine::{Doing, Machine, Owner};
+use crate::with_file;
+use etl_writer::{Session, Trace};
+use pfnset::analysis::cpu::CpuUse;
+use pfnset::analysis::cpu::query::CpuQuery;
+use pfnset::model::window::Bound;
+use pfnset::units::Nanos;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// Small buffers, so that a trace has many; the clock ticks each 100 ns.
+fn session(processors: usize) -> Session {
+    Session { processors: processors as u32, buffer_size: 1024, ..Session::windows10() }
+}
+
+fn ask(bytes: &[u8], names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
+    let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
+    query.group_by(names).expect("dimensions");
+    let bound = |stamp: u64| Some(Bound::Time(Nanos(i128::from(stamp - t0) * 100)));
+    if let Some((from, to)) = window {
+        (query.from, query.to) = (bound(from), bound(to));
+    }
+    with_file(bytes, |etl| CpuUse::new(etl, &query).expect("a trace with context switches"))
+}
+
+/// Sums that hold on every trace.
+fn check_sums(set: &CpuUse) {
+    assert!(set.is_balanced(), "{:?} of {} ticks", set.by_processor, set.window_ticks);
+    for row in &set.rows {
+        if let Some(states) = row.states {
+            let parts = [states.running, states.ready, states.waiting, states.unknown, states.not_alive];
+            assert_eq!(parts.iter().sum::<u64>(), set.window_ticks, "{row:?}");
+            let waits: u64 = row.waits.values().map(|wait| wait.ticks).sum();
+            assert_eq!(waits, states.waiting, "{row:?}");
+        }
+    }
+    let cpu: u64 = set.rows.iter().map(|row| row.cpu).sum();
+    assert_eq!(cpu, set.total.by_owner[0] + set.total.by_owner[1], "threads and idle");
+    let steps = set.timeline.as_deref().unwrap_or_default();
+    for (owner, total) in set.total.by_owner.iter().enumerate() {
+        assert_eq!(steps.iter().map(|step| step.by_owner[owner]).sum::<u64>(), *total, "owner {owner} over time");
+    }
+    let grouped: u64 = steps.iter().flat_map(|step| step.groups.values()).sum();
+    assert_eq!(grouped, cpu, "groups over time");
+    let queue: u64 = set.queue.by_length.iter().map(|(_, ticks)| ticks).sum();
+    assert_eq!(queue, set.window_ticks, "the queue has a length at each moment");
+}
+
+/// Compares the account of a whole trace with what the machine did in the moments `from..to`.
+fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
+    assert_eq!((set.window_ticks, set.breaks), ((to - from) as u64, 0));
+    let mut by_owner = [0u64; 5];
+    let mut cpu: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    let labels = |life: usize| {
+        let (pid, tid) = machine.ids(life);
+        vec![format!("p{pid}.exe ({pid})"), tid.to_string()]
+    };
+    for owner in machine.owners.iter().flat_map(|list| &list[from..to]) {
+        let (place, row) = match owner {
+            Owner::Thread(life) => (0, Some(labels(*life))),
+            Owner::Idle => (1, Some(vec!["Idle (0)".to_owned(), "0".to_owned()])),
+            Owner::Dpc => (2, None),
+            Owner::Isr => (3, None),
+        };
+        by_owner[place] += 1;
+        row.into_iter().for_each(|row| *cpu.entry(row).or_default() += 1);
+    }
+    assert_eq!(set.total.by_owner, by_owner);
+    let found = set.rows.iter().filter(|row| row.cpu > 0).map(|row| (row.labels.clone(), row.cpu)).collect();
+    assert_eq!(cpu, found);
+    check_states(machine, set, from, to, &labels);
+    let delays = |known: &[(usize, usize, u64)]| {
+        let mut all: BTreeMap<Vec<String>, (u64, u64, u64)> = BTreeMap::new();
+        for (_, life, length) in known.iter().filter(|delay| (from..to).contains(&delay.0)) {
+            let (count, sum, max) = all.entry(labels(*life)).or_default();
+            (*count, *sum, *max) = (*count + 1, *sum + length, (*max).max(*length));
+        }
+        all
+    };
+    let with_delays = set.rows.iter().filter(|row| row.delays.all.count > 0);
+    let found = with_delays.map(|row| (row.labels.clone(), row.delays.all)).collect::<Vec<_>>();
+    let found = found.into_iter().map(|(labels, all)| (labels, (all.count, all.total, all.max))).collect();
+    assert_eq!(delays(&machine.delays), found);
+    let unknown = machine.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
+    assert_eq!(set.rows.iter().map(|row| row.unknown_ready).sum::<u64>(), unknown);
+    let switches = machine.switches.iter().filter(|time| (from..to).contains(time)).count() as u64;
+    assert_eq!(set.total.switches, switches);
+}
+
+fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels: &impl Fn(usize) -> Vec<String>) {
+    let mut states: BTreeMap<Vec<String>, [u64; 4]> = BTreeMap::new();
+    let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
+    for moment in from..to {
+        let mut ready = 0;
+        for (life, list) in machine.doing.iter().enumerate() {
+            let doing = list.get(moment).copied().unwrap_or(Doing::Gone);
+            ready += u64::from(doing == Doing::Ready);
+            let place = [Doing::Runs, Doing::Ready, Doing::Waits, Doing::Unknown].iter().position(|d| *d == doing);
+            place.into_iter().for_each(|place| states.entry(labels(life)).or_default()[place] += 1);
+        }
+        *lengths.entry(ready).or_default() += 1;
+    }
+    let alive = set.rows.iter().filter_map(|row| Some((row.labels.clone(), row.states?)));
+    let alive = alive.map(|(labels, s)| (labels, [s.running, s.ready, s.waiting, s.unknown]));
+    let found: BTreeMap<_, _> = alive.filter(|(_, parts)| parts.iter().any(|ticks| *ticks > 0)).collect();
+    assert_eq!(states, found);
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), set.queue.by_length);
+}
+
+/// The machine's trace, and the moments of its first and its last switch.
+fn live(seed: u64, processors: usize, threads: usize, moments: usize) -> Option<(Machine, Session, usize, usize)> {
+    let session = session(processors);
+    let mut machine = Machine::new(&session, seed, processors, threads, moments);
+    machine.settle();
+    let (first, last) = (*machine.switches.first()?, *machine.switches.last()?);
+    // A processor without a switch is unknown to the recorder.
+    (last > first).then_some((machine, session, first, last))
+}
+
+/// Processors that have switched.
+fn all_switched(machine: &Machine) -> bool {
+    let switched =
+        |processor: usize| machine.records.iter().any(|r| r.hook == 0x0524 && usize::from(r.processor) == processor);
+    (0..machine.owners.len()).all(switched)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn each_moment_is_told_as_it_was(
+        seed: u64,
+        processors in 1usize..4,
+        threads in 1usize..12,
+        moments in 200usize..3000,
+        cut in 0usize..100,
+    ) {
+        let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
+        prop_assume!(all_switched(&machine));
+        let t0 = session.t0;
+        let bytes = Trace::new(session).push_all(machine.records.iter().cloned()).finish();
+        let set = ask(&bytes, "process,thread", None, t0);
+        check_sums(&set);
+        check_truth(&machine, &set, first, last);
+        // A part of it.
+        let from = first + (last - first) * cut / 200;
+        let window = Some((machine.stamp(from), machine.stamp(last)));
+        let set = ask(&bytes, "process,thread", window, t0);
+        check_sums(&set);
+        check_truth(&machine, &set, from, last);
+    }
+
+    #[test]
+    fn books_balance_whatever_is_lost(
+        seed: u64,
+        processors in 1usize..4,
+        threads in 1usize..12,
+        moments in 500usize..3000,
+        lost in prop::collection::vec(2u64..60, 0..6),
+        dropped in 0u64..20,
+        shuffled: bool,
+    ) {
+        let Some((machine, session, ..)) = live(seed, processors, threads, moments) else { return Ok(()) };
+        let mut rng = etl_writer::Rng::new(seed);
+        let kept = machine.records.iter().filter(|_| !rng.percent(dropped)).cloned().collect::<Vec<_>>();
+        let mut trace = Trace::new(session).push_all(kept).lose_buffers(&lost);
+        if shuffled {
+            trace = trace.shuffled(seed);
+        }
+        let bytes = trace.finish();
+        for names in ["process,thread", "process"] {
+            let found = with_file(&bytes, |etl| {
+                let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
+                query.group_by(names).expect("dimensions");
+                CpuUse::new(etl, &query).ok()
+            });
+            found.iter().for_each(check_sums);
+        }
+    }
+}
