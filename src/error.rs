@@ -61,6 +61,14 @@ pub enum Error {
     /// The user named something that the trace does not contain, or gave an argument that cannot be parsed.
     #[error("{0}")]
     Usage(String),
+    /// The file is readable, but no table that can be compared.
+    #[error("{}: {reason}", path.display())]
+    NotUnderstood {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// What is wrong, where, and what to do.
+        reason: String,
+    },
 }
 
 /// A place in the file whose content is not valid.

@@ -33,7 +33,7 @@
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
 //! trace in an archive), [`etl`] (buffers and record headers of
 //! the file), [`event`] (payloads), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
-//! names at any time), [`analysis`], `report`.
+//! names at any time), `exported` (tables in files, not traces), [`analysis`], `report`.
 //!
 //! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 
@@ -44,6 +44,8 @@ pub mod counter;
 pub mod error;
 pub mod etl;
 pub mod event;
+#[cfg(feature = "cli")]
+pub mod exported;
 pub mod input;
 pub mod load;
 pub mod model;

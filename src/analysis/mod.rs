@@ -2,6 +2,8 @@
 
 pub(crate) mod category;
 pub mod cpu;
+#[cfg(feature = "cli")]
+pub mod diff;
 pub mod event_statistics;
 pub mod info;
 pub mod loss;

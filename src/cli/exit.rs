@@ -42,6 +42,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
             | Error::MissingPart(_),
         ) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
+        Some(Error::NotUnderstood { .. }) => Exit::BadInput,
         Some(Error::Usage(_)) | None => Exit::Usage,
     }
 }

@@ -34,24 +34,35 @@ pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile
 
 /// Opens the first file and sets the number of threads.
 fn open_first(base: &Base) -> anyhow::Result<EtlFile> {
+    prepare(base)?;
+    open_file(base, &base.trace)
+}
+
+/// Checks that no input is written over, and sets the number of threads.
+pub fn prepare(base: &Base) -> anyhow::Result<()> {
     output::spare_the_trace(base)?;
     if let Some(threads) = base.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
         pool.build_global().context("cannot start threads")?;
     }
-    open_file(base, &base.trace)
+    Ok(())
 }
 
 fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
+    let mut etl = unpacked(base, |limits| EtlFile::open_within(path, limits))?;
+    etl.code_page = base.ansi_codepage;
+    Ok(etl)
+}
+
+/// Opens an input, which may have to be unpacked.
+pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
     let limits = UnpackLimits {
         in_memory: base.in_memory.as_u64(),
         most: base.unpack_limit.as_u64(),
         ..UnpackLimits::default()
     };
     let unpacked = || limits.unpacked.load(Ordering::Relaxed);
-    let mut etl = progress::while_unpacking(base.quiet, unpacked, || EtlFile::open_within(path, &limits))?;
-    etl.code_page = base.ansi_codepage;
-    Ok(etl)
+    progress::while_unpacking(base.quiet, unpacked, || open(&limits))
 }
 
 /// Runs work that reads the whole trace `times` times, with a progress bar.

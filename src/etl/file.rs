@@ -83,7 +83,11 @@ impl EtlFile {
         Self::from_input(input).map_err(|reason| Error::NotEtl { path: path.into(), reason })
     }
 
-    fn from_input(input: Input) -> Result<EtlFile, String> {
+    /// Checks and indexes bytes that are there already.
+    ///
+    /// # Errors
+    /// Why they are no log.
+    pub fn from_input(input: Input) -> Result<EtlFile, String> {
         let bytes = input.bytes();
         if bytes.is_empty() {
             return Err("it is empty".into());

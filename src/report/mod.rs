@@ -2,6 +2,7 @@
 
 pub mod counter;
 pub mod cpu;
+pub mod diff;
 pub mod events;
 pub mod explain;
 pub mod fit;

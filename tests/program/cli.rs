@@ -300,7 +300,7 @@ fn wrong_numbers_are_answered_with_what_is_right() {
 fn a_flag_of_other_commands_is_told_and_not_taken_for_a_value() {
     let ran = run(&["info", TRACE, "--group-by", "x"]);
     assert_eq!((ran.code, ran.err.contains("-- --group-by")), (2, false), "{}", ran.err);
-    assert!(ran.err.contains("'--group-by' is a flag of pfnset resident, refset"), "{}", ran.err);
+    assert!(ran.err.contains("'--group-by' is a flag of pfnset resident, diff, refset"), "{}", ran.err);
     let ran = run(&["resident", TRACE, "--groupby", "x"]);
     assert!(ran.err.contains("a similar argument exists: '--group-by'"), "{}", ran.err);
 }

@@ -7,6 +7,8 @@ mod contract;
 mod counter;
 mod counters;
 mod cpu;
+mod diff;
+mod diff_forms;
 mod filters;
 mod first_screen;
 mod machine;

@@ -266,7 +266,7 @@ fn count_pages(
     let mut unattributed = ProcessPages::default();
     use resident::dimension::Dimension::{List, Process, Use};
     let dimensions = [Process, Use, List];
-    for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions) {
+    for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions, &[]) {
         let [owner, Code::Number(page_use), Code::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
         let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));

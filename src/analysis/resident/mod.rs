@@ -23,7 +23,7 @@ mod snapshot_counts;
 mod testing;
 
 use crate::analysis::readiness::{Need, not_described, readiness_of};
-use crate::analysis::table::{Group, Node};
+use crate::analysis::table::{Condition, Group, Node};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -189,15 +189,17 @@ impl ResidentModel {
     }
 }
 
-/// Counts the pages of a snapshot by these dimensions: codes in their order.
+/// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order.
 pub fn count_pages(
     etl: &EtlFile,
     model: &ResidentModel,
     snapshot: &Snapshot,
     dimensions: &[Dimension],
+    conditions: &[Condition<Dimension>],
 ) -> BTreeMap<Vec<Code>, u64> {
     let query = ResidentQuery {
         group_by: dimensions.to_vec(),
+        conditions: conditions.to_vec(),
         classification: Classification::Corrected,
         processes: false,
         ..ResidentQuery::default()

@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod counter;
 pub mod cpu;
+pub mod diff;
 pub mod events;
 pub mod info;
 pub mod pages;
@@ -30,7 +31,7 @@ pfnset help words explains the words that tables use.
 
 Exit codes:
   0  fine
-  1  a check found a difference (refset --verify)
+  1  a check or diff found a difference (refset --verify, diff)
   2  wrong usage, or the output cannot be written
   3  the input cannot be read, is no .etl, or lacks what was recorded
      with --strict also: data was lost or damaged
@@ -100,6 +101,8 @@ commands! {
     Events(events::Events), Some("pfnset.events");
     /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
     Resident(resident::Resident), Some("pfnset.resident");
+    /// Two sides beside each other: traces, what pfnset wrote, what WPA exported
+    Diff(diff::Diff), Some("pfnset.diff");
     /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
     Refset(refset::Refset), Some("pfnset.refset");
     /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost

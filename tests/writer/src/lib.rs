@@ -19,6 +19,7 @@
 //! * [`Trace`]: a file in memory with knobs for damage; [`Stream`]: the same to a file, in constant memory.
 //! * [`generate_resident`]: a machine's whole resident-set trace with the truth about its pages, for tests and benches.
 //! * [`generate_refset`]: a reference-set scenario of any length, likewise.
+//! * [`wpa`]: tables as Windows Performance Analyzer exports them.
 //! * [`hostile`]: damaged traces, and traces made to hurt.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 
@@ -36,6 +37,7 @@ pub mod rng;
 pub mod session;
 pub mod stream;
 pub mod trace;
+pub mod wpa;
 
 pub use buffer::{Buffer, Storage};
 pub use bytes::{Ptr, Put, guid};

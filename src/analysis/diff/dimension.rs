@@ -1,0 +1,157 @@
+//! Dimensions that two sides can be compared by: those of the resident set and of the reference set.
+
+use crate::analysis::category::{Category, Class};
+use crate::analysis::reference::query::Dimension as ReferenceDimension;
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::rules::Rule;
+use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
+use crate::event::page::{PageList, PageUse};
+
+dimensions! {
+    /// What the two sides are compared by.
+    pub enum Dimension {
+        Process: "process", "Process", Values::Text;
+        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+        List: "list", "List", Values::OneOf(|| PageList::ALL.map(PageList::name).to_vec());
+        Priority: "priority", "Priority", Values::UpTo(7);
+        Use: "use", "Use", Values::OneOf(|| PageUse::ALL.map(PageUse::name).to_vec());
+        Rule: "rule", "Rule", Values::OneOf(Rule::ids_corrected);
+        Pid: "pid", "PID", Values::Number;
+        Session: "session", "Session", Values::Number;
+        File: "file", "File", Values::Text;
+        Detail: "detail", "Detail", Values::Text;
+        Cold: "cold", "Cold", Values::YesNo;
+        Pinned: "pinned", "Pinned", Values::YesNo;
+        NonTradeable: "non_tradeable", "Non-tradeable", Values::YesNo;
+        AccessReason: "access_reason", "Access reason", Values::Text;
+        ReleaseReason: "release_reason", "Release reason", Values::Text;
+        Impact: "impact", "Impact", Values::Text;
+    }
+}
+
+impl Dimension {
+    /// The dimension of a name in a file; `None` for names that are not compared.
+    pub fn of_name(name: &str) -> Option<Dimension> {
+        Dimension::ALL.iter().copied().find(|dimension| dimension.name() == name)
+    }
+
+    /// The same in a resident set, by WPA's rules or by ours.
+    pub fn resident(self, by_wpa: bool) -> Option<ResidentDimension> {
+        match self {
+            Dimension::Category | Dimension::Class if by_wpa => Some(ResidentDimension::CategoryWpa),
+            other => ResidentDimension::ALL.iter().copied().find(|dimension| dimension.name() == other.name()),
+        }
+    }
+
+    /// The same in a reference set.
+    pub fn reference(self) -> Option<ReferenceDimension> {
+        ReferenceDimension::ALL.iter().copied().find(|dimension| dimension.name() == self.name())
+    }
+
+    /// The dimension whose labels tell those of this one.
+    pub const fn derived_from(self) -> Option<Dimension> {
+        match self {
+            Dimension::Class => Some(Dimension::Category),
+            Dimension::Pid => Some(Dimension::Process),
+            _ => None,
+        }
+    }
+
+    /// The label in this dimension of what has `label` in the one that it is derived from.
+    pub fn derived(self, label: &str) -> String {
+        match self {
+            Dimension::Class => {
+                let category = Category::ALL.into_iter().find(|category| category.name().eq_ignore_ascii_case(label));
+                category.map_or("n/a", |category| category.class().name()).to_owned()
+            }
+            Dimension::Pid => {
+                let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
+                id.map_or("n/a", |(_, id)| id).to_owned()
+            }
+            _ => label.to_owned(),
+        }
+    }
+
+    /// A label in the one form of its dimension: known names with their capitals, nothing as `n/a`.
+    pub fn in_one_form(self, label: &str) -> String {
+        let label = label.trim();
+        if label.is_empty() {
+            return "n/a".to_owned();
+        }
+        match self.description().values {
+            Values::YesNo => match label.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "1" => "true".to_owned(),
+                "false" | "no" | "0" => "false".to_owned(),
+                _ => label.to_owned(),
+            },
+            values => {
+                let known = values.closed().into_iter().flatten().find(|known| known.eq_ignore_ascii_case(label));
+                known.unwrap_or_else(|| label.to_owned())
+            }
+        }
+    }
+}
+
+/// True when a label of a file meets the conditions on its dimension, and on those that are derived from it.
+pub fn passes(conditions: &[Condition<Dimension>], dimension: &str, label: &str) -> bool {
+    let Some(dimension) = Dimension::of_name(if dimension == "process_name" { "process" } else { dimension }) else {
+        return true;
+    };
+    let form = dimension.in_one_form(label);
+    conditions.iter().all(|condition| match condition.dimension {
+        of if of == dimension => condition.patterns.matches(&form),
+        of if of.derived_from() == Some(dimension) => condition.patterns.matches(&of.derived(&form)),
+        _ => true,
+    })
+}
+
+/// The conditions for pages of a trace. By WPA's rules a condition on the class is one on its categories.
+pub fn of_resident(conditions: &[Condition<Dimension>], by_wpa: bool) -> Vec<Condition<ResidentDimension>> {
+    let all = conditions.iter().filter_map(|condition| {
+        let dimension = condition.dimension.resident(by_wpa)?;
+        if condition.dimension == Dimension::Class && by_wpa {
+            let meets = |category: &Category| condition.patterns.matches(category.class().name());
+            let names: Vec<&str> = Category::ALL.into_iter().filter(meets).map(Category::name).collect();
+            let names = if names.is_empty() { "!*".to_owned() } else { names.join(";") };
+            return Some(Condition::fixed(dimension, &names));
+        }
+        Some(Condition { dimension, patterns: condition.patterns.clone(), is_users: condition.is_users })
+    });
+    all.collect()
+}
+
+/// The conditions for pages of a reference set.
+pub fn of_reference(conditions: &[Condition<Dimension>]) -> Vec<Condition<ReferenceDimension>> {
+    let all = conditions.iter().filter_map(|condition| {
+        let dimension = condition.dimension.reference()?;
+        Some(Condition { dimension, patterns: condition.patterns.clone(), is_users: condition.is_users })
+    });
+    all.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dimension_is_one_of_an_analysis() {
+        for dimension in Dimension::ALL {
+            let found = dimension.resident(false).is_some() || dimension.reference().is_some();
+            assert!(found, "{}", dimension.name());
+        }
+    }
+
+    #[test]
+    fn labels_have_one_form_and_tell_others() {
+        assert_eq!(Dimension::Category.in_one_form("mapfile"), "MapFile");
+        assert_eq!(Dimension::Pinned.in_one_form("Yes"), "true");
+        assert_eq!(Dimension::Detail.in_one_form(" "), "n/a");
+        assert_eq!(Dimension::Class.derived("MapFile"), "File");
+        assert_eq!(Dimension::Pid.derived("a (b).exe <P> (42)"), "42");
+        let conditions = ["class=File", "pid=42"].map(|text| Condition::parse(text).unwrap());
+        assert!(passes(&conditions, "category", "Image") && !passes(&conditions, "category", "PagedPool"));
+        assert!(passes(&conditions, "process", "x (42)") && !passes(&conditions, "process", "x (4)"));
+        assert!(of_resident(&conditions, true)[0].patterns.matches("MetaFile"));
+    }
+}

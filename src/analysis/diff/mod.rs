@@ -1,0 +1,282 @@
+//! Two sides beside each other: traces, files that pfnset wrote, tables that WPA exported.
+//!
+//! [`source`] tells what each side is, [`query`] decides what both can be compared by, [`counted`] and [`trace_side`] bring
+//! each side to these dimensions, [`processes`] and [`paths`] say which process and file is which, [`rows`] joins them within a [`tolerance`].
+//! Beside an export, [`pages`] compares page by page.
+
+mod counted;
+pub mod dimension;
+pub mod pages;
+mod paths;
+pub mod processes;
+pub mod query;
+pub mod rows;
+pub mod source;
+mod tables;
+pub mod tolerance;
+pub mod trace_side;
+
+use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::table::Dimension as _;
+use crate::error::Error;
+use crate::exported::CountedRow;
+use crate::exported::wpa::columns::ExportedTable;
+use crate::units::counted as number_of;
+use counted::{FileQuery, FileSide};
+use pages::PageDifferences;
+use processes::{Match, Matched, Starts};
+use query::{DiffQuery, Plan, SIDES};
+use rows::{DiffRow, Totals};
+use source::{Content, Source};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use trace_side::{Held, Moved, ReferenceSide, ResidentSide};
+
+/// What `pfnset diff` shows.
+#[derive(Debug)]
+pub struct Diff {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data of a trace was lost or a file is damaged.
+    pub doubtful: bool,
+    /// The two sides.
+    pub sides: [SideFacts; 2],
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Keys that differ by more than is allowed, the largest change first.
+    pub differing: Vec<DiffRow>,
+    /// Sums over all keys.
+    pub all: Totals,
+    /// Sums over the keys that differ by no more than is allowed, and by something.
+    pub within: Totals,
+    /// Sums over the keys that do not differ.
+    pub same: Totals,
+    /// True when something is allowed.
+    pub is_tolerant: bool,
+    /// Rows that are shown.
+    pub top: Option<usize>,
+    /// Headings of exports that are not compared.
+    pub ignored: Vec<String>,
+    /// Where categories go by our rules; only for a trace beside an export.
+    pub moved: Option<Vec<Moved>>,
+    /// Page by page; only for a trace beside an export of pages.
+    pub pages: Option<PageDifferences>,
+    /// Which side the trace is, where the other is an export.
+    pub trace_is_right: bool,
+}
+
+/// What is known of a side.
+#[derive(Debug, Clone)]
+pub struct SideFacts {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: &'static str,
+    /// By whose rules it counts: `corrected` or `wpa`.
+    pub classification: &'static str,
+    /// Its pages, those that meet the conditions.
+    pub total_pages: i64,
+    /// Number of the snapshot of a trace.
+    pub snapshot: Option<usize>,
+    /// True where the trace has others.
+    pub has_more_snapshots: bool,
+}
+
+/// A side, counted.
+#[derive(Debug, Default)]
+struct Side<'s> {
+    rows: Vec<CountedRow>,
+    resident: Option<ResidentSide<'s>>,
+    starts: Starts,
+    file: FileSide,
+    warnings: Vec<String>,
+    doubtful: bool,
+}
+
+impl Diff {
+    /// Compares.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] and [`Error::NotUnderstood`] for what does not fit together, those of reading a trace.
+    pub fn new(left: &Source, right: &Source, query: &DiffQuery) -> Result<Diff, Error> {
+        if query.snapshots.contains(&SnapshotChoice::All) {
+            return Err(Error::Usage("--snapshot: one snapshot of each side is compared, as in 0,last".into()));
+        }
+        let sources = [left, right];
+        let plan = Plan::new(sources, query)?;
+        let mut sides = read(sources, &plan, query)?;
+        let mut warnings: Vec<String> = Vec::new();
+        for (name, side) in SIDES.iter().zip(&mut sides) {
+            warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
+        }
+        warnings.extend(plan.warnings.iter().cloned());
+        let matched = match_labels(&mut sides, &plan);
+        let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
+        let joined = rows::join(counted, &plan.dimensions, &matched, query.tolerance);
+        let totals = Totals::of(&joined);
+        let (trace, export) = (
+            sides.iter().find_map(|side| side.resident.as_ref()),
+            sides.iter().find_map(|side| side.file.export.as_ref()),
+        );
+        let (mut moved, mut pages) = (None, None);
+        if let (Some(trace), Some(export)) = (trace, export) {
+            moved = Some(trace.moved(&query.conditions));
+            let has_pages = sources.iter().any(|source| can_be_paged(source));
+            pages = has_pages.then(|| PageDifferences::new(trace, export, &query.conditions));
+        }
+        warnings.extend(matched.iter().filter_map(matched_warnings));
+        warnings.extend(pages.iter().flat_map(page_warnings));
+        let facts =
+            |side: usize| facts(sources, &sides, &plan, side, if side == 0 { totals.left } else { totals.right });
+        let facts = [facts(0), facts(1)];
+        let (differing, fine): (Vec<DiffRow>, Vec<DiffRow>) = joined.into_iter().partition(DiffRow::differs);
+        let (same, within): (Vec<DiffRow>, Vec<DiffRow>) = fine.into_iter().partition(|row| row.delta() == 0);
+        Ok(Diff {
+            warnings,
+            doubtful: sides.iter().any(|side| side.doubtful),
+            sides: facts,
+            dimensions: plan.dimensions,
+            all: totals,
+            within: Totals::of(&within),
+            same: Totals::of(&same),
+            differing,
+            is_tolerant: query.tolerance.is_any(),
+            top: query.top,
+            ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
+            trace_is_right: moved.is_some() && left.is_export(),
+            moved,
+            pages,
+        })
+    }
+
+    /// True when nothing differs by more than is allowed. Page by page is asked where nothing is allowed.
+    pub fn is_equal(&self) -> bool {
+        let pages = self.pages.as_ref().is_none_or(|pages| pages.is_equal() || self.is_tolerant);
+        self.differing.is_empty() && pages
+    }
+}
+
+/// True when an export has a row for each page, with its category.
+fn can_be_paged(source: &Source) -> bool {
+    match &source.content {
+        Content::Wpa(export) => {
+            export.columns.has_pfn() && export.columns.keys.iter().any(|(dimension, _)| *dimension == "category")
+        }
+        _ => false,
+    }
+}
+
+fn ignored(source: &Source) -> Vec<String> {
+    if let Content::Wpa(export) = &source.content { export.columns.ignored() } else { Vec::new() }
+}
+
+fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &Plan, side: usize, total: i64) -> SideFacts {
+    let source = sources.get(side);
+    let by_wpa = plan.by_wpa.get(side) == Some(&true) || source.is_some_and(|source| source.is_export());
+    let resident = sides.get(side).and_then(|side| side.resident.as_ref());
+    SideFacts {
+        path: source.map(|source| source.path.clone()).unwrap_or_default(),
+        kind: source.map_or("", |source| source.kind()),
+        classification: if by_wpa { "wpa" } else { "corrected" },
+        total_pages: total,
+        snapshot: resident.map(|resident| resident.snapshot),
+        has_more_snapshots: resident.is_some_and(|resident| resident.model.snapshots.len() > 1),
+    }
+}
+
+/// Reads files first, because a file can tell which snapshot of the trace it is of.
+fn read<'s>(sources: [&'s Source; 2], plan: &Plan, query: &DiffQuery) -> Result<[Side<'s>; 2], Error> {
+    let mut sides = [Side::default(), Side::default()];
+    let has_trace = sources.iter().any(|source| source.trace().is_some());
+    let of_side = || sources.into_iter().zip(query.snapshots).zip(plan.by_wpa);
+    for (side, ((source, snapshot), by_wpa)) in sides.iter_mut().zip(of_side()) {
+        let asked = FileQuery {
+            dimensions: &plan.dimensions,
+            conditions: &query.conditions,
+            snapshot,
+            by_wpa,
+            with_pages: has_trace && plan.table == ExportedTable::Resident && can_be_paged(source),
+        };
+        side.file = FileSide::new(source, &asked)?;
+        side.rows = std::mem::take(&mut side.file.rows);
+    }
+    let near = sides.iter().find_map(|side| side.file.time);
+    for (side, ((source, snapshot), by_wpa)) in sides.iter_mut().zip(of_side()) {
+        let Some(etl) = source.trace() else { continue };
+        match plan.table {
+            ExportedTable::Resident => {
+                let mut resident = ResidentSide::new(etl, snapshot, near)?;
+                side.rows = resident.rows(&plan.dimensions, &query.conditions, by_wpa);
+                if plan.matching == Match::NameAndStart {
+                    side.starts = resident.starts();
+                }
+                (side.warnings, side.doubtful) = (std::mem::take(&mut resident.warnings), resident.doubtful);
+                side.resident = Some(resident);
+            }
+            ExportedTable::Reference => {
+                let found = ReferenceSide::new(etl, &plan.dimensions, &query.conditions, held(sources, plan))?;
+                (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
+            }
+        }
+    }
+    sides.iter_mut().for_each(|side| rows::in_one_form(&mut side.rows, &plan.dimensions));
+    Ok(sides)
+}
+
+/// WPA's rows are all pages that were held in its window; so are ours by reason of release and by impact.
+fn held(sources: [&Source; 2], plan: &Plan) -> Held {
+    let is_once = |source: &&Source| matches!(&source.content, Content::Wpa(export) if export.columns.is_system_view);
+    let has_ended = |source: &&Source| {
+        let ended = [Dimension::ReleaseReason, Dimension::Impact];
+        source.trace().is_none() && source.dimensions(plan.table).iter().any(|dimension| ended.contains(dimension))
+    };
+    match () {
+        () if sources.iter().any(is_once) => Held::InWindowOnce,
+        () if sources.iter().any(|source| source.is_export() || has_ended(source)) => Held::InWindow,
+        () => Held::AtStop,
+    }
+}
+
+/// For each dimension which labels of the two sides are the same.
+fn match_labels(sides: &mut [Side<'_>; 2], plan: &Plan) -> Vec<Matched> {
+    let starts = sides.each_mut().map(|side| std::mem::take(&mut side.starts));
+    let of = |(place, dimension): (usize, &Dimension)| {
+        let labels = |side: &Side<'_>| -> BTreeSet<String> {
+            side.rows.iter().filter_map(|row| row.labels.get(place)).map(|label| label.to_string()).collect()
+        };
+        match dimension {
+            Dimension::Process => {
+                let [left, right] = sides.each_ref().map(labels);
+                Matched::new([&left, &right], plan.matching, &starts)
+            }
+            Dimension::File | Dimension::Detail => {
+                let [left, right] = sides.each_ref().map(labels);
+                paths::matched([&left, &right])
+            }
+            _ => Matched::default(),
+        }
+    };
+    plan.dimensions.iter().enumerate().map(of).collect()
+}
+
+fn matched_warnings(matched: &Matched) -> Option<String> {
+    let (left, right) = matched.renamed.first()?;
+    let count = number_of(matched.renamed.len() as u64, "process has", "processes have");
+    Some(format!("{count} the same id and another name: {left} on the left is {right} on the right"))
+}
+
+fn page_warnings(pages: &PageDifferences) -> Vec<String> {
+    let repeated = number_of(pages.repeated, "row of the export repeats", "rows of the export repeat");
+    let address = number_of(pages.other_address, "private page has", "private pages have");
+    let lines = [
+        (pages.repeated, format!("{repeated} a page frame number; the first row of each page is compared")),
+        (pages.other_address, format!("{address} another virtual address in the export: it may be of another trace")),
+    ];
+    lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
+}
+
+/// Names of dimensions, as in JSON.
+pub fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
+    dimensions.iter().map(|dimension| dimension.name()).collect()
+}

@@ -1,0 +1,228 @@
+//! What is asked of a comparison, and what it is compared by.
+
+use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::processes::Match;
+use crate::analysis::diff::source::{Content, Source};
+use crate::analysis::diff::tolerance::Tolerance;
+use crate::analysis::diff::trace_side::listed;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::table::Condition;
+use crate::error::Error;
+use crate::exported::wpa::columns::ExportedTable;
+
+/// A question.
+#[derive(Debug, Clone, Default)]
+pub struct DiffQuery {
+    /// True: the reference set of traces.
+    pub reference: bool,
+    /// Dimensions of the rows; `None`: the finest that both sides have.
+    pub group_by: Option<Vec<Dimension>>,
+    /// Conditions, all of which a page must meet.
+    pub conditions: Vec<Condition<Dimension>>,
+    /// Rows that are shown; `None` = all.
+    pub top: Option<usize>,
+    /// By WPA's rules or by ours; `None`: as the sides are.
+    pub by_wpa: Option<bool>,
+    /// Which snapshot of the left and of the right side.
+    pub snapshots: [SnapshotChoice; 2],
+    /// How processes are matched; `None`: as the sides are.
+    pub matching: Option<Match>,
+    /// What rows may differ by.
+    pub tolerance: Tolerance,
+}
+
+/// What is compared, and how, by what the two sides are.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Which of the two analyses.
+    pub table: ExportedTable,
+    /// By whose rules each side counts.
+    pub by_wpa: [bool; 2],
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// How processes are matched.
+    pub matching: Match,
+    /// Notes on what does not fit.
+    pub warnings: Vec<String>,
+}
+
+/// Names of the sides in messages.
+pub const SIDES: [&str; 2] = ["LEFT", "RIGHT"];
+
+const fn name(table: ExportedTable) -> &'static str {
+    match table {
+        ExportedTable::Resident => "a resident set",
+        ExportedTable::Reference => "a reference set",
+    }
+}
+
+impl Plan {
+    /// Decides.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what one of the sides does not have, [`Error::NotUnderstood`] for sides with nothing in common.
+    pub fn new(sides: [&Source; 2], query: &DiffQuery) -> Result<Plan, Error> {
+        let table = table(sides, query.reference)?;
+        let mut plan = Plan {
+            table,
+            by_wpa: [false; 2],
+            dimensions: Vec::new(),
+            matching: matching(sides, query.matching)?,
+            warnings: Vec::new(),
+        };
+        if table == ExportedTable::Resident {
+            plan.by_wpa = rules(sides, query.by_wpa, &mut plan.warnings)?;
+        }
+        plan.dimensions = match &query.group_by {
+            Some(dimensions) => {
+                dimensions.iter().try_for_each(|dimension| need(sides, table, *dimension, "--group-by"))?;
+                dimensions.clone()
+            }
+            None => finest(sides, table)?,
+        };
+        query.conditions.iter().try_for_each(|condition| need(sides, table, condition.dimension, "--where"))?;
+        for (side, source) in SIDES.iter().zip(sides) {
+            plan.warnings.extend(content_warnings(side, source));
+        }
+        Ok(plan)
+    }
+}
+
+fn table(sides: [&Source; 2], reference: bool) -> Result<ExportedTable, Error> {
+    let given = reference.then_some(ExportedTable::Reference);
+    let [left, right] = sides.map(Source::table);
+    if let (Some(left), Some(right)) = (left, right)
+        && left != right
+    {
+        return Err(Error::Usage(format!(
+            "LEFT is {} and RIGHT is {}: they count other things",
+            name(left),
+            name(right)
+        )));
+    }
+    match (given, left.or(right)) {
+        (Some(ExportedTable::Reference), Some(ExportedTable::Resident)) => {
+            Err(Error::Usage("--refset: the file is a resident set".into()))
+        }
+        (given, found) => Ok(given.or(found).unwrap_or(ExportedTable::Resident)),
+    }
+}
+
+fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
+    let has_names_only = sides.iter().any(|side| side.has_names_only());
+    let has_export = sides.iter().any(|side| side.is_export());
+    match asked {
+        Some(Match::NameAndStart) if sides.iter().any(|side| side.trace().is_none()) => {
+            let text =
+                "--apart needs the order in which processes started, which only traces tell: both sides must be traces";
+            Err(Error::Usage(text.into()))
+        }
+        Some(Match::Pid) if has_names_only => {
+            Err(Error::Usage("--match pid: the export has names of processes without ids (Process Name)".into()))
+        }
+        Some(asked) => Ok(asked),
+        None if has_export && !has_names_only => Ok(Match::Pid),
+        None => Ok(Match::Name),
+    }
+}
+
+/// By whose rules each side counts; an export counts by WPA's whatever is asked.
+fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -> Result<[bool; 2], Error> {
+    let can = |source: &Source, by_wpa: bool| match &source.content {
+        Content::Trace(_) => true,
+        Content::Pfnset(table) => table.counts(by_wpa),
+        Content::Wpa(_) => by_wpa,
+    };
+    let has_export = sides.iter().any(|side| side.is_export());
+    let wish = asked.unwrap_or(has_export);
+    let both = |by_wpa: bool| sides.iter().all(|side| can(side, by_wpa));
+    let wish = if asked.is_none() && !both(wish) && both(!wish) { !wish } else { wish };
+    let each = sides.map(|side| if can(side, wish) { wish } else { !wish });
+    let names = |by_wpa: bool| if by_wpa { "WPA's" } else { "the corrected" };
+    let cannot = SIDES.iter().zip(sides).find(|(_, source)| !source.is_export() && !can(source, wish));
+    if let (Some((side, source)), Some(asked)) = (cannot, asked) {
+        return Err(Error::Usage(format!(
+            "--classification {}: {side} ({}) counts by {} rules only",
+            if asked { "wpa" } else { "corrected" },
+            source.path.display(),
+            names(!asked)
+        )));
+    }
+    let [left, right] = each;
+    if left != right && asked.is_none() {
+        warnings.push(format!(
+            "LEFT counts by {} categories and RIGHT by {}: differences are those of the rules too",
+            names(left),
+            names(right)
+        ));
+    }
+    Ok(each)
+}
+
+fn need(sides: [&Source; 2], table: ExportedTable, dimension: Dimension, flag: &str) -> Result<(), Error> {
+    use crate::analysis::table::Dimension as _;
+    for (side, source) in SIDES.iter().zip(sides) {
+        let known = source.all_dimensions(table);
+        if !known.contains(&dimension) {
+            return Err(Error::Usage(format!(
+                "{flag}: {side} ({}) has no {}; it has {}",
+                source.path.display(),
+                dimension.name(),
+                listed(&known)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Most dimensions of a trace's rows.
+const MOST: usize = crate::analysis::resident::group_counts::MOST_DIMENSIONS - 1;
+
+/// The finest dimensions that both sides have, in the order of a file. A trace has all: beside another it is compared by
+/// process and category.
+fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, Error> {
+    let [left, right] = sides;
+    let order = match (left.trace(), right.trace()) {
+        (Some(_), Some(_)) => return Ok(vec![Dimension::Process, Dimension::Category]),
+        (Some(_), None) => right,
+        (None, _) => left,
+    };
+    let known = sides.map(|side| side.all_dimensions(table));
+    let is_common = |dimension: &Dimension| known.iter().all(|known| known.contains(dimension));
+    let mut common: Vec<Dimension> = order.dimensions(table).into_iter().filter(is_common).collect();
+    if common.is_empty() {
+        // What follows from a finer dimension of one side only.
+        common = order.all_dimensions(table).into_iter().filter(is_common).collect();
+    }
+    common.truncate(MOST);
+    if common.is_empty() {
+        let [left_has, right_has] = [left, right].map(|side| listed(&side.dimensions(table)));
+        return Err(Error::NotUnderstood {
+            path: right.path.clone(),
+            reason: format!(
+                "it has nothing in common with {} to compare by: that has {left_has}; this has {right_has}",
+                left.path.display()
+            ),
+        });
+    }
+    Ok(common)
+}
+
+fn content_warnings(side: &str, source: &Source) -> Vec<String> {
+    match &source.content {
+        Content::Trace(_) => Vec::new(),
+        Content::Pfnset(table) => {
+            let shown = table.warnings.iter().take(3);
+            shown.map(|warning| format!("{side}, when it was written: {warning}")).collect()
+        }
+        Content::Wpa(export) => {
+            let found = export.columns.by_content.iter();
+            let text = |(heading, dimension): &(String, &str)| {
+                format!(
+                    "{side}: column \"{heading}\" is taken for {dimension}, by what stands in it (--map says otherwise)"
+                )
+            };
+            found.map(text).collect()
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Rows of a comparison: the memory of each key on both sides.
+
+use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::processes::Matched;
+use crate::analysis::diff::tolerance::Tolerance;
+use crate::analysis::table::group::natural;
+use crate::exported::CountedRow;
+use crate::exported::amount::{Amount, Limit};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// One key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiffRow {
+    /// Labels in order of the dimensions.
+    pub labels: Vec<String>,
+    /// On the left; `None`: the key is not there.
+    pub left: Option<Amount>,
+    /// On the right.
+    pub right: Option<Amount>,
+    /// What the two may differ by.
+    pub limit: Limit,
+}
+
+impl DiffRow {
+    /// Pages on the left; 0 where the key is not there.
+    pub fn left_pages(&self) -> i64 {
+        self.left.map_or(0, Amount::pages)
+    }
+
+    /// Pages on the right.
+    pub fn right_pages(&self) -> i64 {
+        self.right.map_or(0, Amount::pages)
+    }
+
+    /// Right less left.
+    pub fn delta(&self) -> i64 {
+        self.right_pages() - self.left_pages()
+    }
+
+    /// True when the two differ by more than is allowed.
+    pub fn differs(&self) -> bool {
+        self.left.unwrap_or_default().distance(self.right.unwrap_or_default()) > self.limit
+    }
+}
+
+/// Joins the rows of both sides; those that change most come first. `matched` tells for each dimension which label is which.
+pub fn join(
+    sides: [Vec<CountedRow>; 2],
+    dimensions: &[Dimension],
+    matched: &[Matched],
+    tolerance: Tolerance,
+) -> Vec<DiffRow> {
+    let mut rows: BTreeMap<Vec<String>, DiffRow> = BTreeMap::new();
+    for (side, counted) in sides.into_iter().enumerate() {
+        for row in counted {
+            let labels = matched.iter().zip(&row.labels).map(|(matched, label)| matched.name(side, label).to_owned());
+            let labels: Vec<String> = labels.collect();
+            let form = |(dimension, label): (&Dimension, &String)| match dimension {
+                Dimension::Process => label.to_lowercase(),
+                _ => label.clone(),
+            };
+            let key = dimensions.iter().zip(&labels).map(form).collect();
+            let found =
+                rows.entry(key).or_insert_with(|| DiffRow { labels, left: None, right: None, limit: Limit::default() });
+            let slot = if side == 0 { &mut found.left } else { &mut found.right };
+            *slot.get_or_insert_default() += row.amount;
+        }
+    }
+    let mut rows: Vec<DiffRow> = rows.into_values().collect();
+    // A row of nothing is as good as no row.
+    rows.retain(|row| {
+        row.left.unwrap_or_default() != Amount::default() || row.right.unwrap_or_default() != Amount::default()
+    });
+    for row in &mut rows {
+        row.limit = tolerance.limit(row.left.unwrap_or_default(), row.right.unwrap_or_default());
+    }
+    rows.sort_by(|a, b| {
+        let labels = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+        let first = b.delta().abs().cmp(&a.delta().abs());
+        first.then_with(|| labels().unwrap_or(Ordering::Equal))
+    });
+    rows
+}
+
+/// Labels of counted rows in the form of their dimensions.
+pub fn in_one_form(rows: &mut [CountedRow], dimensions: &[Dimension]) {
+    for row in rows {
+        for (dimension, label) in dimensions.iter().zip(&mut row.labels) {
+            let form = dimension.in_one_form(label);
+            if form != **label {
+                *label = form.into();
+            }
+        }
+    }
+}
+
+/// What the rows add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Keys.
+    pub rows: u64,
+    /// Pages on the left.
+    pub left: i64,
+    /// Pages on the right.
+    pub right: i64,
+    /// Pages that came, summed over the keys that have more.
+    pub more: i64,
+    /// Pages that went.
+    pub less: i64,
+}
+
+impl Totals {
+    /// Of some rows.
+    pub fn of<'r>(rows: impl IntoIterator<Item = &'r DiffRow>) -> Totals {
+        let mut totals = Totals::default();
+        for row in rows {
+            totals.rows += 1;
+            totals.left += row.left_pages();
+            totals.right += row.right_pages();
+            totals.more += row.delta().max(0);
+            totals.less += (-row.delta()).max(0);
+        }
+        totals
+    }
+
+    /// Right less left.
+    pub const fn delta(&self) -> i64 {
+        self.right - self.left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(labels: &[&str], pages: i64) -> CountedRow {
+        CountedRow { labels: labels.iter().map(|label| (*label).into()).collect(), amount: Amount::of_pages(pages) }
+    }
+
+    #[test]
+    fn sides_are_joined_and_the_largest_change_comes_first() {
+        let left = vec![row(&["Image", "a"], 5), row(&["MapFile", "x"], 9)];
+        let right = vec![row(&["Image", "a"], 4), row(&["Image", "a"], 2), row(&["Use14", "x"], 0)];
+        let dimensions = [Dimension::Category, Dimension::Detail];
+        let rows = join([left, right], &dimensions, &[Matched::default(), Matched::default()], Tolerance::default());
+        assert_eq!(rows.iter().map(DiffRow::delta).collect::<Vec<_>>(), [-9, 1]);
+        assert!(rows[0].right.is_none() && rows.iter().all(DiffRow::differs));
+        let totals = Totals::of(&rows);
+        assert_eq!((totals.left, totals.right, totals.more, totals.less, totals.delta()), (14, 6, 1, 9, -8));
+    }
+
+    #[test]
+    fn what_is_allowed_is_no_difference() {
+        let sides = [vec![row(&["a"], 100)], vec![row(&["a"], 98)]];
+        let rows = |tolerance: &str| {
+            join(sides.clone(), &[Dimension::Category], &[Matched::default()], tolerance.parse().unwrap())
+        };
+        assert!(rows("1")[0].differs() && !rows("2")[0].differs() && !rows("2%")[0].differs());
+    }
+}

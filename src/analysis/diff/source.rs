@@ -1,0 +1,150 @@
+//! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported, told apart by content.
+
+use crate::analysis::category::Category;
+use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::table::Dimension as _;
+use crate::code_page::CodePage;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::page::PageList;
+use crate::exported::pfnset_table::{PfnsetForm, PfnsetTable};
+use crate::exported::wpa::columns::{ExportedTable, PROCESS_NAME};
+use crate::exported::wpa::{WpaExport, WpaOptions};
+use crate::exported::{EXPECTED, Exported, first_bytes};
+use crate::input::{Input, UnpackLimits};
+use std::path::{Path, PathBuf};
+
+/// A side, opened.
+#[derive(Debug)]
+pub struct Source {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What a side is.
+#[derive(Debug)]
+pub enum Content {
+    /// A trace.
+    Trace(Box<EtlFile>),
+    /// A file that pfnset wrote.
+    Pfnset(PfnsetTable),
+    /// A table that WPA exported.
+    Wpa(WpaExport),
+}
+
+impl Source {
+    /// Opens a file, unpacks it where it is packed, and finds out what it is.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`], [`Error::NotUnpacked`] and [`Error::NotUnderstood`].
+    pub fn open(
+        path: &Path,
+        limits: &UnpackLimits,
+        options: &WpaOptions,
+        code_page: CodePage,
+    ) -> Result<Source, Error> {
+        let known = [
+            ("category", Category::ALL.map(Category::name).to_vec()),
+            ("list", PageList::ALL.map(PageList::name).to_vec()),
+        ];
+        let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
+        let input = Input::open(path, limits)?;
+        let content = match Exported::of(input, options, &known).map_err(not_understood)? {
+            Exported::Pfnset(table) => Content::Pfnset(table),
+            Exported::Wpa(export) => Content::Wpa(export),
+            Exported::NoText(input) => {
+                let start = first_bytes(input.bytes());
+                let told = |reason| not_understood(format!("{EXPECTED}; its first bytes are {start}: {reason}"));
+                let mut etl = EtlFile::from_input(input).map_err(told)?;
+                etl.code_page = code_page;
+                Content::Trace(Box::new(etl))
+            }
+        };
+        Ok(Source { path: path.into(), content })
+    }
+
+    /// Name of the kind in JSON.
+    pub const fn kind(&self) -> &'static str {
+        match &self.content {
+            Content::Trace(_) => "trace",
+            Content::Pfnset(table) => match table.form {
+                PfnsetForm::Json => "pfnset_json",
+                PfnsetForm::Csv => "pfnset_csv",
+            },
+            Content::Wpa(_) => "wpa_csv",
+        }
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> Option<&EtlFile> {
+        if let Content::Trace(etl) = &self.content { Some(etl) } else { None }
+    }
+
+    /// True for a table that WPA exported.
+    pub const fn is_export(&self) -> bool {
+        matches!(self.content, Content::Wpa(_))
+    }
+
+    /// Which table a file holds; a trace can give both.
+    pub const fn table(&self) -> Option<ExportedTable> {
+        match &self.content {
+            Content::Trace(_) => None,
+            Content::Pfnset(table) => Some(table.table),
+            Content::Wpa(export) => Some(export.columns.table),
+        }
+    }
+
+    /// True where processes have names without ids.
+    pub fn has_names_only(&self) -> bool {
+        match &self.content {
+            Content::Wpa(export) => export.columns.keys.iter().any(|(dimension, _)| *dimension == PROCESS_NAME),
+            _ => false,
+        }
+    }
+
+    /// Dimensions of a file in its order, finest; all that a trace can be counted by.
+    pub fn dimensions(&self, table: ExportedTable) -> Vec<Dimension> {
+        match &self.content {
+            Content::Trace(_) => {
+                let is_there = |dimension: &Dimension| match table {
+                    ExportedTable::Resident => dimension.resident(false).is_some(),
+                    ExportedTable::Reference => dimension.reference().is_some(),
+                };
+                Dimension::ALL.iter().copied().filter(is_there).collect()
+            }
+            Content::Pfnset(table) => {
+                let name = |name: &String| Dimension::of_name(if name == "category_wpa" { "category" } else { name });
+                let mut found: Vec<Dimension> = Vec::new();
+                for dimension in table.dimensions.iter().filter_map(name) {
+                    if !found.contains(&dimension) {
+                        found.push(dimension);
+                    }
+                }
+                found
+            }
+            Content::Wpa(export) => {
+                let name = |name: &'static str| if name == PROCESS_NAME { "process" } else { name };
+                // In the order of the columns.
+                let mut keys = export.columns.keys.clone();
+                keys.sort_by_key(|(_, at)| *at);
+                keys.iter().filter_map(|(dimension, _)| Dimension::of_name(name(dimension))).collect()
+            }
+        }
+    }
+
+    /// The dimensions and those that follow from them.
+    pub fn all_dimensions(&self, table: ExportedTable) -> Vec<Dimension> {
+        let mut all = self.dimensions(table);
+        let has_ids = !self.has_names_only();
+        let derived = Dimension::ALL.iter().copied().filter(|dimension| {
+            !all.contains(dimension)
+                && dimension.derived_from().is_some_and(|from| all.contains(&from))
+                && (has_ids || *dimension != Dimension::Pid)
+        });
+        let derived: Vec<Dimension> = derived.collect();
+        all.extend(derived);
+        all
+    }
+}

@@ -1,0 +1,188 @@
+//! The side that is a trace: its pages by the dimensions asked for.
+
+use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
+use crate::analysis::diff::processes::Starts;
+use crate::analysis::readiness::readiness_of;
+use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::query::{self as reference_query, Dimension as ReferenceDimension};
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::{ResidentModel, count_pages};
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::exported::CountedRow;
+use crate::exported::amount::Amount;
+use crate::model::process::Instance;
+use crate::model::snapshot::{Snapshot, whole};
+
+/// A resident-set trace, joined.
+#[derive(Debug)]
+pub struct ResidentSide<'e> {
+    /// The file.
+    pub etl: &'e EtlFile,
+    /// What its pages are joined with.
+    pub model: ResidentModel,
+    /// Number of the snapshot that is compared.
+    pub snapshot: usize,
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+/// Pages of a trace by WPA's category, ours, and the rule that gave ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// By WPA's rules.
+    pub category_wpa: String,
+    /// By ours.
+    pub category: String,
+    /// Id of our rule.
+    pub rule: String,
+    /// Pages.
+    pub pages: u64,
+}
+
+impl<'e> ResidentSide<'e> {
+    /// Reads the trace. `near`: the time of the snapshot that the other side tells, in seconds.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
+    pub fn new(etl: &'e EtlFile, choice: SnapshotChoice, near: Option<f64>) -> Result<ResidentSide<'e>, Error> {
+        let model = ResidentModel::new(etl)?;
+        let seconds = |snapshot: &Snapshot| etl.clock.nanos(snapshot.first.time).seconds();
+        let snapshot = match (choice, near) {
+            (SnapshotChoice::Last, Some(near)) => {
+                let apart = |index: &usize| model.snapshots.get(*index).map_or(f64::MAX, |s| (seconds(s) - near).abs());
+                whole(&model.snapshots).min_by(|a, b| apart(a).total_cmp(&apart(b)))
+            }
+            _ => choice.indices(&model.snapshots)?.first().copied(),
+        };
+        let survey = &model.history.survey;
+        let trust = TrustReport::new(etl, survey);
+        let mut warnings = trust.warnings();
+        warnings.extend(model.sequence_warnings(etl));
+        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        warnings.extend(trust.not_there(&missing));
+        Ok(ResidentSide { etl, snapshot: snapshot.unwrap_or(0), warnings, doubtful: trust.any(), model })
+    }
+
+    /// The snapshot.
+    pub fn pages(&self) -> Option<&Snapshot> {
+        self.model.snapshots.get(self.snapshot)
+    }
+
+    /// Counts pages by these dimensions.
+    pub fn rows(&self, dimensions: &[Dimension], conditions: &[Condition<Dimension>], by_wpa: bool) -> Vec<CountedRow> {
+        let wanted: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(by_wpa)).collect();
+        let rows = self.count(&wanted, &of_resident(conditions, by_wpa));
+        let form = |dimension: &Dimension, label: String| match dimension {
+            Dimension::Class if by_wpa => dimension.derived(&label),
+            _ => label,
+        };
+        let row = |(labels, pages): (Vec<String>, u64)| CountedRow {
+            labels: dimensions.iter().zip(labels).map(|(dimension, label)| form(dimension, label).into()).collect(),
+            amount: Amount::of_pages(i64::try_from(pages).unwrap_or(i64::MAX)),
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    fn count(
+        &self,
+        dimensions: &[ResidentDimension],
+        conditions: &[Condition<ResidentDimension>],
+    ) -> Vec<(Vec<String>, u64)> {
+        let Some(snapshot) = self.pages() else { return Vec::new() };
+        let counted = count_pages(self.etl, &self.model, snapshot, dimensions, conditions);
+        let context = self.model.context(self.etl, snapshot);
+        let labels = |codes: Vec<_>| dimensions.iter().zip(codes).map(|(d, code)| d.label(&context, code)).collect();
+        counted.into_iter().map(|(codes, pages)| (labels(codes), pages)).collect()
+    }
+
+    /// Pages whose category differs between the rule sets, most first.
+    pub fn moved(&self, conditions: &[Condition<Dimension>]) -> Vec<Moved> {
+        let dimensions = [ResidentDimension::CategoryWpa, ResidentDimension::Category, ResidentDimension::Rule];
+        let rows = self.count(&dimensions, &of_resident(conditions, true));
+        let moved = rows.into_iter().filter_map(|(labels, pages)| {
+            let [category_wpa, category, rule] = <[String; 3]>::try_from(labels).ok()?;
+            (category_wpa != category).then_some(Moved { category_wpa, category, rule, pages })
+        });
+        let mut moved: Vec<Moved> = moved.collect();
+        moved.sort_by(|a, b| {
+            b.pages.cmp(&a.pages).then_with(|| (&a.category_wpa, &a.rule).cmp(&(&b.category_wpa, &b.rule)))
+        });
+        moved
+    }
+
+    /// When its processes started.
+    pub fn starts(&self) -> Starts {
+        let start = |process: &Instance| {
+            process.start_time().map_or(0, |time| u64::try_from(self.etl.clock.nanos(time).0).unwrap_or(0) + 1)
+        };
+        self.model.processes.instances.iter().map(|process| (process.label(), start(process))).collect()
+    }
+}
+
+/// A reference set of a trace.
+#[derive(Debug)]
+pub struct ReferenceSide {
+    /// Rows.
+    pub rows: Vec<CountedRow>,
+    /// Doubts.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+/// What of a reference set is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// Pages held at the window's end.
+    AtStop,
+    /// All that were held in the window.
+    InWindow,
+    /// The same, a page of several processes once.
+    InWindowOnce,
+}
+
+impl ReferenceSide {
+    /// Counts by these dimensions.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without page accesses.
+    pub fn new(
+        etl: &EtlFile,
+        dimensions: &[Dimension],
+        conditions: &[Condition<Dimension>],
+        held: Held,
+    ) -> Result<ReferenceSide, Error> {
+        let mut group_by: Vec<ReferenceDimension> = dimensions.iter().filter_map(|d| d.reference()).collect();
+        let has_ended = [ReferenceDimension::Impact, ReferenceDimension::ReleaseReason];
+        match held {
+            Held::InWindow if !group_by.iter().any(|dimension| has_ended.contains(dimension)) => {
+                group_by.push(ReferenceDimension::ReleaseReason);
+            }
+            Held::InWindowOnce if !group_by.contains(&ReferenceDimension::Impact) => {
+                group_by.push(ReferenceDimension::Impact);
+            }
+            _ => {}
+        }
+        let query = reference_query::Query { group_by, conditions: of_reference(conditions), ..Default::default() };
+        let set = ReferenceSet::new(etl, &query)?;
+        let rows = set.rows.iter().map(|row| CountedRow {
+            labels: row.labels.iter().take(dimensions.len()).map(|label| label.as_str().into()).collect(),
+            amount: Amount::of_pages(match held {
+                Held::InWindowOnce => row.measure.impact_pages,
+                _ => row.measure.pages,
+            }),
+        });
+        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings, doubtful: set.doubtful })
+    }
+}
+
+/// Names for messages.
+pub fn listed(dimensions: &[Dimension]) -> String {
+    dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ")
+}

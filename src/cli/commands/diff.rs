@@ -1,0 +1,172 @@
+//! `pfnset diff`.
+
+use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
+use crate::cli::exit::Exit;
+use crate::cli::{output, progress, trace};
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use pfnset::analysis::diff::Diff as Comparison;
+use pfnset::analysis::diff::dimension::Dimension;
+use pfnset::analysis::diff::processes::Match;
+use pfnset::analysis::diff::query::DiffQuery;
+use pfnset::analysis::diff::source::Source;
+use pfnset::analysis::diff::tolerance::Tolerance;
+use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::analysis::table::{Condition, Dimension as _};
+use pfnset::error::Error;
+use pfnset::etl::EtlFile;
+use pfnset::exported::wpa::WpaOptions;
+use pfnset::exported::wpa::culture::{Culture, Sign};
+use pfnset::input::STANDARD_INPUT;
+use pfnset::report::diff::DiffReport;
+use std::path::Path;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(mut_arg("further", |arg| arg.index(2).num_args(1).required(true).value_name("RIGHT").help("The other side")))]
+#[command(mut_arg("trace", |arg| arg.index(1).value_name("LEFT").help("A trace, JSON or CSV of pfnset, or a table that WPA exported")))]
+#[command(after_help = "\
+Dimensions:
+  process, category, class, list, priority, use, rule, pid, session, file,
+  detail, cold, pinned, non_tradeable
+  with --refset: process, category, class, file, detail, access_reason,
+  release_reason, impact
+
+What a side is, is told by its content, not by its name. Without --group-by the
+sides are compared by the finest dimensions that both have; two traces by
+process and category. A trace beside a table of WPA is counted by WPA's rules,
+everything else by the corrected ones.
+
+Processes of two traces are matched by name, all of one name together. Beside a
+table of WPA they are matched by id.
+
+Exit codes: 0 equal (within --tolerance), 1 different, 3 a side cannot be read
+or understood.
+
+Examples:
+  pfnset diff trace.etl wpa.csv
+  pfnset diff trace.etl wpa.csv --group-by category --where list=Standby
+  pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
+  pfnset diff baseline.json trace.etl --group-by category --format markdown
+  pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de")]
+pub struct Diff {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    /// Compare reference sets (of traces; files say what they are)
+    #[arg(long)]
+    pub refset: bool,
+    /// By whose rules pages are counted [default: WPA's beside a table of WPA, else corrected]
+    #[arg(long, value_enum, value_name = "RULES")]
+    pub classification: Option<Rules>,
+    /// Which page sequence of each side: last or a number from 0, as in 0,last
+    #[arg(long, value_name = "LEFT,RIGHT", value_parser = snapshots)]
+    pub snapshot: Option<[SnapshotChoice; 2]>,
+    /// What rows may differ by: pages (10), a size (1.5MiB) or a share of the larger side (2%)
+    #[arg(long, value_name = "AMOUNT", default_value = "0", hide_default_value = true)]
+    pub tolerance: Tolerance,
+    /// How processes are matched [default: by id beside a table of WPA, else by name]
+    #[arg(long = "match", value_enum, value_name = "BY")]
+    pub matching: Option<MatchBy>,
+    /// Processes of one name are told apart by the order of their starts
+    #[arg(long)]
+    pub apart: bool,
+    /// What a column of WPA's table is: a dimension, pages, size_mb (_b, _kb, _gb), pfn, address, snapshot or ignore
+    #[arg(long, value_name = "HEADING=MEANING", value_parser = mapping)]
+    pub map: Vec<(String, String)>,
+    /// Language of the numbers in WPA's table: en, de, fr, de-CH, …
+    #[arg(long, value_name = "NAME", value_parser = Culture::of_locale)]
+    pub locale: Option<Culture>,
+    /// Decimal sign in WPA's table
+    #[arg(long, value_name = "SIGN")]
+    pub decimal: Option<Sign>,
+    /// Sign between groups of digits in WPA's table
+    #[arg(long, value_name = "SIGN")]
+    pub group: Option<Sign>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rules {
+    /// Ours
+    Corrected,
+    /// What WPA shows
+    Wpa,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MatchBy {
+    /// By id
+    Pid,
+    /// By name
+    Name,
+}
+
+fn snapshots(text: &str) -> Result<[SnapshotChoice; 2], String> {
+    let (left, right) = text.split_once(',').unwrap_or((text, text));
+    let one = |text: &str| match text.trim().parse()? {
+        SnapshotChoice::All => Err("one snapshot of each side is compared, as in 0,last".to_owned()),
+        choice => Ok(choice),
+    };
+    Ok([one(left)?, one(right)?])
+}
+
+fn mapping(text: &str) -> Result<(String, String), String> {
+    let (heading, meaning) = text.rsplit_once('=').ok_or("expected HEADING=MEANING, as in \"Page Count=pages\"")?;
+    Ok((heading.to_owned(), meaning.to_owned()))
+}
+
+impl Diff {
+    fn query(&self) -> anyhow::Result<DiffQuery> {
+        let matching = match (self.matching, self.apart) {
+            (Some(MatchBy::Pid), true) => {
+                return Err(Error::Usage("--apart is for --match name: ids tell processes apart anyway".into()).into());
+            }
+            (_, true) => Some(Match::NameAndStart),
+            (Some(MatchBy::Pid), _) => Some(Match::Pid),
+            (Some(MatchBy::Name), _) => Some(Match::Name),
+            (None, _) => None,
+        };
+        let group_by = self.rows.group_by.as_deref().map(|names| Dimension::parse_list(names, 7));
+        Ok(DiffQuery {
+            reference: self.refset,
+            group_by: group_by.transpose().context("--group-by")?,
+            conditions: conditions(&self.rows.conditions)?,
+            top: self.rows.top,
+            by_wpa: self.classification.map(|rules| rules == Rules::Wpa),
+            snapshots: self.snapshot.unwrap_or_default(),
+            matching,
+            tolerance: self.tolerance,
+        })
+    }
+
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let query = self.query()?;
+        self.rows.check(common.format)?;
+        let locale = self.locale.unwrap_or_default();
+        let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };
+        let options = WpaOptions { columns: self.map.clone(), culture };
+        let [left, right] = [Some(&common.trace), common.further.first()].map(|side| side.cloned().unwrap_or_default());
+        if [&left, &right].into_iter().all(|side| side.as_os_str() == STANDARD_INPUT) {
+            return Err(Error::Usage("only one of the sides can be standard input (-)".into()).into());
+        }
+        trace::prepare(common)?;
+        let open =
+            |path: &Path| trace::unpacked(common, |limits| Source::open(path, limits, &options, common.ansi_codepage));
+        let (left, right) = (open(&left)?, open(&right)?);
+        let traces: Vec<&EtlFile> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
+        let total = traces.iter().map(|etl| 2 * etl.size_bytes()).sum();
+        let done = || traces.iter().map(|etl| etl.bytes_read()).sum();
+        let diff = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        output::print(&DiffReport::new(&diff, self.rows.unit()), common.format, common)?;
+        let is_fine = !(common.strict && diff.doubtful);
+        Ok(match () {
+            () if !is_fine => Exit::BadInput,
+            () if diff.is_equal() => Exit::Fine,
+            () => Exit::Difference,
+        })
+    }
+}

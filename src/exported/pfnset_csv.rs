@@ -1,0 +1,134 @@
+//! CSV that pfnset wrote: rows of `resident`, `refset` and `pages`.
+
+use crate::exported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::exported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
+use crate::exported::wpa::culture::Culture;
+use crate::exported::wpa::heading::Heading;
+use crate::exported::wpa::rows::Reading;
+use crate::exported::wpa::text::Text;
+use std::collections::BTreeMap;
+
+/// Dimensions by their names in headings.
+const DIMENSIONS: [&str; 19] = [
+    SNAPSHOT,
+    "list",
+    "use",
+    "category",
+    "category_wpa",
+    "class",
+    "rule",
+    "process",
+    "pid",
+    "session",
+    "file",
+    "detail",
+    "priority",
+    "cold",
+    "pinned",
+    "non_tradeable",
+    "access_reason",
+    "release_reason",
+    "impact",
+];
+
+fn headings(head: &str) -> Vec<&str> {
+    head.lines().next().unwrap_or_default().split(',').map(|heading| heading.trim_matches('"')).collect()
+}
+
+/// True when the headings are those that pfnset writes.
+pub(super) fn is_one(head: &str) -> bool {
+    let headings = headings(head);
+    let has = |name: &str| headings.contains(&name);
+    let is_listing = has("pfn") && has("category_wpa");
+    (has("pages") && has("bytes") || is_listing) && headings.iter().any(|name| DIMENSIONS.contains(name))
+}
+
+/// Reads the file.
+///
+/// # Errors
+/// A text with line and column.
+pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
+    let head = text.head(1 << 16);
+    let names = headings(&head);
+    let says = |name: &&str| match *name {
+        "pages" => Says::Pages,
+        "pages_wpa" => Says::PagesByWpa,
+        "pfn" => Says::Pfn,
+        _ => Says::Ignored,
+    };
+    let keys = names.iter().enumerate().filter_map(|(at, name)| {
+        DIMENSIONS.iter().find(|dimension| *dimension == name).map(|dimension| (*dimension, at))
+    });
+    let keys: Vec<(&'static str, usize)> = keys.collect();
+    let mut columns = Columns {
+        headings: names.iter().map(|name| Heading::new(name)).collect(),
+        says: names.iter().map(says).collect(),
+        table: if names.contains(&SNAPSHOT) { ExportedTable::Resident } else { ExportedTable::Reference },
+        is_system_view: false,
+        by_content: Vec::new(),
+        keys,
+    };
+    for (number, (_, at)) in columns.keys.iter().enumerate() {
+        columns.says.get_mut(*at).into_iter().for_each(|says| *says = Says::Key(number));
+    }
+    let reading = Reading {
+        text,
+        start: head.find('\n').map_or(head.len(), |at| at + 1),
+        delimiter: b',',
+        grouped: vec![true; columns.keys.len()],
+        columns: &columns,
+        culture: Culture::default(),
+        is_wanted: &|_, _| true,
+        with_pages: false,
+    };
+    let rows = reading.rows().map_err(|error| reading.told(&error))?;
+    let mut snapshots: BTreeMap<u64, PfnsetSnapshot> = BTreeMap::new();
+    for (key, sums) in &rows.sums {
+        let label = |at: usize| rows.labels.get(at)?.get(*key.get(at)? as usize).cloned();
+        let mut labels: Vec<Box<str>> = (0..columns.keys.len()).map(|at| label(at).unwrap_or_default()).collect();
+        let place = columns.keys.iter().position(|(dimension, _)| *dimension == SNAPSHOT);
+        let index = place.map_or(Ok(0), |at| labels.remove(at).parse());
+        let index = index.map_err(|_| "its column snapshot is no number")?;
+        let (pages, pages_wpa) = (sums.amount.pages(), sums.by_wpa.pages());
+        let snapshot = snapshots.entry(index).or_insert_with(|| PfnsetSnapshot { index, rows: Vec::new() });
+        snapshot.rows.push(PfnsetRow { labels, pages, pages_wpa });
+    }
+    if snapshots.is_empty() {
+        snapshots.insert(0, PfnsetSnapshot::default());
+    }
+    let has_both = columns.says.contains(&Says::PagesByWpa);
+    let dimensions = columns.keys.iter().map(|(dimension, _)| *dimension).filter(|dimension| *dimension != SNAPSHOT);
+    Ok(PfnsetTable {
+        form: PfnsetForm::Csv,
+        table: columns.table,
+        counted_by: if has_both { CountedBy::Both } else { CountedBy::Corrected },
+        dimensions: dimensions.map(str::to_owned).collect(),
+        snapshots: snapshots.into_values().collect(),
+        warnings: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> PfnsetTable {
+        assert!(is_one(text), "{text}");
+        read(Text::new(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn rows_of_each_command_are_read() {
+        let resident = table("snapshot,category,pages,bytes,pages_wpa\n0,Image,3,12288,4\n1,Image,5,20480,5\n");
+        assert_eq!((resident.snapshots.len(), resident.counted_by), (2, CountedBy::Both));
+        assert_eq!(resident.rows(&resident.snapshots[0], true)[0].amount.pages(), 4);
+        let refset = table("process,category,pages,bytes\n\"a, b\",Image,3,12288\n");
+        assert_eq!((refset.table, refset.dimensions.len()), (ExportedTable::Reference, 2));
+        assert_eq!(&*refset.snapshots[0].rows[0].labels[0], "a, b");
+        let pages = table("snapshot,pfn,list,category,category_wpa\n0,1,Active,Image,Image\n0,2,Active,Image,Image\n");
+        assert_eq!((pages.snapshots[0].rows[0].pages, pages.counts(true)), (2, true));
+        assert!(!is_one("Page Category,Page Count\n") && !is_one("provider,count\n"));
+        let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err();
+        assert!(broken.contains("line 2, column \"pages\": \"x\" is no number"), "{broken}");
+    }
+}

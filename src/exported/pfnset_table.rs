@@ -1,0 +1,92 @@
+//! What a file that pfnset wrote holds.
+
+use crate::exported::CountedRow;
+use crate::exported::amount::Amount;
+use crate::exported::wpa::columns::ExportedTable;
+
+/// Form of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PfnsetForm {
+    /// `--format json`.
+    Json,
+    /// `--format csv`.
+    Csv,
+}
+
+/// By whose rules its pages are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedBy {
+    /// Ours.
+    Corrected,
+    /// WPA's.
+    Wpa,
+    /// Ours, with WPA's number in each row.
+    Both,
+}
+
+/// A resident or reference set.
+#[derive(Debug, Clone)]
+pub struct PfnsetTable {
+    /// Form of the file.
+    pub form: PfnsetForm,
+    /// Which of the two.
+    pub table: ExportedTable,
+    /// By whose rules.
+    pub counted_by: CountedBy,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<String>,
+    /// One for each snapshot; one in all for a reference set.
+    pub snapshots: Vec<PfnsetSnapshot>,
+    /// What made its numbers doubtful when it was written.
+    pub warnings: Vec<String>,
+}
+
+/// One snapshot.
+#[derive(Debug, Clone, Default)]
+pub struct PfnsetSnapshot {
+    /// Its number in the trace.
+    pub index: u64,
+    /// Its rows.
+    pub rows: Vec<PfnsetRow>,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PfnsetRow {
+    /// Labels in the order of the dimensions.
+    pub labels: Vec<Box<str>>,
+    /// Pages.
+    pub pages: i64,
+    /// Pages by WPA's rules.
+    pub pages_wpa: i64,
+}
+
+impl PfnsetTable {
+    /// True when rows by category can be counted by WPA's rules, or by ours.
+    pub fn counts(&self, by_wpa: bool) -> bool {
+        let has = |name: &str| self.dimensions.iter().any(|dimension| dimension == name);
+        match (self.counted_by, by_wpa) {
+            _ if !["category", "category_wpa", "class"].into_iter().any(has) => true,
+            (CountedBy::Both, _) => true,
+            (CountedBy::Wpa, by_wpa) => by_wpa || !has("category"),
+            (CountedBy::Corrected, true) => has("category_wpa"),
+            (CountedBy::Corrected, false) => has("category") || !has("category_wpa"),
+        }
+    }
+
+    /// The dimension that holds the category by these rules.
+    pub fn category(&self, by_wpa: bool) -> &'static str {
+        let is_apart = by_wpa && self.dimensions.iter().any(|dimension| dimension == "category_wpa");
+        if is_apart { "category_wpa" } else { "category" }
+    }
+
+    /// The rows of a snapshot.
+    pub fn rows(&self, snapshot: &PfnsetSnapshot, by_wpa: bool) -> Vec<CountedRow> {
+        let by_wpa = by_wpa && self.counted_by == CountedBy::Both && self.category(true) == "category";
+        let row = |row: &PfnsetRow| CountedRow {
+            labels: row.labels.clone(),
+            amount: Amount::of_pages(if by_wpa { row.pages_wpa } else { row.pages }),
+        };
+        snapshot.rows.iter().map(row).collect()
+    }
+}

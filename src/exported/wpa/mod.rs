@@ -1,0 +1,213 @@
+//! CSV files that Windows Performance Analyzer exported from its tables Resident Set and Reference Set.
+//!
+//! No public export of these tables is known. The form is that of exports of other tables; columns are found by the names that
+//! Microsoft's profiles give them, by what stands in them, or as the user says.
+
+pub mod columns;
+pub mod culture;
+mod delimiter;
+pub mod heading;
+mod labels;
+pub mod rows;
+pub mod text;
+mod told;
+
+use crate::exported::amount::Amount;
+use crate::exported::{CountedRow, EXPECTED, HEAD, first_bytes};
+use crate::input::Input;
+use columns::{Columns, KnownLabels, Says};
+use culture::{Culture, Decimals};
+use foldhash::HashMap as FastMap;
+use rows::{PageCell, Reading, Rows};
+use text::Text;
+
+/// What the user says of exported files.
+#[derive(Debug, Clone, Default)]
+pub struct WpaOptions {
+    /// Headings and what their columns are.
+    pub columns: Vec<(String, String)>,
+    /// Signs of numbers.
+    pub culture: Culture,
+}
+
+/// An exported file whose heading is understood; its rows are read by [`WpaExport::read`].
+#[derive(Debug)]
+pub struct WpaExport {
+    input: Input,
+    delimiter: u8,
+    /// Where the rows begin.
+    start: usize,
+    culture: Culture,
+    /// What the columns say.
+    pub columns: Columns,
+}
+
+/// The rows of an export.
+#[derive(Debug, Default)]
+pub struct WpaRows {
+    /// Sums by the dimensions asked for.
+    pub rows: Vec<CountedRow>,
+    /// Each row's page in order of PFNs, where rows are pages and pages were asked for.
+    pub pages: Vec<PageCell>,
+    /// Labels of categories, by the code in `pages`.
+    pub categories: Vec<Box<str>>,
+    /// Labels of snapshots, by the code in `pages`.
+    pub snapshots: Vec<Box<str>>,
+    /// Rows of the file that were added up.
+    pub count: u64,
+}
+
+/// What is asked of the rows.
+pub struct WpaQuery<'q> {
+    /// Dimensions to keep apart; each is a key column.
+    pub dimensions: &'q [&'q str],
+    /// Whether rows with a label in a dimension are wanted.
+    pub is_wanted: &'q (dyn Fn(&str, &str) -> bool + Sync),
+    /// True where pages are wanted.
+    pub with_pages: bool,
+}
+
+impl WpaExport {
+    /// Reads the heading.
+    pub(super) fn new(input: Input, options: &WpaOptions, known: KnownLabels<'_>) -> Result<WpaExport, String> {
+        let text = Text::new(input.bytes());
+        let head = text.head(HEAD);
+        let (declared, skipped) = delimiter::declared(&head).map_or((None, 0), |(sign, skip)| (Some(sign), skip));
+        let body = head.get(skipped..).unwrap_or_default();
+        let is_known = |heading: &str| {
+            columns::is_known(heading)
+                || options.columns.iter().any(|(name, _)| name.eq_ignore_ascii_case(heading.trim()))
+        };
+        let delimiter = declared.unwrap_or_else(|| delimiter::delimiter(body, is_known));
+        let mut rows = delimiter::rows_of(body, delimiter);
+        let headings = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
+        let columns =
+            Columns::new(&headings, &rows, &options.columns, known).map_err(|text| format!("--map: {text}"))?;
+        let is_table = headings.len() > 1 && !rows.is_empty() && rows.iter().all(|row| row.len() == headings.len());
+        let has_known = headings.iter().any(|heading| is_known(heading));
+        if !is_table && !has_known && columns.keys.is_empty() {
+            return Err(format!("{EXPECTED}; it begins with {}", first_bytes(input.bytes())));
+        }
+        let mut export = WpaExport { start: 0, delimiter, culture: options.culture, columns, input };
+        export.check()?;
+        export.start = export.after_heading(skipped);
+        Ok(export)
+    }
+
+    /// Offset of the first row: after the first line end that is not between quotes.
+    fn after_heading(&self, skipped: usize) -> usize {
+        let text = Text::new(self.input.bytes());
+        let head = text.head(HEAD);
+        let mut inside = false;
+        let is_end = |c: char| {
+            inside ^= c == '"';
+            c == '\n' && !inside
+        };
+        let rest = head.get(skipped..).unwrap_or_default();
+        let end = rest.find(is_end).map_or(head.len(), |at| skipped + at + 1);
+        match text.is_utf16() {
+            true => head.get(..end).map_or(0, |heading| heading.encode_utf16().count() * 2),
+            false => end,
+        }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let columns = &self.columns;
+        let map = "--map \"HEADING=DIMENSION\" names a column";
+        if columns.keys.is_empty() && !columns.has_pfn() {
+            return Err(format!(
+                "no column of the table is known, so there is nothing to compare by; its headings are {}; {map}",
+                columns.listed()
+            ));
+        }
+        if !columns.has_measure() && !columns.has_pfn() {
+            return Err(format!(
+                "no column tells how much memory a row has (Page Count, Size (MB)); its headings are {}; {map}, as in \
+                 --map \"Pages=pages\"",
+                columns.listed()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads and adds up the rows.
+    ///
+    /// # Errors
+    /// A text with the line and the column of what cannot be read.
+    pub fn read(&self, query: &WpaQuery<'_>) -> Result<WpaRows, String> {
+        let keys = &self.columns.keys;
+        let is_wanted =
+            |key: usize, label: &str| keys.get(key).is_none_or(|(dimension, _)| (query.is_wanted)(dimension, label));
+        let mut reading = Reading {
+            text: Text::new(self.input.bytes()),
+            start: self.start,
+            delimiter: self.delimiter,
+            columns: &self.columns,
+            grouped: keys.iter().map(|(dimension, _)| query.dimensions.contains(dimension)).collect(),
+            culture: self.culture,
+            is_wanted: &is_wanted,
+            with_pages: query.with_pages && self.columns.has_pfn(),
+        };
+        let mut rows = reading.rows().map_err(|error| reading.told(&error))?;
+        let culture = rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
+        if let Some(error) = &rows.ambiguous {
+            if culture == self.culture {
+                return Err(reading.told(error));
+            }
+            reading.culture = culture;
+            rows = reading.rows().map_err(|error| reading.told(&error))?;
+            if let Some(error) = &rows.ambiguous {
+                return Err(reading.told(error));
+            }
+        }
+        self.check_unit(&rows)?;
+        Ok(self.counted(rows, query.dimensions))
+    }
+
+    /// A size without a unit is taken for bytes, which have no digits after the decimal sign.
+    fn check_unit(&self, rows: &Rows) -> Result<(), String> {
+        let place = self.columns.says.iter().position(|says| matches!(says, Says::Size(_, Decimals::Unknown)));
+        let is_used = !self.columns.says.contains(&Says::Pages);
+        let Some(heading) = place.filter(|_| is_used).and_then(|at| self.columns.headings.get(at)) else {
+            return Ok(());
+        };
+        match rows.roles.has_decimals() {
+            true => Err(format!(
+                "column \"{0}\" has no unit, and its numbers are no whole bytes; name the unit: --map \"{0}=size_mb\"",
+                heading.text
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn counted(&self, rows: Rows, dimensions: &[&str]) -> WpaRows {
+        let place = |dimension: &str| self.columns.keys.iter().position(|(known, _)| *known == dimension);
+        let list = |dimension: &str| place(dimension).and_then(|at| rows.labels.get(at)).cloned().unwrap_or_default();
+        let places: Vec<usize> = dimensions.iter().filter_map(|dimension| place(dimension)).collect();
+        let mut merged: FastMap<Vec<Box<str>>, Amount> = FastMap::default();
+        for (key, sums) in &rows.sums {
+            let label = |at: &usize| rows.labels.get(*at)?.get(*key.get(*at)? as usize).cloned();
+            let labels = places.iter().map(|at| label(at).unwrap_or_default()).collect();
+            *merged.entry(labels).or_default() += sums.amount;
+        }
+        WpaRows {
+            rows: merged.into_iter().map(|(labels, amount)| CountedRow { labels, amount }).collect(),
+            categories: list("category"),
+            snapshots: list(columns::SNAPSHOT),
+            pages: rows.pages,
+            count: rows.count,
+        }
+    }
+}
+
+/// The seconds that a label of a snapshot's time means. Its heading tells the unit; seconds have nine digits.
+pub fn seconds(export: &WpaExport, label: &str) -> Option<f64> {
+    let column = export.columns.keys.iter().find(|(dimension, _)| *dimension == columns::SNAPSHOT)?.1;
+    let unit = export.columns.headings.get(column)?.unit;
+    let number = culture::number(label.as_bytes(), Decimals::Known(9), Culture::default()).ok()?;
+    let nanoseconds = match unit {
+        Some(heading::Unit::Time(nanoseconds)) => nanoseconds as f64,
+        _ => 1e9,
+    };
+    Some(number.digits as f64 / 10f64.powi(number.decimals as i32) * nanoseconds / 1e9)
+}

@@ -1,0 +1,310 @@
+//! The rows of a table: read in parallel, added up by their labels, and kept as pages where each row is one.
+//!
+//! No row allocates. Memory follows the distinct keys, and takes [`PageCell`] for each page.
+
+use super::columns::{Columns, Says};
+use super::culture::{Culture, Decimals, NotANumber, Place, Roles, number};
+use super::labels::{LabelCache, Labels};
+use super::text::Text;
+use crate::exported::amount::Amount;
+use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
+use std::ops::{AddAssign, Range};
+
+/// Most key columns of a table.
+const MOST_KEYS: usize = 16;
+
+/// Codes of the labels of a row, by key column.
+type Key = [u32; MOST_KEYS];
+
+/// What rows of one key add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sums {
+    /// By the rules that the labels are of.
+    pub amount: Amount,
+    /// By WPA's rules, where a column of its own tells it.
+    pub by_wpa: Amount,
+}
+
+impl AddAssign for Sums {
+    fn add_assign(&mut self, other: Sums) {
+        self.amount += other.amount;
+        self.by_wpa += other.by_wpa;
+    }
+}
+
+/// A row that is a page: frame number, category and snapshot in one word, and the virtual address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PageCell {
+    word: u64,
+    /// 0 where the table has none.
+    pub address: u64,
+}
+
+/// Bits of the codes of category and snapshot.
+const CODE_BITS: u32 = 12;
+const CODE_MASK: u64 = (1 << CODE_BITS) - 1;
+/// Page frame numbers of 52-bit physical addresses.
+const PFN_BITS: u32 = 40;
+
+impl PageCell {
+    fn new(pfn: u64, category: u32, snapshot: u32, address: u64) -> Option<PageCell> {
+        let [category, snapshot] = [category, snapshot].map(u64::from);
+        let fits = pfn >> PFN_BITS == 0 && category <= CODE_MASK && snapshot <= CODE_MASK;
+        fits.then_some(PageCell { word: pfn << (2 * CODE_BITS) | category << CODE_BITS | snapshot, address })
+    }
+
+    /// Page frame number.
+    pub const fn pfn(&self) -> u64 {
+        self.word >> (2 * CODE_BITS)
+    }
+
+    /// Code of the category.
+    pub const fn category(&self) -> u32 {
+        (self.word >> CODE_BITS & CODE_MASK) as u32
+    }
+
+    /// Code of the snapshot.
+    pub const fn snapshot(&self) -> u32 {
+        (self.word & CODE_MASK) as u32
+    }
+}
+
+/// Why a row cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowError {
+    /// The row; the number is that of the column.
+    pub place: Place,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// It has so many cells.
+    Length(usize),
+    /// The text of a cell is no number.
+    NoNumber(String),
+    /// The text of a cell can be two numbers.
+    Ambiguous(String),
+    /// The text of a cell is no page frame number or address.
+    NoHexadecimal(String),
+    /// More categories or snapshots than there can be.
+    TooMany,
+}
+
+/// What is to be read.
+pub struct Reading<'r> {
+    /// The file.
+    pub text: Text<'r>,
+    /// Where the rows begin: after the heading.
+    pub start: usize,
+    /// Sign between cells.
+    pub delimiter: u8,
+    /// What the columns say.
+    pub columns: &'r Columns,
+    /// For each key column whether rows are kept apart by it.
+    pub grouped: Vec<bool>,
+    /// The culture of numbers, as far as it is given.
+    pub culture: Culture,
+    /// Whether rows with a label of a key column are wanted.
+    pub is_wanted: &'r (dyn Fn(usize, &str) -> bool + Sync),
+    /// True where pages are to be kept.
+    pub with_pages: bool,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Sums by key; the place of a column that is not grouped is 0.
+    pub sums: FastMap<Key, Sums>,
+    /// Labels of each key column by code.
+    pub labels: Vec<Vec<Box<str>>>,
+    /// Pages, in order.
+    pub pages: Vec<PageCell>,
+    /// Rows.
+    pub count: u64,
+    /// Signs of the numbers.
+    pub roles: Roles,
+    /// The first cell that can be two numbers.
+    pub ambiguous: Option<RowError>,
+}
+
+/// What one thread has read.
+#[derive(Default)]
+struct Part {
+    rows: Rows,
+    caches: Vec<LabelCache>,
+    error: Option<RowError>,
+}
+
+impl Part {
+    fn merge(&mut self, other: Part) {
+        other.rows.sums.into_iter().for_each(|(key, sums)| *self.rows.sums.entry(key).or_default() += sums);
+        self.rows.pages.extend(other.rows.pages);
+        self.rows.count += other.rows.count;
+        self.rows.roles.merge(&other.rows.roles);
+        self.rows.ambiguous = first(self.rows.ambiguous.take(), other.rows.ambiguous);
+        self.error = first(self.error.take(), other.error);
+    }
+}
+
+fn first(one: Option<RowError>, other: Option<RowError>) -> Option<RowError> {
+    one.into_iter().chain(other).min()
+}
+
+/// Reads `0x1a2b` or `1a2b`.
+fn hexadecimal(cell: &[u8]) -> Option<u64> {
+    let cell = cell.trim_ascii();
+    let digits = cell.strip_prefix(b"0x").or_else(|| cell.strip_prefix(b"0X")).unwrap_or(cell);
+    let (mut value, mut any) = (0u64, false);
+    for &byte in digits.iter().filter(|byte| **byte != b'`') {
+        let digit = char::from(byte).to_digit(16)?;
+        value = value.checked_mul(16)? | u64::from(digit);
+        any = true;
+    }
+    any.then_some(value)
+}
+
+impl Reading<'_> {
+    /// Reads all rows.
+    ///
+    /// # Errors
+    /// The first row that cannot be read.
+    pub fn rows(&self) -> Result<Rows, RowError> {
+        let labels: Vec<Labels> = self.columns.keys.iter().map(|_| Labels::default()).collect();
+        let pieces = self.text.pieces(self.start);
+        let empty =
+            || Part { caches: self.columns.keys.iter().map(|_| LabelCache::default()).collect(), ..Part::default() };
+        let parts: Vec<Part> = (pieces.par_iter().enumerate().with_min_len(4))
+            .fold(empty, |mut part, (number, piece)| {
+                self.piece(&mut part, number as u64, piece.clone(), &labels);
+                part
+            })
+            .collect();
+        let mut all = Part::default();
+        all.rows.pages.reserve_exact(parts.iter().map(|part| part.rows.pages.len()).sum());
+        parts.into_iter().for_each(|part| all.merge(part));
+        if let Some(error) = all.error {
+            return Err(error);
+        }
+        all.rows.labels = labels.into_iter().map(Labels::into_list).collect();
+        all.rows.pages.par_sort_unstable();
+        Ok(all.rows)
+    }
+
+    /// The line of a place, from 1.
+    pub fn line(&self, place: Place) -> u64 {
+        let piece = self.text.pieces(self.start).into_iter().nth((place.0 >> 32) as usize);
+        piece.map_or(0, |piece| self.text.line_of(piece.start)) + (place.0 & u64::from(u32::MAX)).saturating_sub(1)
+    }
+
+    fn piece(&self, part: &mut Part, number: u64, piece: Range<usize>, labels: &[Labels]) {
+        let bytes = self.text.utf8(piece);
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            .buffer_capacity(1 << 16)
+            .from_reader(&*bytes);
+        let mut record = csv::ByteRecord::new();
+        // Reading bytes from memory cannot fail.
+        while part.error.is_none() && reader.read_byte_record(&mut record).unwrap_or(false) {
+            let line = record.position().map_or(0, csv::Position::line).min(u64::from(u32::MAX));
+            if let Err(error) = self.row(part, &record, number << 32 | line, labels) {
+                part.error = Some(error);
+            }
+        }
+    }
+
+    fn row(&self, part: &mut Part, record: &csv::ByteRecord, row: u64, labels: &[Labels]) -> Result<(), RowError> {
+        let error = |column: usize, fault: Fault| RowError { place: (row, column as u32), fault };
+        let columns = self.columns;
+        if record.len() != columns.says.len() {
+            let is_blank = record.iter().all(|cell| cell.trim_ascii().is_empty()) && record.len() == 1;
+            return if is_blank { Ok(()) } else { Err(error(record.len(), Fault::Length(record.len()))) };
+        }
+        let mut key: Key = [0; MOST_KEYS];
+        let mut codes = [0u32; MOST_KEYS];
+        let (mut is_wanted, mut is_total) = (true, !columns.keys.is_empty());
+        let (mut sums, mut measured, mut pfn, mut address) = (Sums::default(), false, None, 0);
+        for (at, (says, cell)) in columns.says.iter().zip(record).enumerate() {
+            match *says {
+                Says::Ignored => {}
+                Says::Key(place) => {
+                    is_total &= cell.trim_ascii().is_empty();
+                    let (Some(cache), Some(labels)) = (part.caches.get_mut(place), labels.get(place)) else { continue };
+                    let (code, wanted) = cache.get(cell, labels, |label| (self.is_wanted)(place, label));
+                    is_wanted &= wanted;
+                    codes.get_mut(place).into_iter().for_each(|slot| *slot = code);
+                    if self.grouped.get(place) == Some(&true) {
+                        key.get_mut(place).into_iter().for_each(|slot| *slot = code);
+                    }
+                }
+                Says::Pages | Says::PagesByWpa | Says::Size(..) => {
+                    let amount = self.amount(part, *says, cell, (row, at as u32))?;
+                    match *says {
+                        Says::Pages => (sums.amount, measured) = (amount, true),
+                        Says::PagesByWpa => sums.by_wpa = amount,
+                        _ if measured => {}
+                        _ => sums.amount = amount,
+                    }
+                }
+                Says::Pfn | Says::Address => {
+                    let empty_is = (*says == Says::Address && cell.is_empty()).then_some(0);
+                    let value = hexadecimal(cell).or(empty_is);
+                    if value.is_none() && !cell.is_empty() {
+                        return Err(error(at, Fault::NoHexadecimal(String::from_utf8_lossy(cell).into_owned())));
+                    }
+                    if *says == Says::Pfn { pfn = value } else { address = value.unwrap_or(0) }
+                }
+            }
+        }
+        if is_total || !is_wanted {
+            return Ok(());
+        }
+        part.rows.count += 1;
+        if columns.has_pfn() && !measured {
+            sums.amount = Amount::of_pages(1);
+        }
+        *part.rows.sums.entry(key).or_default() += sums;
+        if let Some(pfn) = pfn.filter(|_| self.with_pages) {
+            let code = |dimension: &str| {
+                let place = columns.keys.iter().position(|(known, _)| *known == dimension);
+                place.and_then(|place| codes.get(place).copied()).unwrap_or(0)
+            };
+            let page = PageCell::new(pfn, code("category"), code(super::columns::SNAPSHOT), address);
+            part.rows.pages.push(page.ok_or_else(|| error(0, Fault::TooMany))?);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn amount(&self, part: &mut Part, says: Says, cell: &[u8], place: Place) -> Result<Amount, RowError> {
+        let text = || String::from_utf8_lossy(cell).into_owned();
+        let (unit, decimals) = match says {
+            Says::Size(unit, decimals) => (unit, decimals),
+            _ => (0, Decimals::None),
+        };
+        match number(cell, decimals, self.culture) {
+            Ok(number) => {
+                if number.signs != (None, None) {
+                    part.rows.roles.note(&number, place);
+                }
+                Ok(match unit {
+                    0 => Amount::of_pages(number.digits),
+                    unit => Amount::of_size(number.digits, number.decimals, unit),
+                })
+            }
+            Err(NotANumber::Ambiguous) => {
+                let error = RowError { place, fault: Fault::Ambiguous(text()) };
+                part.rows.ambiguous = first(part.rows.ambiguous.take(), Some(error));
+                Ok(Amount::default())
+            }
+            // A row that stands for nothing.
+            Err(NotANumber::Malformed) if cell.trim_ascii().is_empty() => Ok(Amount::default()),
+            Err(NotANumber::Malformed) => Err(RowError { place, fault: Fault::NoNumber(text()) }),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What is wrong with a row, in words: line, column, what to do.
+
+use super::culture::{Contradiction, Place};
+use super::rows::{Fault, Reading, RowError};
+
+impl Reading<'_> {
+    /// `line 57, column "Size (MB)"`.
+    fn where_is(&self, place: Place) -> String {
+        let heading = self.columns.headings.get(place.1 as usize);
+        let column = heading.map_or_else(String::new, |heading| format!(", column \"{}\"", heading.text));
+        format!("line {}{column}", self.line(place))
+    }
+
+    /// A line on a row that cannot be read: where it is, and what to do.
+    pub fn told(&self, error: &RowError) -> String {
+        let place = self.where_is(error.place);
+        match &error.fault {
+            Fault::Length(found) => format!(
+                "line {}: it has {found} columns where the heading has {}; export the table again, or mend the line",
+                self.line(error.place),
+                self.columns.says.len()
+            ),
+            Fault::NoNumber(text) => {
+                format!("{place}: \"{text}\" is no number; --map \"HEADING=ignore\" leaves a column out")
+            }
+            Fault::Ambiguous(text) => format!(
+                "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; say it \
+                 with --locale en (or de, fr, …), or with --decimal and --group"
+            ),
+            Fault::NoHexadecimal(text) => format!("{place}: \"{text}\" is no hexadecimal number"),
+            Fault::TooMany => format!(
+                "{place}: a page frame number above 40 bits, or more than 4,095 categories or snapshots: these columns are \
+                 not what their headings say; --map names them"
+            ),
+        }
+    }
+
+    /// A line on a sign that contradicts the file's culture.
+    pub fn contradiction(&self, found: &Contradiction) -> String {
+        let place = self.where_is(found.at);
+        let is_otherwise = found.sign != found.expected;
+        let before = match found.first {
+            Some(first) => format!("{} has", self.where_is(first)),
+            None => "your options say".to_owned(),
+        };
+        let other = match is_otherwise {
+            true => format!("{before} {}", found.expected),
+            false => format!("{before} it in another role"),
+        };
+        format!(
+            "{place}: {} is the {} here, and {other}: a file has one culture; export it again, or mend the cell",
+            found.sign, found.role
+        )
+    }
+}
