@@ -16,7 +16,7 @@ pub struct TimeSlice {
 }
 
 /// Records of one slice, about; each needs some 100 bytes during the replay. Every working set is loaded again for each
-/// slice: with 2^19 records the replay takes 2 % less processor time and 24 MiB more memory.
+/// slice: with 2^19 records the replay takes 2 % less processor time and 10 to 20 MiB more memory.
 pub const RECORDS: u64 = 300_000;
 
 /// Slices of about so many records that cover `[begin, end]`; in order, without a gap.
