@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 
 /// Flags with which commands print other lines. A command that is not listed runs without flags.
-const FLAGS: [&str; 13] = [
+const FLAGS: [&str; 16] = [
+    "resident --all --wpa",
+    "resident --pivot list --group-by use",
+    "resident --group-by process_name --columns size,active,standby",
     "resident --group-by process,category,file --sort name",
     "resident --group-by list,priority,use,category_wpa",
     "resident --preset files --top 5 --unit kib",

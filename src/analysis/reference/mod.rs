@@ -55,7 +55,7 @@ use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::model::user_paths::UserPaths;
 use crate::model::window::{Ends, Origin, Window, recorder_marks};
 use crate::moment::Moment;
-use crate::units::{Nanos, PointerSize};
+use crate::units::{Nanos, PointerSize, count};
 use balance::Balance;
 use counting_plan::{CountingPlan, RowCount};
 use graphics::GraphicsEvents;
@@ -294,7 +294,7 @@ impl ReferenceSet {
         if self.unattributed > 0 {
             lines.push(format!(
                 "{} accesses could not be attributed: they name no process, or one that never started",
-                self.unattributed
+                count(self.unattributed)
             ));
         }
         let residue = self.verification.as_ref().map_or(0.0, Verification::residue);

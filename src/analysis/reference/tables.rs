@@ -91,7 +91,7 @@ impl ReferenceSet {
                 Column::text("Held"),
                 Column::number("Pages"),
                 Column::number("").fit(Fit::Leaves(0)),
-                Column::text(""),
+                Column::text("").fit(Fit::Wraps),
             ],
             lines: std::iter::once(line("at start", self.held_at_start, at_start))
                 .chain(steps)
