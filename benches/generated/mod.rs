@@ -8,7 +8,7 @@
 #![allow(dead_code)]
 
 use etl_writer::refset::{RefsetSpec, generate_refset};
-use etl_writer::{ResidentSpec, generate_resident};
+use etl_writer::{MemorySpec, ResidentSpec, generate_memory, generate_resident};
 use pfnset::etl::EtlFile;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -56,6 +56,14 @@ pub fn most_anonymous_kib(command: &mut Command) -> Option<u64> {
         std::thread::sleep(Duration::from_micros(200)); // the processors are the command's
     }
     most
+}
+
+/// The trace of `spec`, with `spec.samples` samples of the working sets of `spec.processes` processes.
+pub fn memory(spec: &MemorySpec) -> PathBuf {
+    kept(&format!("memory-{}x{}-seed{}.etl", spec.samples, spec.processes, spec.seed), |out| {
+        let (out, truth) = generate_memory(spec, out)?;
+        Ok((out, truth.bytes))
+    })
 }
 
 type Out = BufWriter<File>;

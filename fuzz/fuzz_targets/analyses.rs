@@ -6,6 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
+use pfnset::analysis::memory::MemorySet;
+use pfnset::analysis::memory::query::{MemoryQuery, TimelineStep};
+use pfnset::analysis::memory::working_sets::MemoryTrack;
 use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
 use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
@@ -43,6 +46,13 @@ fn analyse(etl: &EtlFile) {
             let sum = states.running + states.ready + states.waiting + states.unknown + states.not_alive;
             assert_eq!(sum, cpu.window_ticks);
         }
+    }
+    let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
+    if let Ok(set) = MemorySet::new(etl, &query) {
+        let kept = |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
+        assert!(set.processes.iter().chain(&set.sessions).all(kept));
+        assert_eq!(set.table().records.len(), set.samples.len());
+        let _ = (set.largest_table(), set.growth_table(), set.repurposed_table(), set.session_records());
     }
     let _ = ReferenceSet::new(etl, &reference::query::Query::default());
 }

@@ -7,6 +7,7 @@ pub mod diff;
 pub mod event_statistics;
 pub mod info;
 pub mod loss;
+pub mod memory;
 pub mod pages;
 pub mod processes;
 pub(crate) mod readiness;

@@ -53,7 +53,7 @@ fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Wr
             out.flush()?;
         }
         OutputFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &report.json())?;
+            report.write_json(out)?;
             writeln!(out)?;
         }
         OutputFormat::Csv => report.csv(out)?,

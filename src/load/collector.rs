@@ -24,6 +24,7 @@ use crate::load::page_run::{PageRun, cut_and_sort};
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
 use crate::load::walk::{CountOnly, Run, Visitor};
+use crate::load::working_set_records::WorkingSetRecord;
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
@@ -314,8 +315,15 @@ impl Visitor for Collector<'_> {
                     modified_no_write: info.counts().modified_no_write_pages,
                     bad: info.counts().bad_pages,
                     standby: info.counts().standby_pages,
+                    repurposed: info.counts().repurposed_pages,
+                    modified_pagefile: info.counts().modified_pagefile_pages,
+                    commit: info.commit(),
                 },
             }),
+            Event::ProcessWorkingSets(_) | Event::SessionWorkingSets(_) => {
+                let (buffer, offset) = (area.index, record.position.offset);
+                history.working_sets.push(WorkingSetRecord { moment, buffer, offset });
+            }
             Event::MmStats(MmStats::Aggregate { blocks_in_use, .. }) => {
                 let value = u64::try_from(blocks_in_use).unwrap_or(0);
                 history.combined.push(At { moment, value });

@@ -2,6 +2,7 @@
 
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
+use crate::event::memory_counters::MemInfoCommit;
 use crate::event::pool::PoolTag;
 use crate::event::process::ProcessPhase;
 use crate::units::PAGE_BYTES;
@@ -181,6 +182,12 @@ pub struct MemoryCounters {
     pub bad: u64,
     /// Standby list by priority.
     pub standby: [u64; 8],
+    /// Pages taken from standby for another use since boot, by priority.
+    pub repurposed: [u64; 8],
+    /// Modified pages that go to the pagefile.
+    pub modified_pagefile: u64,
+    /// What the longer form of the record adds.
+    pub commit: Option<MemInfoCommit>,
 }
 
 /// A block of kernel memory with a known use.

@@ -12,6 +12,7 @@ use crate::load::pool_rundown::PoolRundown;
 use crate::load::process_starts::ProcessStarts;
 use crate::load::space_events::{RundownRun, SpaceEvents};
 use crate::load::survey::Survey;
+use crate::load::working_set_records::WorkingSetRecord;
 use crate::moment::At;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -53,6 +54,8 @@ pub struct History {
     pub(crate) pool_rundown: PoolRundown,
     /// MemInfo records.
     pub counters: Vec<At<MemoryCounters>>,
+    /// Where the MemInfoWS and MemInfoSessionWS records lie, in no order.
+    pub working_sets: Vec<WorkingSetRecord>,
     /// Combined pages by the MMStats aggregate (blocks in use).
     pub combined: Vec<At<u64>>,
     /// KernelMemUsage records.
@@ -102,6 +105,7 @@ impl History {
         self.hives.append(&mut part.hives);
         self.services.append(&mut part.services);
         self.counters.append(&mut part.counters);
+        self.working_sets.append(&mut part.working_sets);
         self.combined.append(&mut part.combined);
         self.kernel_blocks.append(&mut part.kernel_blocks);
         self.sessions.append(&mut part.sessions);

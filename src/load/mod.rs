@@ -15,3 +15,4 @@ pub(crate) mod space_events;
 pub mod survey;
 pub(crate) mod walk;
 pub(crate) mod working_set_events;
+pub(crate) mod working_set_records;

@@ -7,6 +7,7 @@ pub mod events;
 pub mod explain;
 pub mod fit;
 pub mod info;
+pub mod memory;
 pub mod pages;
 pub mod processes;
 pub mod recording;
@@ -39,6 +40,14 @@ pub trait Report {
 
     /// The documented JSON object.
     fn json(&self) -> serde_json::Value;
+
+    /// Writes that object; reports that can be large write it without having it in memory.
+    ///
+    /// # Errors
+    /// What the writer says.
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        Ok(serde_json::to_writer_pretty(out, &self.json())?)
+    }
 
     /// The tables for the forms below: all with the same fields.
     fn tables(&self) -> Vec<Table>;

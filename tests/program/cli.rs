@@ -61,7 +61,9 @@ fn devices_and_pipes_are_code_3_and_do_not_wait() {
 #[test]
 fn a_trace_without_the_events_that_a_command_needs_is_code_4() {
     let trace = lossy();
-    for (command, keyword) in [("resident", "Memory"), ("pages", "Memory"), ("refset", "ReferenceSet")] {
+    for (command, keyword) in
+        [("resident", "Memory"), ("pages", "Memory"), ("refset", "ReferenceSet"), ("memory", "MemoryInfo")]
+    {
         let ran = run(&[command, trace.path().to_str().unwrap()]);
         assert_eq!((ran.code, ran.out.as_str()), (4, ""));
         assert!(

@@ -5,7 +5,7 @@ use crate::machine;
 use crate::program::{finish, fixtures, pfnset};
 use crate::recording;
 use crate::refset;
-use etl_writer::{Ptr::P8, Rec, Session, Trace, payloads::header};
+use etl_writer::{MemorySpec, Ptr::P8, Rec, Session, Trace, generate_memory, payloads::header};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -127,9 +127,11 @@ impl Reader<'_> {
                 self.object(value, object, path);
                 true
             }
-            ("null" | "text" | "number" | "boolean" | "object of numbers" | "list" | "list of text" | "object", _) => {
-                false
-            }
+            (
+                "null" | "text" | "number" | "boolean" | "object of numbers" | "list" | "list of text"
+                | "list of numbers" | "object",
+                _,
+            ) => false,
             (named, Value::Array(items)) if let Some(named) = named.strip_prefix("list of ") => {
                 items.iter().for_each(|item| self.object(item, named, ""));
                 true
@@ -215,6 +217,13 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
         }
+        "pfnset.memory" => &[
+            "memory memory.etl --format json",
+            "memory memory.etl --format json --group-by list",
+            "memory memory.etl --format json --group-by process",
+            "memory memory.etl --format json --group-by session",
+            "memory memory.etl --format json --timeline 2s",
+        ],
         "pfnset.counter" => &["counter --csv counters/example.csv --format json"],
         "pfnset.counter_type" => &["counter --format json", "counter 0x80210500 --format json"],
         "pfnset.diff" => &[
@@ -249,6 +258,8 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("two.etl", &machine::trace(2));
     write("sets.etl", &refset::with_a_set_that_differs());
     write("beside.etl", &Trace::new(recording::beside()).finish());
+    let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
+    write("memory.etl", &memory.into_inner());
     for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }

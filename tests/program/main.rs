@@ -12,6 +12,7 @@ mod diff_forms;
 mod filters;
 mod first_screen;
 mod machine;
+mod memory;
 mod names;
 mod output;
 mod owner_keys;

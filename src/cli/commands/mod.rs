@@ -6,6 +6,7 @@ pub mod cpu;
 pub mod diff;
 pub mod events;
 pub mod info;
+pub mod memory;
 pub mod pages;
 pub mod processes;
 pub mod refset;
@@ -111,6 +112,8 @@ commands! {
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot
     Processes(processes::Processes), Some("pfnset.processes");
+    /// Memory over time: page lists, pools, commit, working sets, and what was taken from standby
+    Memory(memory::Memory), Some("pfnset.memory");
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
     /// The words that tables and messages use, one line each

@@ -20,6 +20,7 @@
 //! * [`generate_resident`]: a machine's whole resident-set trace with the truth about its pages, for tests and benches.
 //! * [`generate_refset`]: a reference-set scenario of any length, likewise.
 //! * [`wpa`]: tables as Windows Performance Analyzer exports them.
+//! * [`generate_memory`]: samples of memory counters and working sets, likewise.
 //! * [`hostile`]: damaged traces, and traces made to hurt.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 
@@ -30,6 +31,7 @@ pub mod encode;
 pub mod hostile;
 pub mod logger;
 pub mod machine;
+pub mod memory;
 pub mod payloads;
 pub mod record;
 pub mod refset;
@@ -42,6 +44,7 @@ pub mod wpa;
 pub use buffer::{Buffer, Storage};
 pub use bytes::{Ptr, Put, guid};
 pub use machine::{ResidentSpec, ResidentTruth, generate_resident};
+pub use memory::{MemorySpec, MemoryTruth, generate_memory};
 pub use record::{HeaderKind, Item, Rec, tracelogging_schema};
 pub use refset::{RefsetSpec, RefsetTruth, generate_refset};
 pub use rng::Rng;

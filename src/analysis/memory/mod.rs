@@ -1,0 +1,215 @@
+//! Memory over time: what the kernel logged of its page lists, pools and commit (MemInfo), and of the working sets of
+//! processes and sessions (MemInfoWS, MemInfoSessionWS).
+
+pub mod counters;
+mod curve;
+pub mod query;
+mod tables;
+pub mod working_sets;
+
+use crate::analysis::reference::timeline;
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
+use crate::event::memory_counters::WorkingSetSizes;
+use crate::load::history::History;
+use crate::model::process::Processes;
+use crate::model::snapshot::snapshots;
+use crate::model::window::{Bound, Ends, Window};
+use crate::moment::{At, Moment};
+use crate::units::{Nanos, Ticks};
+use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
+use query::{MemoryDimension, MemoryQuery, TimelineStep};
+use std::collections::BTreeMap;
+use working_sets::MemoryTrack;
+
+/// From where the size of physical memory is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PhysicalSource {
+    /// The system configuration.
+    SystemConfiguration,
+    /// The pages of a page sequence.
+    PageSequence,
+}
+
+impl PhysicalSource {
+    /// Name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PhysicalSource::SystemConfiguration => "system_configuration",
+            PhysicalSource::PageSequence => "page_sequence",
+        }
+    }
+}
+
+/// What `pfnset memory` shows.
+#[derive(Debug)]
+pub struct MemorySet {
+    /// Warnings, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Pages of physical memory, where something tells them.
+    pub physical: Option<(u64, PhysicalSource)>,
+    /// MemInfo records in the window, in order of time.
+    pub samples: Vec<MemorySample>,
+    /// What the counters did that the conditions let pass.
+    pub summaries: Vec<CounterSummary>,
+    /// Pages taken from standby: all, then by priority.
+    pub repurposed: Vec<Repurposed>,
+    /// Processes by label.
+    pub processes: Vec<MemoryTrack>,
+    /// Sessions by number.
+    pub sessions: Vec<MemoryTrack>,
+    /// What the rows are.
+    pub group_by: Option<MemoryDimension>,
+    /// Counters at regular times, or at each sample; `None` where there is no sample yet.
+    pub timeline: Option<Vec<(Nanos, Option<MemorySample>)>>,
+    clock: crate::etl::clock::Clock,
+    top: Option<usize>,
+}
+
+impl MemorySet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, [`Error::Usage`] for a window or a
+    /// timeline that cannot be.
+    pub fn new(etl: &EtlFile, query: &MemoryQuery) -> Result<MemorySet, Error> {
+        let history = History::new(etl);
+        let trust = TrustReport::new(etl, &history.survey);
+        let has = |hook| history.survey.kernel_count(hook) > 0;
+        if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
+            return Err(trust.cannot_run(
+                "MemoryInfo",
+                "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
+                "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \
+                 wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
+                 xperf -on PROC_THREAD+LOADER+MEMINFO+MEMINFO_WS, then xperf -d trace.etl",
+            ));
+        }
+        let window = window(etl, &history, query)?;
+        let physical = physical(&history);
+        let inside: Vec<&At<_>> = history.counters.iter().filter(|at| window.holds(at.moment)).collect();
+        let sample = |at: &&At<_>| {
+            MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
+        };
+        let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
+        let ends = inside.first().zip(inside.last()).map(|(first, last)| (first.moment, last.moment));
+        let timeline = query.timeline.map(|step| over_time(etl, step, &samples, ends, &window)).transpose()?;
+        let processes = Processes::new(&history);
+        let (processes, sessions) = working_sets::read(etl, &history.working_sets, &processes, &window, query);
+        let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
+        let mut set = MemorySet {
+            warnings: trust.warnings(),
+            doubtful: trust.any(),
+            physical,
+            summaries: columns().filter(|column| lets(query, column)).filter_map(|column| summary(&column)).collect(),
+            repurposed: Repurposed::all(&samples),
+            samples,
+            processes,
+            sessions,
+            group_by: query.group_by,
+            timeline,
+            clock: etl.clock,
+            top: query.top,
+        };
+        set.warnings.extend(set.doubts(has(MEM_INFO), has(MEM_INFO_WS)));
+        Ok(set)
+    }
+
+    fn doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<String> {
+        let missing =
+            |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
+        let contradicts = |sample: &MemorySample| self.physical.is_some() && sample.in_use.is_none();
+        let lines = [
+            (!has_counters, missing("MemoryInfo", "page lists, pools and commit over time")),
+            (!has_working_sets, missing("MemoryInfoWS", "working sets by process")),
+            (
+                self.samples.iter().any(contradicts),
+                "the page lists hold more pages than physical memory has by the trace: what is in use is unknown then"
+                    .into(),
+            ),
+        ];
+        lines.into_iter().filter(|(holds, _)| *holds).map(|(_, line)| line).collect()
+    }
+
+    /// Time since trace start.
+    pub fn time(&self, moment: Moment) -> Nanos {
+        self.clock.nanos(moment.time)
+    }
+
+    /// The records of sessions with their entries, where all samples were asked for.
+    pub fn session_records(&self) -> Vec<(Moment, Vec<WorkingSetSizes>)> {
+        let mut records: BTreeMap<Moment, Vec<WorkingSetSizes>> = BTreeMap::new();
+        for sample in self.sessions.iter().flat_map(|session| &session.samples) {
+            records.entry(sample.moment).or_default().push(sample.value);
+        }
+        records.into_iter().collect()
+    }
+
+    /// Pages per second by which a working set grew; `None` for a single sample.
+    pub fn growth_per_second(&self, track: &MemoryTrack) -> Option<f64> {
+        let nanos = self.time(track.last.moment).0 - self.time(track.first.moment).0;
+        (nanos > 0).then(|| track.growth() as f64 * 1e9 / nanos as f64)
+    }
+}
+
+/// Standby by priority follows standby.
+fn columns() -> impl Iterator<Item = CounterColumn> {
+    let after_standby = |column: &CounterColumn| if column.name == "standby" { &STANDBY[..] } else { &[] };
+    COUNTERS.into_iter().flat_map(move |column| std::iter::once(column).chain(after_standby(&column).iter().copied()))
+}
+
+fn lets(query: &MemoryQuery, column: &CounterColumn) -> bool {
+    let priority = column.priority.map_or_else(|| "n/a".to_owned(), |priority| priority.to_string());
+    // Standby by priority is a part of that list.
+    let list = column.list.or(column.priority.map(|_| "Standby")).unwrap_or("n/a");
+    query.lets(MemoryDimension::List, list) && query.lets(MemoryDimension::Priority, &priority)
+}
+
+/// The whole trace, whatever marks it has, unless the user names an end.
+fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Window, Error> {
+    let ends = Ends::of_trace(history);
+    let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));
+    let last = Bound::Time(Nanos(etl.clock.nanos(ends.last.time).0.saturating_add(1_000_000_000)));
+    let (from, to) = (query.from.as_ref().unwrap_or(&first), query.to.as_ref().unwrap_or(&last));
+    let mut window = Window::new(ends, Some(from), Some(to), &etl.clock)?;
+    if query.from.is_none() {
+        window.from = Moment::FIRST;
+    }
+    if query.to.is_none() {
+        window.to = Moment::LAST;
+    }
+    Ok(window)
+}
+
+fn physical(history: &History) -> Option<(u64, PhysicalSource)> {
+    let sequence = || snapshots(&history.runs).iter().map(|snapshot| snapshot.pages).max();
+    let configured = history.ram_pages.filter(|&pages| pages > 0);
+    let configured = configured.map(|pages| (pages, PhysicalSource::SystemConfiguration));
+    configured.or_else(|| sequence().map(|pages| (pages, PhysicalSource::PageSequence)))
+}
+
+type SampleAt = (Nanos, Option<MemorySample>);
+
+/// The latest sample at each time.
+fn over_time(
+    etl: &EtlFile,
+    step: TimelineStep,
+    samples: &[MemorySample],
+    ends: Option<(Moment, Moment)>,
+    window: &Window,
+) -> Result<Vec<SampleAt>, Error> {
+    let step = match step {
+        TimelineStep::Samples => return Ok(samples.iter().map(|sample| (sample.time, Some(*sample))).collect()),
+        TimelineStep::Every(step) => step,
+    };
+    let Some((from, to)) = ends else { return Ok(Vec::new()) };
+    let between = Window { from, to, ..window.clone() };
+    let points: Vec<Ticks> = timeline::points(etl, &between, step)?;
+    let latest = |time: Nanos| samples.partition_point(|sample| sample.time <= time).checked_sub(1);
+    let times = points.into_iter().map(|time| etl.clock.nanos(time));
+    Ok(times.map(|time| (time, latest(time).and_then(|at| samples.get(at).copied()))).collect())
+}

@@ -1,0 +1,64 @@
+//! What a user asks of memory over time.
+
+use crate::analysis::table::{Condition, Dimension, Values, dimensions};
+use crate::error::Error;
+use crate::model::window::Bound;
+use crate::units::Nanos;
+
+/// Page lists by the names of [`MemoryDimension::List`].
+pub const LISTS: [&str; 7] = ["InUse", "Standby", "Zero", "Free", "Modified", "ModifiedNoWrite", "Bad"];
+
+dimensions! {
+    /// What rows are grouped and filtered by.
+    pub enum MemoryDimension {
+        List: "list", "List", Values::OneOf(|| LISTS.to_vec());
+        Priority: "priority", "Priority", Values::UpTo(7);
+        Process: "process", "Process", Values::Text;
+        Session: "session", "Session", Values::Number;
+    }
+}
+
+/// At which times the machine's counters are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimelineStep {
+    /// At each sample.
+    Samples,
+    /// In steps.
+    Every(Nanos),
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryQuery {
+    /// What the rows are; `None`: counters and processes in short.
+    pub group_by: Option<MemoryDimension>,
+    /// Conditions: of lists and priorities on counters, of processes and sessions on working sets.
+    pub conditions: Vec<Condition<MemoryDimension>>,
+    /// Rows of a table; `None` = all, and some in the short tables.
+    pub top: Option<usize>,
+    /// Begin of the window; `None`: that of the trace.
+    pub from: Option<Bound>,
+    /// End of the window; `None`: that of the trace.
+    pub to: Option<Bound>,
+    /// Counters over time.
+    pub timeline: Option<TimelineStep>,
+    /// True to keep every sample of every process, which takes memory in proportion.
+    pub all_samples: bool,
+}
+
+impl MemoryQuery {
+    /// Sets the dimension of the rows.
+    ///
+    /// # Errors
+    /// A usage error for an unknown name and for several.
+    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
+        self.group_by = MemoryDimension::parse_list(names, 1)?.first().copied();
+        Ok(())
+    }
+
+    /// True when the conditions on a dimension let a label pass.
+    pub(super) fn lets(&self, dimension: MemoryDimension, label: &str) -> bool {
+        let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
+        of_it.all(|condition| condition.patterns.matches(label))
+    }
+}

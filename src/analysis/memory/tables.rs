@@ -1,0 +1,287 @@
+//! The tables of memory over time.
+
+use crate::analysis::memory::counters::{COUNTERS, CounterSummary, MemorySample, STANDBY};
+use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::memory::{MemorySet, columns};
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
+use crate::units::PAGE_BYTES;
+use std::cmp::Reverse;
+
+/// Rows of the short tables of processes.
+const SHORT: usize = 5;
+
+fn size(pages: u64) -> Value {
+    Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))
+}
+
+impl MemorySet {
+    /// What was asked for, for the forms with rows.
+    pub fn table(&self) -> Table {
+        match (&self.timeline, self.group_by) {
+            (Some(_), _) => self.timeline_table(),
+            (None, None) => self.counter_table(|_| true),
+            (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
+            (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
+            (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
+            (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
+        }
+    }
+
+    /// The most memory that any of the tables shows, bytes: one unit suits all of them.
+    pub fn largest_bytes(&self) -> u64 {
+        let counters = self.summaries.iter().map(|summary| summary.most.0);
+        let tracks = self.processes.iter().chain(&self.sessions).flat_map(|track| track.most);
+        counters.chain(tracks).max().unwrap_or(0).saturating_mul(PAGE_BYTES)
+    }
+
+    /// Counters with start, end, least, most, mean, and their course.
+    pub fn counter_table(&self, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
+        let summaries = || self.summaries.iter().filter(|summary| wanted(summary));
+        let line = |summary: &CounterSummary| {
+            Line::new([
+                Value::text(summary.column.title),
+                size(summary.start),
+                size(summary.end),
+                size(summary.least.0),
+                size(summary.most.0),
+                size(summary.mean.round() as u64),
+                Value::text(summary.curve.to_string()),
+            ])
+        };
+        let record = |summary: &CounterSummary| {
+            vec![
+                Value::text(summary.column.name),
+                Value::maybe(summary.column.list, Value::text),
+                Value::maybe(summary.column.priority, |priority| Value::Number(priority.into())),
+                Value::count(summary.start),
+                Value::count(summary.end),
+                Value::count(summary.least.0),
+                Value::ExactSeconds(summary.least.1),
+                Value::count(summary.most.0),
+                Value::ExactSeconds(summary.most.1),
+                Value::count(summary.mean.round() as u64),
+            ]
+        };
+        const FIELDS: [&str; 10] = [
+            "counter",
+            "list",
+            "priority",
+            "start_pages",
+            "end_pages",
+            "least_pages",
+            "least_s",
+            "most_pages",
+            "most_s",
+            "mean_pages",
+        ];
+        Table {
+            title: None,
+            fields: FIELDS.map(Field::new).to_vec(),
+            records: summaries().map(record).collect(),
+            columns: vec![
+                Column::text("Counter").fit(Fit::Stays),
+                Column::number("Start"),
+                Column::number("End"),
+                Column::number("Least").fit(Fit::Leaves(2)),
+                Column::number("Most"),
+                Column::number("Mean").fit(Fit::Leaves(0)),
+                Column::text("Over time").fit(Fit::Leaves(1)),
+            ],
+            lines: summaries().map(line).collect(),
+        }
+    }
+
+    /// Pages that were taken from standby, for people: where there were some, and their sum.
+    pub fn repurposed_table(&self) -> Option<Table> {
+        let (all, by_priority) = self.repurposed.split_first().filter(|(all, _)| all.pages > 0)?;
+        let line = |found: &crate::analysis::memory::counters::Repurposed| {
+            Line::new([
+                found.priority.map_or(Value::text("Total"), |priority| Value::text(format!("priority {priority}"))),
+                Value::count(found.pages),
+                size(found.pages),
+                Value::maybe(found.most, |(rate, _)| Value::count(rate.round() as u64)),
+                Value::maybe(found.most, |(_, time)| Value::Seconds(time)),
+            ])
+        };
+        let lines = by_priority.iter().filter(|found| found.pages > 0).map(line);
+        Some(Table {
+            columns: vec![
+                Column::text("Repurposed").fit(Fit::Stays),
+                Column::number("Pages"),
+                Column::number(""),
+                Column::number("Most pages/s"),
+                Column::number("at s"),
+            ],
+            lines: lines.chain([Line { ruled: true, ..line(all) }]).collect(),
+            ..Table::default()
+        })
+    }
+
+    /// The same for programs: each priority, and the sum.
+    pub fn repurposed_records(&self) -> Table {
+        let record = |found: &crate::analysis::memory::counters::Repurposed| {
+            vec![
+                Value::maybe(found.priority, |priority| Value::Number(priority.into())),
+                Value::count(found.pages),
+                Value::maybe(found.most, |(rate, _)| Value::count(rate.round() as u64)),
+                Value::maybe(found.most, |(_, time)| Value::ExactSeconds(time)),
+            ]
+        };
+        Table {
+            fields: ["priority", "pages", "most_pages_per_s", "most_s"].map(Field::new).to_vec(),
+            records: self.repurposed.iter().map(record).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// The processes with the largest working sets.
+    pub fn largest_table(&self) -> Option<Table> {
+        let top = self.top.unwrap_or(SHORT);
+        (!self.processes.is_empty())
+            .then(|| self.track_table("process", "Largest working sets", &self.processes, Some(top)))
+    }
+
+    /// The processes whose working sets grew most quickly.
+    pub fn growth_table(&self) -> Option<Table> {
+        let rate = |track: &MemoryTrack| self.growth_per_second(track).filter(|rate| *rate > 0.0);
+        let mut growing: Vec<(f64, &MemoryTrack)> =
+            self.processes.iter().filter_map(|track| Some((rate(track)?, track))).collect();
+        growing.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
+        let shown = self.top.unwrap_or(SHORT).min(growing.len());
+        let (listed, rest) = growing.split_at(shown);
+        let line = |(rate, track): &(f64, &MemoryTrack)| {
+            let [first, last] = [&track.first.value, &track.last.value];
+            Line::new([
+                Value::text(&track.label),
+                size(rate.round() as u64),
+                size(first.working_set_pages),
+                size(last.working_set_pages),
+                size(track.most[0]),
+                size(last.private_working_set_pages),
+                size(last.commit_pages),
+            ])
+        };
+        let more = (!rest.is_empty()).then(|| more(rest.len(), 6));
+        (!growing.is_empty()).then(|| Table {
+            columns: vec![
+                Column::text("Fastest growing"),
+                Column::number("Growth/s"),
+                Column::number("Start"),
+                Column::number("End"),
+                Column::number("Most").fit(Fit::Leaves(0)),
+                Column::number("Private end").fit(Fit::Leaves(2)),
+                Column::number("Commit end").fit(Fit::Leaves(1)),
+            ],
+            lines: listed.iter().map(line).chain(more).collect(),
+            ..Table::default()
+        })
+    }
+
+    /// Processes or sessions: all for programs, the `top` largest for people.
+    fn track_table(
+        &self,
+        field: &'static str,
+        title: &'static str,
+        tracks: &[MemoryTrack],
+        top: Option<usize>,
+    ) -> Table {
+        let mut largest: Vec<&MemoryTrack> = tracks.iter().collect();
+        largest.sort_by_key(|track| Reverse(track.most[0]));
+        let (listed, rest) = largest.split_at(top.unwrap_or(usize::MAX).min(largest.len()));
+        let fields = [
+            field,
+            "samples",
+            "first_s",
+            "last_s",
+            "working_set_start_pages",
+            "working_set_end_pages",
+            "working_set_most_pages",
+            "private_start_pages",
+            "private_end_pages",
+            "private_most_pages",
+            "commit_start_pages",
+            "commit_end_pages",
+            "commit_most_pages",
+        ];
+        let label = |track: &MemoryTrack| match field {
+            "session" => Value::of_label(&track.label, crate::analysis::table::Values::Number),
+            _ => Value::text(&track.label),
+        };
+        let record = |track: &MemoryTrack| {
+            let start = [
+                label(track),
+                Value::count(track.count),
+                Value::ExactSeconds(self.time(track.first.moment)),
+                Value::ExactSeconds(self.time(track.last.moment)),
+            ];
+            start.into_iter().chain(amounts(track).map(Value::count)).collect()
+        };
+        let line = |track: &&MemoryTrack| Line::new(std::iter::once(label(track)).chain(amounts(track).map(size)));
+        let more = (!rest.is_empty()).then(|| more(rest.len(), 9));
+        Table {
+            title: None,
+            fields: fields.map(Field::new).to_vec(),
+            records: tracks.iter().map(record).collect(),
+            columns: vec![
+                Column::text(title),
+                Column::number("Start"),
+                Column::number("End"),
+                Column::number("Most"),
+                Column::number("Private start").fit(Fit::Leaves(0)),
+                Column::number("Private end").fit(Fit::Leaves(5)),
+                Column::number("Private most").fit(Fit::Leaves(2)),
+                Column::number("Commit start").fit(Fit::Leaves(1)),
+                Column::number("Commit end").fit(Fit::Leaves(4)),
+                Column::number("Commit most").fit(Fit::Leaves(3)),
+            ],
+            lines: listed.iter().map(line).chain(more).collect(),
+        }
+    }
+
+    /// Counters over time.
+    fn timeline_table(&self) -> Table {
+        let points = self.timeline.as_deref().unwrap_or_default();
+        let shown: Vec<_> = (COUNTERS.iter())
+            .filter(|column| column.name != "modified_pagefile")
+            .filter(|column| self.summaries.iter().any(|summary| summary.column.name == column.name))
+            .collect();
+        let value = |sample: &Option<MemorySample>, of: fn(&MemorySample) -> Option<u64>| sample.as_ref().and_then(of);
+        let mut table = Table {
+            fields: std::iter::once("time_s").chain(columns().map(|column| column.name)).map(Field::new).collect(),
+            columns: std::iter::once(Column::number("Time s"))
+                .chain(shown.iter().enumerate().map(|(place, column)| {
+                    let title = Column::number(column.title);
+                    if place < 4 { title } else { title.fit(Fit::Leaves(u8::try_from(20 - place).unwrap_or(0))) }
+                }))
+                .collect(),
+            ..Table::default()
+        };
+        for (time, sample) in points {
+            let cells = shown.iter().map(|column| Value::maybe(value(sample, column.of), size));
+            table.lines.push(Line::new(std::iter::once(Value::Seconds(*time)).chain(cells)));
+            let pages = columns().map(|column| Value::maybe(value(sample, column.of), Value::count));
+            table.records.push(std::iter::once(Value::ExactSeconds(*time)).chain(pages).collect());
+        }
+        debug_assert_eq!(table.fields.len(), 1 + COUNTERS.len() + STANDBY.len());
+        table
+    }
+}
+
+/// Start, end and most of working set, private working set and commit.
+fn amounts(track: &MemoryTrack) -> impl Iterator<Item = u64> {
+    let [first, last] = [track.first.value, track.last.value];
+    let [working_set, private, commit] = track.most;
+    [
+        [first.working_set_pages, last.working_set_pages, working_set],
+        [first.private_working_set_pages, last.private_working_set_pages, private],
+        [first.commit_pages, last.commit_pages, commit],
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn more(rows: usize, blank: usize) -> Line {
+    let cells = std::iter::repeat_n(Value::Nothing, blank);
+    Line::new(std::iter::once(Value::More(rows as u64, "more")).chain(cells))
+}

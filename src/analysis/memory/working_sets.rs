@@ -1,0 +1,177 @@
+//! Working sets of processes and sessions: read in parallel, in no order, into one track for each owner.
+
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
+use crate::etl::EtlFile;
+use crate::event::memory_counters::WorkingSetSizes;
+use crate::load::working_set_records::{WorkingSetRecord, WorkingSetScope, read_working_sets};
+use crate::model::process::Processes;
+use crate::model::window::Window;
+use crate::moment::{At, Moment};
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeMap;
+
+/// Whose memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TrackOwner {
+    /// A process, by its index.
+    Instance(usize),
+    /// A process of which no event told, by its id.
+    ProcessId(u32),
+    /// A session.
+    Session(u32),
+}
+
+/// The memory of a process or a session over time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryTrack {
+    /// `name.exe (pid)`, or the session's number.
+    pub label: String,
+    /// Whose it is.
+    pub owner: TrackOwner,
+    /// Session; `None` for processes of no session.
+    pub session: Option<u32>,
+    /// Samples.
+    pub count: u64,
+    /// First sample.
+    pub first: At<WorkingSetSizes>,
+    /// Last sample.
+    pub last: At<WorkingSetSizes>,
+    /// Most pages of working set, private working set, commit.
+    pub most: [u64; 3],
+    /// All samples in order of time, where they were asked for.
+    pub samples: Vec<At<WorkingSetSizes>>,
+}
+
+impl MemoryTrack {
+    fn new(owner: TrackOwner, moment: Moment, sizes: WorkingSetSizes) -> MemoryTrack {
+        let first = At { moment, value: sizes };
+        MemoryTrack {
+            label: String::new(),
+            owner,
+            session: None,
+            count: 0,
+            last: first.clone(),
+            first,
+            most: [0; 3],
+            samples: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, moment: Moment, sizes: &WorkingSetSizes, keep: bool) {
+        self.count += 1;
+        if moment < self.first.moment {
+            self.first = At { moment, value: *sizes };
+        }
+        if moment >= self.last.moment {
+            self.last = At { moment, value: *sizes };
+        }
+        let most = [sizes.working_set_pages, sizes.private_working_set_pages, sizes.commit_pages];
+        self.most.iter_mut().zip(most).for_each(|(all, now)| *all = (*all).max(now));
+        if keep {
+            self.samples.push(At { moment, value: *sizes });
+        }
+    }
+
+    fn append(&mut self, mut other: MemoryTrack) {
+        self.count += other.count;
+        if other.first.moment < self.first.moment {
+            self.first = other.first;
+        }
+        if other.last.moment > self.last.moment {
+            self.last = other.last;
+        }
+        self.most.iter_mut().zip(other.most).for_each(|(all, now)| *all = (*all).max(now));
+        self.samples.append(&mut other.samples);
+    }
+
+    /// Pages by which the working set grew between first and last sample; less than 0 where it shrank.
+    pub fn growth(&self) -> i64 {
+        let [first, last] = [&self.first, &self.last].map(|at| i128::from(at.value.working_set_pages));
+        i64::try_from(last - first).unwrap_or(if last > first { i64::MAX } else { i64::MIN })
+    }
+}
+
+/// Which instance a process id stands for; ids can be used again.
+struct Owners<'p> {
+    processes: &'p Processes,
+    by_id: FastMap<u32, Vec<(Moment, usize)>>,
+}
+
+impl<'p> Owners<'p> {
+    fn new(processes: &'p Processes) -> Self {
+        let mut by_id: FastMap<u32, Vec<(Moment, usize)>> = FastMap::default();
+        for (index, instance) in processes.instances.iter().enumerate() {
+            by_id.entry(instance.process_id).or_default().push((instance.from, index));
+        }
+        by_id.values_mut().for_each(|lives| lives.sort_unstable());
+        Owners { processes, by_id }
+    }
+
+    fn of(&self, process_id: u32, moment: Moment) -> TrackOwner {
+        let Some(lives) = self.by_id.get(&process_id) else { return TrackOwner::ProcessId(process_id) };
+        let before = lives.partition_point(|(from, _)| *from <= moment).max(1);
+        lives.get(before - 1).map_or(TrackOwner::ProcessId(process_id), |(_, index)| TrackOwner::Instance(*index))
+    }
+
+    /// Label and session.
+    fn described(&self, owner: TrackOwner) -> (String, Option<u32>) {
+        match owner {
+            TrackOwner::Session(id) => (id.to_string(), Some(id)),
+            TrackOwner::ProcessId(id) => (format!("Unknown ({id})"), None),
+            TrackOwner::Instance(index) => match self.processes.instances.get(index) {
+                Some(instance) => (instance.label(), instance.session_id),
+                None => (String::new(), None),
+            },
+        }
+    }
+}
+
+type Tracks = FastMap<TrackOwner, MemoryTrack>;
+
+/// Reads all records in the window: the tracks of processes by label, and those of sessions by number.
+pub fn read(
+    etl: &EtlFile,
+    records: &[WorkingSetRecord],
+    processes: &Processes,
+    window: &Window,
+    query: &MemoryQuery,
+) -> (Vec<MemoryTrack>, Vec<MemoryTrack>) {
+    let inside: Vec<WorkingSetRecord> = records.iter().filter(|record| window.holds(record.moment)).copied().collect();
+    let owners = Owners::new(processes);
+    let add = |tracks: &mut Tracks, owner: TrackOwner, moment: Moment, sizes: &WorkingSetSizes| {
+        let track = tracks.entry(owner).or_insert_with(|| MemoryTrack::new(owner, moment, *sizes));
+        track.add(moment, sizes, query.all_samples);
+    };
+    let parts = read_working_sets(etl, &inside, Tracks::default, |tracks, moment, scope, sets| {
+        for sizes in sets.iter() {
+            let owner = match scope {
+                WorkingSetScope::Processes => owners.of(sizes.id, moment),
+                WorkingSetScope::Sessions => TrackOwner::Session(sizes.id),
+            };
+            add(tracks, owner, moment, &sizes);
+        }
+    });
+    let mut all: BTreeMap<TrackOwner, MemoryTrack> = BTreeMap::new();
+    for track in parts.into_iter().flat_map(Tracks::into_values) {
+        match all.entry(track.owner) {
+            std::collections::btree_map::Entry::Vacant(entry) => drop(entry.insert(track)),
+            std::collections::btree_map::Entry::Occupied(mut entry) => entry.get_mut().append(track),
+        }
+    }
+    let mut all: Vec<MemoryTrack> = all.into_values().collect();
+    for track in &mut all {
+        (track.label, track.session) = owners.described(track.owner);
+        track.samples.sort_unstable_by_key(|sample| sample.moment);
+    }
+    all.retain(|track| passes(track, query));
+    let (sessions, mut processes): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|track| matches!(track.owner, TrackOwner::Session(_)));
+    processes.sort_by(|a, b| a.label.cmp(&b.label).then(a.first.moment.cmp(&b.first.moment)));
+    (processes, sessions)
+}
+
+fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {
+    let session = track.session.map_or_else(|| "n/a".to_owned(), |id| id.to_string());
+    let is_session = matches!(track.owner, TrackOwner::Session(_));
+    (is_session || query.lets(MemoryDimension::Process, &track.label)) && query.lets(MemoryDimension::Session, &session)
+}

@@ -1,0 +1,87 @@
+//! `pfnset memory`: its flags, and from them to the report.
+
+use crate::cli::args::{Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::exit::Exit;
+use crate::cli::{output, trace};
+use anyhow::Context;
+use clap::Args;
+use pfnset::analysis::memory::MemorySet;
+use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use pfnset::analysis::table::Condition;
+use pfnset::model::window::{Bound, duration};
+use pfnset::report::memory::MemoryReport;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<MemoryDimension>))]
+#[command(after_help = "\
+Dimensions, one at a time:
+  list      page lists: InUse, Standby, Zero, Free, Modified, ModifiedNoWrite, Bad
+  priority  standby by priority, 0 to 7
+  process   working set, private working set and commit of each process
+  session   the same of each session
+
+In use is physical memory without zero, free, standby and bad pages. Repurposed
+are pages that were taken from standby for another use: many in a second are the
+sign that memory ran short.
+
+--where: list and priority choose counters, process and session choose processes
+and sessions.
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset memory trace.etl
+  pfnset memory trace.etl --timeline 1s --unit mib
+  pfnset memory trace.etl --timeline all --format csv -o memory.csv
+  pfnset memory trace.etl --group-by process --top 20
+  pfnset memory trace.etl --where \"process=chrome*\" --from 10 --to 20 --format json")]
+pub struct Memory {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    /// Counters over time: every STEP (seconds, or with a unit as in 100ms), or all samples
+    #[arg(long, value_name = "STEP|all", value_parser = step, conflicts_with = "group_by")]
+    pub timeline: Option<TimelineStep>,
+    /// Begin of the window: seconds since trace start, or the text of a mark
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+}
+
+fn step(text: &str) -> Result<TimelineStep, String> {
+    if text.eq_ignore_ascii_case("all") {
+        return Ok(TimelineStep::Samples);
+    }
+    let step = duration(text).filter(|step| step.0 > 0).map(TimelineStep::Every);
+    step.ok_or_else(|| "expected all, or a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
+}
+
+impl Memory {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let (common, rows) = (&self.common, &self.rows);
+        let mut query = MemoryQuery {
+            conditions: conditions(&rows.conditions)?,
+            top: rows.top,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            timeline: self.timeline,
+            all_samples: common.format == OutputFormat::Json,
+            ..MemoryQuery::default()
+        };
+        if let Some(names) = &rows.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        rows.check(common.format)?;
+        refuse(
+            "--timeline",
+            &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
+        )?;
+        let etl = trace::open(common)?;
+        let set = trace::with_bar(common, &etl, 2, || MemorySet::new(&etl, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        trace::finish(&MemoryReport::new(&common.trace, &set, rows.unit()), common, set.doubtful)
+    }
+}
