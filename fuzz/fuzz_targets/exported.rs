@@ -1,0 +1,26 @@
+//! Any bytes as a file that is compared: no panic, no endless loop, and what is read adds up whatever it is read by.
+//!
+//! Input: the bytes of the file, which go through a real one because that is what is mapped.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::diff::Diff;
+use pfnset::analysis::diff::query::DiffQuery;
+use pfnset::analysis::diff::source::Source;
+use pfnset::code_page::CodePage;
+use pfnset::exported::wpa::WpaOptions;
+use pfnset::input::UnpackLimits;
+use std::{env, fs, process};
+
+fuzz_target!(|data: &[u8]| {
+    let path = env::temp_dir().join(format!("pfnset-fuzz-{}.csv", process::id()));
+    fs::write(&path, data).expect("a scratch file can be written");
+    let open = || Source::open(&path, &UnpackLimits::default(), &WpaOptions::default(), CodePage::default());
+    if let (Ok(left), Ok(right)) = (open(), open())
+        && let Ok(diff) = Diff::new(&left, &right, &DiffQuery::default())
+    {
+        assert!(diff.is_equal(), "a file differs from itself");
+        assert_eq!(diff.all.left, diff.all.right);
+    }
+    let _ = fs::remove_file(&path);
+});
