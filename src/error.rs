@@ -52,6 +52,18 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
+    /// A file of budgets is wrong.
+    #[error("{}, line {line}, column {column}: {reason}", path.display())]
+    NotBudgets {
+        /// The file as the user named it.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong there, and what was meant.
+        reason: String,
+    },
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
     MissingEvents(String),

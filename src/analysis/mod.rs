@@ -1,6 +1,8 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
 pub(crate) mod category;
+#[cfg(feature = "cli")]
+pub mod check;
 pub mod cpu;
 #[cfg(feature = "cli")]
 pub mod diff;

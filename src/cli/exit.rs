@@ -43,7 +43,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         ) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
         Some(Error::NotUnderstood { .. }) => Exit::BadInput,
-        Some(Error::Usage(_)) | None => Exit::Usage,
+        Some(Error::Usage(_) | Error::NotBudgets { .. }) | None => Exit::Usage,
     }
 }
 
@@ -61,6 +61,8 @@ mod tests {
 
     #[test]
     fn library_errors_have_their_codes() {
+        let wrong = Error::NotBudgets { path: "x".into(), line: 1, column: 1, reason: "y".into() };
+        assert_eq!(of_error(&wrong.into()), Exit::Usage);
         let error = Error::NotEtl { path: "x".into(), reason: "y".into() };
         assert_eq!(of_error(&error.into()), Exit::BadInput);
         assert_eq!(of_error(&Error::MissingPart("y".into()).into()), Exit::BadInput);

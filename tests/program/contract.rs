@@ -232,6 +232,9 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff two.etl resident-small.etl --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
             "diff held.csv refset-small.etl --format json",
         ],
+        "pfnset.check" => {
+            &["check resident-small.etl --budgets budgets.toml --baseline resident-small.etl --format json"]
+        }
         other => panic!("{other} is in docs/json.md: add command lines that write all of its keys"),
     };
     lines.iter().map(|line| line.split(' ').collect()).collect()
@@ -240,7 +243,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
 /// What a command writes: one object, or one on each line.
 fn objects(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let ran = finish(pfnset(&[arguments, &["-q"]].concat()).current_dir(folder));
-    let finds_a_difference = ran.code == 1 && arguments.first() == Some(&"diff");
+    let finds_a_difference = ran.code == 1 && matches!(arguments.first(), Some(&("diff" | "check")));
     assert!((ran.code == 0 || finds_a_difference) && ran.err.is_empty(), "{arguments:?}: {}", ran.err);
     let read = serde_json::Deserializer::from_str(&ran.out).into_iter();
     read.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{arguments:?}: {error}"))
@@ -254,6 +257,9 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a trace");
     write("raw.csv", b"Page Category,Page Frame Number,Thread Id\nImage,0x100,4\nImage,0x9999,4\n");
     write("held.csv", b"access_reason,release_reason,impact,pages,bytes\nActiveRundown,held,Persistent,1,4096\n");
+    let budgets = "[[budget]]\nname = \"a\"\nwhere = { class = \"File\" }\nmax = \"1 page\"\n\
+                   [[budget]]\nname = \"b\"\nanalysis = \"refset\"\nmax_growth = \"1 %\"\n";
+    write("budgets.toml", budgets.as_bytes());
     write("trouble.etl", &in_trouble());
     write("two.etl", &machine::trace(2));
     write("sets.etl", &refset::with_a_set_that_differs());

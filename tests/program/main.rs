@@ -2,6 +2,7 @@
 //! exit codes, streams, and what docs and README say of them.
 
 mod archives;
+mod check;
 mod cli;
 mod contract;
 mod counter;

@@ -1,5 +1,6 @@
 //! The commands: each has a file with its flags and its run, and a line in the list below.
 
+pub mod check;
 pub mod completions;
 pub mod counter;
 pub mod cpu;
@@ -32,7 +33,7 @@ pfnset help words explains the words that tables use.
 
 Exit codes:
   0  fine
-  1  a check or diff found a difference (refset --verify, diff)
+  1  a check or diff found a difference (refset --verify, diff, check)
   2  wrong usage, or the output cannot be written
   3  the input cannot be read, is no .etl, or lacks what was recorded
      with --strict also: data was lost or damaged
@@ -104,6 +105,8 @@ commands! {
     Resident(resident::Resident), Some("pfnset.resident");
     /// Two sides beside each other: traces, what pfnset wrote, what WPA exported
     Diff(diff::Diff), Some("pfnset.diff");
+    /// Budgets: is the memory of traces within its limits? For scripts and builds
+    Check(check::Check), Some("pfnset.check");
     /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
     Refset(refset::Refset), Some("pfnset.refset");
     /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost

@@ -1,0 +1,109 @@
+//! A budget: what is measured of a trace, and within which limits it must be.
+
+use crate::analysis::diff::tolerance::Tolerance;
+use crate::analysis::reference::query::Dimension as ReferenceDimension;
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::named::named_enum;
+
+named_enum! {
+    /// Which analysis measures.
+    #[derive(Default)]
+    pub enum Analysis {
+        /// What RAM held at the last whole snapshot.
+        #[default]
+        Resident = "resident",
+        /// What a scenario touched.
+        Reference = "refset",
+    }
+}
+
+named_enum! {
+    /// What is measured.
+    pub enum Measure {
+        /// Pages at the snapshot.
+        Pages = "pages",
+        /// Pages held when the window ends.
+        HeldAtStop = "held_at_stop",
+        /// Most pages held at any time of the window.
+        Peak = "peak",
+        /// Accesses in the window.
+        Accessed = "accessed",
+        /// Accesses of pages that were held already.
+        Reaccesses = "reaccesses",
+    }
+}
+
+impl Measure {
+    /// The analysis that gives it.
+    pub const fn analysis(self) -> Analysis {
+        match self {
+            Measure::Pages => Analysis::Resident,
+            _ => Analysis::Reference,
+        }
+    }
+
+    /// True where only the reason of an access can be a condition: of single accesses no more is kept.
+    pub const fn is_of_accesses(self) -> bool {
+        matches!(self, Measure::Accessed | Measure::Reaccesses)
+    }
+}
+
+/// Which pages count: conditions, all of which must hold.
+#[derive(Debug, Clone)]
+pub enum Conditions {
+    /// Of the resident set.
+    Resident(Vec<Condition<ResidentDimension>>),
+    /// Of the reference set.
+    Reference(Vec<Condition<ReferenceDimension>>),
+}
+
+impl Conditions {
+    /// Names of the dimensions with their conditions.
+    pub fn by_name(&self) -> Vec<(&'static str, &crate::pattern::Patterns)> {
+        match self {
+            Conditions::Resident(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
+            Conditions::Reference(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
+        }
+    }
+
+    /// After a run: a line for each pattern that matched nothing.
+    pub fn unmatched(&self) -> Vec<String> {
+        match self {
+            Conditions::Resident(all) => Condition::unmatched(all),
+            Conditions::Reference(all) => Condition::unmatched(all),
+        }
+    }
+}
+
+/// An amount that is a limit: a size, or a share in millionths.
+pub type Limit = Tolerance;
+
+/// A budget.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    /// Its name, which no other has.
+    pub name: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// Of which pages.
+    pub conditions: Conditions,
+    /// Dimensions and patterns as they were written.
+    pub filter: Vec<(&'static str, String)>,
+    /// The most; a share is of all pages.
+    pub max: Option<Limit>,
+    /// The least; a share is of all pages.
+    pub min: Option<Limit>,
+    /// The most that it may grow; a share is of the baseline.
+    pub max_growth: Option<Limit>,
+    /// From which part of a limit on a value is to be watched, millionths.
+    pub watch: u64,
+}
+
+impl Budget {
+    /// True when it measures the same as what a baseline names so.
+    pub fn is_same(&self, measure: &str, filter: &[(String, String)]) -> bool {
+        let same = |(a, b): (&(&'static str, String), &(String, String))| a.0 == b.0 && a.1 == b.1;
+        self.measure.name() == measure && self.filter.len() == filter.len() && self.filter.iter().zip(filter).all(same)
+    }
+}

@@ -1,0 +1,292 @@
+//! The budgets file: TOML, read strictly. What is wrong is told with line and column.
+
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure};
+use crate::analysis::reference::query::Dimension as ReferenceDimension;
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::table::{Condition, Dimension, spelling};
+use crate::error::Error;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+
+/// Keys of a budget.
+const KEYS: [&str; 8] = ["name", "analysis", "where", "measure", "max", "min", "max_growth", "watch"];
+/// Part of a limit from which a value is to be watched, millionths.
+const WATCH: u64 = 900_000;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileForm {
+    #[serde(default)]
+    budget: Vec<Spanned<BudgetForm>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BudgetForm {
+    name: Spanned<String>,
+    analysis: Option<Spanned<String>>,
+    #[serde(default, rename = "where")]
+    conditions: BTreeMap<Spanned<String>, Spanned<PatternsForm>>,
+    measure: Option<Spanned<String>>,
+    max: Option<Spanned<String>>,
+    min: Option<Spanned<String>>,
+    max_growth: Option<Spanned<String>>,
+    watch: Option<Spanned<String>>,
+}
+
+/// Patterns as people write them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected patterns: text, a list of texts, a number, true or false")]
+enum PatternsForm {
+    Text(String),
+    List(Vec<String>),
+    Number(i64),
+    Flag(bool),
+}
+
+impl PatternsForm {
+    fn text(&self) -> String {
+        match self {
+            PatternsForm::Text(text) => text.clone(),
+            PatternsForm::List(list) => list.join(";"),
+            PatternsForm::Number(number) => number.to_string(),
+            PatternsForm::Flag(flag) => flag.to_string(),
+        }
+    }
+}
+
+/// What is wrong, and where in the text.
+struct Wrong {
+    at: Range<usize>,
+    reason: String,
+}
+
+fn wrong<T>(of: &Spanned<T>, reason: impl Into<String>) -> Wrong {
+    Wrong { at: of.span(), reason: reason.into() }
+}
+
+/// Reads a budgets file.
+///
+/// # Errors
+/// [`Error::NotBudgets`] with line and column.
+pub fn read(path: &Path, text: &str) -> Result<Vec<Budget>, Error> {
+    budgets(text).map_err(|Wrong { at, reason }| {
+        let before = text.get(..at.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Error::NotBudgets { path: path.into(), line, column, reason }
+    })
+}
+
+fn budgets(text: &str) -> Result<Vec<Budget>, Wrong> {
+    let form: FileForm = toml::from_str(text)
+        .map_err(|error| Wrong { at: error.span().unwrap_or(0..0), reason: with_advice(error.message()) })?;
+    if form.budget.is_empty() {
+        return Err(Wrong { at: 0..0, reason: "it holds no budget; each begins with [[budget]]".into() });
+    }
+    let mut names = BTreeSet::new();
+    let mut all = Vec::new();
+    for form in &form.budget {
+        let budget = budget(form)?;
+        if !names.insert(budget.name.clone()) {
+            return Err(wrong(&form.get_ref().name, format!("another budget is named \"{}\" too", budget.name)));
+        }
+        all.push(budget);
+    }
+    Ok(all)
+}
+
+/// The parser's message; for an unknown key with what was meant.
+fn with_advice(message: &str) -> String {
+    let message = message.trim_end();
+    let quoted = |text: &str| Some(text.split_once('`')?.1.split_once('`')?.0.to_owned());
+    if message.starts_with("unknown field")
+        && let Some(key) = quoted(message)
+    {
+        let is_of_file = message.contains("expected `budget`");
+        let known: &[&str] = if is_of_file { &["budget"] } else { &KEYS };
+        return format!("unknown key \"{key}\"{}", spelling::advice(&key, known.iter().copied()));
+    }
+    if message.starts_with("missing field")
+        && let Some(key) = quoted(message)
+    {
+        return format!("a budget needs the key \"{key}\"");
+    }
+    match message.contains("expected a string") {
+        true => format!("{message}; write it as text, as in \"300 MiB\""),
+        false => message.to_owned(),
+    }
+}
+
+fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
+    let form = whole.get_ref();
+    let name = form.name.get_ref().trim().to_owned();
+    if name.is_empty() {
+        return Err(wrong(&form.name, "a budget needs a name"));
+    }
+    let measure = measure(form)?;
+    let limits = [&form.max, &form.min, &form.max_growth];
+    let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(amount).transpose());
+    let (max, min, max_growth) = (max?, min?, max_growth?);
+    if let (Some(Limit::Bytes(max)), Some(Limit::Bytes(least)), Some(at)) = (max, min, &form.min)
+        && least > max
+    {
+        return Err(wrong(at, "min is above max: no value is within both"));
+    }
+    if max.is_none() && min.is_none() && max_growth.is_none() {
+        return Err(wrong(&form.name, format!("budget \"{name}\" has no limit: give max, min or max_growth")));
+    }
+    let conditions = match measure.analysis() {
+        Analysis::Resident => Conditions::Resident(conditions::<ResidentDimension>(form)?),
+        Analysis::Reference => {
+            let all = conditions::<ReferenceDimension>(form)?;
+            check_dimensions(form, measure)?;
+            Conditions::Reference(all)
+        }
+    };
+    let texts = form.conditions.values().map(|patterns| patterns.get_ref().text());
+    let filter = conditions.by_name().into_iter().map(|(name, _)| name).zip(texts).collect();
+    Ok(Budget { name, measure, conditions, filter, max, min, max_growth, watch: watch(form)? })
+}
+
+fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
+    let analysis = match &form.analysis {
+        None => Analysis::default(),
+        Some(text) => {
+            let found = Analysis::ALL.into_iter().find(|analysis| analysis.name() == text.get_ref());
+            found.ok_or_else(|| {
+                let advice = spelling::advice(text.get_ref(), Analysis::ALL.map(Analysis::name));
+                wrong(text, format!("unknown analysis \"{}\"{advice}", text.get_ref()))
+            })?
+        }
+    };
+    let of_it = Measure::ALL.into_iter().filter(|measure| measure.analysis() == analysis);
+    let Some(text) = &form.measure else {
+        return Ok(if analysis == Analysis::Resident { Measure::Pages } else { Measure::HeldAtStop });
+    };
+    let names: Vec<&str> = of_it.clone().map(Measure::name).collect();
+    of_it.clone().find(|measure| measure.name() == text.get_ref()).ok_or_else(|| {
+        let of_other = Measure::ALL.into_iter().find(|measure| measure.name() == text.get_ref());
+        let advice = match of_other {
+            Some(other) => format!("; it is one of analysis = \"{}\"", other.analysis().name()),
+            None => spelling::advice(text.get_ref(), names),
+        };
+        wrong(text, format!("analysis {} has no measure \"{}\"{advice}", analysis.name(), text.get_ref()))
+    })
+}
+
+fn amount(text: &Spanned<String>) -> Result<Limit, Wrong> {
+    let form = "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")";
+    text.get_ref().parse().map_err(|_| wrong(text, format!("\"{}\": {form}", text.get_ref())))
+}
+
+fn watch(form: &BudgetForm) -> Result<u64, Wrong> {
+    let Some(text) = &form.watch else { return Ok(WATCH) };
+    match text.get_ref().parse() {
+        Ok(Limit::Share(share)) if (1..=1_000_000).contains(&share) => Ok(share),
+        _ => Err(wrong(text, format!("\"{}\": expected a share of a limit, as in \"90 %\"", text.get_ref()))),
+    }
+}
+
+fn conditions<D: Dimension>(form: &BudgetForm) -> Result<Vec<Condition<D>>, Wrong> {
+    let told = |error: Error| error.to_string();
+    let condition = |(name, patterns): (&Spanned<String>, &Spanned<PatternsForm>)| {
+        let dimension = D::parse(name.get_ref()).map_err(|error| wrong(name, told(error)))?;
+        let text = format!("{}={}", dimension.name(), patterns.get_ref().text());
+        Condition::parse(&text).map_err(|error| wrong(patterns, told(error)))
+    };
+    form.conditions.iter().map(condition).collect()
+}
+
+/// Not every measure is known for every dimension of the reference set.
+fn check_dimensions(form: &BudgetForm, measure: Measure) -> Result<(), Wrong> {
+    for name in form.conditions.keys() {
+        let dimension = ReferenceDimension::parse(name.get_ref());
+        let is_reason = matches!(dimension, Ok(ReferenceDimension::AccessReason));
+        let has_ended = matches!(dimension, Ok(ReferenceDimension::ReleaseReason | ReferenceDimension::Impact));
+        if measure.is_of_accesses() && !is_reason {
+            let text = format!("{} can be limited by access_reason only, not by {}", measure.name(), name.get_ref());
+            return Err(wrong(name, text));
+        }
+        if has_ended {
+            let text =
+                format!("{} is of pages that are held; {} is of those that are not", measure.name(), name.get_ref());
+            return Err(wrong(name, text));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        read(Path::new("b.toml"), text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn budgets_are_read() {
+        let text = "# x\n[[budget]]\nname = \"Chrome\"\nwhere = { process = \"chrome.exe*\", priority = [\"1\", \"2\"], cold = true }\n\
+                    max = \"300 MiB\"\nmax_growth = \"2 %\"\n[[budget]]\nname = \"b\"\nanalysis = \"refset\"\nmeasure = \"peak\"\n\
+                    min = \"10 pages\"\nwatch = \"80%\"\n";
+        let budgets = read(Path::new("b.toml"), text).unwrap();
+        let [a, b] = &budgets[..] else { panic!("{budgets:?}") };
+        assert_eq!(
+            (a.max, a.max_growth, a.watch),
+            (Some(Limit::Bytes(300 << 20)), Some(Limit::Share(20_000)), 900_000)
+        );
+        let filter = [("cold", "true"), ("priority", "1;2"), ("process", "chrome.exe*")];
+        assert_eq!(a.filter, filter.map(|(name, text)| (name, text.to_owned())));
+        assert_eq!((b.measure, b.min, b.watch), (Measure::Peak, Some(Limit::Bytes(40_960)), 800_000));
+    }
+
+    #[test]
+    fn what_is_wrong_has_line_and_column() {
+        let budget = "[[budget]]\nname = \"x\"\nmax = \"1 MiB\"\n";
+        for (text, says) in [
+            ("", "line 1, column 1: it holds no budget"),
+            ("[[budgets]]\nname = \"x\"", "line 1, column 3: unknown key \"budgets\"; did you mean \"budget\"?"),
+            ("[[budget]]\nname = \"x\"\nmaxx = \"1\"", "line 3, column 1: unknown key \"maxx\"; did you mean \"max\"?"),
+            ("[[budget]]\nmax = \"1\"", "line 1, column 1: a budget needs the key \"name\""),
+            ("[[budget]]\nname = \"x\"", "line 2, column 8: budget \"x\" has no limit"),
+            (
+                "[[budget]]\nname = \"x\"\nmax = 300",
+                "line 3, column 7: invalid type: integer `300`, expected a string; write",
+            ),
+            ("[[budget]]\nname = \"x\"\nmax = \"3 parsecs\"", "line 3, column 7: \"3 parsecs\": expected a size"),
+            ("[[budget]]\nname = \"x\"\nmax =", "line 3, column 6"),
+            (&format!("{budget}watch = \"2 MiB\""), "line 4, column 9: \"2 MiB\": expected a share"),
+            (&format!("{budget}watch = \"200 %\""), "expected a share of a limit"),
+            (
+                &format!("{budget}analysis = \"ref\""),
+                "line 4, column 12: unknown analysis \"ref\"; did you mean \"refset\"?",
+            ),
+            (&format!("{budget}measure = \"peak\""), "it is one of analysis = \"refset\""),
+            (&format!("{budget}min = \"2 MiB\""), "line 4, column 7: min is above max"),
+            (
+                &format!("{budget}[budget.where]\nproces = \"a\""),
+                "line 5, column 1: unknown dimension \"proces\"; did you",
+            ),
+            (
+                &format!("{budget}where = {{ category = \"Imge\" }}"),
+                "line 4, column 22: category is never \"Imge\"; did you mean",
+            ),
+            (&format!("{budget}{budget}"), "line 5, column 8: another budget is named \"x\" too"),
+            (
+                &format!("{budget}analysis = \"refset\"\nmeasure = \"accessed\"\nwhere.process = \"a\""),
+                "line 6, column 7: accessed can be limited by access_reason only",
+            ),
+            (
+                &format!("{budget}analysis = \"refset\"\nwhere.impact = \"Transient\""),
+                "held_at_stop is of pages that are held",
+            ),
+        ] {
+            let error = error(text);
+            assert!(error.starts_with("b.toml, line ") && error.contains(says), "{text}\n{error}\nexpected {says}");
+        }
+    }
+}

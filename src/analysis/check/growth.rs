@@ -1,0 +1,83 @@
+//! What grew: the rows of a value beside those of the baseline. Processes are matched by name.
+
+use crate::analysis::check::measured::Value;
+use crate::analysis::diff::processes::{Match, Matched};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rows that are named.
+const MOST: usize = 5;
+
+/// A row of a value that is too large.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grown {
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Pages now.
+    pub pages: i64,
+    /// Pages of the baseline; `None` without one.
+    pub baseline: Option<i64>,
+}
+
+impl Grown {
+    /// By how many pages; without a baseline all of them.
+    pub fn growth(&self) -> i64 {
+        self.pages - self.baseline.unwrap_or(0)
+    }
+}
+
+/// The dimensions that both have, and the rows that grew most; without a baseline the largest.
+pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown>) {
+    let is_shared = |name: &&String| baseline.is_none_or(|baseline| baseline.dimensions.contains(name));
+    let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
+    let processes = |value: &Value| -> BTreeSet<String> {
+        let at = value.dimensions.iter().position(|name| name == "process");
+        at.iter().flat_map(|&at| value.rows.iter().filter_map(move |row| row.labels.get(at).cloned())).collect()
+    };
+    let none = BTreeSet::new();
+    let (left, right) = (baseline.map(processes), processes(value));
+    let matched = Matched::new([left.as_ref().unwrap_or(&none), &right], Match::Name, &[Vec::new(), Vec::new()]);
+    let mut all: BTreeMap<Vec<String>, [i64; 2]> = BTreeMap::new();
+    for (side, value) in [(0, baseline), (1, Some(value))] {
+        let Some(value) = value else { continue };
+        let places: Vec<(bool, Option<usize>)> = dimensions
+            .iter()
+            .map(|name| (name == "process", value.dimensions.iter().position(|other| other == name)))
+            .collect();
+        for row in &value.rows {
+            let label = |(is_process, at): &(bool, Option<usize>)| {
+                let label = at.and_then(|at| row.labels.get(at)).map_or("", String::as_str);
+                if *is_process { matched.name(side, label).to_owned() } else { label.to_owned() }
+            };
+            let sums = all.entry(places.iter().map(label).collect()).or_default();
+            sums.get_mut(side).into_iter().for_each(|pages| *pages += row.pages);
+        }
+    }
+    let grown =
+        all.into_iter().map(|(labels, [before, pages])| Grown { labels, pages, baseline: baseline.map(|_| before) });
+    let mut grown: Vec<Grown> = grown.filter(|row| row.pages > 0).collect();
+    grown.sort_by(|a, b| (b.growth(), b.pages).cmp(&(a.growth(), a.pages)).then_with(|| a.labels.cmp(&b.labels)));
+    grown.truncate(MOST);
+    (dimensions, grown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::check::measured::Row;
+
+    fn value(rows: &[(&str, i64)]) -> Value {
+        let row = |(label, pages): &(&str, i64)| Row { labels: vec![(*label).to_owned()], pages: *pages };
+        Value { dimensions: vec!["process".into()], rows: rows.iter().map(row).collect(), ..Value::default() }
+    }
+
+    #[test]
+    fn processes_of_one_name_are_compared_together() {
+        let now = value(&[("a.exe (9)", 10), ("a.exe (12)", 20), ("b.exe (4)", 5), ("new.exe (7)", 3)]);
+        let before = value(&[("a.exe (1)", 18), ("b.exe (2)", 9)]);
+        let (dimensions, rows) = grown(&now, Some(&before));
+        let told: Vec<_> = rows.iter().map(|row| (row.labels[0].as_str(), row.growth(), row.baseline)).collect();
+        assert_eq!(told, [("a.exe", 12, Some(18)), ("new.exe", 3, Some(0)), ("b.exe", -4, Some(9))]);
+        assert_eq!(dimensions, ["process"]);
+        assert_eq!(grown(&now, None).1[0].growth(), 30);
+    }
+}

@@ -1,0 +1,240 @@
+//! What each budget measures of a trace.
+
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::check::rests_on::Evidence;
+use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::query::{Dimension as ReferenceDimension, Query};
+use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::{ResidentModel, count_pages};
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN};
+use crate::load::survey::Survey;
+use crate::units::Nanos;
+
+/// A part of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Labels in the order of the dimensions.
+    pub labels: Vec<String>,
+    /// Pages.
+    pub pages: i64,
+}
+
+/// The value of a budget.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Value {
+    /// Pages.
+    pub pages: u64,
+    /// Pages without the conditions.
+    pub total: u64,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<String>,
+    /// What the value consists of; parts of a peak have their own peaks.
+    pub rows: Vec<Row>,
+}
+
+/// The values of a trace.
+#[derive(Debug, Default)]
+pub struct TraceValues {
+    /// In the order of the budgets; or why a value is not known.
+    pub values: Vec<Result<Value, String>>,
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+/// A step of a timeline of which only the peak is wanted.
+const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
+
+impl TraceValues {
+    /// Measures a trace.
+    pub fn new(etl: &EtlFile, budgets: &[Budget]) -> TraceValues {
+        let has = |analysis| budgets.iter().any(|budget| budget.measure.analysis() == analysis);
+        let mut all = TraceValues::default();
+        let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(etl, &mut all));
+        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(etl, &mut all));
+        for budget in budgets {
+            let value = match &budget.conditions {
+                Conditions::Resident(conditions) => {
+                    resident.as_mut().map(|values| values.value(etl, budget, conditions))
+                }
+                Conditions::Reference(conditions) => {
+                    reference.as_mut().map(|values| values.value(etl, budget, conditions))
+                }
+            };
+            let value = value.unwrap_or_else(|| Err(String::new()));
+            if value.is_ok() {
+                let lines = budget.conditions.unmatched();
+                all.warnings.extend(lines.into_iter().map(|line| format!("budget \"{}\": {line}", budget.name)));
+            }
+            all.values.push(value);
+        }
+        all
+    }
+
+    fn add_warnings(&mut self, lines: Vec<String>, doubtful: bool) {
+        self.doubtful |= doubtful;
+        for line in lines {
+            if !self.warnings.contains(&line) {
+                self.warnings.push(line);
+            }
+        }
+    }
+}
+
+/// What is missing: the advice on how to record is a text of its own.
+fn first_line(error: &Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.split_once(". Record ").map_or(line, |(what, _)| what).to_owned()
+}
+
+/// The resident set of a trace, or why it has none.
+struct ResidentValues(Result<(ResidentModel, TrustReport, usize), String>);
+
+impl ResidentValues {
+    fn new(etl: &EtlFile, all: &mut TraceValues) -> ResidentValues {
+        let model = match ResidentModel::new(etl) {
+            Ok(model) => model,
+            Err(error) => return ResidentValues(Err(first_line(&error))),
+        };
+        let trust = TrustReport::new(etl, &model.history.survey);
+        let mut warnings = trust.warnings();
+        warnings.extend(model.sequence_warnings(etl));
+        all.add_warnings(warnings, trust.any());
+        let chosen = SnapshotChoice::Last.indices(&model.snapshots);
+        let index = chosen.ok().and_then(|indices| indices.first().copied());
+        ResidentValues(index.map(|index| (model, trust, index)).ok_or_else(|| "it has no whole snapshot".to_owned()))
+    }
+
+    fn value(
+        &self,
+        etl: &EtlFile,
+        budget: &Budget,
+        conditions: &[Condition<ResidentDimension>],
+    ) -> Result<Value, String> {
+        let (model, trust, index) = self.0.as_ref().map_err(String::clone)?;
+        let snapshot = model.snapshots.get(*index).ok_or("it has no whole snapshot")?;
+        let evidence = Evidence::new(etl, &model.history.survey, trust, "resident_set");
+        let time = (etl.clock.nanos(snapshot.first.time), etl.clock.nanos(snapshot.last_time));
+        if let Some(fault) = evidence.fault("the page sequence", time, &budget.conditions) {
+            return Err(fault);
+        }
+        let dimensions = [ResidentDimension::Process, ResidentDimension::Category];
+        let context = model.context(etl, snapshot);
+        let counted = count_pages(etl, model, snapshot, &dimensions, conditions);
+        let row = |(codes, pages): (Vec<_>, u64)| Row {
+            labels: dimensions.iter().zip(codes).map(|(dimension, code)| dimension.label(&context, code)).collect(),
+            pages: i64::try_from(pages).unwrap_or(i64::MAX),
+        };
+        Ok(Value {
+            pages: counted.values().sum(),
+            total: snapshot.pages,
+            dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
+            rows: counted.into_iter().map(row).collect(),
+        })
+    }
+}
+
+/// The reference set of a trace, or why it has none.
+struct ReferenceValues(Result<(ReferenceSet, Survey, TrustReport), String>);
+
+fn reference_set(etl: &EtlFile, conditions: &[Condition<ReferenceDimension>]) -> Result<ReferenceSet, Error> {
+    let by = vec![ReferenceDimension::Process, ReferenceDimension::Category];
+    ReferenceSet::new(
+        etl,
+        &Query {
+            group_by: by.clone(),
+            conditions: conditions.to_vec(),
+            timeline: Some(ONE_STEP),
+            timeline_by: by,
+            short: 0,
+            ..Query::default()
+        },
+    )
+}
+
+impl ReferenceValues {
+    fn new(etl: &EtlFile, all: &mut TraceValues) -> ReferenceValues {
+        match reference_set(etl, &[]) {
+            Err(error) => ReferenceValues(Err(first_line(&error))),
+            Ok(set) => {
+                let survey = Survey::new(etl);
+                let trust = TrustReport::new(etl, &survey);
+                all.add_warnings(set.warnings.clone(), set.doubtful);
+                ReferenceValues(Ok((set, survey, trust)))
+            }
+        }
+    }
+
+    fn value(
+        &self,
+        etl: &EtlFile,
+        budget: &Budget,
+        conditions: &[Condition<ReferenceDimension>],
+    ) -> Result<Value, String> {
+        let (set, survey, trust) = self.0.as_ref().map_err(String::clone)?;
+        let evidence = Evidence::new(etl, survey, trust, "reference_set");
+        let rundowns =
+            [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN].into_iter().filter_map(|hook| survey.kernel_span(hook));
+        let from = rundowns.map(|(first, _)| etl.clock.nanos(first)).min();
+        let (begin, end) = set.window_times;
+        // What is held when the window begins, comes from the rundown before it.
+        let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
+        if let Some(fault) = evidence.fault("the scenario", (from, end), &budget.conditions) {
+            return Err(fault);
+        }
+        match budget.measure {
+            Measure::Accessed => Ok(by_reason(&set.accesses, conditions)),
+            Measure::Reaccesses => Ok(by_reason(&set.reaccesses, conditions)),
+            _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
+            _ => {
+                let selected = reference_set(etl, conditions).map_err(|error| first_line(&error))?;
+                Ok(held(&selected, budget.measure, set))
+            }
+        }
+    }
+}
+
+fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
+    let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
+    let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
+    match (measure, &set.timeline) {
+        (Measure::Peak, Some(timeline)) => Value {
+            pages: timeline.extent.peak,
+            total: all.peak.0,
+            dimensions,
+            rows: (timeline.groups.iter())
+                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
+                .collect(),
+        },
+        _ => Value {
+            pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
+            total: all.held_at_stop,
+            dimensions,
+            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
+        },
+    }
+}
+
+fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<ReferenceDimension>]) -> Value {
+    let passes = |reason: AccessReason| conditions.iter().all(|condition| condition.patterns.matches(reason.name()));
+    let rows: Vec<(AccessReason, u64)> =
+        AccessReason::ALL.into_iter().zip(*counts).filter(|(reason, pages)| passes(*reason) && *pages > 0).collect();
+    let row = |(reason, pages): &(AccessReason, u64)| Row {
+        labels: vec![reason.name().to_owned()],
+        pages: i64::try_from(*pages).unwrap_or(i64::MAX),
+    };
+    Value {
+        pages: rows.iter().map(|(_, pages)| pages).sum(),
+        total: counts.iter().sum(),
+        dimensions: vec![ReferenceDimension::AccessReason.name().to_owned()],
+        rows: rows.iter().map(row).collect(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Budgets: what traces hold beside limits and beside a baseline.
+//!
+//! [`file`] reads budgets, [`measured`] counts what each measures, [`rests_on`] tells whether the trace holds what that rests on,
+//! [`verdict`] judges, [`baseline`] gives earlier values and [`growth`] what grew. [`suggest`] makes a first budgets file.
+
+pub mod baseline;
+pub mod budget;
+pub mod file;
+pub mod growth;
+pub mod measured;
+mod rests_on;
+pub mod suggest;
+pub mod verdict;
+
+use budget::Budget;
+use growth::{Grown, grown};
+use measured::{TraceValues, Value};
+use std::path::{Path, PathBuf};
+use verdict::{LimitResult, Verdict, judge};
+
+/// What comes of one budget.
+#[derive(Debug, Clone)]
+pub struct BudgetResult {
+    /// The budget.
+    pub budget: Budget,
+    /// The worst of its limits.
+    pub verdict: Verdict,
+    /// Pages; `None` where nobody knows.
+    pub value: Option<u64>,
+    /// Pages of the baseline.
+    pub baseline: Option<u64>,
+    /// Its limits, the one that decides first.
+    pub limits: Vec<LimitResult>,
+    /// Why it is invalid, and why it has no baseline.
+    pub fault: Option<String>,
+    /// Dimensions of what grew.
+    pub dimensions: Vec<String>,
+    /// What grew, of a budget that failed.
+    pub grown: Vec<Grown>,
+}
+
+/// What comes of one trace.
+#[derive(Debug)]
+pub struct TraceResult {
+    /// As the user named it.
+    pub path: PathBuf,
+    /// The worst of its budgets.
+    pub verdict: Verdict,
+    /// In the order of the file.
+    pub budgets: Vec<BudgetResult>,
+    /// Doubts about the trace.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+impl TraceResult {
+    /// Judges what was measured of a trace. `baseline`: the values of the baseline in the order of the budgets.
+    pub fn new(
+        path: &Path,
+        budgets: &[Budget],
+        values: TraceValues,
+        baseline: Option<&[Result<Value, String>]>,
+    ) -> TraceResult {
+        let TraceValues { values, warnings, doubtful } = values;
+        let of_baseline = |at: usize| baseline.and_then(|values| values.get(at));
+        let all = budgets.iter().zip(&values).enumerate();
+        let budgets: Vec<BudgetResult> =
+            all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
+        TraceResult {
+            path: path.into(),
+            verdict: worst(budgets.iter().map(|b| b.verdict)),
+            budgets,
+            warnings,
+            doubtful,
+        }
+    }
+
+    /// Of a trace that cannot be read: all is invalid.
+    pub fn unreadable(path: &Path, budgets: &[Budget], reason: &str) -> TraceResult {
+        let values = budgets.iter().map(|_| Err(reason.to_owned())).collect();
+        TraceResult::new(path, budgets, TraceValues { values, ..TraceValues::default() }, None)
+    }
+}
+
+/// The worst of several; of none it is a pass.
+pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    verdicts.max().unwrap_or(Verdict::Pass)
+}
+
+fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Result<Value, String>>) -> BudgetResult {
+    let earlier = baseline.and_then(|baseline| baseline.as_ref().ok());
+    let mut result = BudgetResult {
+        budget: budget.clone(),
+        verdict: Verdict::Invalid,
+        value: None,
+        baseline: earlier.map(|value| value.pages),
+        limits: Vec::new(),
+        fault: None,
+        dimensions: Vec::new(),
+        grown: Vec::new(),
+    };
+    let value = match value {
+        Err(reason) => {
+            result.fault = Some(reason.clone());
+            return result;
+        }
+        Ok(value) => value,
+    };
+    result.value = Some(value.pages);
+    result.limits = judge(budget, value.pages, value.total, result.baseline);
+    result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
+    // A limit that cannot be judged makes the budget invalid, if none was passed for certain.
+    if let (Some(_), Some(Err(reason))) = (budget.max_growth, baseline) {
+        result.fault = Some(reason.clone());
+        result.verdict = result.verdict.max(Verdict::Invalid);
+    }
+    if result.verdict == Verdict::Fail {
+        (result.dimensions, result.grown) = grown(value, earlier);
+    }
+    result
+}

@@ -1,0 +1,231 @@
+//! What a budget rests on, and whether the trace holds it: a loss elsewhere does not matter.
+
+use crate::analysis::category::Category::{self, *};
+use crate::analysis::check::budget::Conditions;
+use crate::analysis::readiness::readiness_of;
+use crate::analysis::trust::{Fate, TrustReport};
+use crate::etl::EtlFile;
+use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST};
+use crate::etl::record::HookId;
+use crate::event::hooks::*;
+use crate::load::survey::Survey;
+use crate::units::{Nanos, counted};
+use std::collections::BTreeMap;
+
+/// Knowledge that one keyword records.
+struct Knowledge {
+    keyword: &'static str,
+    /// Records of its rundowns.
+    rundowns: &'static [HookId],
+    /// Dimensions whose labels come from it.
+    dimensions: &'static [&'static str],
+    /// Categories that are never seen without it.
+    categories: &'static [Category],
+    /// Categories between which pages move when a part of it is missing.
+    family: &'static [Category],
+}
+
+const OF_PROCESSES: &[&str] = &["process", "process_name", "service", "command_line", "pid", "session"];
+
+const PRIVATE: &[Category] = &[
+    VirtualAllocPreTrace,
+    VirtualAlloc,
+    UserStack,
+    Win32Heap,
+    CopyOnWriteImage,
+    CopyOnWriteMapFile,
+    CopyOnWritePageFileMappedSection,
+];
+
+const KNOWLEDGE: [Knowledge; 7] = [
+    Knowledge {
+        keyword: "ProcessThread",
+        rundowns: &[PROCESS_DC_START, PROCESS_DC_END, THREAD_DC_START, THREAD_DC_END],
+        dimensions: OF_PROCESSES,
+        categories: &[UserStack],
+        family: PRIVATE,
+    },
+    Knowledge {
+        keyword: "VirtualAllocation",
+        rundowns: &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END],
+        dimensions: &[],
+        categories: &[VirtualAlloc, UserStack],
+        family: PRIVATE,
+    },
+    Knowledge {
+        keyword: "VAMap",
+        rundowns: &[MAP_FILE_DC_START, MAP_FILE_DC_END],
+        dimensions: &[],
+        categories: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection],
+        family: PRIVATE,
+    },
+    Knowledge {
+        keyword: "VAMap",
+        rundowns: &[MAP_FILE_DC_START, MAP_FILE_DC_END],
+        dimensions: &[],
+        categories: &[SessionCopyOnWriteImage],
+        family: &[SessionCopyOnWriteImage, SessionPrivate],
+    },
+    Knowledge {
+        keyword: "Win32HeapRanges",
+        rundowns: &[HEAP_RANGE_RUNDOWN],
+        dimensions: &[],
+        categories: &[Win32Heap],
+        family: PRIVATE,
+    },
+    Knowledge {
+        keyword: "Loader",
+        rundowns: &[IMAGE_DC_START, IMAGE_DC_END],
+        dimensions: &["detail"],
+        categories: &[Driver],
+        family: &[Driver, SystemPage],
+    },
+    Knowledge {
+        keyword: "Filename",
+        rundowns: &[FILE_RUNDOWN],
+        dimensions: &["file", "folder", "extension", "detail"],
+        categories: &[DriverFile, Prefetcher, RegistryFile],
+        family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
+    },
+];
+
+/// A time in which something was lost.
+#[derive(Debug)]
+struct LossAt {
+    from: Nanos,
+    to: Nanos,
+    what: String,
+}
+
+/// What is known of the losses of a trace.
+#[derive(Debug)]
+pub struct Evidence<'t> {
+    trust: &'t TrustReport,
+    /// Keywords whose events are not in the trace.
+    missing: Vec<&'static str>,
+    /// Times of the rundowns.
+    rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
+    losses: Vec<LossAt>,
+    /// Losses of which nobody knows when they were.
+    anywhere: Option<String>,
+}
+
+impl<'t> Evidence<'t> {
+    /// Collects it.
+    pub fn new(etl: &EtlFile, survey: &Survey, trust: &'t TrustReport, analysis: &str) -> Evidence<'t> {
+        let missing = readiness_of(survey, analysis).map(|readiness| readiness.missing).unwrap_or_default();
+        let nanos = |(from, to)| (etl.clock.nanos(from), etl.clock.nanos(to));
+        let all = KNOWLEDGE.iter().flat_map(|knowledge| knowledge.rundowns.iter().copied());
+        let mut evidence = Evidence {
+            trust,
+            missing: missing.iter().map(|need| need.keyword).collect(),
+            rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
+            losses: Vec::new(),
+            anywhere: cut(etl, trust),
+        };
+        evidence.add_losses(etl, survey);
+        evidence.add_damage(etl, survey);
+        evidence
+    }
+
+    fn add_losses(&mut self, etl: &EtlFile, survey: &Survey) {
+        let loss = &self.trust.loss;
+        for hole in &loss.holes {
+            let what = format!("{} missing", counted(hole.missing, "buffer is", "buffers are"));
+            self.losses.push(LossAt { from: hole.silent.0, to: hole.silent.1, what });
+        }
+        let mut last = BTreeMap::new();
+        for (buffer, span) in etl.own_buffers().iter().zip(&survey.spans) {
+            let Some(span) = span else { continue };
+            let before = last.insert(buffer.processor, span.last).unwrap_or(span.first);
+            if buffer.flags & (FLAG_EVENTS_LOST | FLAG_BUFFER_LOST) != 0 {
+                let (from, to) = (etl.clock.nanos(before.min(span.first)), etl.clock.nanos(span.last));
+                self.losses.push(LossAt { from, to, what: "events were lost before a buffer was written".into() });
+            }
+        }
+        for (_, at) in &loss.dropped {
+            self.losses.push(LossAt { from: *at, to: *at, what: "events were dropped".into() });
+        }
+        let listed: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
+        let is_unknown = self.losses.is_empty() && loss.any() || listed < loss.missing_buffers;
+        if is_unknown && self.anywhere.is_none() {
+            let what = loss.summary().unwrap_or_default();
+            self.anywhere = Some(format!("{what}; the trace does not tell when"));
+        }
+    }
+
+    fn add_damage(&mut self, etl: &EtlFile, survey: &Survey) {
+        let damage = &survey.damage;
+        for place in &damage.places {
+            let buffers = etl.own_buffers();
+            let after = buffers.iter().position(|buffer| buffer.offset > place.offset).unwrap_or(buffers.len());
+            let what = format!("the file is damaged at offset {}", place.offset);
+            match after.checked_sub(1).and_then(|at| survey.spans.get(at).copied().flatten()) {
+                Some(span) => {
+                    let (from, to) = (etl.clock.nanos(span.first), etl.clock.nanos(span.last));
+                    self.losses.push(LossAt { from, to, what });
+                }
+                None => self.anywhere = self.anywhere.take().or(Some(what)),
+            }
+        }
+        if damage.total > damage.places.len() as u64 {
+            self.anywhere.get_or_insert_with(|| format!("the file is damaged in {} places", damage.total));
+        }
+    }
+
+    /// Why a time of the trace is not whole.
+    fn lost_in(&self, what: &str, from: Nanos, to: Nanos) -> Option<String> {
+        let loss = self.losses.iter().find(|loss| loss.from <= to && from <= loss.to)?;
+        let (start, end) = (loss.from.seconds(), loss.to.seconds());
+        Some(format!("{} between {start:.3} s and {end:.3} s, in which {what} lies", loss.what))
+    }
+
+    /// Why nobody knows the value: of the pages that meet the conditions, in this time.
+    pub fn fault(&self, what: &str, time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
+        let main = || self.anywhere.clone().or_else(|| self.lost_in(what, time.0, time.1));
+        main().or_else(|| KNOWLEDGE.iter().find_map(|knowledge| self.fault_of(knowledge, conditions)))
+    }
+
+    fn fault_of(&self, knowledge: &Knowledge, conditions: &Conditions) -> Option<String> {
+        let by_name = conditions.by_name();
+        let named = by_name.iter().find(|(name, _)| knowledge.dimensions.contains(name)).map(|(name, _)| *name);
+        let is_rule = by_name.iter().any(|(name, _)| *name == "rule");
+        let passes = |category: &Category| {
+            by_name.iter().all(|(name, patterns)| match *name {
+                "category" | "category_wpa" => patterns.matches(category.name()),
+                "class" => patterns.matches(category.class().name()),
+                _ => true,
+            })
+        };
+        let all = knowledge.family.iter().all(passes);
+        let splits = is_rule || !all && knowledge.family.iter().any(passes);
+        let needs = is_rule || !all && knowledge.categories.iter().any(passes);
+        if named.is_none() && !splits {
+            return None;
+        }
+        let keyword = knowledge.keyword;
+        let needed_for = named.unwrap_or("its categories");
+        if self.missing.contains(&keyword) {
+            return match self.trust.fate(keyword) {
+                fate if fate.is_incomplete() => Some(format!(
+                    "the events of {keyword}, which tell {needed_for}, are in the part of the trace that is lost"
+                )),
+                Fate::NotRecorded if named.is_some() || needs => {
+                    Some(format!("{needed_for} cannot be told: the keyword {keyword} was not recorded"))
+                }
+                _ => None,
+            };
+        }
+        let what = format!("a rundown of {keyword}, which tells {needed_for},");
+        let times = knowledge.rundowns.iter().filter_map(|hook| self.rundowns.get(hook));
+        times.copied().find_map(|(from, to)| self.lost_in(&what, from, to))
+    }
+}
+
+fn cut(etl: &EtlFile, trust: &TrustReport) -> Option<String> {
+    let is_inside = || etl.own_buffers().iter().any(|buffer| buffer.cut);
+    match trust.cut {
+        Some((held, named)) => Some(format!("the file is cut: it holds {held} of {named} buffers; copy it again")),
+        None => is_inside().then(|| "the file is cut inside of its last buffer; copy it again".to_owned()),
+    }
+}

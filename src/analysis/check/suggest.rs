@@ -1,0 +1,132 @@
+//! A first budgets file: the largest processes and categories of a trace.
+
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::check::measured::{TraceValues, Value};
+use crate::units::PAGE_BYTES;
+use std::collections::BTreeMap;
+
+/// Processes and categories that are suggested.
+const MOST: usize = 5;
+
+/// A budget that fits a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// Its name.
+    pub name: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// Dimension and patterns; `None` for all pages.
+    pub condition: Option<(&'static str, String)>,
+    /// What the trace has, pages.
+    pub pages: u64,
+    /// The same and a tenth more, in whole pages or MiB.
+    pub max: String,
+}
+
+/// A tenth more, as a limit is written.
+fn a_tenth_more(pages: u64) -> String {
+    const PAGES_OF_MIB: u64 = (1 << 20) / PAGE_BYTES;
+    let more = pages.saturating_add(pages.div_ceil(10));
+    match more {
+        small if small < 10 * PAGES_OF_MIB => format!("{small} pages"),
+        large => format!("{} MiB", large.div_ceil(PAGES_OF_MIB)),
+    }
+}
+
+/// All pages as a budget.
+fn whole(measure: Measure) -> Budget {
+    let conditions = match measure.analysis() {
+        Analysis::Resident => Conditions::Resident(Vec::new()),
+        Analysis::Reference => Conditions::Reference(Vec::new()),
+    };
+    Budget {
+        name: measure.name().to_owned(),
+        measure,
+        conditions,
+        filter: Vec::new(),
+        max: None,
+        min: None,
+        max_growth: None,
+        watch: 0,
+    }
+}
+
+/// `chrome.exe` of `chrome.exe (42)`; `None` for what is no process, and for a name that is no pattern of its own.
+fn process_name(label: &str) -> Option<&str> {
+    let (name, id) = label.strip_suffix(')')?.rsplit_once(" (")?;
+    let is_plain = !name.contains(['*', '?', ';', '!', '=']) && name != "Unknown" && !name.is_empty();
+    (is_plain && id.parse::<u64>().is_ok()).then_some(name)
+}
+
+fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v str>) -> Vec<(&'v str, u64)> {
+    let Some(at) = value.dimensions.iter().position(|dimension| dimension == name) else { return Vec::new() };
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in &value.rows {
+        if let Some(key) = row.labels.get(at).and_then(|label| key(label)) {
+            *sums.entry(key).or_default() += u64::try_from(row.pages).unwrap_or(0);
+        }
+    }
+    let mut all: Vec<(&str, u64)> = sums.into_iter().filter(|(_, pages)| *pages > 0).collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    all.truncate(MOST);
+    all
+}
+
+impl Suggestion {
+    fn new(name: String, measure: Measure, condition: Option<(&'static str, String)>, pages: u64) -> Suggestion {
+        Suggestion { name, measure, condition, pages, max: a_tenth_more(pages) }
+    }
+}
+
+/// Budgets for a trace, by what it holds; or why there are none.
+///
+/// # Errors
+/// Why the trace has neither of the two sets.
+pub fn suggest(etl: &crate::etl::EtlFile) -> Result<Vec<Suggestion>, String> {
+    let measures = [Measure::Pages, Measure::HeldAtStop, Measure::Peak];
+    let values = TraceValues::new(etl, &measures.map(whole)).values;
+    let mut all = Vec::new();
+    for (measure, value) in measures.into_iter().zip(&values) {
+        let Ok(value) = value else { continue };
+        let what = match measure {
+            Measure::Pages => "memory",
+            Measure::Peak => {
+                all.push(Suggestion::new("Reference set, peak".into(), measure, None, value.pages));
+                continue;
+            }
+            _ => "reference set",
+        };
+        if measure == Measure::HeldAtStop {
+            all.push(Suggestion::new("Reference set at stop".into(), measure, None, value.pages));
+        }
+        for (name, pages) in largest(value, "process", process_name) {
+            let condition = Some(("process", format!("{name} (*)")));
+            all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
+        }
+        let category = |label| (!["n/a", "Unused"].contains(&label)).then_some(label);
+        for (name, pages) in largest(value, "category", category) {
+            let condition = Some(("category", name.to_owned()));
+            all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
+        }
+    }
+    let reason = || values.into_iter().find_map(Result::err).unwrap_or_default();
+    if all.is_empty() { Err(reason()) } else { Ok(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_whole_numbers_with_a_tenth_of_room() {
+        assert_eq!(
+            [100, 2327, 2400, 256_000].map(a_tenth_more),
+            ["110 pages", "2560 pages", "11 MiB", "1100 MiB"].map(String::from)
+        );
+        assert_eq!(a_tenth_more(u64::MAX).len(), 18);
+        assert_eq!(
+            (process_name("a b.exe (4)"), process_name("Unknown (-1)"), process_name("n/a")),
+            (Some("a b.exe"), None, None)
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! Is a value within its limits?
+
+use crate::analysis::check::budget::{Budget, Limit};
+use crate::named::named_enum;
+use crate::units::PAGE_BYTES;
+
+named_enum! {
+    /// What comes of a budget; the worst is last.
+    pub enum Verdict {
+        /// Within its limits.
+        Pass = "pass",
+        /// Within its limits, and near one.
+        Watch = "watch",
+        /// Nobody knows: what it rests on is not in the trace.
+        Invalid = "invalid",
+        /// Beyond a limit.
+        Fail = "fail",
+    }
+}
+
+named_enum! {
+    /// Which limit.
+    pub enum LimitKind {
+        /// The most.
+        Max = "max",
+        /// The least.
+        Min = "min",
+        /// The most that it may grow.
+        MaxGrowth = "max_growth",
+    }
+}
+
+/// A value beside one of its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitResult {
+    /// Which.
+    pub kind: LimitKind,
+    /// The limit of the value; that of growth is counted from the baseline.
+    pub limit_bytes: i64,
+    /// How far the value is from it; below 0 it is beyond.
+    pub room_bytes: i64,
+    /// What comes of it.
+    pub verdict: Verdict,
+}
+
+const WHOLE: i128 = 1_000_000;
+
+/// A limit in bytes; a share is of `whole_bytes`. Fractions count for what is limited from below, not for the other.
+fn bytes(limit: Limit, whole_bytes: i128, is_least: bool) -> i128 {
+    match limit {
+        Limit::Bytes(bytes) => i128::from(bytes),
+        Limit::Share(share) => {
+            let product = whole_bytes * i128::from(share);
+            product / WHOLE + i128::from(is_least && product % WHOLE != 0)
+        }
+    }
+}
+
+fn narrow(bytes: i128) -> i64 {
+    bytes.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+/// Judges `part` of a limit: `room` is what is left of it.
+fn judged(room: i128, is_near: bool) -> Verdict {
+    match () {
+        () if room < 0 => Verdict::Fail,
+        () if is_near => Verdict::Watch,
+        () => Verdict::Pass,
+    }
+}
+
+/// A value beside each limit of its budget, the one that decides first. All in pages; `baseline` is the value of the baseline, where
+/// there is one.
+pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<u64>) -> Vec<LimitResult> {
+    let of_pages = |pages: u64| i128::from(pages) * i128::from(PAGE_BYTES);
+    let (value, total) = (of_pages(value), of_pages(total));
+    let watch = i128::from(budget.watch);
+    let mut all = Vec::new();
+    if let Some(max) = budget.max {
+        let limit = bytes(max, total, false);
+        let is_near = value > 0 && value * WHOLE >= limit * watch;
+        all.push((LimitKind::Max, limit, limit - value, is_near));
+    }
+    if let Some(min) = budget.min {
+        let limit = bytes(min, total, true);
+        let is_near = limit > 0 && limit * WHOLE >= value * watch;
+        all.push((LimitKind::Min, limit, value - limit, is_near));
+    }
+    if let (Some(max_growth), Some(baseline)) = (budget.max_growth, baseline) {
+        let baseline = of_pages(baseline);
+        let (most, growth) = (bytes(max_growth, baseline, false), value - baseline);
+        let is_near = growth > 0 && growth * WHOLE >= most * watch;
+        all.push((LimitKind::MaxGrowth, baseline + most, most - growth, is_near));
+    }
+    let mut all: Vec<LimitResult> = (all.into_iter())
+        .map(|(kind, limit, room, is_near)| LimitResult {
+            kind,
+            limit_bytes: narrow(limit),
+            room_bytes: narrow(room),
+            verdict: judged(room, is_near),
+        })
+        .collect();
+    all.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room_bytes));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::check::file::read;
+    use std::path::Path;
+
+    fn verdict(limits: &str, value: u64, baseline: Option<u64>) -> (Verdict, i64) {
+        let text = format!("[[budget]]\nname = \"x\"\n{limits}");
+        let budget = read(Path::new("x"), &text).unwrap().remove(0);
+        let first = judge(&budget, value, 1001, baseline)[0];
+        (first.verdict, first.room_bytes / 4096)
+    }
+
+    #[test]
+    fn a_value_equal_to_its_limit_meets_it() {
+        for (limits, value, baseline, wanted) in [
+            ("max = \"100 pages\"", 100, None, (Verdict::Watch, 0)),
+            ("max = \"100 pages\"", 101, None, (Verdict::Fail, -1)),
+            ("max = \"100 pages\"", 90, None, (Verdict::Watch, 10)),
+            ("max = \"100 pages\"", 89, None, (Verdict::Pass, 11)),
+            ("max = \"100 pages\"\nwatch = \"50 %\"", 50, None, (Verdict::Watch, 50)),
+            ("max = \"0\"", 0, None, (Verdict::Pass, 0)),
+            ("min = \"90 pages\"", 90, None, (Verdict::Watch, 0)),
+            ("min = \"90 pages\"", 100, None, (Verdict::Watch, 10)),
+            ("min = \"90 pages\"", 101, None, (Verdict::Pass, 11)),
+            ("min = \"90 pages\"", 89, None, (Verdict::Fail, -1)),
+            ("max = \"10 %\"", 100, None, (Verdict::Watch, 0)),
+            ("max = \"10 %\"", 101, None, (Verdict::Fail, 0)),
+            ("min = \"10 %\"", 100, None, (Verdict::Fail, 0)),
+            ("max_growth = \"10 pages\"", 60, Some(50), (Verdict::Watch, 0)),
+            ("max_growth = \"10 pages\"", 61, Some(50), (Verdict::Fail, -1)),
+            ("max_growth = \"10 %\"", 40, Some(50), (Verdict::Pass, 15)),
+            ("max_growth = \"0\"", 50, Some(50), (Verdict::Pass, 0)),
+            ("max = \"200 pages\"\nmax_growth = \"1 pages\"", 60, Some(50), (Verdict::Fail, -9)),
+            ("max = \"200 pages\"\nmax_growth = \"1 pages\"", 60, None, (Verdict::Pass, 140)),
+        ] {
+            assert_eq!(verdict(limits, value, baseline), wanted, "{limits} {value} {baseline:?}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `pfnset check`.
+
+use crate::cli::args::{Common, OneOf};
+use crate::cli::exit::Exit;
+use crate::cli::{output, trace};
+use anyhow::Context;
+use clap::Args;
+use pfnset::analysis::check::baseline::{Baseline, Saved};
+use pfnset::analysis::check::budget::Budget;
+use pfnset::analysis::check::measured::{TraceValues, Value};
+use pfnset::analysis::check::suggest::suggest;
+use pfnset::analysis::check::verdict::Verdict;
+use pfnset::analysis::check::{TraceResult, file, worst};
+use pfnset::analysis::diff::source::{Content, Source};
+use pfnset::error::Error;
+use pfnset::etl::EtlFile;
+use pfnset::exported::wpa::WpaOptions;
+use pfnset::input::{Input, STANDARD_INPUT};
+use pfnset::report::check::{CheckReport, junit, suggestions};
+use pfnset::report::text::Unit;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(mut_arg("trace", |arg| arg.value_name("ETL")))]
+#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces, each checked by itself")))]
+#[command(after_help = "\
+Budgets in TOML, one table for each:
+  [[budget]]
+  name = \"Browser\"
+  where = { process = \"chrome.exe (*)\" }  # as --where; all must hold
+  max = \"300 MiB\"                         # or \"1000 pages\", \"5 %\" of all pages
+  max_growth = \"2 %\"                      # against --baseline
+
+  analysis    resident (default) or refset
+  measure     of refset: held_at_stop (default), peak, accessed, reaccesses
+  max, min    a value equal to its limit meets it
+  watch       from which part of a limit a value is to be watched, default 90 %
+
+Verdicts: pass; watch: near a limit; fail: beyond it; invalid: what the budget
+rests on was lost, damaged or not recorded. A loss elsewhere does not matter.
+
+Exit codes: 0 pass or watch, 1 a budget failed, 2 the budgets file or the
+options are wrong, 3 invalid or unreadable.
+
+Examples:
+  pfnset check --init trace.etl -o budgets.toml
+  pfnset check trace.etl --budgets budgets.toml
+  pfnset check trace.etl --budgets budgets.toml --save-baseline baseline.json
+  pfnset check a.etl b.etl --budgets budgets.toml --baseline baseline.json \\
+    --junit verdicts.xml")]
+pub struct Check {
+    #[command(flatten)]
+    pub common: Common,
+    /// The budgets
+    #[arg(long, value_name = "FILE", required_unless_present = "init")]
+    pub budgets: Option<PathBuf>,
+    /// What max_growth counts from: a saved baseline, a trace, or JSON of pfnset resident or refset
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the values of the trace, to be a baseline later
+    #[arg(long, value_name = "FILE")]
+    pub save_baseline: Option<PathBuf>,
+    /// Write the verdicts as JUnit XML too
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Print a budgets file for the trace, with its largest processes and categories
+    #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further"])]
+    pub init: bool,
+    /// Unit of sizes [default: auto]
+    #[arg(long, value_parser = UNITS, value_name = "UNIT")]
+    pub unit: Option<Unit>,
+}
+
+const UNITS: OneOf<Unit> = OneOf(&[
+    ("pages", "", Unit::Pages),
+    ("kib", "", Unit::Kib),
+    ("mib", "", Unit::Mib),
+    ("gib", "", Unit::Gib),
+    ("auto", "", Unit::Auto),
+]);
+
+impl Check {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        match &self.budgets {
+            Some(path) if !self.init => self.check(path),
+            _ => self.init(),
+        }
+    }
+
+    fn init(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let etl = trace::open(common)?;
+        let found = trace::with_bar(common, &etl, 4, || suggest(&etl)).map_err(Error::MissingEvents)?;
+        let mut out = output::open(&common.printing)?;
+        suggestions::write(&mut out, &common.trace, &found)?;
+        out.flush()?;
+        Ok(Exit::Fine)
+    }
+
+    fn check(&self, path: &Path) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let budgets = self.read_budgets(path)?;
+        self.check_files(&budgets)?;
+        trace::prepare(common)?;
+        let baseline = self.baseline.as_deref().map(|path| self.open_baseline(path)).transpose()?;
+        let earlier: Option<Vec<Result<Value, String>>> = baseline.map(|baseline| baseline.values(&budgets));
+        let mut traces = Vec::new();
+        for path in common.traces() {
+            traces.push(self.of_trace(path, &budgets, earlier.as_deref())?);
+        }
+        let has_several = traces.len() > 1;
+        let line = |trace: &TraceResult, line: &String| match has_several {
+            true => format!("{}: {line}", trace.path.display()),
+            false => line.clone(),
+        };
+        let warnings: Vec<String> =
+            traces.iter().flat_map(|trace| trace.warnings.iter().map(move |text| line(trace, text))).collect();
+        let verdict = worst(traces.iter().map(|trace| trace.verdict));
+        let unit = self.unit.unwrap_or_default();
+        if let Some(path) = &self.junit {
+            let text = junit::document(&traces, unit).map_err(anyhow::Error::msg).context("--junit")?;
+            write(path, &text)?;
+        }
+        let report = CheckReport {
+            budgets: path,
+            baseline: self.baseline.as_deref(),
+            verdict,
+            traces: &traces,
+            warnings: &warnings,
+            unit,
+        };
+        output::print(&report, common.format, common)?;
+        let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
+        Ok(match verdict {
+            Verdict::Fail => Exit::Difference,
+            Verdict::Invalid => Exit::BadInput,
+            Verdict::Pass | Verdict::Watch if doubtful => Exit::BadInput,
+            Verdict::Pass | Verdict::Watch => Exit::Fine,
+        })
+    }
+
+    fn read_budgets(&self, path: &Path) -> anyhow::Result<Vec<Budget>> {
+        output::spare(path, &self.common.printing, "the budgets file")?;
+        let text = std::fs::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
+        let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
+            path: path.into(),
+            line: 1,
+            column: 1,
+            reason: format!("it is no UTF-8 text: {}", error.utf8_error()),
+        })?;
+        Ok(file::read(path, &text)?)
+    }
+
+    /// # Errors
+    /// A usage error for files that would be written over or that are missing.
+    fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
+        let usage = |text: String| Err(Error::Usage(text));
+        let is_same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => a == b,
+        };
+        let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
+        for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+            if self.common.traces().chain(&self.budgets).any(|input| is_same(input, path)) {
+                return usage(format!("{flag} {} is an input; name another file", path.display()));
+            }
+        }
+        if let (Some(junit), Some(saved)) = (&self.junit, &self.save_baseline)
+            && is_same(junit, saved)
+        {
+            return usage("--junit and --save-baseline name the same file".into());
+        }
+        if self.save_baseline.is_some() && !self.common.further.is_empty() {
+            return usage("--save-baseline is for one trace: a baseline is of one".into());
+        }
+        if self.baseline.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_INPUT) {
+            return usage("--baseline must be a file".into());
+        }
+        let needs = budgets.iter().find(|budget| budget.max_growth.is_some());
+        match needs.filter(|_| self.baseline.is_none() && self.save_baseline.is_none()) {
+            Some(budget) => usage(format!(
+                "budget \"{}\" has max_growth: give --baseline FILE, or make one with --save-baseline FILE",
+                budget.name
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn open_baseline(&self, path: &Path) -> anyhow::Result<Baseline> {
+        let common = &self.common;
+        let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
+        let input = trace::unpacked(common, |limits| Input::open(path, limits))?;
+        if let Some(saved) = Saved::read(input.bytes()).map_err(not_understood)? {
+            return Ok(Baseline::Saved(saved));
+        }
+        drop(input);
+        let open = |limits: &_| Source::open(path, limits, &WpaOptions::default(), common.ansi_codepage);
+        let source = trace::unpacked(common, open)?;
+        if let Content::Wpa(_) = source.content {
+            return Err(not_understood(
+                "it is a table of WPA, which counts by other rules; pfnset diff compares with it".into(),
+            )
+            .into());
+        }
+        Ok(Baseline::Source(source.content))
+    }
+
+    fn of_trace(
+        &self,
+        path: &Path,
+        budgets: &[Budget],
+        earlier: Option<&[Result<Value, String>]>,
+    ) -> anyhow::Result<TraceResult> {
+        let common = &self.common;
+        let opened = trace::unpacked(common, |limits| EtlFile::open_within(path, limits));
+        let mut etl = match opened {
+            Ok(etl) => etl,
+            Err(error) => {
+                let reason = format!("{:#}", anyhow::Error::from(error));
+                return Ok(TraceResult::unreadable(path, budgets, &reason));
+            }
+        };
+        etl.code_page = common.ansi_codepage;
+        let values = trace::with_bar(common, &etl, 2, || TraceValues::new(&etl, budgets));
+        if let Some(to) = &self.save_baseline {
+            let saved = Saved::new(path.display().to_string(), budgets, &values);
+            write(to, &format!("{}\n", serde_json::to_string_pretty(&saved)?))?;
+        }
+        Ok(TraceResult::new(path, budgets, values, earlier))
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}

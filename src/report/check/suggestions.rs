@@ -1,0 +1,46 @@
+//! A first budgets file as text.
+
+use crate::analysis::check::budget::Analysis;
+use crate::analysis::check::suggest::Suggestion;
+use crate::report::text::Unit;
+use crate::units::PAGE_BYTES;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What stands above the budgets, `#` before each line.
+const HEAD: &str = "\
+Each budget: what is measured, and within which limits it must be.
+  analysis = \"resident\" (default): pages of RAM at the last whole snapshot
+  analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
+  where: dimension = \"patterns\", as --where of the analysis has them
+  max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
+  max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
+  watch = \"90 %\" (default): from which part of a limit a value is to be watched
+Limits here are the values of the trace and a tenth more. Keep what matters to you.";
+
+/// A text in quotation marks. What JSON escapes, TOML escapes in the same way.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(out: &mut dyn Write, trace: &Path, suggestions: &[Suggestion]) -> io::Result<()> {
+    writeln!(out, "# Budgets made of {}.", crate::report::text::printable(&trace.display().to_string()))?;
+    HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
+    for suggestion in suggestions {
+        let now = Unit::Auto.amount(suggestion.pages.saturating_mul(PAGE_BYTES));
+        let pages = crate::units::counted(suggestion.pages, "page", "pages");
+        writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;
+        if suggestion.measure.analysis() == Analysis::Reference {
+            writeln!(out, "analysis = \"refset\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
+        }
+        if let Some((dimension, patterns)) = &suggestion.condition {
+            writeln!(out, "where = {{ {dimension} = {} }}", quoted(patterns))?;
+        }
+        writeln!(out, "max = {}  # now {now}, {pages}\nwatch = \"95 %\"", quoted(&suggestion.max))?;
+    }
+    Ok(())
+}

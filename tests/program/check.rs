@@ -1,0 +1,228 @@
+//! `pfnset check` as a script uses it: exit codes, verdicts, baselines, JUnit, and traces of which a part was lost.
+
+use crate::program::{Ran, finish, fixtures, pfnset};
+use insta::assert_snapshot;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with the fixtures and these budgets.
+fn folder(budgets: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["resident-small.etl", "refset-small.etl"] {
+        std::fs::copy(fixtures().join(name), folder.path().join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join("budgets.toml"), budgets).unwrap();
+    folder
+}
+
+fn check(folder: &TempDir, arguments: &str) -> Ran {
+    let arguments: Vec<&str> = std::iter::once("check").chain(arguments.split(' ')).collect();
+    finish(pfnset(&arguments).current_dir(folder.path()))
+}
+
+/// The fixture without one of its buffers.
+fn without_buffer(folder: &TempDir, name: &str, number: usize) -> String {
+    let mut bytes = std::fs::read(fixtures().join(name)).unwrap();
+    bytes.drain(number * 0x1_0000..(number + 1) * 0x1_0000);
+    let lossy = format!("lossy-{number}.etl");
+    std::fs::write(folder.path().join(&lossy), bytes).unwrap();
+    lossy
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
+}
+
+/// Names and verdicts of the first trace.
+fn verdicts(json: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let budgets = json["traces"][0]["budgets"].as_array().unwrap();
+    budgets.iter().map(|budget| (text(&budget["name"]), text(&budget["verdict"]))).collect()
+}
+
+const FILES: &str = "[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\n";
+
+#[test]
+fn exit_codes_tell_a_script_what_to_do() {
+    // The fixture has 1,338 pages of files.
+    for (limit, code, verdict) in [
+        ("max = \"2000 pages\"", 0, "pass"),
+        ("max = \"1400 pages\"", 0, "watch"),
+        ("max = \"1338 pages\"", 0, "watch"),
+        ("max = \"1337 pages\"", 1, "fail"),
+        ("min = \"1338 pages\"", 0, "watch"),
+        ("min = \"1339 pages\"", 1, "fail"),
+        ("max = \"44.6 %\"", 0, "watch"),
+        ("max = \"44.5 %\"", 1, "fail"),
+    ] {
+        let folder = folder(&format!("{FILES}{limit}\n"));
+        let ran = check(&folder, "resident-small.etl --budgets budgets.toml --format json");
+        let json = json(&ran);
+        assert_eq!((ran.code, &json["verdict"]), (code, &Value::from(verdict)), "{limit}: {}", ran.out);
+        let budget = &json["traces"][0]["budgets"][0];
+        assert_eq!((&budget["value_pages"], &budget["value_bytes"]), (&1338.into(), &(1338 * 4096).into()));
+        assert_eq!(budget["reason"].is_null(), verdict == "pass");
+    }
+}
+
+#[test]
+fn wrong_budgets_and_options_are_told_with_their_place() {
+    let folder = folder(&format!("{FILES}max = \"1 MiB\"\nmaxgrowth = \"1 %\"\n"));
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml");
+    let says = "pfnset: budgets.toml, line 5, column 1: unknown key \"maxgrowth\"; did you mean \"max_growth\"?";
+    assert!(ran.code == 2 && ran.out.is_empty() && ran.err.starts_with(says), "{}", ran.err);
+    let folder = self::folder(&format!("{FILES}max_growth = \"1 %\"\n"));
+    for (arguments, says) in [
+        ("resident-small.etl --budgets none.toml", "cannot read the budgets none.toml"),
+        ("resident-small.etl --budgets budgets.toml", "budget \"Files\" has max_growth: give --baseline FILE"),
+        ("resident-small.etl", "--budgets <FILE>"),
+        (
+            "resident-small.etl --budgets budgets.toml --junit resident-small.etl",
+            "--junit resident-small.etl is an input",
+        ),
+        (
+            "resident-small.etl refset-small.etl --budgets budgets.toml --save-baseline b.json",
+            "--save-baseline is for one trace",
+        ),
+    ] {
+        let ran = check(&folder, arguments);
+        assert!(ran.code == 2 && ran.err.contains(says), "{arguments}: {} {}", ran.code, ran.err);
+    }
+}
+
+const PARTS: &str = "\
+[[budget]]\nname = \"Kernel stacks\"\nwhere = { category = \"KernelStack\" }\nmax = \"100 %\"\n\
+[[budget]]\nname = \"csrss\"\nwhere = { process = \"csrss.exe (*)\" }\nmax = \"100 %\"\n\
+[[budget]]\nname = \"Stacks\"\nwhere = { category = \"UserStack\" }\nmax = \"100 %\"\n";
+
+#[test]
+fn a_budget_is_invalid_when_its_part_was_lost_and_no_other() {
+    let folder = folder(PARTS);
+    for (buffer, code, wanted, reason) in [
+        // Rundowns of the start: who is who. Categories that need no rundown stay known.
+        (2, 3, ["pass", "invalid", "invalid"], "a rundown of ProcessThread"),
+        // Pages themselves.
+        (3, 3, ["invalid"; 3], "the page sequence"),
+        // After the snapshot, between the rundowns.
+        (4, 0, ["pass"; 3], ""),
+    ] {
+        let lossy = without_buffer(&folder, "resident-small.etl", buffer);
+        let ran = check(&folder, &format!("{lossy} --budgets budgets.toml --format json -q"));
+        let json = json(&ran);
+        let found: Vec<String> = verdicts(&json).into_iter().map(|(_, verdict)| verdict).collect();
+        assert_eq!((ran.code, found), (code, wanted.map(str::to_owned).to_vec()), "{buffer}: {}", ran.out);
+        let last = &json["traces"][0]["budgets"][2];
+        assert!(last["reason"].as_str().unwrap_or_default().contains(reason), "{last}");
+        assert_eq!(last["value_pages"].is_null(), code == 3);
+        let strict = check(&folder, &format!("{lossy} --budgets budgets.toml --strict"));
+        assert_eq!(strict.code, 3);
+    }
+    // Cut: nobody knows what came after.
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    std::fs::write(folder.path().join("cut.etl"), &whole[..200_000]).unwrap();
+    let ran = check(&folder, "cut.etl --budgets budgets.toml");
+    assert!(ran.code == 3 && ran.out.contains("all budgets: the file is cut"), "{}", ran.out);
+}
+
+#[test]
+fn what_was_not_recorded_and_what_cannot_be_read_is_invalid() {
+    let folder =
+        folder("[[budget]]\nname = \"Touched\"\nanalysis = \"refset\"\nmeasure = \"accessed\"\nmax = \"100 GiB\"\n");
+    let ran = check(&folder, "refset-small.etl resident-small.etl none.etl --budgets budgets.toml --format json -q");
+    let json = json(&ran);
+    assert_eq!((ran.code, &json["verdict"]), (3, &"invalid".into()));
+    let of = |trace: usize| &json["traces"][trace]["budgets"][0];
+    assert_eq!(of(0)["value_pages"], 3621);
+    assert!(of(1)["reason"].as_str().unwrap().contains("the trace holds no page accesses"), "{}", of(1));
+    assert!(of(2)["reason"].as_str().unwrap().starts_with("cannot read none.etl"), "{}", of(2));
+}
+
+#[test]
+fn a_failed_budget_names_what_grew_since_the_baseline() {
+    let folder = folder(&format!("{FILES}max_growth = \"10 pages\"\n{PARTS}"));
+    let saved = check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json");
+    assert_eq!(saved.code, 0, "{}", saved.err);
+    let path = folder.path().join("base.json");
+    let mut base: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let same = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
+    assert_eq!(same.code, 0, "{}", same.out);
+    // Before, there were 30 pages fewer of one category.
+    let budget = &mut base["budgets"][0];
+    budget["pages"] = 1308.into();
+    let rows = budget["rows"].as_array_mut().unwrap();
+    let row = rows.iter_mut().find(|row| row["labels"][1] == "MapFile").unwrap();
+    row["pages"] = (row["pages"].as_i64().unwrap() - 30).into();
+    std::fs::write(&path, base.to_string()).unwrap();
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
+    assert_eq!(ran.code, 1);
+    assert_snapshot!("check_growth", ran.out);
+    let markdown = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json --format markdown");
+    assert_snapshot!("check_markdown", markdown.out);
+    // A budget that the baseline does not know.
+    let budgets = "[[budget]]\nname = \"Files\"\nwhere = { class = \"Kernel\" }\nmax_growth = \"1 %\"\n";
+    std::fs::write(folder.path().join("budgets.toml"), budgets).unwrap();
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
+    assert!(ran.code == 3 && ran.out.contains("save it again with --save-baseline"), "{}", ran.out);
+}
+
+#[test]
+fn traces_and_reports_are_baselines_too() {
+    let folder = folder(&format!("{FILES}max_growth = \"0\"\n"));
+    let report = finish(
+        pfnset(&["resident", "resident-small.etl", "--format", "json", "--group-by", "class,process"])
+            .current_dir(folder.path()),
+    );
+    std::fs::write(folder.path().join("report.json"), report.out).unwrap();
+    for baseline in ["resident-small.etl", "report.json"] {
+        let ran =
+            check(&folder, &format!("resident-small.etl --budgets budgets.toml --baseline {baseline} --format json"));
+        let budget = &json(&ran)["traces"][0]["budgets"][0];
+        assert_eq!((ran.code, &budget["baseline_pages"], &budget["growth_bytes"]), (0, &1338.into(), &0.into()));
+    }
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline budgets.toml");
+    assert!(ran.code == 3 && ran.err.contains("expected a trace (.etl), JSON or CSV"), "{}", ran.err);
+}
+
+/// What the usual schema of JUnit demands: counts that agree, a name for each case, at most one outcome.
+#[test]
+fn junit_counts_failures_and_errors() {
+    let folder = folder(&format!("{FILES}max = \"1 page\"\n{PARTS}"));
+    let lossy = without_buffer(&folder, "resident-small.etl", 2);
+    let ran = check(&folder, &format!("{lossy} resident-small.etl --budgets budgets.toml --junit out.xml -q"));
+    assert_eq!(ran.code, 1, "a failure is worse than what is not known");
+    let xml = std::fs::read_to_string(folder.path().join("out.xml")).unwrap();
+    assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"pfnset check\""), "{xml}");
+    let of = |line: &str, name: &str| -> usize {
+        let value = line.split_once(&format!(" {name}=\"")).unwrap_or_else(|| panic!("{line}: {name}")).1;
+        value.split('"').next().unwrap().parse().unwrap()
+    };
+    let mut all = [0; 3];
+    let suites: Vec<&str> = xml.split("<testsuite ").skip(1).collect();
+    assert_eq!(suites.len(), 2);
+    for suite in suites {
+        let counted = ["<testcase ", "<failure ", "<error "].map(|tag| suite.matches(tag).count());
+        let head = format!(" {}", suite.lines().next().unwrap());
+        assert_eq!(["tests", "failures", "errors"].map(|name| of(&head, name)), counted, "{suite}");
+        for case in suite.split("<testcase ").skip(1) {
+            assert!(case.starts_with("name=\"") && case.contains(" classname=\""), "{case}");
+            assert!(case.matches("<failure ").count() + case.matches("<error ").count() <= 1, "{case}");
+        }
+        all.iter_mut().zip(counted).for_each(|(all, counted)| *all += counted);
+    }
+    let head = xml.lines().nth(1).unwrap();
+    assert_eq!(["tests", "failures", "errors"].map(|name| of(head, name)), all);
+    assert_eq!(all, [8, 2, 2], "{xml}");
+}
+
+#[test]
+fn a_first_file_of_budgets_is_met_by_its_trace() {
+    let folder = folder("");
+    for trace in ["resident-small.etl", "refset-small.etl"] {
+        let ran = check(&folder, &format!("--init {trace} -o first.toml"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        let ran = check(&folder, &format!("{trace} --budgets first.toml --format json -q"));
+        assert_eq!((ran.code, &json(&ran)["verdict"]), (0, &"pass".into()), "{}", ran.out);
+    }
+    let ran = check(&folder, "--init resident-small.etl");
+    assert_snapshot!("check_init", ran.out);
+}
