@@ -5,12 +5,13 @@ use crate::analysis::check::budget::Conditions;
 use crate::analysis::readiness::readiness_of;
 use crate::analysis::trust::{Fate, TrustReport};
 use crate::etl::EtlFile;
-use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST};
+use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
+use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::HookId;
 use crate::event::hooks::*;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, counted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Knowledge that one keyword records.
 struct Knowledge {
@@ -89,6 +90,12 @@ const KNOWLEDGE: [Knowledge; 7] = [
     },
 ];
 
+/// Rundowns at the start and at the stop of a session: one processor writes all of them, one after the other. A lost buffer
+/// at their edge may have held any of them.
+const AT_START: &[HookId] =
+    &[PROCESS_DC_START, THREAD_DC_START, IMAGE_DC_START, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_START];
+const AT_STOP: &[HookId] = &[PROCESS_DC_END, THREAD_DC_END, IMAGE_DC_END, MAP_FILE_DC_END, VIRTUAL_ALLOC_DC_END];
+
 /// A time in which something was lost.
 #[derive(Debug)]
 struct LossAt {
@@ -145,6 +152,11 @@ impl<'t> Evidence<'t> {
         }
         for (_, at) in &loss.dropped {
             self.losses.push(LossAt { from: *at, to: *at, what: "events were dropped".into() });
+        }
+        if self.anywhere.is_none() && loss.missing_buffers > 0 && lacks_a_processor(etl, survey) {
+            let buffers = counted(loss.missing_buffers, "buffer is", "buffers are");
+            self.anywhere =
+                Some(format!("{buffers} missing, perhaps all of a processor; the trace does not tell when"));
         }
         let listed: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
         let is_unknown = self.losses.is_empty() && loss.any() || listed < loss.missing_buffers;
@@ -217,9 +229,24 @@ impl<'t> Evidence<'t> {
             };
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
-        let times = knowledge.rundowns.iter().filter_map(|hook| self.rundowns.get(hook));
-        times.copied().find_map(|(from, to)| self.lost_in(&what, from, to))
+        let own = knowledge.rundowns.iter().filter_map(|hook| self.rundowns.get(hook).copied());
+        let together = [AT_START, AT_STOP].into_iter().filter_map(|hooks| self.all_of(hooks));
+        own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to))
     }
+
+    /// From the first to the last record of several rundowns.
+    fn all_of(&self, hooks: &[HookId]) -> Option<(Nanos, Nanos)> {
+        let times = || hooks.iter().filter_map(|hook| self.rundowns.get(hook));
+        Some((times().map(|(from, _)| *from).min()?, times().map(|(_, to)| *to).max()?))
+    }
+}
+
+/// True when a processor of the session has no records: what is missing may be all of it, at any time.
+fn lacks_a_processor(etl: &EtlFile, survey: &Survey) -> bool {
+    let buffers = etl.own_buffers().iter().zip(&survey.spans);
+    let data = buffers.filter(|(buffer, span)| buffer.kind != TYPE_HEADER && span.is_some());
+    let seen: BTreeSet<u16> = data.map(|(buffer, _)| buffer.processor).collect();
+    etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)
 }
 
 fn cut(etl: &EtlFile, trust: &TrustReport) -> Option<String> {
