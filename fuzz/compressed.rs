@@ -18,14 +18,20 @@ thread_local! {
 const FAR: usize = 3 << 16;
 
 /// Decodes one input both ways.
-pub fn compare(format: Format, slow: fn(&[u8], usize) -> plain::Decoded, data: &[u8]) {
+pub fn compare(format: Format, slow: fn(&[u8], usize) -> plain::Decompressed, data: &[u8]) {
     let Some((limit, stream)) = data.split_first_chunk() else { return };
     let limit = usize::from(u16::from_le_bytes(*limit));
     SCRATCH.with_borrow_mut(|scratch| agree(format, slow, stream, scratch, limit));
     agree(format, slow, stream, &mut Vec::new(), limit + FAR);
 }
 
-fn agree(format: Format, slow: fn(&[u8], usize) -> plain::Decoded, stream: &[u8], scratch: &mut Vec<u8>, limit: usize) {
+fn agree(
+    format: Format,
+    slow: fn(&[u8], usize) -> plain::Decompressed,
+    stream: &[u8],
+    scratch: &mut Vec<u8>,
+    limit: usize,
+) {
     let (expected, sound) = slow(stream, limit);
     let outcome = decompress(format, stream, scratch, limit);
     assert_eq!(outcome.written, expected.len(), "limit {limit}: {outcome:?}");

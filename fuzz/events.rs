@@ -5,7 +5,7 @@
 
 use pfnset::etl::record::{HeaderType, Position, RawRecord, Record};
 use pfnset::event::heap::HeapRange;
-use pfnset::event::merged::{FileVersionField, Merged};
+use pfnset::event::merged::{AddedByMerge, FileVersionField};
 use pfnset::event::{Decoded, Event, decode};
 use std::fmt::{self, Write};
 
@@ -71,7 +71,7 @@ fn look(event: &Event<'_>, length: usize) {
             within(sets.len());
         }
         Event::MemInfo(info) => show(&format_args!("{:?} {:?}", info.counts(), info.commit())),
-        Event::Merged(Merged::FileVersion(version)) => {
+        Event::Merged(AddedByMerge::FileVersion(version)) => {
             use FileVersionField::*;
             for field in [OriginalName, Description, FileVersion, BinaryVersion, Language] {
                 show(&version.field(field));

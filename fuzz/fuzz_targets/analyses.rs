@@ -22,7 +22,9 @@ mod scratch_file;
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
 
 fn analyse(etl: &EtlFile) {
-    for group_by in ["category", "process,use", "list,priority,category_wpa", "detail", "process_name,service", "folder,extension"] {
+    for group_by in
+        ["category", "process,use", "list,priority,category_wpa", "detail", "process_name,service", "folder,extension"]
+    {
         let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
         query.group_by(group_by).expect("dimensions");
         let Ok(set) = ResidentSet::new(etl, &query) else { break };
@@ -49,7 +51,8 @@ fn analyse(etl: &EtlFile) {
     }
     let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
     if let Ok(set) = MemorySet::new(etl, &query) {
-        let kept = |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
+        let kept =
+            |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
         assert!(set.processes.iter().chain(&set.sessions).all(kept));
         assert_eq!(set.table().records.len(), set.samples.len());
         let _ = (set.largest_table(), set.growth_table(), set.repurposed_table(), set.session_records());

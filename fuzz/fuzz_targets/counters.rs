@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::counter::{CounterType, CounterSample, calculate, samples};
+use pfnset::counter::{CounterSample, CounterType, calculate, samples};
 use std::path::Path;
 
 fuzz_target!(|data: &[u8]| match data.split_first() {
@@ -51,6 +51,8 @@ fn look(value: &pfnset::counter::CounterValue) {
     let (text, shown) = (value.to_string(), value.display());
     let (whole, decimals) = text.split_once('.').expect("a point");
     assert!(decimals.len() == 6 && whole.trim_start_matches('-').parse::<u128>().is_ok(), "{text}");
-    assert!(text.parse::<f64>().is_ok_and(|number| (number - value.value.to_f64()).abs() <= number.abs() * 1e-9 + 1e-9));
+    assert!(
+        text.parse::<f64>().is_ok_and(|number| (number - value.value.to_f64()).abs() <= number.abs() * 1e-9 + 1e-9)
+    );
     assert!(!shown.is_empty() && text != "-0.000000");
 }
