@@ -8,6 +8,7 @@
 #![allow(dead_code)]
 
 use etl_writer::refset::{RefsetSpec, generate_refset};
+use etl_writer::scheduling::{SchedulingSpec, generate_scheduling};
 use etl_writer::{MemorySpec, ResidentSpec, generate_memory, generate_resident};
 use pfnset::etl::EtlFile;
 use std::fs::{self, File};
@@ -34,6 +35,11 @@ pub fn resident(spec: &ResidentSpec) -> PathBuf {
         let (out, truth) = generate_resident(spec, out)?;
         Ok((out, truth.bytes))
     })
+}
+
+/// The scheduler's trace of `spec`.
+pub fn scheduling(spec: &SchedulingSpec) -> PathBuf {
+    kept(&format!("scheduling-{}-seed{}.etl", spec.switches, spec.seed), |out| generate_scheduling(spec, out))
 }
 
 /// The reference-set trace of `spec`, an uncompressed one of about `spec.events` page events.

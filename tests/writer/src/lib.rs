@@ -21,6 +21,7 @@
 //! * [`generate_refset`]: a reference-set scenario of any length, likewise.
 //! * [`wpa`]: tables as Windows Performance Analyzer exports them.
 //! * [`generate_memory`]: samples of memory counters and working sets, likewise.
+//! * [`scheduling`]: context switches, ready threads and interrupts of any number.
 //! * [`hostile`]: damaged traces, and traces made to hurt.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 
@@ -36,6 +37,7 @@ pub mod payloads;
 pub mod record;
 pub mod refset;
 pub mod rng;
+pub mod scheduling;
 pub mod session;
 pub mod stream;
 pub mod trace;
