@@ -219,7 +219,7 @@ pub fn conditions<D: Dimension>(texts: &[String]) -> anyhow::Result<Vec<Conditio
 }
 
 /// Units of sizes.
-const UNITS: OneOf<Unit> = OneOf(&[
+pub const UNITS: OneOf<Unit> = OneOf(&[
     ("pages", "", Unit::Pages),
     ("kib", "", Unit::Kib),
     ("mib", "", Unit::Mib),

@@ -128,6 +128,12 @@ fn a_budget_is_invalid_when_its_part_was_lost_and_no_other() {
         assert!(stacks["reason"].as_str().unwrap_or_default().contains(reason), "{stacks}");
         assert_eq!(check(&folder, &format!("{lossy} --budgets budgets.toml --strict")).code, 3);
     }
+    // Damage inside of the page sequence.
+    let mut damaged = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    damaged[3 * 0x1_0000 + 0x4000..3 * 0x1_0000 + 0x4100].fill(0xff);
+    std::fs::write(folder.path().join("damaged.etl"), damaged).unwrap();
+    let ran = check(&folder, "damaged.etl --budgets budgets.toml -q");
+    assert!(ran.code == 3 && ran.out.contains("Kernel stacks; csrss; Stacks: the file is damaged at"), "{}", ran.out);
     // Cut: nobody knows what came after.
     let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
     std::fs::write(folder.path().join("cut.etl"), &whole[..200_000]).unwrap();

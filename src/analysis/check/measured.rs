@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN};
 use crate::load::survey::Survey;
-use crate::units::Nanos;
+use crate::units::{Nanos, counted};
 
 /// A part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,18 +126,23 @@ impl ResidentValues {
         if let Some(fault) = evidence.fault("the page sequence", time, &budget.conditions) {
             return Err(fault);
         }
+        let impossible = model.history.impossible_pages;
+        if impossible > 0 {
+            let records = counted(impossible, "page record names a PFN", "page records name PFNs");
+            return Err(format!("{records} that no machine has: the page sequence is damaged"));
+        }
         let dimensions = [ResidentDimension::Process, ResidentDimension::Category];
         let context = model.context(etl, snapshot);
-        let counted = count_pages(etl, model, snapshot, &dimensions, conditions);
+        let pages = count_pages(etl, model, snapshot, &dimensions, conditions);
         let row = |(codes, pages): (Vec<_>, u64)| Row {
             labels: dimensions.iter().zip(codes).map(|(dimension, code)| dimension.label(&context, code)).collect(),
             pages: i64::try_from(pages).unwrap_or(i64::MAX),
         };
         Ok(Value {
-            pages: counted.values().sum(),
+            pages: pages.values().sum(),
             total: snapshot.pages,
             dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
-            rows: counted.into_iter().map(row).collect(),
+            rows: pages.into_iter().map(row).collect(),
         })
     }
 }

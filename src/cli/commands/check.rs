@@ -1,6 +1,6 @@
 //! `pfnset check`.
 
-use crate::cli::args::{Common, OneOf};
+use crate::cli::args::{Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -70,14 +70,6 @@ pub struct Check {
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]
     pub unit: Option<Unit>,
 }
-
-const UNITS: OneOf<Unit> = OneOf(&[
-    ("pages", "", Unit::Pages),
-    ("kib", "", Unit::Kib),
-    ("mib", "", Unit::Mib),
-    ("gib", "", Unit::Gib),
-    ("auto", "", Unit::Auto),
-]);
 
 impl Check {
     /// Runs the command.
