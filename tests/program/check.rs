@@ -134,6 +134,14 @@ fn a_budget_is_invalid_when_its_part_was_lost_and_no_other() {
     std::fs::write(folder.path().join("damaged.etl"), damaged).unwrap();
     let ran = check(&folder, "damaged.etl --budgets budgets.toml -q");
     assert!(ran.code == 3 && ran.out.contains("Kernel stacks; csrss; Stacks: the file is damaged at"), "{}", ran.out);
+    // A record that says it is one of a process, and has the length of a page.
+    let mut odd = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    let at = (0x1_0000..odd.len() - 8).step_by(8);
+    let at = at.clone().find(|&at| odd[at + 3] == 0xc0 && odd[at + 6..at + 8] == [0x23, 0x02]).unwrap();
+    odd[at + 6..at + 8].copy_from_slice(&0x0303u16.to_le_bytes());
+    std::fs::write(folder.path().join("odd.etl"), odd).unwrap();
+    let ran = check(&folder, "odd.etl --budgets budgets.toml -q");
+    assert!(ran.code == 3 && ran.out.contains("a rundown of ProcessThread consists of"), "{}", ran.out);
     // Cut: nobody knows what came after.
     let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
     std::fs::write(folder.path().join("cut.etl"), &whole[..200_000]).unwrap();

@@ -12,7 +12,8 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::event::hooks::{IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN};
+use crate::etl::record::HookId;
+use crate::event::hooks::*;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, counted};
 
@@ -48,6 +49,12 @@ pub struct TraceValues {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }
+
+/// What a page sequence consists of.
+const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
+/// What a reference set consists of.
+const ACCESSES: [HookId; 6] =
+    [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];
 
 /// A step of a timeline of which only the peak is wanted.
 const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
@@ -123,7 +130,7 @@ impl ResidentValues {
         let snapshot = model.snapshots.get(*index).ok_or("it has no whole snapshot")?;
         let evidence = Evidence::new(etl, &model.history.survey, trust, "resident_set");
         let time = (etl.clock.nanos(snapshot.first.time), etl.clock.nanos(snapshot.last_time));
-        if let Some(fault) = evidence.fault("the page sequence", time, &budget.conditions) {
+        if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);
         }
         let impossible = model.history.impossible_pages;
@@ -192,7 +199,7 @@ impl ReferenceValues {
         let (begin, end) = set.window_times;
         // What is held when the window begins, comes from the rundown before it.
         let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
-        if let Some(fault) = evidence.fault("the scenario", (from, end), &budget.conditions) {
+        if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
             return Err(fault);
         }
         match budget.measure {

@@ -9,6 +9,8 @@ use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::HookId;
 use crate::event::hooks::*;
+use crate::event::payload::hook_of;
+use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,6 +115,8 @@ pub struct Evidence<'t> {
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
+    /// Events of which records could not be read.
+    unread: BTreeSet<HookId>,
     /// Losses of which nobody knows when they were.
     anywhere: Option<String>,
 }
@@ -128,6 +132,7 @@ impl<'t> Evidence<'t> {
             missing: missing.iter().map(|need| need.keyword).collect(),
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
+            unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
             anywhere: cut(etl, trust),
         };
         evidence.add_losses(etl, survey);
@@ -192,9 +197,16 @@ impl<'t> Evidence<'t> {
         Some(format!("{} between {start:.3} s and {end:.3} s, in which {what} lies", loss.what))
     }
 
-    /// Why nobody knows the value: of the pages that meet the conditions, in this time.
-    pub fn fault(&self, what: &str, time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
-        let main = || self.anywhere.clone().or_else(|| self.lost_in(what, time.0, time.1));
+    /// Why some of these events were left out.
+    fn not_read(&self, what: &str, hooks: &[HookId]) -> Option<String> {
+        let hook = hooks.iter().find(|hook| self.unread.contains(hook))?;
+        Some(format!("records of {hook}, which {what} consists of, do not fit their layout and are left out"))
+    }
+
+    /// Why nobody knows the value: of the pages that meet the conditions, made of these events in this time.
+    pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
+        let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
+        let main = || self.anywhere.clone().or_else(in_time);
         main().or_else(|| KNOWLEDGE.iter().find_map(|knowledge| self.fault_of(knowledge, conditions)))
     }
 
@@ -231,13 +243,22 @@ impl<'t> Evidence<'t> {
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
         let own = knowledge.rundowns.iter().filter_map(|hook| self.rundowns.get(hook).copied());
         let together = [AT_START, AT_STOP].into_iter().filter_map(|hooks| self.all_of(hooks));
-        own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to))
+        let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
+        lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), knowledge.rundowns))
     }
 
     /// From the first to the last record of several rundowns.
     fn all_of(&self, hooks: &[HookId]) -> Option<(Nanos, Nanos)> {
         let times = || hooks.iter().filter_map(|hook| self.rundowns.get(hook));
         Some((times().map(|(from, _)| *from).min()?, times().map(|(_, to)| *to).max()?))
+    }
+}
+
+/// The event of a record that was not used at all.
+fn unread(misfit: &Misfit) -> Option<HookId> {
+    match misfit {
+        Misfit::Malformed(malformed) => hook_of(malformed.id),
+        Misfit::Surplus(_) => None,
     }
 }
 
