@@ -26,7 +26,9 @@ impl Mapping {
             return Err(io::Error::other("it is a directory; name the .etl file in it"));
         }
         if !metadata.is_file() {
-            return Err(io::Error::other("not a regular file; write the trace to a file first"));
+            return Err(io::Error::other(
+                "not a regular file; write the trace to a file first, or give it on standard input and name it -",
+            ));
         }
         Mapping::of(&File::open(path)?)
     }

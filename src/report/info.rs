@@ -32,6 +32,11 @@ impl<'a> InfoReport<'a> {
     /// Facts as (section, label, text): the text and CSV forms print them in this order.
     fn facts(&self) -> Vec<(&'static str, &'static str, String)> {
         let i = self.info;
+        let mut path = self.trace.display().to_string();
+        let further = self.files.iter().skip(1).filter(|file| file.reason.is_none()).count();
+        if further > 0 {
+            path += &format!(" and {further} more; the numbers are of all");
+        }
         let name = |name: &str| if name.is_empty() { "(none)".to_owned() } else { name.to_owned() };
         let mut buffers = format!("{} of {} KiB", text::count(i.buffers), i.buffer_size_bytes / 1024);
         if i.compressed_buffers > 0 {
@@ -59,7 +64,7 @@ impl<'a> InfoReport<'a> {
             if i.merged { "; is itself a merged file" } else { "" }
         );
         vec![
-            ("File", "path", self.trace.display().to_string()),
+            ("File", "path", path),
             ("File", "size", format!("{} ({} bytes)", text::bytes(i.size_bytes), text::count(i.size_bytes))),
             ("File", "buffers", buffers),
             ("File", "events", events),

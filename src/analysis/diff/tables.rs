@@ -103,7 +103,7 @@ impl Diff {
                 Column::text("WPA → corrected"),
                 Column::number("Pages"),
                 Column::number("").fit(Fit::Leaves(1)),
-                Column::text("Because").fit(Fit::Leaves(0)),
+                Column::text("Because").fit(Fit::Wraps),
             ],
             lines,
             ..Table::default()

@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(curve(&[(0, 5), (120, 5), (240, 5)]), "▁▁▁");
         assert_eq!(curve(&[(7, 5)]), "▁");
         assert_eq!(curve(&[(0, 0), (9, 9), (10, 0), (11, 9)]), "▁ █▅", "the mean of a column");
-        assert_eq!(curve(&[(0, 0), (1, u64::MAX), (240, u64::MAX / 2)]), "▅ ▅");
+        assert_eq!(curve(&[(0, 0), (1, u64::MAX), (240, u64::MAX / 2 + 1)]), "▅ ▅");
         let jitter: Vec<(i128, u64)> = (0..13).map(|n| (n * 1000 + n % 3 * 90, n as u64 % 2)).collect();
         assert_eq!(curve(&jitter), "▁█▁█▁█▁█▁█▁█▁", "regular samples leave no gaps");
     }

@@ -90,7 +90,7 @@ impl MemorySet {
             ));
         }
         let window = window(etl, &history, query)?;
-        let physical = physical(&history);
+        let physical = physical(&history, trust.any());
         let inside: Vec<&At<_>> = history.counters.iter().filter(|at| window.holds(at.moment)).collect();
         let sample = |at: &&At<_>| {
             MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
@@ -185,11 +185,13 @@ fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Windo
     Ok(window)
 }
 
-fn physical(history: &History) -> Option<(u64, PhysicalSource)> {
+/// The size of physical memory. A page sequence of which something may be missing does not tell it.
+fn physical(history: &History, incomplete: bool) -> Option<(u64, PhysicalSource)> {
     let sequence = || snapshots(&history.runs).iter().map(|snapshot| snapshot.pages).max();
     let configured = history.ram_pages.filter(|&pages| pages > 0);
     let configured = configured.map(|pages| (pages, PhysicalSource::SystemConfiguration));
-    configured.or_else(|| sequence().map(|pages| (pages, PhysicalSource::PageSequence)))
+    let of_sequence = || sequence().filter(|_| !incomplete).map(|pages| (pages, PhysicalSource::PageSequence));
+    configured.or_else(of_sequence)
 }
 
 type SampleAt = (Nanos, Option<MemorySample>);

@@ -298,7 +298,10 @@ impl ReferenceSet {
             ));
         }
         let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
-        if residue > max_residue {
+        let nothing_matches = self.verification.as_ref().is_some_and(Verification::is_hopeless);
+        if nothing_matches {
+            lines.push("no page of the final page sequence matches what is tracked: nothing proves the result".into());
+        } else if residue > max_residue {
             lines.push(format!(
                 "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
                  recorded (pfnset refset --verify shows what differs)",

@@ -116,6 +116,11 @@ impl Verification {
         (self.all.only_tracked + self.all.only_final) as f64 / self.all.matched.max(1) as f64
     }
 
+    /// True when nothing matches although there are pages to compare: most of the sequence or of the accesses is missing.
+    pub fn is_hopeless(&self) -> bool {
+        self.all.matched == 0 && self.residue() > 0.0
+    }
+
     /// Compares the working sets of all shards with a page sequence; gives up to `examples` pages that disagree.
     pub fn new(
         etl: &EtlFile,

@@ -251,6 +251,9 @@ fn paragraph(out: &mut dyn Write, line: &str, style: &Style) -> io::Result<()> {
 }
 
 fn verdict(v: &Verification) -> String {
+    if v.is_hopeless() {
+        return "impossible: no page of the final page sequence matches, so most of it must be missing".into();
+    }
     format!(
         "{} pages match, {} only tracked, {} only in the final state: residue {:.2} %",
         text::count(v.all.matched),
