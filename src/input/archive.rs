@@ -86,7 +86,7 @@ impl Read for Frames<'_> {
             match StreamingDecoder::new(self.rest) {
                 Ok(frame) => self.open = Some(frame),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    self.rest = self.rest.get(SKIPPED_HEADER + length as usize..).unwrap_or_default();
+                    self.rest = self.rest.get(SKIPPED_HEADER.saturating_add(length as usize)..).unwrap_or_default();
                 }
                 Err(error) => return Err(io::Error::other(error)),
             }
