@@ -60,6 +60,11 @@ pub const fn key_bits(process_key: u64, pointer: PointerSize) -> u64 {
     process_key & pointer.pick(0xffff_ffff_ffff, 0xffff_ffff)
 }
 
+/// The lowest kernel address, as an owner key has it: the kernel has the upper half of the address space.
+const fn first_kernel_address(pointer: PointerSize) -> u64 {
+    pointer.pick(1 << 47, 1 << 31)
+}
+
 /// Number of page runs and buffers that are sampled, spread over the trace, and of keys in each.
 const PLACES: usize = 64;
 const RUN_PAGES: u32 = 1024;
@@ -76,22 +81,28 @@ pub struct OwnerKeys {
     pub accesses: Option<(u8, PointerSize)>,
 }
 
-/// Sampled keys: how many there are, and how many match a process in each reading.
+/// Sampled keys: how many there are, how many match a process in each reading, and how many can be the address of a
+/// process object.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sample {
     keys: u64,
     named: [u64; 3],
+    addresses: u64,
 }
 
 impl Sample {
     /// The reading by the event version, unless another reading is clearly better: the version's reading matches less than a
     /// tenth of the keys that the best one matches, and the best one matches at least a tenth of all keys, which is more
-    /// than chance.
+    /// than chance. The frames of page directories hardly match by chance: where the version calls for addresses and few keys
+    /// can be one, any match is enough for them.
     fn reading(&self, own: KeyReading) -> KeyReading {
         let hits = |reading: KeyReading| self.named.get(reading as usize).copied().unwrap_or(0);
         let best = KeyReading::ALL.into_iter().max_by_key(|&reading| (hits(reading), reading == own)).unwrap_or(own);
         let is_better = hits(own).saturating_mul(10) < hits(best) && hits(best).saturating_mul(10) >= self.keys;
-        if is_better { best } else { own }
+        let are_frames = own == KeyReading::ProcessKey
+            && best == KeyReading::DirectoryBase
+            && self.addresses.saturating_mul(10) < self.keys;
+        if is_better || are_frames && hits(own) == 0 { best } else { own }
     }
 }
 
@@ -147,6 +158,7 @@ impl OwnerKeys {
             for (kind, list) in found.iter().filter(|(kind, _)| kind.1 == pointer) {
                 let sample = keys.samples.entry(*kind).or_default();
                 sample.keys += list.len() as u64;
+                sample.addresses += list.iter().filter(|&&key| key >= first_kernel_address(pointer)).count() as u64;
                 for (named, known) in sample.named.iter_mut().zip(&known) {
                     *named += list.iter().filter(|key| known.contains(key)).count() as u64;
                 }

@@ -46,3 +46,22 @@ fn the_resident_set_and_the_reference_set_read_a_traces_keys_alike() {
         assert_eq!((of_a("resident"), of_a("refset")), (expected, expected), "{named} of 100 keys are process ids");
     }
 }
+
+/// A trace of Windows 7 in which one page of a hundred belongs to the one process that is known: frames of page
+/// directories cannot be addresses of process objects, and a match by chance is hardly possible.
+#[test]
+fn a_few_frames_of_page_directories_are_recognized() {
+    let page = |page: u64| {
+        let key = if page.is_multiple_of(100) { 0x1_2345 } else { 0x2_0000 + page % 7 };
+        Identity::private(0x1000 + page, key, 0x1_0000 + page * 0x1000)
+    };
+    let process = Process { directory_table: 0x1234_5000, ..Process::new(100, "a.exe") };
+    let file = file_of(
+        &Trace::new(Session::windows10())
+            .push(process.rec(Ptr::P8, 4, DC_START).at(1_000_000_010))
+            .push_all((0..300).map(|n| page(n).rec(Ptr::P8, 2, IN_MEMORY).at(1_000_002_000 + n)))
+            .finish(),
+    );
+    let found = processes("resident", file.path().to_str().expect("a path"));
+    assert!(found.contains(&("a.exe (100)".to_owned(), 3)), "{found:?}");
+}
