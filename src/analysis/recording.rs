@@ -2,6 +2,9 @@
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::etl::EtlFile;
+use crate::etl::record::HookId;
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::load::presence::holds;
 use crate::units::Nanos;
 
 /// One file that was named.
@@ -27,13 +30,29 @@ pub struct RecordingFile {
     pub reason: Option<String>,
 }
 
+/// Adds another file of the same recording.
+///
+/// Sessions side by side record different things of one machine. Two page sequences are of two moments: sessions that both
+/// hold some are two recordings, and events that both have would count twice.
+///
+/// # Errors
+/// Why the files do not fit together, in words that follow "OTHER does not belong to the recording of FIRST:".
+pub fn add(all: &mut EtlFile, name: &str, other: EtlFile) -> Result<(), String> {
+    const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
+    all.fits(&other)?;
+    if holds(&other, &PAGES) && holds(all, &PAGES) {
+        return Err("both hold page sequences, so each is a recording of its own; pfnset diff compares them".into());
+    }
+    all.join(name, other)
+}
+
 /// Joins the files that fit to the first one.
 pub fn join(first: (String, EtlFile), others: Vec<(String, EtlFile)>) -> (EtlFile, Vec<RecordingFile>) {
     let (path, mut all) = first;
     let mut files = vec![RecordingFile::new(path, &all, &all)];
     for (path, other) in others {
         let mut file = RecordingFile::new(path, &other, &all);
-        file.reason = all.join(&file.path, other).err();
+        file.reason = add(&mut all, &file.path, other).err();
         files.push(file);
     }
     (all, files)

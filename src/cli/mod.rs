@@ -5,4 +5,5 @@ pub mod commands;
 pub mod exit;
 pub mod output;
 pub mod progress;
+pub mod recordings;
 pub mod trace;

@@ -2,11 +2,14 @@
 
 use crate::cli::args::{Base, Common};
 use crate::cli::exit::Exit;
+use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress};
 use anyhow::Context;
+use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::recording::{self, RecordingFile};
 use pfnset::error::Error;
 use pfnset::etl::EtlFile;
+use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
 use pfnset::report::Report;
 use pfnset::report::recording::OfSeveralFiles;
@@ -15,11 +18,17 @@ use std::sync::atomic::Ordering;
 
 /// Opens the trace, with all files of its recording, and sets the number of threads.
 pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
-    let mut all = open_first(base)?;
-    for path in &base.further {
-        let not_one = |reason| Error::NotOneRecording { other: path.clone(), first: base.trace.clone(), reason };
-        let other = open_file(base, path)?;
-        all.join(&path.display().to_string(), other).map_err(not_one)?;
+    prepare(base)?;
+    open_recording(base, &Recording { trace: base.trace.clone(), with: base.further.clone() })
+}
+
+/// Opens all files of a recording.
+pub fn open_recording(base: &Base, recording: &Recording) -> anyhow::Result<EtlFile> {
+    let mut all = open_file(base, &recording.trace)?;
+    for path in &recording.with {
+        let first = recording.trace.clone();
+        let not_one = |reason| Error::NotOneRecording { other: path.clone(), first, reason };
+        recording::add(&mut all, &path.display().to_string(), open_file(base, path)?).map_err(not_one)?;
     }
     Ok(all)
 }
@@ -27,15 +36,16 @@ pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
 /// Opens the trace and the other files that fit to it; tells of each file whether it does.
 pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile>)> {
     let named = |path: &Path, file| (path.display().to_string(), file);
-    let first = named(&base.trace, open_first(base)?);
+    prepare(base)?;
+    let first = named(&base.trace, open_file(base, &base.trace)?);
     let others = base.further.iter().map(|path| Ok(named(path, open_file(base, path)?)));
     Ok(recording::join(first, others.collect::<anyhow::Result<_>>()?))
 }
 
-/// Opens the first file and sets the number of threads.
-fn open_first(base: &Base) -> anyhow::Result<EtlFile> {
-    prepare(base)?;
-    open_file(base, &base.trace)
+/// [`prepare`] for a command with traces of their own.
+pub fn prepare_all(base: &Base, recordings: &Recordings) -> anyhow::Result<()> {
+    recordings.files().try_for_each(|path| output::spare(path, base, "the input"))?;
+    prepare(base)
 }
 
 /// Checks that no input is written over, and sets the number of threads.
@@ -48,10 +58,21 @@ pub fn prepare(base: &Base) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
+/// Opens one file.
+pub fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
     let mut etl = unpacked(base, |limits| EtlFile::open_within(path, limits))?;
     etl.code_page = base.ansi_codepage;
     Ok(etl)
+}
+
+/// Opens a side of a comparison; a trace can have more files.
+pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyhow::Result<Source> {
+    let open = |limits: &_| Source::open(&files.trace, limits, options, base.ansi_codepage);
+    let mut source = unpacked(base, open)?;
+    for path in &files.with {
+        source.add(path, open_file(base, path)?)?;
+    }
+    Ok(source)
 }
 
 /// Opens an input, which may have to be unpacked.
@@ -72,7 +93,7 @@ pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -
 
 /// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    let of_all = OfSeveralFiles { report, traces: common.traces().map(|path| path.display().to_string()).collect() };
+    let of_all = OfSeveralFiles { report, traces: common.traces().cloned().collect() };
     output::print(if common.further.is_empty() { report } else { &of_all }, common.format, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

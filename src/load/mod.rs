@@ -9,6 +9,7 @@ pub(crate) mod kinds;
 pub(crate) mod misfits;
 pub(crate) mod page_run;
 mod pool_rundown;
+pub(crate) mod presence;
 pub(crate) mod process_starts;
 pub(crate) mod scheduling;
 pub(crate) mod space_events;

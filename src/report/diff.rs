@@ -5,10 +5,11 @@ use crate::analysis::diff::rows::Totals;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::analysis::table::Table;
 use crate::report::text::Unit;
-use crate::report::{Report, Style, table, text};
+use crate::report::{Report, Style, recording, table, text};
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 /// The report.
 #[derive(Debug)]
@@ -39,10 +40,7 @@ impl<'a> DiffReport<'a> {
             };
             let rules = if facts.classification == "wpa" { "by WPA's rules" } else { "by corrected rules" };
             let pages = pages_of(facts.total_pages);
-            format!(
-                "{name:<5}  {}: {kind}{snapshot}, {pages} {rules}",
-                text::printable(&facts.path.display().to_string())
-            )
+            format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}", text::printable(&recording::name(&facts.files)))
         };
         [side("LEFT", left), side("RIGHT", right)]
     }
@@ -91,8 +89,11 @@ impl<'a> DiffReport<'a> {
     fn explanations(&self) -> Vec<String> {
         let [left, right] = &self.diff.sides;
         let trace = if self.diff.trace_is_right { right } else { left };
-        let path = trace.path.display().to_string();
-        let path = if path.contains([' ', '&', '(', ')', '\'']) { format!("\"{path}\"") } else { path };
+        let quoted = |path: &PathBuf| {
+            let path = path.display().to_string();
+            if path.contains([' ', '&', '(', ')', '\'']) { format!("\"{path}\"") } else { path }
+        };
+        let path = trace.files.iter().map(quoted).collect::<Vec<_>>().join(" ");
         let snapshot = match trace.snapshot.filter(|_| trace.has_more_snapshots) {
             Some(snapshot) => format!(" --snapshot {snapshot}"),
             None => String::new(),
@@ -160,13 +161,15 @@ impl Report for DiffReport<'_> {
     fn json(&self) -> Value {
         let diff = self.diff;
         let [left, right] = diff.sides.each_ref().map(|facts| {
-            json!({
-                "path": facts.path.display().to_string(),
+            let mut side = json!({
+                "path": facts.files.first().map(|path| path.display().to_string()),
                 "kind": facts.kind,
                 "classification": facts.classification,
                 "total_pages": facts.total_pages,
                 "snapshot": facts.snapshot,
-            })
+            });
+            recording::add_files(&mut side, &facts.files);
+            side
         });
         let mut object = json!({
             "schema": "pfnset.diff",

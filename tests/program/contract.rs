@@ -231,10 +231,12 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff two.etl resident-small.etl --format json --group-by process,category,class,list,use,rule,detail",
             "diff two.etl resident-small.etl --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
             "diff held.csv refset-small.etl --format json",
+            "diff two.etl --with beside.etl resident-small.etl --format json",
         ],
-        "pfnset.check" => {
-            &["check resident-small.etl --budgets budgets.toml --baseline resident-small.etl --format json"]
-        }
+        "pfnset.check" => &[
+            "check resident-small.etl --budgets budgets.toml --baseline resident-small.etl --format json",
+            "check two.etl --with beside.etl --budgets budgets.toml --baseline two.etl --format json",
+        ],
         other => panic!("{other} is in docs/json.md: add command lines that write all of its keys"),
     };
     lines.iter().map(|line| line.split(' ').collect()).collect()

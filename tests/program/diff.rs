@@ -293,7 +293,7 @@ fn what_a_side_does_not_have_is_wrong_usage() {
         (&["one.etl", "names.csv", "--match", "pid"], "names of processes without ids"),
         (&["one.etl", "wpa.csv", "--refset"], "the file is a resident set"),
         (&["one.etl", "wpa.csv", "--top", "3", "--format", "json"], "--top is for table"),
-        (&["one.etl", "wpa.csv", "-o", "wpa.csv"], "is the trace itself"),
+        (&["one.etl", "wpa.csv", "-o", "wpa.csv"], "is the input itself"),
         (&["one.etl", "wpa.csv", "--locale", "tlh"], "known are en"),
         (&["one.etl", "wpa.csv", "--map", "Count"], "expected HEADING=MEANING"),
     ] {

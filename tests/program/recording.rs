@@ -1,7 +1,7 @@
 //! Several files as one recording: the same tables as the whole, each file's losses by its name, and what does not fit.
 
 use crate::machine::{records, session, trace};
-use crate::program::{Ran, out, run};
+use crate::program::{Ran, finish, out, pfnset, run};
 use etl_writer::session::MODE_COMPRESSED;
 use etl_writer::{Compression, Ptr, Rec, Session, Trace};
 use std::path::{Path, PathBuf};
@@ -20,10 +20,13 @@ pub fn beside() -> Session {
     }
 }
 
-/// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`.
+const PAGE_IN_MEMORY: u16 = 0x0223;
+
+/// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`. Page sequences stay in one.
 fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
     let (mut a, mut b) = (Trace::new(session()), Trace::new(beside()));
     for (number, rec) in records(2, Vec::new()).into_iter().enumerate() {
+        let number = if rec.hook == PAGE_IN_MEMORY { 1 } else { number };
         if second(number) { b.add(&rec) } else { a.add(&rec) }
     }
     [put(folder, "a.etl", &a.finish()), put(folder, "b.etl", &b.finish())]
@@ -126,4 +129,80 @@ fn what_is_of_another_recording_is_refused() {
         refused(&put(folder.path(), "b.etl", &Trace::new(session).finish()), says);
     }
     assert!(!out(&["info", first.to_str().unwrap()]).contains("Fits the first"));
+}
+
+#[test]
+fn two_sessions_with_page_sequences_are_two_recordings() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = put(folder.path(), "a.etl", &trace(1));
+    let mut other = Trace::new(beside());
+    records(1, Vec::new()).iter().for_each(|rec| other.add(rec));
+    let other = put(folder.path(), "b.etl", &other.finish());
+    let says = "both hold page sequences, so each is a recording of its own; pfnset diff compares them";
+    let ran = with("resident", &[first.clone(), other.clone()], &[]);
+    assert!(ran.code == 3 && ran.err.trim_end().ends_with(says), "{}", ran.err);
+    let ran = with("info", &[first, other], &["--format", "json"]);
+    let info: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, &info["files"][1]["reason"]), (3, &says.into()));
+}
+
+/// `check` and `diff` take each argument as a trace: `--with` adds the other file, on either side and to the baseline.
+#[test]
+fn with_adds_a_file_to_the_trace_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "whole.etl", &trace(2));
+    split(folder.path(), |n| n % 2 == 0);
+    let budgets = "[[budget]]\nname = \"Heaps\"\nwhere = { category = \"Win32Heap;VirtualAlloc\" }\nmax_growth = \"0\"\n\
+                   [[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\nmax = \"100 %\"\n";
+    put(folder.path(), "budgets.toml", budgets.as_bytes());
+    let run = |line: &str| finish(pfnset(&line.split(' ').collect::<Vec<_>>()).current_dir(folder.path()));
+    let json =
+        |ran: &Ran| serde_json::from_str::<serde_json::Value>(&ran.out).unwrap_or_else(|_| panic!("{}", ran.err));
+    for (line, left, right) in [
+        ("diff whole.etl a.etl --with b.etl", None, Some(["a.etl", "b.etl"])),
+        ("diff a.etl --with b.etl whole.etl", Some(["a.etl", "b.etl"]), None),
+        ("diff b.etl --with a.etl a.etl --with b.etl", Some(["b.etl", "a.etl"]), Some(["a.etl", "b.etl"])),
+    ] {
+        let ran = run(&format!("{line} --group-by process,category,detail --format json"));
+        let json = json(&ran);
+        assert_eq!((ran.code, &json["equal"]), (0, &true.into()), "{line}: {}", ran.out);
+        for (side, files) in [("left", left), ("right", right)] {
+            assert_eq!(json[side]["traces"], serde_json::json!(files), "{line}");
+            files.iter().for_each(|[first, _]| assert_eq!(json[side]["path"], *first));
+        }
+    }
+    assert_eq!(run("diff whole.etl a.etl").code, 1, "the other file is needed");
+    let of = |line: &str| {
+        let ran = run(&format!("{line} --budgets budgets.toml --format json -q"));
+        let json = json(&ran);
+        let traces: Vec<_> = json["traces"].as_array().unwrap().clone();
+        let told = traces.iter().map(|trace| (trace["verdict"].clone(), trace["budgets"].clone()));
+        (ran.code, told.collect::<Vec<_>>(), traces.iter().map(|trace| trace["traces"].clone()).collect::<Vec<_>>())
+    };
+    let (code, whole, _) = of("check whole.etl whole.etl --baseline whole.etl");
+    assert_eq!(code, 0, "{whole:?}");
+    let (code, split, files) = of("check a.etl --with b.etl whole.etl --baseline b.etl --with a.etl");
+    assert_eq!((code, &split), (0, &whole));
+    assert_eq!(files, [serde_json::json!(["a.etl", "b.etl"]), serde_json::Value::Null]);
+    for (line, code, says) in [
+        ("check --with b.etl a.etl --budgets budgets.toml", 2, "--with b.etl follows the trace that it belongs to"),
+        ("diff budgets.toml --with b.etl a.etl", 3, "budgets.toml: expected a trace"),
+        ("diff whole.etl --with whole.etl a.etl", 3, "the same file again"),
+        ("resident a.etl --with b.etl", 2, "'--with' is a flag of pfnset diff, check"),
+        ("diff a.etl b.etl --with a.etl -o a.etl", 2, "-o a.etl is the input itself"),
+    ] {
+        let ran = run(line);
+        assert!(ran.code == code && ran.err.contains(says), "{line}: {} {}", ran.code, ran.err);
+    }
+    let saved = run("check whole.etl --budgets budgets.toml --save-baseline base.json");
+    assert_eq!(saved.code, 0, "{}", saved.err);
+    let ran = run("check a.etl --budgets budgets.toml --baseline base.json --with b.etl");
+    assert!(ran.code == 2 && ran.err.contains("base.json, before it, is no trace"), "{}", ran.err);
+    // A file that does not fit makes the budgets of its trace invalid, and no others.
+    let ran = run("check whole.etl --with a.etl whole.etl --baseline whole.etl --budgets budgets.toml --format json");
+    let verdicts: Vec<_> =
+        json(&ran)["traces"].as_array().unwrap().iter().map(|trace| trace["verdict"].clone()).collect();
+    assert_eq!((ran.code, verdicts), (3, vec!["invalid".into(), "pass".into()]), "{}", ran.out);
+    let first = run("check --init a.etl --with b.etl");
+    assert_eq!(first.out.replace("a.etl", "whole.etl"), run("check --init whole.etl").out);
 }

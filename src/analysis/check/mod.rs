@@ -42,8 +42,8 @@ pub struct BudgetResult {
 /// What comes of one trace.
 #[derive(Debug)]
 pub struct TraceResult {
-    /// As the user named it.
-    pub path: PathBuf,
+    /// Its files, as the user named them; the first is the trace.
+    pub files: Vec<PathBuf>,
     /// The worst of its budgets.
     pub verdict: Verdict,
     /// In the order of the file.
@@ -57,7 +57,7 @@ pub struct TraceResult {
 impl TraceResult {
     /// Judges what was measured of a trace. `baseline`: the values of the baseline in the order of the budgets.
     pub fn new(
-        path: &Path,
+        files: Vec<PathBuf>,
         budgets: &[Budget],
         values: TraceValues,
         baseline: Option<&[Result<Value, String>]>,
@@ -67,19 +67,18 @@ impl TraceResult {
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
-        TraceResult {
-            path: path.into(),
-            verdict: worst(budgets.iter().map(|b| b.verdict)),
-            budgets,
-            warnings,
-            doubtful,
-        }
+        TraceResult { files, verdict: worst(budgets.iter().map(|b| b.verdict)), budgets, warnings, doubtful }
     }
 
     /// Of a trace that cannot be read: all is invalid.
-    pub fn unreadable(path: &Path, budgets: &[Budget], reason: &str) -> TraceResult {
+    pub fn unreadable(files: Vec<PathBuf>, budgets: &[Budget], reason: &str) -> TraceResult {
         let values = budgets.iter().map(|_| Err(reason.to_owned())).collect();
-        TraceResult::new(path, budgets, TraceValues { values, ..TraceValues::default() }, None)
+        TraceResult::new(files, budgets, TraceValues { values, ..TraceValues::default() }, None)
+    }
+
+    /// The trace: the first of its files.
+    pub fn path(&self) -> &Path {
+        self.files.first().map_or(Path::new(""), PathBuf::as_path)
     }
 }
 

@@ -69,8 +69,8 @@ pub struct Diff {
 /// What is known of a side.
 #[derive(Debug, Clone)]
 pub struct SideFacts {
-    /// As the user named it.
-    pub path: PathBuf,
+    /// Its files, as the user named them; the first is the side.
+    pub files: Vec<PathBuf>,
     /// What it is.
     pub kind: &'static str,
     /// By whose rules it counts: `corrected` or `wpa`.
@@ -176,7 +176,7 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &Plan, side: usize,
     let by_wpa = plan.by_wpa.get(side) == Some(&true) || source.is_some_and(|source| source.is_export());
     let resident = sides.get(side).and_then(|side| side.resident.as_ref());
     SideFacts {
-        path: source.map(|source| source.path.clone()).unwrap_or_default(),
+        files: source.map(|source| source.files()).unwrap_or_default(),
         kind: source.map_or("", |source| source.kind()),
         classification: if by_wpa { "wpa" } else { "corrected" },
         total_pages: total,

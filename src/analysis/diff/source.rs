@@ -2,6 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::recording;
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
 use crate::error::Error;
@@ -19,6 +20,8 @@ use std::path::{Path, PathBuf};
 pub struct Source {
     /// As the user named it.
     pub path: PathBuf,
+    /// Further files of a trace's recording.
+    pub further: Vec<PathBuf>,
     /// What it is.
     pub content: Content,
 }
@@ -62,7 +65,30 @@ impl Source {
                 Content::Trace(Box::new(etl))
             }
         };
-        Ok(Source { path: path.into(), content })
+        Ok(Source { path: path.into(), further: Vec::new(), content })
+    }
+
+    /// All files, the first one first.
+    pub fn files(&self) -> Vec<PathBuf> {
+        std::iter::once(&self.path).chain(&self.further).cloned().collect()
+    }
+
+    /// Adds another file of the recording.
+    ///
+    /// # Errors
+    /// A usage error where this is no trace, [`Error::NotOneRecording`] for a file that does not fit.
+    pub fn add(&mut self, path: &Path, other: EtlFile) -> Result<(), Error> {
+        let Content::Trace(etl) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
+        let not_one = |reason| Error::NotOneRecording { other: path.into(), first: self.path.clone(), reason };
+        recording::add(etl, &path.display().to_string(), other).map_err(not_one)?;
+        self.further.push(path.into());
+        Ok(())
+    }
+
+    /// The error of a file `with` that was added to `path`, which is no trace.
+    pub fn no_trace(with: &Path, path: &Path) -> Error {
+        let (with, path) = (with.display(), path.display());
+        Error::Usage(format!("--with {with}: {path}, before it, is no trace, and only a trace has more files"))
     }
 
     /// Name of the kind in JSON.

@@ -2,6 +2,7 @@
 
 use crate::cli::args::{Common, UNITS};
 use crate::cli::exit::Exit;
+use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::Args;
@@ -13,7 +14,6 @@ use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file, worst};
 use pfnset::analysis::diff::source::{Content, Source};
 use pfnset::error::Error;
-use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::{Input, STANDARD_INPUT};
 use pfnset::report::check::{CheckReport, junit, suggestions};
@@ -47,8 +47,11 @@ Examples:
   pfnset check trace.etl --budgets budgets.toml
   pfnset check trace.etl --budgets budgets.toml --save-baseline baseline.json
   pfnset check a.etl b.etl --budgets budgets.toml --baseline baseline.json \\
-    --junit verdicts.xml")]
+    --junit verdicts.xml
+  pfnset check kernel.etl --with user.etl --budgets budgets.toml")]
 pub struct Check {
+    #[command(flatten)]
+    pub recordings: Recordings,
     #[command(flatten)]
     pub common: Common,
     /// The budgets
@@ -82,7 +85,9 @@ impl Check {
 
     fn init(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let etl = trace::open(common)?;
+        trace::prepare_all(common, &self.recordings)?;
+        let recording = self.recordings.traces.first().context("no trace")?;
+        let etl = trace::open_recording(common, recording)?;
         let found = trace::with_bar(common, &etl, 4, || suggest(&etl)).map_err(Error::MissingEvents)?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
@@ -94,16 +99,16 @@ impl Check {
         let common = &self.common;
         let budgets = self.read_budgets(path)?;
         self.check_files(&budgets)?;
-        trace::prepare(common)?;
-        let baseline = self.baseline.as_deref().map(|path| self.open_baseline(path)).transpose()?;
+        trace::prepare_all(common, &self.recordings)?;
+        let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
         let earlier: Option<Vec<Result<Value, String>>> = baseline.map(|baseline| baseline.values(&budgets));
         let mut traces = Vec::new();
-        for path in common.traces() {
-            traces.push(self.of_trace(path, &budgets, earlier.as_deref())?);
+        for recording in &self.recordings.traces {
+            traces.push(self.of_trace(recording, &budgets, earlier.as_deref())?);
         }
         let has_several = traces.len() > 1;
         let line = |trace: &TraceResult, line: &String| match has_several {
-            true => format!("{}: {line}", trace.path.display()),
+            true => format!("{}: {line}", trace.path().display()),
             false => line.clone(),
         };
         let warnings: Vec<String> =
@@ -154,7 +159,7 @@ impl Check {
         };
         let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
         for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-            if self.common.traces().chain(&self.budgets).any(|input| is_same(input, path)) {
+            if self.recordings.files().chain(&self.budgets).any(|input| is_same(input, path)) {
                 return usage(format!("{flag} {} is an input; name another file", path.display()));
             }
         }
@@ -163,7 +168,7 @@ impl Check {
         {
             return usage("--junit and --save-baseline name the same file".into());
         }
-        if self.save_baseline.is_some() && !self.common.further.is_empty() {
+        if self.save_baseline.is_some() && self.recordings.traces.len() > 1 {
             return usage("--save-baseline is for one trace: a baseline is of one".into());
         }
         if self.baseline.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_INPUT) {
@@ -179,16 +184,18 @@ impl Check {
         }
     }
 
-    fn open_baseline(&self, path: &Path) -> anyhow::Result<Baseline> {
-        let common = &self.common;
+    fn open_baseline(&self, files: &Recording) -> anyhow::Result<Baseline> {
+        let (common, path) = (&self.common, &files.trace);
         let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
         let input = trace::unpacked(common, |limits| Input::open(path, limits))?;
         if let Some(saved) = Saved::read(input.bytes()).map_err(not_understood)? {
-            return Ok(Baseline::Saved(saved));
+            return match files.with.first() {
+                Some(with) => Err(Source::no_trace(with, path).into()),
+                None => Ok(Baseline::Saved(saved)),
+            };
         }
         drop(input);
-        let open = |limits: &_| Source::open(path, limits, &WpaOptions::default(), common.ansi_codepage);
-        let source = trace::unpacked(common, open)?;
+        let source = trace::open_source(common, files, &WpaOptions::default())?;
         if let Content::Wpa(_) = source.content {
             return Err(not_understood(
                 "it is a table of WPA, which counts by other rules; pfnset diff compares with it".into(),
@@ -200,26 +207,22 @@ impl Check {
 
     fn of_trace(
         &self,
-        path: &Path,
+        recording: &Recording,
         budgets: &[Budget],
         earlier: Option<&[Result<Value, String>]>,
     ) -> anyhow::Result<TraceResult> {
         let common = &self.common;
-        let opened = trace::unpacked(common, |limits| EtlFile::open_within(path, limits));
-        let mut etl = match opened {
+        let files: Vec<PathBuf> = recording.files().cloned().collect();
+        let etl = match trace::open_recording(common, recording) {
             Ok(etl) => etl,
-            Err(error) => {
-                let reason = format!("{:#}", anyhow::Error::from(error));
-                return Ok(TraceResult::unreadable(path, budgets, &reason));
-            }
+            Err(error) => return Ok(TraceResult::unreadable(files, budgets, &format!("{error:#}"))),
         };
-        etl.code_page = common.ansi_codepage;
         let values = trace::with_bar(common, &etl, 2, || TraceValues::new(&etl, budgets));
         if let Some(to) = &self.save_baseline {
-            let saved = Saved::new(path.display().to_string(), budgets, &values);
+            let saved = Saved::new(recording.trace.display().to_string(), budgets, &values);
             write(to, &format!("{}\n", serde_json::to_string_pretty(&saved)?))?;
         }
-        Ok(TraceResult::new(path, budgets, values, earlier))
+        Ok(TraceResult::new(files, budgets, values, earlier))
     }
 }
 

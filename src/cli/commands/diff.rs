@@ -2,6 +2,7 @@
 
 use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
+use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -9,7 +10,6 @@ use pfnset::analysis::diff::Diff as Comparison;
 use pfnset::analysis::diff::dimension::Dimension;
 use pfnset::analysis::diff::processes::Match;
 use pfnset::analysis::diff::query::DiffQuery;
-use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::diff::tolerance::Tolerance;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::{Condition, Dimension as _};
@@ -19,7 +19,6 @@ use pfnset::exported::wpa::WpaOptions;
 use pfnset::exported::wpa::culture::{Culture, Sign};
 use pfnset::input::STANDARD_INPUT;
 use pfnset::report::diff::DiffReport;
-use std::path::Path;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -47,9 +46,12 @@ Examples:
   pfnset diff trace.etl wpa.csv
   pfnset diff trace.etl wpa.csv --group-by category --where list=Standby
   pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
+  pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
   pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de")]
 pub struct Diff {
+    #[command(flatten)]
+    pub recordings: Recordings,
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
@@ -148,14 +150,15 @@ impl Diff {
         let locale = self.locale.unwrap_or_default();
         let culture = Culture { decimal: self.decimal.or(locale.decimal), group: self.group.or(locale.group) };
         let options = WpaOptions { columns: self.map.clone(), culture };
-        let [left, right] = [Some(&common.trace), common.further.first()].map(|side| side.cloned().unwrap_or_default());
-        if [&left, &right].into_iter().all(|side| side.as_os_str() == STANDARD_INPUT) {
+        let [left, right] = self.recordings.traces.as_slice() else {
+            return Err(Error::Usage("two sides are compared: LEFT and RIGHT".into()).into());
+        };
+        if [left, right].into_iter().all(|side| side.trace.as_os_str() == STANDARD_INPUT) {
             return Err(Error::Usage("only one of the sides can be standard input (-)".into()).into());
         }
-        trace::prepare(common)?;
-        let open =
-            |path: &Path| trace::unpacked(common, |limits| Source::open(path, limits, &options, common.ansi_codepage));
-        let (left, right) = (open(&left)?, open(&right)?);
+        trace::prepare_all(common, &self.recordings)?;
+        let open = |side: &Recording| trace::open_source(common, side, &options);
+        let (left, right) = (open(left)?, open(right)?);
         let traces: Vec<&EtlFile> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
         let total = traces.iter().map(|etl| 2 * etl.size_bytes()).sum();
         let done = || traces.iter().map(|etl| etl.bytes_read()).sum();

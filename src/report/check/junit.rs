@@ -13,7 +13,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     for trace in traces {
-        let name = trace.path.display().to_string();
+        let name = trace.path().display().to_string();
         let mut suite = TestSuite::new(name.clone());
         for result in &trace.budgets {
             let lines = explained(result, unit);

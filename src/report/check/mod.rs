@@ -8,7 +8,7 @@ use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
 use crate::report::text::Unit;
-use crate::report::{Report, Style, table, text};
+use crate::report::{Report, Style, recording, table, text};
 use crate::units::PAGE_BYTES;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -139,7 +139,7 @@ impl CheckReport<'_> {
     }
 
     fn title(trace: &TraceResult) -> String {
-        format!("{}: {}", text::printable(&trace.path.display().to_string()), trace.verdict.name())
+        format!("{}: {}", text::printable(&trace.path().display().to_string()), trace.verdict.name())
     }
 
     fn line(&self, result: &BudgetResult) -> Line {
@@ -158,7 +158,7 @@ impl CheckReport<'_> {
         let optional = |bytes: Option<i64>| Cell::maybe(bytes, Cell::Size);
         let record = |result: &BudgetResult| {
             vec![
-                Cell::text(trace.path.display().to_string()),
+                Cell::text(trace.path().display().to_string()),
                 Cell::text(&result.budget.name),
                 Cell::text(result.verdict.name()),
                 Cell::maybe(result.value, Cell::count),
@@ -260,12 +260,14 @@ impl Report for CheckReport<'_> {
 
     fn json(&self) -> Value {
         let trace = |trace: &TraceResult| {
-            json!({
-                "trace": trace.path.display().to_string(),
+            let mut object = json!({
+                "trace": trace.path().display().to_string(),
                 "verdict": trace.verdict.name(),
                 "warnings": trace.warnings,
                 "budgets": trace.budgets.iter().map(|result| self.budget_json(result)).collect::<Vec<_>>(),
-            })
+            });
+            recording::add_files(&mut object, &trace.files);
+            object
         };
         json!({
             "schema": "pfnset.check",
