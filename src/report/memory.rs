@@ -68,13 +68,17 @@ impl Report for MemoryReport<'_> {
         }
         if self.set.group_by.is_some() || self.set.timeline.is_some() {
             writeln!(out)?;
-            return table::text(out, &self.set.table(), style, self.unit);
+            table::text(out, &self.set.table(), style, self.unit)?;
+            return match self.set.smaller_tracks() {
+                0 => Ok(()),
+                more => writeln!(out, "{} smaller are not shown: --format csv has all", text::count(more as u64)),
+            };
         }
         let counters = Some(self.set.counter_table(|_| true)).filter(|table| !table.lines.is_empty());
         let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
         let short = !self.set.samples.is_empty() && self.set.samples.iter().all(is_short);
         let repurposed = self.set.repurposed_table();
-        let nothing = repurposed.is_none() && self.set.samples.len() > 1;
+        let nothing = repurposed.is_none() && self.set.samples.len() > 1 && !self.set.repurposed.is_empty();
         for table in [counters, repurposed].into_iter().flatten() {
             writeln!(out)?;
             table::text(out, &table, style, self.unit)?;

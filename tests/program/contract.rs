@@ -223,6 +223,8 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "memory memory.etl --format json --group-by process",
             "memory memory.etl --format json --group-by session",
             "memory memory.etl --format json --timeline 2s",
+            "memory memory.etl --format json --timeline 2s --group-by process",
+            "memory memory.etl --format json --timeline 2s --group-by session",
         ],
         "pfnset.counter" => &["counter --csv counters/example.csv --format json"],
         "pfnset.counter_type" => &["counter --format json", "counter 0x80210500 --format json"],

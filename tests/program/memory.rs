@@ -3,6 +3,7 @@
 use crate::program::{finish, out, pfnset, run};
 use etl_writer::{Compression, MemorySpec, MemoryTruth, Session, file_of, generate_memory};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Cursor;
 use tempfile::NamedTempFile;
 
@@ -216,10 +217,10 @@ fn windows_conditions_and_timelines() {
         let before = steps["samples"].as_array().unwrap().iter().rfind(|s| s["time_s"].as_f64().unwrap() <= time);
         assert_eq!(before.unwrap()["zero_pages"].to_string(), zero, "the latest sample");
     }
+    working_sets_over_time(&file, &all);
     for wrong in [
         &["--timeline", "0"][..],
         &["--timeline", "1ns"],
-        &["--timeline", "1", "--group-by", "list"],
         &["--timeline", "all", "--top", "3"],
         &["--group-by", "list,process"],
         &["--where", "list=Active"],
@@ -227,6 +228,41 @@ fn windows_conditions_and_timelines() {
     ] {
         assert_eq!(run(&[&["memory", path(&file)], wrong].concat()).code, 2, "{wrong:?}");
     }
+}
+
+/// By process: each sample that the document has is a row at its own time, and steps show the latest one.
+fn working_sets_over_time(file: &NamedTempFile, whole: &Value) {
+    let by_process = json_of(file, &["--timeline", "all", "--group-by", "process"]);
+    let key = |time: &Value, process: &Value| (time.to_string(), process.as_str().unwrap().to_owned());
+    let rows: BTreeMap<_, _> = by_process["timeline"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (key(&row["time_s"], &row["process"]), row["working_set_pages"].as_u64().unwrap()))
+        .collect();
+    let mut samples = 0;
+    for process in whole["working_sets"].as_array().unwrap() {
+        for sample in process["samples"].as_array().unwrap() {
+            let row = rows.get(&key(&sample["time_s"], &process["process"]));
+            assert_eq!(row.copied(), sample["working_set_pages"].as_u64(), "{process}");
+            samples += 1;
+        }
+    }
+    assert!(samples > 100 && rows.len() >= samples, "{samples} samples, {} rows", rows.len());
+
+    let steps = json_of(file, &["--timeline", "2s", "--group-by", "process"]);
+    for row in steps["timeline"].as_array().unwrap() {
+        let process = whole["working_sets"].as_array().unwrap().iter().find(|p| p["process"] == row["process"]);
+        let before = |s: &&Value| s["time_s"].as_f64() <= row["time_s"].as_f64();
+        let latest = process.unwrap()["samples"].as_array().unwrap().iter().rfind(before);
+        assert_eq!(row["commit_pages"], latest.unwrap()["commit_pages"], "{row}");
+    }
+    let lists = json_of(file, &["--timeline", "2s", "--group-by", "priority"]);
+    assert!(lists["timeline"][0]["standby_3"].is_u64() && lists["timeline"][0]["zero"].is_null(), "{lists}");
+
+    let one = out(&["memory", path(file), "--where", "priority=3"]);
+    let repurposed = one.split("Repurposed").nth(1).unwrap().split("\n\n").next().unwrap();
+    assert!(repurposed.contains("priority 3") && !repurposed.contains("priority 4"), "{one}");
 }
 
 #[test]
@@ -259,6 +295,8 @@ fn tables() {
         ("memory_sessions", &["--group-by", "session"]),
         ("memory_markdown", &["--format", "markdown"]),
         ("memory_csv", &["--format", "csv"]),
+        ("memory_timeline_processes", &["--timeline", "2s", "--group-by", "process"]),
+        ("memory_timeline_sessions_csv", &["--timeline", "2s", "--group-by", "session", "--format", "csv"]),
         ("memory_timeline_csv", &["--timeline", "2s", "--format", "csv"]),
         ("memory_sessions_jsonl", &["--group-by", "session", "--format", "jsonl"]),
     ] {

@@ -5,9 +5,9 @@ pub mod counters;
 mod curve;
 pub mod query;
 mod tables;
+pub mod timeline;
 pub mod working_sets;
 
-use crate::analysis::reference::timeline;
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -18,10 +18,11 @@ use crate::model::process::Processes;
 use crate::model::snapshot::snapshots;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
-use crate::units::{Nanos, Ticks};
+use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
-use query::{MemoryDimension, MemoryQuery, TimelineStep};
+use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
+use timeline::MemoryTimeline;
 use working_sets::MemoryTrack;
 
 /// From where the size of physical memory is known.
@@ -64,8 +65,8 @@ pub struct MemorySet {
     pub sessions: Vec<MemoryTrack>,
     /// What the rows are.
     pub group_by: Option<MemoryDimension>,
-    /// Counters at regular times, or at each sample; `None` where there is no sample yet.
-    pub timeline: Option<Vec<(Nanos, Option<MemorySample>)>>,
+    /// Counters or working sets at regular times, or at each sample.
+    pub timeline: Option<MemoryTimeline>,
     clock: crate::etl::clock::Clock,
     top: Option<usize>,
 }
@@ -96,17 +97,21 @@ impl MemorySet {
             MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
-        let ends = inside.first().zip(inside.last()).map(|(first, last)| (first.moment, last.moment));
-        let timeline = query.timeline.map(|step| over_time(etl, step, &samples, ends, &window)).transpose()?;
         let processes = Processes::new(&history);
         let (processes, sessions) = working_sets::read(etl, &history.working_sets, &processes, &window, query);
+        let tracks = match query.group_by {
+            Some(MemoryDimension::Process) => Some(&processes[..]),
+            Some(MemoryDimension::Session) => Some(&sessions[..]),
+            Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
+        };
+        let timeline = MemoryTimeline::new(etl, query, &window, &history.counters, &samples, tracks)?;
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
         let mut set = MemorySet {
             warnings: trust.warnings(),
             doubtful: trust.any(),
             physical,
             summaries: columns().filter(|column| lets(query, column)).filter_map(|column| summary(&column)).collect(),
-            repurposed: Repurposed::all(&samples),
+            repurposed: Repurposed::all(&samples).into_iter().filter(|of| lets_priority(query, of.priority)).collect(),
             samples,
             processes,
             sessions,
@@ -169,6 +174,15 @@ fn lets(query: &MemoryQuery, column: &CounterColumn) -> bool {
     query.lets(MemoryDimension::List, list) && query.lets(MemoryDimension::Priority, &priority)
 }
 
+/// The sum of all priorities is there where priorities are not chosen from.
+fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
+    let is_chosen = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Priority);
+    match priority {
+        None => !is_chosen,
+        Some(priority) => query.lets(MemoryDimension::Priority, &priority.to_string()),
+    }
+}
+
 /// The whole trace, whatever marks it has, unless the user names an end.
 fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Window, Error> {
     let ends = Ends::of_trace(history);
@@ -192,26 +206,4 @@ fn physical(history: &History, incomplete: bool) -> Option<(u64, PhysicalSource)
     let configured = configured.map(|pages| (pages, PhysicalSource::SystemConfiguration));
     let of_sequence = || sequence().filter(|_| !incomplete).map(|pages| (pages, PhysicalSource::PageSequence));
     configured.or_else(of_sequence)
-}
-
-type SampleAt = (Nanos, Option<MemorySample>);
-
-/// The latest sample at each time.
-fn over_time(
-    etl: &EtlFile,
-    step: TimelineStep,
-    samples: &[MemorySample],
-    ends: Option<(Moment, Moment)>,
-    window: &Window,
-) -> Result<Vec<SampleAt>, Error> {
-    let step = match step {
-        TimelineStep::Samples => return Ok(samples.iter().map(|sample| (sample.time, Some(*sample))).collect()),
-        TimelineStep::Every(step) => step,
-    };
-    let Some((from, to)) = ends else { return Ok(Vec::new()) };
-    let between = Window { from, to, ..window.clone() };
-    let points: Vec<Ticks> = timeline::points(etl, &between, step)?;
-    let latest = |time: Nanos| samples.partition_point(|sample| sample.time <= time).checked_sub(1);
-    let times = points.into_iter().map(|time| etl.clock.nanos(time));
-    Ok(times.map(|time| (time, latest(time).and_then(|at| samples.get(at).copied()))).collect())
 }

@@ -1,9 +1,9 @@
 //! The tables of memory over time.
 
-use crate::analysis::memory::counters::{COUNTERS, CounterSummary, MemorySample, STANDBY};
+use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::counters::CounterSummary;
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::working_sets::MemoryTrack;
-use crate::analysis::memory::{MemorySet, columns};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::units::PAGE_BYTES;
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 /// Rows of the short tables of processes.
 const SHORT: usize = 5;
 
-fn size(pages: u64) -> Value {
+pub(super) fn size(pages: u64) -> Value {
     Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))
 }
 
@@ -19,7 +19,7 @@ impl MemorySet {
     /// What was asked for, for the forms with rows.
     pub fn table(&self) -> Table {
         match (&self.timeline, self.group_by) {
-            (Some(_), _) => self.timeline_table(),
+            (Some(timeline), _) => self.timeline_table(timeline),
             (None, None) => self.counter_table(|_| true),
             (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
             (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
@@ -94,7 +94,8 @@ impl MemorySet {
 
     /// Pages that were taken from standby, for people: where there were some, and their sum.
     pub fn repurposed_table(&self) -> Option<Table> {
-        let (all, by_priority) = self.repurposed.split_first().filter(|(all, _)| all.pages > 0)?;
+        let (all, by_priority): (Vec<_>, Vec<_>) =
+            self.repurposed.iter().filter(|of| of.pages > 0).partition(|of| of.priority.is_none());
         let line = |found: &crate::analysis::memory::counters::Repurposed| {
             Line::new([
                 found.priority.map_or(Value::text("Total"), |priority| Value::text(format!("priority {priority}"))),
@@ -104,8 +105,9 @@ impl MemorySet {
                 Value::maybe(found.most, |(_, time)| Value::Seconds(time)),
             ])
         };
-        let lines = by_priority.iter().filter(|found| found.pages > 0).map(line);
-        Some(Table {
+        let lines = by_priority.iter().map(|found| line(found));
+        let total = all.iter().map(|found| Line { ruled: true, ..line(found) });
+        (!by_priority.is_empty()).then(|| Table {
             columns: vec![
                 Column::text("Repurposed").fit(Fit::Stays),
                 Column::number("Pages"),
@@ -113,7 +115,7 @@ impl MemorySet {
                 Column::number("Most pages/s"),
                 Column::number("at s"),
             ],
-            lines: lines.chain([Line { ruled: true, ..line(all) }]).collect(),
+            lines: lines.chain(total).collect(),
             ..Table::default()
         })
     }
@@ -237,34 +239,6 @@ impl MemorySet {
             ],
             lines: listed.iter().map(line).chain(more).collect(),
         }
-    }
-
-    /// Counters over time.
-    fn timeline_table(&self) -> Table {
-        let points = self.timeline.as_deref().unwrap_or_default();
-        let shown: Vec<_> = (COUNTERS.iter())
-            .filter(|column| column.name != "modified_pagefile")
-            .filter(|column| self.summaries.iter().any(|summary| summary.column.name == column.name))
-            .collect();
-        let value = |sample: &Option<MemorySample>, of: fn(&MemorySample) -> Option<u64>| sample.as_ref().and_then(of);
-        let mut table = Table {
-            fields: std::iter::once("time_s").chain(columns().map(|column| column.name)).map(Field::new).collect(),
-            columns: std::iter::once(Column::number("Time s"))
-                .chain(shown.iter().enumerate().map(|(place, column)| {
-                    let title = Column::number(column.title);
-                    if place < 4 { title } else { title.fit(Fit::Leaves(u8::try_from(20 - place).unwrap_or(0))) }
-                }))
-                .collect(),
-            ..Table::default()
-        };
-        for (time, sample) in points {
-            let cells = shown.iter().map(|column| Value::maybe(value(sample, column.of), size));
-            table.lines.push(Line::new(std::iter::once(Value::Seconds(*time)).chain(cells)));
-            let pages = columns().map(|column| Value::maybe(value(sample, column.of), Value::count));
-            table.records.push(std::iter::once(Value::ExactSeconds(*time)).chain(pages).collect());
-        }
-        debug_assert_eq!(table.fields.len(), 1 + COUNTERS.len() + STANDBY.len());
-        table
     }
 }
 

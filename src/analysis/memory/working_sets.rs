@@ -38,6 +38,8 @@ pub struct MemoryTrack {
     pub last: At<WorkingSetSizes>,
     /// Most pages of working set, private working set, commit.
     pub most: [u64; 3],
+    /// When its process ended; [`Moment::LAST`] where nothing tells.
+    pub end: Moment,
     /// All samples in order of time, where they were asked for.
     pub samples: Vec<At<WorkingSetSizes>>,
 }
@@ -53,6 +55,7 @@ impl MemoryTrack {
             last: first.clone(),
             first,
             most: [0; 3],
+            end: Moment::LAST,
             samples: Vec::new(),
         }
     }
@@ -160,6 +163,9 @@ pub fn read(
     }
     let mut all: Vec<MemoryTrack> = all.into_values().collect();
     for track in &mut all {
+        if let TrackOwner::Instance(index) = track.owner {
+            track.end = processes.instances.get(index).map_or(Moment::LAST, |instance| instance.end);
+        }
         (track.label, track.session) = owners.described(track.owner);
         track.samples.sort_unstable_by_key(|sample| sample.moment);
     }

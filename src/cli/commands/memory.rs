@@ -32,6 +32,7 @@ Examples:
   pfnset memory trace.etl
   pfnset memory trace.etl --timeline 1s --unit mib
   pfnset memory trace.etl --timeline all --format csv -o memory.csv
+  pfnset memory trace.etl --timeline 1s --group-by process --where \"process=chrome*\"
   pfnset memory trace.etl --group-by process --top 20
   pfnset memory trace.etl --where \"process=chrome*\" --from 10 --to 20 --format json")]
 pub struct Memory {
@@ -39,8 +40,8 @@ pub struct Memory {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
-    /// Counters over time: every STEP (seconds, or with a unit as in 100ms), or all samples
-    #[arg(long, value_name = "STEP|all", value_parser = step, conflicts_with = "group_by")]
+    /// Over time: every STEP (seconds, or with a unit as in 100ms), or all samples; counters, or working sets by process or session
+    #[arg(long, value_name = "STEP|all", value_parser = step)]
     pub timeline: Option<TimelineStep>,
     /// Begin of the window: seconds since trace start, or the text of a mark
     #[arg(long, value_name = "SECONDS|MARK")]
@@ -68,7 +69,7 @@ impl Memory {
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
-            all_samples: common.format == OutputFormat::Json,
+            all_samples: common.format == OutputFormat::Json || self.timeline.is_some(),
             ..MemoryQuery::default()
         };
         if let Some(names) = &rows.group_by {

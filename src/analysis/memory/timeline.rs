@@ -1,0 +1,175 @@
+//! Memory over time at chosen moments: the machine's counters, or the working sets of processes and sessions.
+
+use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use crate::analysis::memory::tables::size;
+use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::memory::{MemorySet, columns};
+use crate::analysis::reference::timeline::points;
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value, Values};
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::memory_counters::WorkingSetSizes;
+use crate::load::facts::MemoryCounters;
+use crate::model::window::Window;
+use crate::moment::{At, Moment};
+use crate::units::Nanos;
+use std::cmp::Reverse;
+
+/// Columns of the printed table for processes or sessions, at most.
+const MOST_TRACKS: usize = 8;
+
+/// What is shown at which times.
+#[derive(Debug)]
+pub enum MemoryTimeline {
+    /// The machine's counters; `None` where there is no sample yet.
+    Counters(Vec<(Nanos, Option<MemorySample>)>),
+    /// Working sets of processes or sessions, at these moments.
+    WorkingSets(Vec<Moment>),
+}
+
+impl MemoryTimeline {
+    /// What a query asks for, of these counters in the file and `samples` in the window, or of `tracks` in the window where
+    /// it groups by processes or sessions; `None` where it asks for no timeline.
+    ///
+    /// # Errors
+    /// A usage error for a step of 0 or one that gives too many points.
+    pub(super) fn new(
+        etl: &EtlFile,
+        query: &MemoryQuery,
+        window: &Window,
+        counters: &[At<MemoryCounters>],
+        samples: &[MemorySample],
+        tracks: Option<&[MemoryTrack]>,
+    ) -> Result<Option<MemoryTimeline>, Error> {
+        let Some(step) = query.timeline else { return Ok(None) };
+        let mut moments: Vec<Moment> = match tracks {
+            Some(tracks) => tracks.iter().flat_map(|track| &track.samples).map(|sample| sample.moment).collect(),
+            None => counters.iter().map(|at| at.moment).filter(|moment| window.holds(*moment)).collect(),
+        };
+        moments.sort_unstable();
+        moments.dedup();
+        if let (TimelineStep::Every(step), Some((&from, &to))) = (step, moments.first().zip(moments.last())) {
+            let between = Window { from, to, ..window.clone() };
+            moments = points(etl, &between, step)?.into_iter().map(|time| Moment { time, order: u64::MAX }).collect();
+        }
+        Ok(Some(match tracks {
+            Some(_) => MemoryTimeline::WorkingSets(moments),
+            None => MemoryTimeline::Counters(counters_at(etl, &moments, samples)),
+        }))
+    }
+}
+
+/// The latest sample at each moment.
+fn counters_at(etl: &EtlFile, moments: &[Moment], samples: &[MemorySample]) -> Vec<(Nanos, Option<MemorySample>)> {
+    let latest = |time: Nanos| samples.partition_point(|sample| sample.time <= time).checked_sub(1);
+    let times = moments.iter().map(|moment| etl.clock.nanos(moment.time));
+    times.map(|time| (time, latest(time).and_then(|at| samples.get(at).copied()))).collect()
+}
+
+impl MemoryTrack {
+    /// Its latest sample at a moment, until its process ended.
+    fn at(&self, moment: Moment) -> Option<&WorkingSetSizes> {
+        let before = self.samples.partition_point(|sample| sample.moment <= moment).checked_sub(1)?;
+        let At { value, .. } = self.samples.get(before)?;
+        (moment < self.end).then_some(value)
+    }
+}
+
+impl MemorySet {
+    /// Counters or working sets over time.
+    pub(super) fn timeline_table(&self, timeline: &MemoryTimeline) -> Table {
+        match timeline {
+            MemoryTimeline::Counters(points) => self.counters_over_time(points),
+            MemoryTimeline::WorkingSets(moments) => self.working_sets_over_time(moments),
+        }
+    }
+
+    /// How many processes or sessions are no columns of the printed timeline.
+    pub fn smaller_tracks(&self) -> usize {
+        match &self.timeline {
+            Some(MemoryTimeline::WorkingSets(_)) => self.tracks().len().saturating_sub(MOST_TRACKS),
+            _ => 0,
+        }
+    }
+
+    /// What the rows are: processes or sessions.
+    fn tracks(&self) -> &[MemoryTrack] {
+        if self.group_by == Some(MemoryDimension::Session) { &self.sessions } else { &self.processes }
+    }
+
+    fn counters_over_time(&self, points: &[(Nanos, Option<MemorySample>)]) -> Table {
+        let is_grouped = |column: &CounterColumn| match self.group_by {
+            Some(MemoryDimension::List) => column.list.is_some(),
+            Some(MemoryDimension::Priority) => column.priority.is_some(),
+            _ => true,
+        };
+        let is_told = |column: &CounterColumn| self.summaries.iter().any(|told| told.column.name == column.name);
+        let of_whole = |column: &CounterColumn| match self.group_by {
+            None => COUNTERS.iter().any(|of| of.name == column.name && of.name != "modified_pagefile"),
+            Some(_) => true,
+        };
+        let fields: Vec<CounterColumn> = columns().filter(is_grouped).collect();
+        let shown: Vec<&CounterColumn> = fields.iter().filter(|column| is_told(column) && of_whole(column)).collect();
+        let heading = |(place, column): (usize, &&CounterColumn)| {
+            let heading = Column::number(column.title.trim_start());
+            if place < 4 { heading } else { heading.fit(Fit::Leaves(u8::try_from(20 - place).unwrap_or(0))) }
+        };
+        let value = |sample: &Option<MemorySample>, column: &CounterColumn| sample.as_ref().and_then(column.of);
+        let line = |(time, sample): &(Nanos, Option<MemorySample>)| {
+            let cells = shown.iter().map(|column| Value::maybe(value(sample, column), size));
+            Line::new(std::iter::once(Value::Seconds(*time)).chain(cells))
+        };
+        let record = |(time, sample): &(Nanos, Option<MemorySample>)| {
+            let pages = fields.iter().map(|column| Value::maybe(value(sample, column), Value::count));
+            std::iter::once(Value::ExactSeconds(*time)).chain(pages).collect()
+        };
+        Table {
+            title: None,
+            fields: std::iter::once("time_s").chain(fields.iter().map(|column| column.name)).map(Field::new).collect(),
+            records: points.iter().map(record).collect(),
+            columns: std::iter::once(Column::number("Time s")).chain(shown.iter().enumerate().map(heading)).collect(),
+            lines: points.iter().map(line).collect(),
+        }
+    }
+
+    /// For people a column for each of the largest; for programs a record for each moment and process or session.
+    fn working_sets_over_time(&self, moments: &[Moment]) -> Table {
+        let (name, values) = match self.group_by {
+            Some(MemoryDimension::Session) => ("session", Values::Number),
+            _ => ("process", Values::Text),
+        };
+        let mut largest: Vec<&MemoryTrack> = self.tracks().iter().collect();
+        largest.sort_by_key(|track| Reverse(track.most[0]));
+        largest.truncate(MOST_TRACKS);
+        let heading = |(place, track): (usize, &&MemoryTrack)| {
+            let title = if name == "session" { format!("Session {}", track.label) } else { track.label.clone() };
+            let column = Column::number(title);
+            if place == 0 { column } else { column.fit(Fit::Leaves(u8::try_from(MOST_TRACKS - place).unwrap_or(0))) }
+        };
+        let line = |moment: &Moment| {
+            let pages = largest.iter().map(|track| Value::maybe(track.at(*moment), |now| size(now.working_set_pages)));
+            Line::new(std::iter::once(Value::Seconds(self.time(*moment))).chain(pages))
+        };
+        let record = |moment: Moment, track: &MemoryTrack| {
+            let now = track.at(moment)?;
+            Some(vec![
+                Value::ExactSeconds(self.time(moment)),
+                Value::of_label(&track.label, values),
+                Value::count(now.working_set_pages),
+                Value::count(now.private_working_set_pages),
+                Value::count(now.commit_pages),
+            ])
+        };
+        let records = moments.iter().flat_map(|&moment| self.tracks().iter().filter_map(move |t| record(moment, t)));
+        Table {
+            title: None,
+            fields: ["time_s", name, "working_set_pages", "private_working_set_pages", "commit_pages"]
+                .map(Field::new)
+                .to_vec(),
+            records: records.collect(),
+            columns: std::iter::once(Column::number("Time s")).chain(largest.iter().enumerate().map(heading)).collect(),
+            lines: moments.iter().map(line).collect(),
+        }
+    }
+}
