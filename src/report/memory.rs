@@ -1,8 +1,9 @@
 //! `pfnset memory` in all forms. Wire format: docs/json.md, schema `pfnset.memory`.
 
 use crate::analysis::memory::MemorySet;
-use crate::analysis::memory::counters::MemorySample;
+use crate::analysis::memory::counters::{CounterSummary, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::tables::{NARROW, WIDE};
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Table};
 use crate::event::memory_counters::WorkingSetSizes;
@@ -74,19 +75,19 @@ impl Report for MemoryReport<'_> {
                 more => writeln!(out, "{} smaller are not shown: --format csv has all", text::count(more as u64)),
             };
         }
-        let counters = Some(self.set.counter_table(|_| true)).filter(|table| !table.lines.is_empty());
+        let curve = if style.width < 100 { NARROW } else { WIDE };
+        let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
+        let counters = Some(self.set.counter_table(curve, is_machine)).filter(|table| !table.lines.is_empty());
         let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
         let short = !self.set.samples.is_empty() && self.set.samples.iter().all(is_short);
-        let repurposed = self.set.repurposed_table();
-        let nothing = repurposed.is_none() && self.set.samples.len() > 1 && !self.set.repurposed.is_empty();
-        for table in [counters, repurposed].into_iter().flatten() {
+        for table in [counters, self.set.standby_table(curve)].into_iter().flatten() {
             writeln!(out)?;
             table::text(out, &table, style, self.unit)?;
         }
         if short {
             writeln!(out, "\nNot in records of this form: pools, MDL, system commit")?;
         }
-        if nothing {
+        if self.set.nothing_repurposed() {
             writeln!(out, "\nNo page was repurposed from standby.")?;
         }
         for table in [self.set.largest_table(), self.set.growth_table()].into_iter().flatten() {
@@ -283,7 +284,7 @@ impl MemoryReport<'_> {
             physical_pages: set.physical.map(|(pages, _)| pages),
             physical_source: set.physical.map(|(_, source)| source.name()),
             summary: SummaryWire {
-                counters: table::objects(&set.counter_table(|_| true)),
+                counters: table::objects(&set.counter_table(WIDE, |_| true)),
                 repurposed: table::objects(&set.repurposed_records()),
             },
             samples: Each { list: &set.samples, set, wire: SampleWire::new },

@@ -262,7 +262,7 @@ fn working_sets_over_time(file: &NamedTempFile, whole: &Value) {
 
     let one = out(&["memory", path(file), "--where", "priority=3"]);
     let repurposed = one.split("Repurposed").nth(1).unwrap().split("\n\n").next().unwrap();
-    assert!(repurposed.contains("priority 3") && !repurposed.contains("priority 4"), "{one}");
+    assert!(repurposed.contains("prio 3") && !repurposed.contains("prio 4"), "{one}");
 }
 
 #[test]

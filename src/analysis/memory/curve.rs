@@ -46,6 +46,21 @@ impl Curve {
     }
 }
 
+impl Curve {
+    /// The same in at most so many columns: means of those that fall together.
+    pub(super) fn within(self, most: usize) -> Curve {
+        let columns = self.columns.min(most.clamp(1, COLUMNS));
+        let mut heights = [None; COLUMNS];
+        for (at, height) in heights.iter_mut().enumerate().take(columns) {
+            let (from, to) = (at * self.columns / columns, (at + 1) * self.columns / columns);
+            let known = || self.heights.iter().take(to).skip(from).flatten().map(|height| usize::from(*height));
+            let mean = (known().sum::<usize>() + known().count() / 2).checked_div(known().count());
+            *height = mean.and_then(|mean| u8::try_from(mean).ok());
+        }
+        Curve { heights, columns }
+    }
+}
+
 impl fmt::Display for Curve {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let character = |height: &Option<u8>| height.and_then(|h| LEVELS.get(usize::from(h)).copied()).unwrap_or(' ');
@@ -73,6 +88,11 @@ mod tests {
         assert_eq!(curve(&[(0, 0), (9, 9), (10, 0), (11, 9)]), "▁ █▅", "the mean of a column");
         assert_eq!(curve(&[(0, 0), (1, u64::MAX), (240, u64::MAX / 2 + 1)]), "▅ ▅");
         let jitter: Vec<(i128, u64)> = (0..13).map(|n| (n * 1000 + n % 3 * 90, n as u64 % 2)).collect();
+        assert_eq!(
+            Curve::new((Nanos(0), Nanos(23)), (0, 23), 24, (0..24).map(|n| (Nanos(n), n as u64))).within(8).to_string(),
+            "▁▂▃▄▅▆▇█",
+            "means of three columns each"
+        );
         assert_eq!(curve(&jitter), "▁█▁█▁█▁█▁█▁█▁", "regular samples leave no gaps");
     }
 }

@@ -4,7 +4,7 @@
 pub mod counters;
 mod curve;
 pub mod query;
-mod tables;
+pub mod tables;
 pub mod timeline;
 pub mod working_sets;
 
@@ -152,6 +152,11 @@ impl MemorySet {
             records.entry(sample.moment).or_default().push(sample.value);
         }
         records.into_iter().collect()
+    }
+
+    /// True when the samples tell that no page of what was chosen was taken from standby.
+    pub fn nothing_repurposed(&self) -> bool {
+        self.samples.len() > 1 && !self.repurposed.is_empty() && self.repurposed.iter().all(|of| of.pages == 0)
     }
 
     /// Pages per second by which a working set grew; `None` for a single sample.

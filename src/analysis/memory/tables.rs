@@ -1,15 +1,21 @@
 //! The tables of memory over time.
 
 use crate::analysis::memory::MemorySet;
-use crate::analysis::memory::counters::CounterSummary;
+use crate::analysis::memory::counters::{CounterSummary, Repurposed};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::units::PAGE_BYTES;
 use std::cmp::Reverse;
 
-/// Rows of the short tables of processes.
-const SHORT: usize = 5;
+/// Rows of the short tables: of the largest processes, and of those that grew most quickly.
+const LARGEST: usize = 5;
+const FASTEST: usize = 3;
+
+/// Characters of the course of a counter: on the first screen where the width is small, and elsewhere.
+pub const NARROW: usize = 8;
+/// See [`NARROW`].
+pub const WIDE: usize = 24;
 
 pub(super) fn size(pages: u64) -> Value {
     Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))
@@ -20,9 +26,11 @@ impl MemorySet {
     pub fn table(&self) -> Table {
         match (&self.timeline, self.group_by) {
             (Some(timeline), _) => self.timeline_table(timeline),
-            (None, None) => self.counter_table(|_| true),
-            (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
-            (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
+            (None, None) => self.counter_table(WIDE, |_| true),
+            (None, Some(MemoryDimension::List)) => self.counter_table(WIDE, |summary| summary.column.list.is_some()),
+            (None, Some(MemoryDimension::Priority)) => {
+                self.counter_table(WIDE, |summary| summary.column.priority.is_some())
+            }
             (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
             (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
         }
@@ -35,8 +43,8 @@ impl MemorySet {
         counters.chain(tracks).max().unwrap_or(0).saturating_mul(PAGE_BYTES)
     }
 
-    /// Counters with start, end, least, most, mean, and their course.
-    pub fn counter_table(&self, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
+    /// Counters with start, end, least, most, mean, and their course in at most so many characters.
+    pub fn counter_table(&self, curve: usize, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
         let summaries = || self.summaries.iter().filter(|summary| wanted(summary));
         let line = |summary: &CounterSummary| {
             Line::new([
@@ -46,7 +54,7 @@ impl MemorySet {
                 size(summary.least.0),
                 size(summary.most.0),
                 size(summary.mean.round() as u64),
-                Value::text(summary.curve.to_string()),
+                Value::text(summary.curve.within(curve).to_string()),
             ])
         };
         let record = |summary: &CounterSummary| {
@@ -92,37 +100,52 @@ impl MemorySet {
         }
     }
 
-    /// Pages that were taken from standby, for people: where there were some, and their sum.
-    pub fn repurposed_table(&self) -> Option<Table> {
-        let (all, by_priority): (Vec<_>, Vec<_>) =
-            self.repurposed.iter().filter(|of| of.pages > 0).partition(|of| of.priority.is_none());
-        let line = |found: &crate::analysis::memory::counters::Repurposed| {
-            Line::new([
-                found.priority.map_or(Value::text("Total"), |priority| Value::text(format!("priority {priority}"))),
-                Value::count(found.pages),
-                size(found.pages),
-                Value::maybe(found.most, |(rate, _)| Value::count(rate.round() as u64)),
-                Value::maybe(found.most, |(_, time)| Value::Seconds(time)),
-            ])
+    /// Standby by priority, for people: as [`MemorySet::counter_table`], beside it what was taken from it for another use.
+    pub fn standby_table(&self, curve: usize) -> Option<Table> {
+        let summaries = self.summaries.iter().filter(|summary| summary.column.priority.is_some());
+        let repurposed = |priority: Option<u8>| self.repurposed.iter().find(|of| of.priority == priority);
+        let taken = |of: Option<&Repurposed>| {
+            let most = of.and_then(|of| of.most);
+            [
+                Value::maybe(of, |of| Value::count(of.pages)),
+                Value::maybe(most, |(rate, _)| Value::count(rate.round() as u64)),
+                Value::maybe(most, |(_, time)| Value::Seconds(time)),
+            ]
         };
-        let lines = by_priority.iter().map(|found| line(found));
-        let total = all.iter().map(|found| Line { ruled: true, ..line(found) });
-        (!by_priority.is_empty()).then(|| Table {
+        let line = |summary: &CounterSummary| {
+            let counted = [summary.start, summary.end, summary.least.0, summary.most.0, summary.mean.round() as u64];
+            let title = Value::maybe(summary.column.priority, |priority| Value::text(format!("prio {priority}")));
+            let curve = Value::text(summary.curve.within(curve).to_string());
+            let cells = std::iter::once(title).chain(counted.map(size)).chain([curve]);
+            Line::new(cells.chain(taken(repurposed(summary.column.priority))))
+        };
+        let all = repurposed(None).filter(|all| all.pages > 0).map(|all| {
+            let blank = std::iter::repeat_n(Value::Nothing, 6);
+            let cells = std::iter::once(Value::text("Total")).chain(blank).chain(taken(Some(all)));
+            Line { ruled: true, ..Line::new(cells) }
+        });
+        let lines: Vec<Line> = summaries.map(line).chain(all).collect();
+        (!lines.is_empty()).then(|| Table {
             columns: vec![
-                Column::text("Repurposed").fit(Fit::Stays),
-                Column::number("Pages"),
-                Column::number(""),
-                Column::number("Most pages/s"),
-                Column::number("at s"),
+                Column::text("Standby").fit(Fit::Stays),
+                Column::number("Start"),
+                Column::number("End"),
+                Column::number("Least").fit(Fit::Leaves(2)),
+                Column::number("Most").fit(Fit::Leaves(3)),
+                Column::number("Mean").fit(Fit::Leaves(1)),
+                Column::text("Over time").fit(Fit::Leaves(4)),
+                Column::number("Repurposed"),
+                Column::number("Most/s"),
+                Column::number("at s").fit(Fit::Spare(0)),
             ],
-            lines: lines.chain(total).collect(),
+            lines,
             ..Table::default()
         })
     }
 
     /// The same for programs: each priority, and the sum.
     pub fn repurposed_records(&self) -> Table {
-        let record = |found: &crate::analysis::memory::counters::Repurposed| {
+        let record = |found: &Repurposed| {
             vec![
                 Value::maybe(found.priority, |priority| Value::Number(priority.into())),
                 Value::count(found.pages),
@@ -139,9 +162,18 @@ impl MemorySet {
 
     /// The processes with the largest working sets.
     pub fn largest_table(&self) -> Option<Table> {
-        let top = self.top.unwrap_or(SHORT);
-        (!self.processes.is_empty())
-            .then(|| self.track_table("process", "Largest working sets", &self.processes, Some(top)))
+        if self.processes.is_empty() {
+            return None;
+        }
+        let top = self.top.unwrap_or(LARGEST);
+        let mut table = self.track_table("process", "Largest working sets", &self.processes, Some(top));
+        // The table by process has all of them.
+        for column in &mut table.columns {
+            if let Fit::Leaves(order) = column.fit {
+                column.fit = Fit::Spare(order);
+            }
+        }
+        Some(table)
     }
 
     /// The processes whose working sets grew most quickly.
@@ -150,7 +182,7 @@ impl MemorySet {
         let mut growing: Vec<(f64, &MemoryTrack)> =
             self.processes.iter().filter_map(|track| Some((rate(track)?, track))).collect();
         growing.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.label.cmp(&b.1.label)));
-        let shown = self.top.unwrap_or(SHORT).min(growing.len());
+        let shown = self.top.unwrap_or(FASTEST).min(growing.len());
         let (listed, rest) = growing.split_at(shown);
         let line = |(rate, track): &(f64, &MemoryTrack)| {
             let [first, last] = [&track.first.value, &track.last.value];
