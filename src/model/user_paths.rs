@@ -23,6 +23,26 @@ impl UserPaths {
         UserPaths { prefixes }
     }
 
+    /// A text with the first path in it as people know it: one that begins the text, or follows a blank, a quotation mark
+    /// or an opening bracket.
+    pub fn shown_in(&self, text: &str) -> String {
+        let mut shown = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut before = ' ';
+        while let Some(next) = rest.chars().next() {
+            if next == '\\'
+                && matches!(before, ' ' | '"' | '(' | '[')
+                && let Cow::Owned(all) = self.shown(rest)
+            {
+                return shown + &all;
+            }
+            shown.push(next);
+            before = next;
+            rest = rest.strip_prefix(next).unwrap_or_default();
+        }
+        shown
+    }
+
     /// The path as people know it.
     pub fn shown<'p>(&self, path: &'p str) -> Cow<'p, str> {
         for (kernel, user) in &self.prefixes {
@@ -88,6 +108,14 @@ mod tests {
             ("é", "é"),
         ] {
             assert_eq!(paths.shown(path), shown, "{path}");
+        }
+        for (text, shown) in [
+            (r"key 0x1f: \Device\HarddiskVolume3\a b.dll", r"key 0x1f: C:\a b.dll"),
+            (r"(\SystemRoot\x)", r"(C:\Windows\x)"),
+            (r"no\Device\HarddiskVolume3\x", r"no\Device\HarddiskVolume3\x"),
+            ("é \\", "é \\"),
+        ] {
+            assert_eq!(paths.shown_in(text), shown, "{text}");
         }
         assert_eq!(UserPaths::default().shown(r"\Device\HarddiskVolume12"), "Volume12:");
     }

@@ -36,17 +36,14 @@ impl Report for ExplainReport<'_> {
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let answer = self.answer;
         text::warnings(out, &answer.warnings, style.width)?;
-        let mut lines = Lines { out, width: usize::from(style.width) };
+        let mut lines = Lines { out, width: usize::from(style.width), answer };
         for (number, snapshot) in answer.snapshots.iter().enumerate() {
             if number > 0 {
                 writeln!(lines.out)?;
             }
-            let at = format!(
-                "in snapshot {} of {} at {:.3} s",
-                snapshot.index,
-                answer.snapshot_count,
-                snapshot.time.seconds()
-            );
+            let which = text::which_snapshot(snapshot.index, answer.snapshot_count);
+            let which = which.map_or_else(String::new, |which| format!("in {which}, "));
+            let at = format!("{which}at {:.3} s", snapshot.time.seconds());
             if let Target::Address { address, .. } = answer.target {
                 let process = snapshot.process.as_deref().unwrap_or("n/a");
                 text::heading(lines.out, &format!("Address 0x{address:x} of {process} {at}"))?;
@@ -102,12 +99,14 @@ impl Report for ExplainReport<'_> {
 struct Lines<'o> {
     out: &'o mut dyn Write,
     width: usize,
+    /// Knows paths as users know them.
+    answer: &'o Explanation,
 }
 
 impl Lines<'_> {
     fn pair(&mut self, left: &str, right: &str) -> io::Result<()> {
         let mut left = left;
-        for line in text::wrap(right, self.width.saturating_sub(LEFT).max(20)) {
+        for line in text::wrap(&self.answer.shown(right), self.width.saturating_sub(LEFT).max(20)) {
             writeln!(self.out, "{}", format!("{left:<LEFT$}{line}").trim_end())?;
             left = "";
         }

@@ -22,7 +22,7 @@ impl<'a> ProcessReport<'a> {
         ProcessReport { trace, set, unit }
     }
 
-    /// `118 processes, 3 of them selected, pages at 1.234 s (snapshot 0 of 2)`.
+    /// `118 processes, 3 of them selected, pages at 1.234 s (snapshot 0 of 2, numbered from 0)`.
     fn title(&self) -> String {
         let (total, selected) = (self.set.total, self.set.processes.len() as u64);
         let of_them = match selected == total {
@@ -32,8 +32,9 @@ impl<'a> ProcessReport<'a> {
         let pages = match &self.set.snapshot {
             None => "; the trace holds no page records".to_owned(),
             Some(snapshot) => {
-                let (time, index) = (snapshot.time.seconds(), snapshot.index);
-                format!("; pages at {time:.3} s (snapshot {index} of {})", self.set.snapshot_count)
+                let which = text::which_snapshot(snapshot.index, self.set.snapshot_count);
+                let which = which.map_or_else(String::new, |which| format!(" ({which})"));
+                format!("; pages at {:.3} s{which}", snapshot.time.seconds())
             }
         };
         format!("{} processes{of_them}{pages}", text::count(total))

@@ -146,6 +146,11 @@ pub fn utc(time: FileTime) -> Option<String> {
     OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?.format(FORM).ok()
 }
 
+/// `snapshot 12 of 15, numbered from 0`; `None` where there is one only.
+pub fn which_snapshot(index: usize, count: usize) -> Option<String> {
+    (count != 1).then(|| format!("snapshot {index} of {count}, numbered from 0"))
+}
+
 /// Text from a trace without control characters, which could steer a terminal or break a line: they are shown as `\x1b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {

@@ -215,6 +215,8 @@ fn shown(dimension: &str, label: &str) -> String {
     match (dimension, label) {
         ("process", "Unknown (-1)") | ("pid", "-1") => "shared (files, images, sections)".to_owned(),
         ("process" | "pid", "n/a") => "kernel and free".to_owned(),
+        ("file" | "folder" | "extension", "n/a") => "no file".to_owned(),
+        ("detail" | "session", "n/a") => format!("no {dimension}"),
         ("file" | "detail", path) => {
             let volume = path.strip_prefix("\\Device\\HarddiskVolume").and_then(|rest| rest.split_once('\\'));
             volume.map_or_else(|| path.to_owned(), |(number, rest)| format!("Volume{number}:\\{rest}"))

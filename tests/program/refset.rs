@@ -41,9 +41,38 @@ fn tables() {
 }
 
 #[test]
+fn every_process_that_held_pages_has_a_line() {
+    let whole = json(&[]);
+    let text = out(&["refset", TRACE, "-q", "--top", "99"]);
+    let lines: Vec<&str> = text.split("\nProcess at stop").nth(1).expect("processes").lines().skip(2).collect();
+    let holders = whole["held_by_process"].as_array().unwrap();
+    assert_eq!(lines.len(), holders.len());
+    for holder in holders {
+        let name = format!("{}  ", holder["process"].as_str().unwrap());
+        let line = lines.iter().find(|line| line.starts_with(&name)).unwrap_or_else(|| panic!("{name} in {lines:?}"));
+        let time = format!("{:.6}", holder["peak_time_s"].as_f64().unwrap());
+        assert!(line.contains(&format!(" {}  {time}", pages(holder, "peak_pages"))), "{line}");
+    }
+    let gone = lines.iter().filter(|line| line.contains("   0   ")).count();
+    assert!(gone > 0, "{lines:?}");
+    let short = out(&["refset", TRACE, "-q", "--top", "3"]);
+    assert!(
+        short.ends_with(&format!("{gone} of the others held pages before and none at stop: --sort peak\n")),
+        "{short}"
+    );
+    let by_peak = out(&["refset", TRACE, "-q", "--top", "99", "--sort", "peak"]);
+    let first = by_peak.split("\nProcess at stop").nth(1).expect("processes").lines().skip(2);
+    let order: Vec<&str> = holders.iter().map(|holder| holder["process"].as_str().unwrap()).collect();
+    assert!(first.zip(&order).all(|(line, name)| line.starts_with(name)), "{by_peak}");
+}
+
+#[test]
 fn paths_are_as_users_know_them_in_tables_only() {
     let table = out(&["refset", TRACE, "-q", "--group-by", "file,detail"]);
     assert!(table.contains("\nVolume") && !table.contains("\\Device\\HarddiskVolume"), "{table}");
+    assert!(table.contains("no file") && table.contains("no detail") && !table.contains("n/a"), "{table}");
+    let timeline = out(&["refset", TRACE, "-q", "--timeline", "20ms", "--group-by", "file"]);
+    assert!(timeline.contains("no file") && !timeline.contains("n/a"), "{timeline}");
     let files = rows(&["--group-by", "file"]);
     assert!(files.iter().any(|row| row[0].starts_with("\\Device\\HarddiskVolume")), "{files:?}");
     let pages_of = |condition: &str| pages(&json(&["--where", condition, "--group-by", "file"])["rows"][0], "pages");
@@ -146,6 +175,7 @@ fn the_timeline_adds_up() {
         let parts = point["by_category"].as_object().unwrap().values().map(|pages| pages.as_i64().unwrap());
         assert_eq!(parts.sum::<i64>(), pages(point, "pages"));
     }
+    assert_eq!(pages(&points[0], "pages"), pages(&whole, "held_at_start"), "with what the active rundown names");
     assert_eq!(pages(points.last().unwrap(), "pages"), pages(&whole, "held_at_stop"));
     let csv = rows(&["--timeline", "5ms"]);
     assert_eq!(csv.len(), points.len() + 1);

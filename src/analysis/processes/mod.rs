@@ -153,10 +153,15 @@ impl ProcessSet {
             })
             .collect();
         let total = processes.len() as u64;
-        processes.retain(|row| query.conditions.iter().all(|c| c.patterns.matches(&c.dimension.label(row))));
+        processes.retain(|row| {
+            query.conditions.iter().all(|condition| {
+                let label = condition.dimension.label(row);
+                condition.patterns.matches_any(&[&label, condition.dimension.shown(&label)])
+            })
+        });
         query.sort.sort(&mut processes);
         let rows = rows::groups(&processes, &query.group_by);
-        let mut tree = query.sort.tree(&rows, query.top);
+        let mut tree = query.sort.tree(&rows::for_people(&rows, &query.group_by), query.top);
         // Nothing was selected: that is no page, not an unknown number of them.
         tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
         let survey = &model.history.survey;

@@ -2,7 +2,9 @@
 
 use crate::analysis::processes::{ProcessPages, ProcessRow, ProcessSet};
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{Column, Field, Fit, Group, Line, Measured, Node, Table, Value, Values, dimensions};
+use crate::analysis::table::{
+    Column, Field, Fit, Group, Line, Measured, NO_LABEL, Node, Table, Value, Values, dimensions,
+};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -23,7 +25,7 @@ dimensions! {
 impl Dimension {
     /// The label of a process.
     pub fn label(self, row: &ProcessRow) -> String {
-        let known = |text: Option<String>| text.unwrap_or_else(|| "n/a".to_owned());
+        let known = |text: Option<String>| text.unwrap_or_else(|| NO_LABEL.to_owned());
         match self {
             Dimension::Process => row.label.clone(),
             Dimension::Name => row.name.clone().unwrap_or_else(|| "Unknown".to_owned()),
@@ -35,6 +37,23 @@ impl Dimension {
             Dimension::Ended => row.end.is_some().to_string(),
         }
     }
+
+    /// A label as tables show it.
+    pub fn shown(self, label: &str) -> &str {
+        match (self, label) {
+            (Dimension::Parent, NO_LABEL) => "unknown parent",
+            (Dimension::Session, NO_LABEL) => "no session",
+            (Dimension::CommandLine, NO_LABEL) => "unknown command line",
+            _ => label,
+        }
+    }
+}
+
+/// Groups with labels as tables show them.
+pub(super) fn for_people(groups: &[Group<ProcessCounts>], dimensions: &[Dimension]) -> Vec<Group<ProcessCounts>> {
+    let shown = |(dimension, label): (&Dimension, &String)| dimension.shown(label).to_owned();
+    let labels = |group: &Group<ProcessCounts>| dimensions.iter().zip(&group.labels).map(shown).collect();
+    groups.iter().map(|group| Group { labels: labels(group), measure: group.measure }).collect()
 }
 
 /// What is counted of a group.

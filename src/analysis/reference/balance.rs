@@ -96,9 +96,9 @@ impl Balance {
         let already = counted(
             count,
             [
-                (self.rundown, "active at start"),
-                (self.reaccessed, "re-accesses"),
-                (self.second_mappings, "second mappings"),
+                (self.rundown, "of those at start"),
+                (self.reaccessed, "re-accessed"),
+                (self.second_mappings, "mapped twice"),
             ],
         );
         let never = counted(
@@ -108,10 +108,12 @@ impl Balance {
                 (self.never_held.saturating_sub(self.cached_writes), "by processes never started"),
             ],
         );
+        let outside = [(self.accessed_outside, "accessed"), (self.released_outside, "released")];
+        let outside = format!("kernel, pool, ranges: {}", counted(count, outside));
         let step = |name, title, pages, note: &str| Step { name, title, pages, note: note.to_owned() };
         [
             step("accessed", "accessed", self.accessed as i64, ""),
-            step("held_already", "held already", minus(self.held_already()), &already),
+            step("held_already", "counted before", minus(self.held_already()), &already),
             step("never_held", "never held", minus(self.never_held), &never),
             step("not_started", "not yet started", -self.not_started, "process starts after the window"),
             step("released", "released", minus(self.released), ""),
@@ -119,7 +121,7 @@ impl Balance {
                 "outside_working_sets",
                 "not in working sets",
                 self.released_outside as i64 - self.accessed_outside as i64,
-                "kernel, pool, ranges: net",
+                &outside,
             ),
             step("emptied", "emptied", minus(self.emptied), "working sets were emptied again"),
         ]
@@ -161,7 +163,7 @@ mod tests {
         assert_eq!(100 + sum, 424);
         assert_eq!((balance.entered(), balance.left()), (635, 300));
         assert_eq!(100 + balance.entered() - balance.left() - balance.emptied, 424);
-        assert_eq!(balance.steps(plain)[1].note, "40 active at start, 20 re-accesses, 3 second mappings");
+        assert_eq!(balance.steps(plain)[1].note, "40 of those at start, 20 re-accessed, 3 mapped twice");
         assert_eq!(balance.steps(plain)[2].note, "6 cached writes, 1 by processes never started");
     }
 }

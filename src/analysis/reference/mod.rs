@@ -59,7 +59,7 @@ use crate::units::{Nanos, PointerSize, count};
 use balance::Balance;
 use counting_plan::{CountingPlan, RowCount};
 use graphics::GraphicsEvents;
-use holders::{AverageHeld, Holder, average_held, holders};
+use holders::{AverageHeld, Holder, Short, average_held, holders};
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
 use recorded::RecordedSets;
@@ -135,7 +135,7 @@ pub struct ReferenceSet {
     /// The same, nested.
     pub tree: Node<RowCount>,
     /// Largest categories and processes of what is held at the window's end.
-    pub short: Option<(Node<RowCount>, Node<RowCount>)>,
+    pub short: Option<Short>,
     /// Held pages over time, if asked for.
     pub timeline: Option<Timeline>,
     /// True when the trace holds RemoveFromWS events.
@@ -182,19 +182,18 @@ impl ReferenceSet {
         let labels = Labels { directory: &lifetimes, plan: &plan };
         let rows = labels.rows(&outcome.totals.rows, &query.group_by, query);
         let tree = labels.tree(&rows, query);
-        let short = (query.short > 0 && !plan.ended).then(|| {
-            let of = |dimension| {
-                query.order.tree(&labels.rows(&outcome.totals.rows, &[dimension], query), Some(query.short))
-            };
-            (of(Dimension::Category), of(Dimension::Process))
-        });
         let label = |owner| labels.owner(Some(owner), None);
         let holders = holders(&outcome.tallies, label, &etl.clock, plan.span);
+        let is_short = query.short > 0 && !plan.ended;
+        let short = is_short.then(|| labels.short(&outcome.totals.rows, &holders, query));
         let comparisons = std::mem::take(&mut outcome.totals.comparisons);
         let records = outcome.recorded_sets;
         let recorded = comparisons.finish(records, label, |moment| etl.clock.nanos(moment.time));
         let mut set = Self::counted(etl, query, &plan, outcome);
         (set.holders, set.recorded) = (holders, (records > 0).then_some(recorded));
+        if let Some(timeline) = &mut set.timeline {
+            timeline.name_groups(|dimension, label| labels.shown(dimension, label).into_owned());
+        }
         set.short = short;
         set.tree = tree;
         set.rows = rows;

@@ -41,6 +41,8 @@ pub enum RowOrder {
     Name,
     /// Most physical pages first.
     ImpactPages,
+    /// Processes with the highest peak first; other rows as by pages.
+    Peak,
 }
 
 /// A query.

@@ -2,9 +2,10 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::counting_plan::{CountingPlan, FileCode, RowCount, RowKey};
+use crate::analysis::reference::holders::{Holder, Short, by_process};
 use crate::analysis::reference::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{Condition, Group, Node};
+use crate::analysis::table::{Condition, Group, NO_LABEL, Node};
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
@@ -23,7 +24,7 @@ pub struct Labels<'a> {
 impl Labels<'_> {
     /// The label of an owner. Private pages of sessions are the system's, as WPA has no owner for them.
     pub fn owner(&self, owner: Option<OwnerId>, category: Option<Category>) -> String {
-        let Some(owner) = owner else { return "n/a".to_owned() };
+        let Some(owner) = owner else { return NO_LABEL.to_owned() };
         let owner = match (owner.owner(), category) {
             (Owner::Session(_), Some(Category::SessionPrivate)) => OwnerId::SYSTEM,
             _ => owner,
@@ -33,7 +34,7 @@ impl Labels<'_> {
 
     fn file(&self, code: FileCode) -> String {
         match code {
-            FileCode::None => "n/a".to_owned(),
+            FileCode::None => NO_LABEL.to_owned(),
             FileCode::Combined => "CombinedPage".to_owned(),
             FileCode::Name(index) => self.plan.names.name(index).to_owned(),
             FileCode::Unknown(key) => format!("Unknown (0x{key:x})"),
@@ -50,7 +51,7 @@ impl Labels<'_> {
 
     /// The label of a key in a dimension.
     pub fn label(&self, key: &RowKey, dimension: Dimension) -> String {
-        let none = || "n/a".to_owned();
+        let none = || NO_LABEL.to_owned();
         match dimension {
             Dimension::Process => self.owner(key.owner, key.category),
             Dimension::Category => key.category.map_or_else(none, |category| category.name().to_owned()),
@@ -64,9 +65,11 @@ impl Labels<'_> {
     }
 
     /// A label as tables show it.
-    fn shown<'l>(&self, dimension: Dimension, label: &'l str) -> Cow<'l, str> {
-        match dimension {
-            Dimension::File | Dimension::Detail => self.plan.user_paths.shown(label),
+    pub fn shown<'l>(&self, dimension: Dimension, label: &'l str) -> Cow<'l, str> {
+        match (dimension, label) {
+            (Dimension::File, NO_LABEL) => Cow::Borrowed("no file"),
+            (Dimension::Detail, NO_LABEL) => Cow::Borrowed("no detail"),
+            (Dimension::File | Dimension::Detail, path) => self.plan.user_paths.shown(path),
             _ => Cow::Borrowed(label),
         }
     }
@@ -77,6 +80,19 @@ impl Labels<'_> {
         let labels = |row: &Group<RowCount>| query.group_by.iter().zip(&row.labels).map(shown).collect();
         let rows: Vec<_> = rows.iter().map(|row| Group { labels: labels(row), measure: row.measure }).collect();
         query.order.tree(&rows, query.top)
+    }
+
+    /// Largest categories and processes. What processes held at other times is known of all pages only.
+    pub fn short(&self, all: &FastMap<RowKey, RowCount>, holders: &[Holder], query: &Query) -> Short {
+        let of = |dimension| self.rows(all, &[dimension], query);
+        let holders: &[Holder] = if query.conditions.is_empty() { holders } else { &[] };
+        let rows = of(Dimension::Process);
+        let remains = |holder: &&Holder| rows.iter().any(|row| row.labels.contains(&holder.process));
+        Short {
+            categories: query.order.tree(&of(Dimension::Category), Some(query.short)),
+            processes: by_process(&rows, holders, query.order, query.short),
+            gone: (holders.len() - holders.iter().filter(remains).count()) as u64,
+        }
     }
 
     /// Rows by these dimensions that meet the query's conditions, in its order.
@@ -106,7 +122,7 @@ impl Labels<'_> {
 impl RowOrder {
     fn compare(self, a: &RowCount, b: &RowCount) -> Ordering {
         match self {
-            RowOrder::Pages => b.pages.cmp(&a.pages).then_with(|| b.impact_pages.cmp(&a.impact_pages)),
+            RowOrder::Pages | RowOrder::Peak => b.pages.cmp(&a.pages).then_with(|| b.impact_pages.cmp(&a.impact_pages)),
             RowOrder::ImpactPages => b.impact_pages.cmp(&a.impact_pages).then_with(|| b.pages.cmp(&a.pages)),
             RowOrder::Name => Ordering::Equal,
         }

@@ -4,7 +4,7 @@ use crate::analysis::category::Category;
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::balance::Step;
 use crate::analysis::reference::counting_plan::RowCount;
-use crate::analysis::reference::holders::Holder;
+use crate::analysis::reference::holders::{ProcessHeld, Short};
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::timeline::{Extent, Timeline, TimelineGroup};
@@ -19,6 +19,16 @@ const SIZE: Counted = Counted::new("bytes", "", |m, _| Value::pages(m.pages));
 const SHARE: Counted = Counted::shown("Share", |m, all| Value::share(m.pages.unsigned_abs(), all.pages.unsigned_abs()));
 const IMPACT_PAGES: Counted = Measured::new("impact_pages", "Charged pages", |m, _| Value::Count(m.impact_pages));
 const IMPACT_SIZE: Counted = Measured::new("impact_bytes", "Charged size", |m, _| Value::pages(m.impact_pages));
+
+type OfProcess = Measured<ProcessHeld>;
+
+const PROCESS_PAGES: OfProcess = Measured::shown("Pages", |m, _| Value::Count(m.pages));
+const PROCESS_SIZE: OfProcess = Measured::shown("", |m, _| Value::pages(m.pages));
+const PROCESS_SHARE: OfProcess =
+    Measured::shown("Share", |m, all| Value::share(m.pages.unsigned_abs(), all.pages.unsigned_abs()));
+const PEAK: OfProcess = Measured::shown("Peak", |m, _| Value::maybe(m.peak, |peak| Value::count(peak.0)));
+const PEAK_TIME: OfProcess = Measured::shown("at s", |m, _| Value::maybe(m.peak, |peak| Value::Seconds(peak.1)));
+const AVERAGE: OfProcess = Measured::shown("Average", |m, _| Value::count(m.average.round().max(0.0) as u64));
 
 impl ReferenceSet {
     /// True when rows have a count of physical pages.
@@ -38,34 +48,20 @@ impl ReferenceSet {
 
     /// Largest categories and processes of what is held at the window's end.
     pub fn short_tables(&self) -> Vec<Table> {
-        let (categories, processes) = match &self.short {
-            Some((categories, processes)) => (categories, processes),
-            None => return Vec::new(),
-        };
-        let of = |title, tree: &Node<RowCount>| Table::of_tree(title, tree, tree.measure, &[PAGES, SIZE, SHARE]);
-        let mut by_process = of("Process at stop", processes);
-        if !self.is_selection {
-            self.add_peaks(&mut by_process, processes);
-        }
-        vec![of("Category at stop", categories), by_process]
+        let Some(Short { categories, processes, .. }) = &self.short else { return Vec::new() };
+        let categories = Table::of_tree("Category at stop", categories, categories.measure, &[PAGES, SIZE, SHARE]);
+        let process = [PROCESS_PAGES, PROCESS_SIZE, PROCESS_SHARE];
+        let over_time = [PEAK.leaves(2), PEAK_TIME.leaves(1), AVERAGE.leaves(0)];
+        let columns = if self.is_selection { process.to_vec() } else { [process, over_time].concat() };
+        vec![categories, Table::of_tree("Process at stop", processes, processes.measure, &columns)]
     }
 
-    /// Adds to each process the most that it held, when, and the average.
-    fn add_peaks(&self, table: &mut Table, processes: &Node<RowCount>) {
-        let columns = [("Peak", 2), ("at s", 1), ("Average", 0)];
-        table.columns.extend(columns.map(|(title, order)| Column::number(title).fit(Fit::Leaves(order))));
-        for (line, process) in table.lines.iter_mut().zip(&processes.parts) {
-            let holder = self.holders.iter().find(|holder| holder.process == process.label);
-            let average = |holder: &Holder| Value::count(holder.average.round().max(0.0) as u64);
-            line.cells.extend([
-                Value::maybe(holder, |holder| Value::count(holder.peak.0)),
-                Value::maybe(holder, |holder| Value::Seconds(holder.peak.1)),
-                Value::maybe(holder, average),
-            ]);
-        }
-        for line in table.lines.iter_mut().skip(processes.parts.len()) {
-            line.cells.extend([Value::Nothing, Value::Nothing, Value::Nothing]);
-        }
+    /// Processes that held pages in the window, hold none at its end, and are in no line of the short form.
+    pub fn gone_and_hidden(&self) -> u64 {
+        self.short.as_ref().map_or(0, |short| {
+            let is_gone = |part: &&Node<ProcessHeld>| part.measure.pages == 0;
+            short.gone.saturating_sub(short.processes.parts.iter().filter(is_gone).count() as u64)
+        })
     }
 
     /// What was held when, and what came and went: each line is added to those above it, up to what is held at
@@ -204,7 +200,7 @@ impl TimelineGroup {
     /// Its labels above a column of numbers, cut at the left: paths and ids differ at their end.
     fn heading(&self) -> String {
         const MOST: usize = 26;
-        let whole = self.labels.join(" / ");
+        let whole = self.shown.join(" / ");
         match whole.chars().count().checked_sub(MOST) {
             None | Some(0) => whole,
             Some(excess) => format!("…{}", whole.chars().skip(excess + 1).collect::<String>()),

@@ -38,6 +38,8 @@ impl Extent {
 pub struct TimelineGroup {
     /// Labels in the order of the dimensions.
     pub labels: Vec<String>,
+    /// The same as tables show them.
+    pub shown: Vec<String>,
     /// Peak and average.
     pub extent: Extent,
     /// Changes: the number of a point, and the pages from there on.
@@ -106,6 +108,7 @@ impl Timeline {
         let mut pages = Vec::with_capacity(plan.points.len());
         let mut groups: Vec<TimelineGroup> = (followed.groups.into_iter())
             .map(|(labels, tally)| TimelineGroup {
+                shown: labels.clone(),
                 labels,
                 extent: Extent::new(&tally, clock, span),
                 changes: Vec::new(),
@@ -135,6 +138,14 @@ impl Timeline {
             pages,
             extent: Extent::new(&followed.all, clock, span),
             groups,
+        }
+    }
+
+    /// Names the groups as tables show them.
+    pub fn name_groups(&mut self, shown: impl Fn(Dimension, &str) -> String) {
+        for group in &mut self.groups {
+            let labels = self.dimensions.iter().zip(&group.labels);
+            group.shown = labels.map(|(&dimension, label)| shown(dimension, label)).collect();
         }
     }
 

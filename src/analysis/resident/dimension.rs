@@ -135,6 +135,9 @@ impl Dimension {
         match (self, code) {
             (_, Code::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
             (_, Code::None) if self.names_owner() => "kernel and free".to_owned(),
+            (Dimension::File | Dimension::Folder | Dimension::Extension, Code::None) => "no file".to_owned(),
+            (Dimension::Detail, Code::None) => "no detail".to_owned(),
+            (Dimension::Session, Code::None) => "no session".to_owned(),
             (Dimension::File | Dimension::Folder | Dimension::Detail, Code::Number(_) | Code::Driver(_)) => {
                 context.user_paths.shown(&self.label(context, code)).into_owned()
             }

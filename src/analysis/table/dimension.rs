@@ -122,7 +122,7 @@ macro_rules! dimensions {
 pub(crate) use dimensions;
 
 /// What stands for a label that is not there, in any dimension.
-const NO_LABEL: &str = "n/a";
+pub const NO_LABEL: &str = "n/a";
 
 /// A condition on one dimension.
 #[derive(Debug, Clone)]

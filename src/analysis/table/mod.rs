@@ -9,6 +9,7 @@ mod fit;
 pub(crate) mod group;
 pub(crate) mod spelling;
 
+pub(crate) use dimension::NO_LABEL;
 pub(crate) use dimension::dimensions;
 pub use dimension::{Condition, Description, Dimension, Values};
 pub use group::{Group, Measure, Node};

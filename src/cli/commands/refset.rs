@@ -1,6 +1,6 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, OneOf, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -83,6 +83,7 @@ fn percent(text: &str) -> Result<f64, String> {
 const ORDERS: OneOf<RowOrder> = OneOf(&[
     ("pages", "Most pages first", RowOrder::Pages),
     ("name", "By name", RowOrder::Name),
+    ("peak", "Processes with the highest peak first (without --group-by)", RowOrder::Peak),
     ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
 ]);
 
@@ -108,6 +109,14 @@ impl Refset {
             }
         }
         let by_impact = query.order == RowOrder::ImpactPages && !query.group_by.contains(&Dimension::Impact);
+        let by_peak = query.order == RowOrder::Peak;
+        let is_screen = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let no_peak = [
+            (by_peak && rows.group_by.is_some(), "needs the list of processes, which is there without --group-by"),
+            (by_peak && !rows.conditions.is_empty(), "needs all pages: peaks of a selection are in --timeline"),
+            (by_peak && !is_screen, "is for tables; held_by_process of --format json has that order"),
+        ];
+        refuse("--sort peak", &no_peak)?;
         refuse("--sort impact", &[(by_impact, "needs rows by impact, as in --group-by impact,process")])
     }
 

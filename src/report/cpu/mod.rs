@@ -101,7 +101,9 @@ impl<'a> CpuReport<'a> {
         };
         let arrivals = match (queue.seen_by_arrivals, queue.clumping) {
             (Some(seen), Some(clumping)) => {
-                format!("; a thread that became ready met {seen:.3} on average ({clumping:.2} times the mean)")
+                format!(
+                    "; a thread that becomes ready finds {seen:.3} waiting before it on average, {clumping:.2} times the mean"
+                )
             }
             _ => String::new(),
         };

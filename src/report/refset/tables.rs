@@ -76,7 +76,7 @@ impl RefsetReport<'_> {
     fn selection(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         text::heading(out, &self.title("Held at stop,"))?;
         self.where_line(out, style)?;
-        let selected = self.set.short.as_ref().map_or(0, |(categories, _)| categories.measure.pages);
+        let selected = self.set.short.as_ref().map_or(0, |short| short.categories.measure.pages);
         let (selected, all) = (text::count(selected.unsigned_abs()), text::count(self.set.held_at_stop));
         writeln!(out, "{selected} of the {all} pages held at stop")?;
         self.short_tables(out, style)
@@ -88,7 +88,14 @@ impl RefsetReport<'_> {
             writeln!(out)?;
             table::text(out, &short, style, self.unit)?;
         }
-        Ok(())
+        match self.set.gone_and_hidden() {
+            0 => Ok(()),
+            1 => paragraph(out, "1 of the others held pages before and none at stop: --sort peak", style),
+            gone => {
+                let gone = text::count(gone);
+                paragraph(out, &format!("{gone} of the others held pages before and none at stop: --sort peak"), style)
+            }
+        }
     }
 
     /// `Where category=Image;MapFile, process=a*`.

@@ -43,10 +43,8 @@ pub(super) fn print(
 
 /// `Physical memory at 1.234 s: 16,384 MiB, 4,194,304 pages`.
 pub(super) fn title(set: &ResidentSet, snapshot: &SnapshotSet, unit: Unit) -> String {
-    let of_all = match set.snapshot_count {
-        1 => String::new(),
-        count => format!(" (snapshot {} of 0 to {})", snapshot.index, count - 1),
-    };
+    let of_all = text::which_snapshot(snapshot.index, set.snapshot_count);
+    let of_all = of_all.map_or_else(String::new, |which| format!(" ({which})"));
     let amount = unit_of(snapshot, unit).amount(snapshot.selected * PAGE_BYTES);
     let (what, pages) = match snapshot.selected == snapshot.pages {
         true => ("Physical memory", text::count(snapshot.pages)),

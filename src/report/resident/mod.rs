@@ -95,18 +95,16 @@ impl Report for ResidentReport<'_> {
 }
 
 impl ResidentReport<'_> {
-    /// `Snapshot 0 (of 0 to 1) at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected`.
+    /// `Snapshot 0 of 2, numbered from 0, at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected`.
     fn title(&self, snapshot: &SnapshotSet) -> String {
-        let of_all = match self.set.snapshot_count {
-            1 => String::new(),
-            count => format!(" {} (of 0 to {})", snapshot.index, count - 1),
-        };
+        let which = text::which_snapshot(snapshot.index, self.set.snapshot_count);
+        let which = which.map_or_else(|| "Snapshot".to_owned(), |which| format!("{},", which.replacen('s', "S", 1)));
         let selected = match snapshot.selected == snapshot.pages {
             true => String::new(),
             false => format!(", {} of them selected", text::count(snapshot.selected)),
         };
         format!(
-            "Snapshot{of_all} at {:.3} s: {} pages, {}{selected}",
+            "{which} at {:.3} s: {} pages, {}{selected}",
             snapshot.time.seconds(),
             text::count(snapshot.pages),
             text::bytes(snapshot.pages * PAGE_BYTES)

@@ -25,6 +25,7 @@ use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
+use crate::model::user_paths::UserPaths;
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use facts::Facts;
@@ -59,6 +60,7 @@ pub struct Explanation {
     pub snapshot_count: usize,
     /// The snapshots asked for.
     pub snapshots: Vec<InSnapshot>,
+    user_paths: UserPaths,
 }
 
 /// The answer for one snapshot.
@@ -138,7 +140,13 @@ impl Explanation {
             target,
             snapshot_count: model.snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
+            user_paths: UserPaths::new(&model.history.volumes),
         })
+    }
+
+    /// A text of the answer with paths as people know them.
+    pub fn shown(&self, text: &str) -> String {
+        self.user_paths.shown_in(text)
     }
 }
 
