@@ -1,10 +1,10 @@
 //! The writers of a [`Table`]: text, CSV, JSON, JSON lines, Markdown.
 
+use crate::analysis::table::fit::GAP;
 use crate::analysis::table::{Align, Field, Fit, Forms, Line, Table, Value};
 use crate::report::fit;
 use crate::report::text::{self, Unit, printable};
 use crate::report::{Style, to_json};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
 use serde_json::{Map, json};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -24,42 +24,26 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
     let shown = table.fitting(&natural, usize::from(style.width));
 
-    let mut grid = comfy_table::Table::new();
-    grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')))
-        .set_content_arrangement(ContentArrangement::Disabled);
-    let aligned = |row: Vec<String>| -> Vec<Cell> {
-        let columns = shown.iter().filter_map(|&(index, _)| table.columns.get(index));
-        row.into_iter().zip(columns).map(|(text, c)| Cell::new(text).set_alignment(alignment(c.align))).collect()
+    let parts: Vec<Vec<Vec<String>>> = rows.iter().map(|row| fit::lines(row, &table.columns, &shown)).collect();
+    let mut widths = vec![0; shown.len()];
+    for cells in parts.iter().flatten() {
+        widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.width().max(*width));
+    }
+    let aligns = || shown.iter().filter_map(|&(index, _)| Some(table.columns.get(index)?.align));
+    let lines_of = |parts: &Vec<Vec<String>>| -> Vec<String> {
+        parts.iter().map(|cells| aligned(cells, aligns().zip(widths.iter().copied()))).collect()
     };
-    // Lines of the grid below a rule, by number.
-    let mut ruled = Vec::new();
-    let mut lines_before = 0;
-    for (number, row) in rows.iter().enumerate() {
-        let lines = fit::lines(row, &table.columns, &shown);
+    let lines: Vec<Vec<String>> = parts.iter().map(lines_of).collect();
+    let width = lines.iter().flatten().map(|line| line.width()).max().unwrap_or(0);
+    let rule = "─".repeat(width);
+    for (number, lines) in lines.iter().enumerate() {
         if number.checked_sub(1).and_then(|number| table.lines.get(number)).is_some_and(|line| line.ruled) {
-            ruled.push(lines_before + 1); // the rule below the heading
+            writeln!(out, "{rule}")?;
         }
-        lines_before += lines.len();
-        for (part, line) in lines.into_iter().enumerate() {
-            if (number, part) == (0, 0) {
-                grid.set_header(aligned(line));
-            } else {
-                grid.add_row(aligned(line));
-            }
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        if number == 0 {
+            writeln!(out, "{rule}")?;
         }
-    }
-    for index in 0..shown.len() {
-        if let Some(column) = grid.column_mut(index) {
-            column.set_padding((0, if index + 1 == shown.len() { 0 } else { 1 }));
-        }
-    }
-    let lines: Vec<String> = grid.lines().collect();
-    let width = lines.iter().map(|line| line.trim_end().width()).max().unwrap_or(0);
-    for (number, line) in lines.iter().enumerate() {
-        if ruled.contains(&number) {
-            writeln!(out, "{}", "─".repeat(width))?;
-        }
-        writeln!(out, "{}", fit::first(line.trim_end(), width))?;
     }
     let is_hidden = |index: &usize| !shown.iter().any(|(other, _)| other == index);
     let hidden = table.columns.iter().enumerate().filter(|(index, _)| is_hidden(index));
@@ -86,11 +70,18 @@ fn cells(line: &Line, unit: Unit) -> Vec<String> {
     cells
 }
 
-const fn alignment(align: Align) -> CellAlignment {
-    match align {
-        Align::Left => CellAlignment::Left,
-        Align::Right => CellAlignment::Right,
+/// A line of cells side by side, without blanks at its end.
+fn aligned(cells: &[String], columns: impl Iterator<Item = (Align, usize)>) -> String {
+    let mut line = String::new();
+    for (number, (cell, (align, width))) in cells.iter().zip(columns).enumerate() {
+        let pad = width.saturating_sub(cell.width());
+        let (before, after) = if align == Align::Left { (0, pad) } else { (pad, 0) };
+        line.extend(std::iter::repeat_n(' ', before + if number > 0 { GAP } else { 0 }));
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', after));
     }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 /// A value for people.

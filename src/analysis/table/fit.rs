@@ -5,7 +5,7 @@ use crate::analysis::table::{Align, Column, Fit, Table};
 /// Narrowest that texts are cut to: as long as columns can be left out instead, and where none is left.
 const LEAST: [usize; 2] = [28, 12];
 /// Blanks between columns.
-const GAP: usize = 2;
+pub const GAP: usize = 2;
 
 impl Column {
     const fn shrinks(&self) -> bool {

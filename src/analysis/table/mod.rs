@@ -5,7 +5,7 @@
 //! left for `report` is how a [`Value`] looks and which columns fit.
 
 pub(crate) mod dimension;
-mod fit;
+pub(crate) mod fit;
 pub(crate) mod group;
 pub(crate) mod spelling;
 
