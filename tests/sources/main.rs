@@ -150,7 +150,7 @@ fn imports_go_leftwards_only() {
 
 #[test]
 fn each_dependency_has_its_home() {
-    let homes: [(&str, &[&str]); 10] = [
+    let homes: [(&str, &[&str]); 9] = [
         ("unsafe", &["input/map.rs"]),
         ("memmap2", &["input/map.rs"]),
         ("ruzstd", &["input/archive.rs"]),
@@ -171,7 +171,6 @@ fn each_dependency_has_its_home() {
         ("clap", &["cli/", "main.rs"]),
         ("anyhow", &["cli/", "main.rs"]),
         ("encoding_rs", &["code_page.rs", "exported/wpa/text.rs"]),
-        ("comfy_table", &["report/table.rs"]),
         ("quick_junit", &["report/check/junit.rs"]),
         ("indicatif", &["cli/progress.rs", "report/text.rs"]),
     ];
