@@ -4,6 +4,7 @@ use crate::analysis::readiness::{Readiness, readiness};
 use crate::analysis::session_advice::{self, Content};
 use crate::analysis::table::{Field, Table, Value};
 use crate::analysis::trust::TrustReport;
+use crate::analysis::verdict::{Trust, good_for};
 use crate::analysis::windows_release::release;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
@@ -162,6 +163,16 @@ impl TraceInfo {
     /// True for a session without buffers for each processor.
     pub fn is_unbound(&self) -> bool {
         !self.has_own_buffers
+    }
+
+    /// Whether the trace is to be trusted.
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.trust)
+    }
+
+    /// For which analyses.
+    pub fn good_for(&self) -> String {
+        good_for(&self.analyses)
     }
 
     /// True when data was lost or the file is damaged.

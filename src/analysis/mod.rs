@@ -20,4 +20,5 @@ pub(crate) mod rules;
 pub(crate) mod session_advice;
 pub mod table;
 pub mod trust;
+pub mod verdict;
 pub(crate) mod windows_release;

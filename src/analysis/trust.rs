@@ -98,9 +98,19 @@ impl TrustReport {
         self.damaged > 0 || self.files().any(|file| file.loss.any() || file.cut.is_some())
     }
 
+    /// True when all sessions wrote how much they lost.
+    pub fn counters_known(&self) -> bool {
+        self.files().all(|file| file.loss.counters_known)
+    }
+
+    /// True when the end of a file is missing.
+    pub fn is_cut(&self) -> bool {
+        self.files().any(|file| file.cut.is_some() || file.cut_inside)
+    }
+
     /// Why the trace holds no events of a recorder keyword.
     pub fn fate(&self, keyword: &str) -> Fate {
-        let is_cut = self.files().any(|file| file.cut.is_some() || file.cut_inside);
+        let is_cut = self.is_cut();
         match () {
             // The keywords stand in the record after the log-file header; after a merge they can be anywhere in the file.
             () if is_cut && self.masks == [0; 8] => Fate::PerhapsCutOff,

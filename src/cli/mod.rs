@@ -3,7 +3,9 @@
 pub mod args;
 pub mod commands;
 pub mod exit;
+pub mod notes;
 pub mod output;
 pub mod progress;
 pub mod recordings;
+pub mod terminal;
 pub mod trace;

@@ -1,6 +1,7 @@
 //! Where the output goes: standard output or a file, with or without color.
 
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
+use crate::cli::{notes, terminal};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
@@ -8,12 +9,10 @@ use pfnset::report::fit::Fitted;
 use pfnset::report::{Report, Style};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Width of tables where no terminal says otherwise, columns.
-const DEFAULT_WIDTH: u16 = 120;
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// Prints a report in the form that the user asked for.
@@ -39,10 +38,7 @@ pub fn tell_unmatched(quiet: bool, lines: &[String]) {
 
 /// Writes warnings to standard error.
 pub fn warn(warnings: &[String]) {
-    let mut notes = io::stderr();
-    for warning in warnings {
-        let _ = writeln!(notes, "pfnset: warning: {warning}"); // standard error may be closed
-    }
+    warnings.iter().for_each(|warning| notes::write(&format!("warning: {warning}")));
 }
 
 fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -150,9 +146,7 @@ pub fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
 
 /// Columns of the output.
 pub fn width(printing: &Printing) -> u16 {
-    let terminal = printing.output.is_none() && io::stdout().is_terminal();
-    let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);
-    width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(40)
+    terminal::output_width(printing.output.is_some())
 }
 
 /// An output for many rows. It writes large pieces unchanged, because rows have no color codes.
@@ -200,9 +194,4 @@ impl Rows {
 
 fn create(path: &Path) -> anyhow::Result<File> {
     File::create(path).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The width that the user's environment states, for pipes into pagers.
-fn columns() -> Option<u16> {
-    std::env::var("COLUMNS").ok()?.parse().ok()
 }

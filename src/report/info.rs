@@ -4,6 +4,7 @@ use crate::analysis::info::TraceInfo;
 use crate::analysis::readiness::{Fitness, Need, Readiness};
 use crate::analysis::recording::{self, RecordingFile};
 use crate::analysis::table::Table;
+use crate::error::DamageLog;
 use crate::report::{Report, Style, table, text};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -27,6 +28,11 @@ impl<'a> InfoReport<'a> {
     /// The files, when several were named.
     fn files(&self) -> Option<Table> {
         (self.files.len() > 1).then(|| recording::table(self.files))
+    }
+
+    /// What stands first, above the warnings.
+    fn verdict(&self) -> [(&'static str, String); 2] {
+        [("Verdict", self.info.trust().text()), ("Good for", self.info.good_for())]
     }
 
     /// Facts as (section, label, text): the text and CSV forms print them in this order.
@@ -155,6 +161,8 @@ impl Report for InfoReport<'_> {
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         let i = self.info;
         let width = usize::from(style.width);
+        self.verdict().iter().try_for_each(|(what, said)| text::heading(out, &format!("{what}: {said}")))?;
+        writeln!(out)?;
         text::warnings(out, &self.warnings, style.width)?;
         if let Some(files) = self.files() {
             table::text(out, &files, style, self.unit())?;
@@ -188,14 +196,7 @@ impl Report for InfoReport<'_> {
         for (processor, time) in &i.trust.loss.dropped {
             labelled(out, "last drop", &format!("processor {processor} at {} s", text::seconds(*time)), width)?;
         }
-        for damage in i.damage.places.iter().take(10) {
-            let what =
-                format!("{} at {}: expected {}, found {}", damage.what, damage.offset, damage.expected, damage.found);
-            labelled(out, "damage", &what, width)?;
-        }
-        if i.damage.total > 10 {
-            labelled(out, "", &format!("+ {} more places", text::count(i.damage.total - 10)), width)?;
-        }
+        damaged_places(out, &i.damage, width)?;
         let content = i.content_table();
         writeln!(out)?;
         text::heading(out, content.title.as_deref().unwrap_or_default())?;
@@ -217,6 +218,7 @@ impl Report for InfoReport<'_> {
         let mut json = json!({
             "schema": "pfnset.info",
             "version": 1,
+            "trust": i.trust().name(),
             "warnings": self.warnings,
             "file": {
                 "path": self.trace.display().to_string(),
@@ -258,11 +260,12 @@ impl Report for InfoReport<'_> {
     }
 
     fn tables(&self) -> Vec<Table> {
+        let verdict = self.verdict().map(|(what, said)| ["Summary".to_owned(), what.to_owned(), said]);
         let facts = self.facts().into_iter().map(|(section, fact, value)| [section.into(), fact.into(), value]);
         let analyses = self.info.analyses.iter();
         let analyses = analyses.map(|a| ["Good for".into(), a.name.into(), a.verdict.name().into()]);
         let columns = [("section", "Section"), ("fact", "Fact"), ("value", "Value")];
-        vec![Table::of_texts(columns, facts.chain(analyses))]
+        vec![Table::of_texts(columns, verdict.into_iter().chain(facts).chain(analyses))]
     }
 }
 
@@ -274,6 +277,20 @@ fn labelled(out: &mut dyn Write, label: &str, value: &str, width: usize) -> io::
         shown = "";
     }
     Ok(())
+}
+
+/// The first damaged places, and how many more there are.
+fn damaged_places(out: &mut dyn Write, damage: &DamageLog, width: usize) -> io::Result<()> {
+    const SHOWN: u64 = 10;
+    for damage in damage.places.iter().take(SHOWN as usize) {
+        let what =
+            format!("{} at {}: expected {}, found {}", damage.what, damage.offset, damage.expected, damage.found);
+        labelled(out, "damage", &what, width)?;
+    }
+    match damage.total.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        more => labelled(out, "", &format!("+ {} more places", text::count(more)), width),
+    }
 }
 
 /// An item of a list, indented.

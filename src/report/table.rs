@@ -17,11 +17,8 @@ use unicode_width::UnicodeWidthStr;
 /// What the writer says.
 pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io::Result<()> {
     let unit = unit.for_largest(largest(table));
-    let titles = table.columns.iter().map(|column| heading(&column.title, column.align, unit));
-    let mut rows: Vec<Vec<String>> = vec![titles.collect()];
-    rows.extend(table.lines.iter().map(|line| cells(line, unit)));
-    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
-    let natural: Vec<usize> = (0..table.columns.len()).map(widest).collect();
+    let rows = rows(table, unit);
+    let natural = natural(table, &rows);
     let shown = table.fitting(&natural, usize::from(style.width));
 
     let parts: Vec<Vec<Vec<String>>> = rows.iter().map(|row| fit::lines(row, &table.columns, &shown)).collect();
@@ -50,6 +47,24 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     let hidden = hidden.filter(|(_, column)| !matches!(column.fit, Fit::Spare(_)));
     let hidden: Vec<String> = hidden.map(|(_, column)| heading(&column.title, column.align, unit)).collect();
     text::not_shown(out, &hidden, style.width)
+}
+
+/// True when a width is enough for all columns and all that their cells say.
+pub fn fits(table: &Table, style: &Style, unit: Unit) -> bool {
+    let natural = natural(table, &rows(table, unit.for_largest(largest(table))));
+    table.fitting(&natural, usize::from(style.width)) == natural.iter().copied().enumerate().collect::<Vec<_>>()
+}
+
+/// Headings and lines as they are printed.
+fn rows(table: &Table, unit: Unit) -> Vec<Vec<String>> {
+    let titles = table.columns.iter().map(|column| heading(&column.title, column.align, unit));
+    std::iter::once(titles.collect()).chain(table.lines.iter().map(|line| cells(line, unit))).collect()
+}
+
+/// Widths of the widest cells.
+fn natural(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
+    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
+    (0..table.columns.len()).map(widest).collect()
 }
 
 /// The largest amount of memory that is printed, bytes.

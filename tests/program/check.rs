@@ -243,11 +243,22 @@ fn junit_counts_failures_and_errors() {
 fn a_first_file_of_budgets_is_met_by_its_trace() {
     let folder = folder("");
     for trace in ["resident-small.etl", "refset-small.etl"] {
-        let ran = check(&folder, &format!("--init {trace} -o first.toml"));
+        let ran = check(&folder, &format!("--init {trace} -o first.toml --force"));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
         let ran = check(&folder, &format!("{trace} --budgets first.toml --format json -q"));
         assert_eq!((ran.code, &json(&ran)["verdict"]), (0, &"pass".into()), "{}", ran.out);
     }
+    // Somebody may have edited it.
+    let edited = std::fs::read_to_string(folder.path().join("first.toml")).unwrap() + "# mine\n";
+    std::fs::write(folder.path().join("first.toml"), &edited).unwrap();
+    let ran = check(&folder, "--init resident-small.etl -o first.toml");
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (2, "pfnset: -o first.toml is there already; name another file, or add --force\n")
+    );
+    assert_eq!(std::fs::read_to_string(folder.path().join("first.toml")).unwrap(), edited);
+    assert_eq!(check(&folder, "--init resident-small.etl -o first.toml --force").code, 0);
+    assert_ne!(std::fs::read_to_string(folder.path().join("first.toml")).unwrap(), edited);
     let ran = check(&folder, "--init resident-small.etl");
     assert_snapshot!("check_init", ran.out);
 }

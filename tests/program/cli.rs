@@ -95,6 +95,11 @@ fn wrong_usage_is_code_2() {
     assert_refused(&run(&["info", TRACE, "-o", nowhere.to_str().unwrap()]), 2, "cannot write");
 }
 
+/// What follows on the verdict with which `info` begins; of other commands everything.
+fn below_verdict(text: &str) -> &str {
+    if text.starts_with("Verdict: ") { text.split_once("\n\n").map_or("", |(_, rest)| rest) } else { text }
+}
+
 #[test]
 fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
     for command in &trace_commands() {
@@ -106,7 +111,11 @@ fn a_damaged_trace_is_read_and_strict_makes_it_code_3() {
         let path = cut.path().to_str().unwrap();
         let ran = run(&[command, path]);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-        assert!(ran.out.starts_with("! THE FILE IS DAMAGED in 1 place,"), "before any table: {}", ran.out);
+        assert!(
+            below_verdict(&ran.out).starts_with("! THE FILE IS DAMAGED in 1 place,"),
+            "before any table: {}",
+            ran.out
+        );
         let strict = run(&[command, path, "--strict"]);
         assert_eq!((strict.code, &strict.out), (3, &ran.out));
     }
@@ -119,7 +128,8 @@ fn losses_are_loud_in_every_form_and_strict_makes_them_code_3() {
     for command in ["info", "events"] {
         let table = run(&[command, path]);
         assert_eq!((table.code, table.err.as_str()), (0, ""));
-        assert!(table.out.starts_with("! DATA WAS LOST while recording: 41 events, 1 buffer,"), "{}", table.out);
+        let warning = "! DATA WAS LOST while recording: 41 events, 1 buffer,";
+        assert!(below_verdict(&table.out).starts_with(warning), "{}", table.out);
         for format in ["json", "csv"] {
             let ran = run(&[command, path, "--format", format]);
             assert_eq!(ran.code, 0);
@@ -387,4 +397,25 @@ fn conditions_follow_the_rules_that_are_asked_for() {
         ran.out.lines().nth(1).expect("a row").split(',').nth(2).map(str::to_owned)
     };
     assert_eq!((count("corrected").as_deref(), count("wpa").as_deref()), (Some("30"), Some("78")));
+}
+
+#[test]
+fn lines_on_standard_error_fit_columns_and_stay_whole_without() {
+    let lossy = lossy();
+    let path = lossy.path().to_str().unwrap();
+    let runs: [&[&str]; 4] = [
+        &["events", path, "--format", "csv"],
+        &["refset", path],
+        &["resident", TRACE, "--where", "category=Imge"],
+        &["resident", TRACE, "--explain", "a text that is no number, and a long one at that"],
+    ];
+    for arguments in runs {
+        let whole = run(arguments).err;
+        let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(longest(&whole) > 60, "{arguments:?}: {whole}");
+        let fitted = finish(pfnset(arguments).env("COLUMNS", "60")).err;
+        assert!(longest(&fitted) <= 60, "{arguments:?}: {fitted}");
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(words(&whole), words(&fitted), "{arguments:?}");
+    }
 }

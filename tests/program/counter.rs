@@ -35,8 +35,29 @@ fn types_are_explained() {
     }
     let all: Value = serde_json::from_str(&out(&["counter", "--format", "json"])).unwrap();
     assert_eq!(all["types"].as_array().unwrap().len(), 41);
+    for columns in ["60", "80"] {
+        let narrow = finish(pfnset(&["counter"]).env("COLUMNS", columns)).out;
+        for known in all["types"].as_array().unwrap() {
+            for key in ["word", "name", "formula", "dotnet"] {
+                let text = known[key].as_str().unwrap_or_default();
+                assert!(narrow.contains(text), "{key} {text} at {columns} columns: {narrow}");
+            }
+        }
+        assert!(!narrow.contains("Not shown"), "{narrow}");
+    }
     let narrow = finish(pfnset(&["counter", "AverageTimer32"]).env("COLUMNS", "60")).out;
     assert!(narrow.lines().all(|line| line.chars().count() <= 60), "{narrow}");
+}
+
+#[test]
+fn names_of_counters_are_never_cut() {
+    let name = "\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read of a long name that needs two lines";
+    let file = format!("Counter,CounterType,RawValue\n{name},PERF_COUNTER_RAWCOUNT,5\n");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("s.csv"), file).unwrap();
+    let ran = finish(pfnset(&["counter", "--csv", "s.csv"]).current_dir(folder.path()).env("COLUMNS", "60"));
+    assert!(!ran.out.contains('…'), "{}", ran.out);
+    assert!(name.split(' ').all(|word| ran.out.contains(word)), "{}", ran.out);
 }
 
 #[test]

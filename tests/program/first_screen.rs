@@ -144,11 +144,28 @@ fn what_is_cut_off_is_there_with_all() {
 
 #[test]
 fn checks_are_one_line() {
-    assert!(out(&["resident", TRACE]).ends_with("\n8 checks passed; no data for: size of RAM\n"));
+    assert!(
+        out(&["resident", TRACE])
+            .ends_with("\n8 checks passed; no data for: size of RAM; each number is rounded by itself\n")
+    );
+    let last = |columns| screen(&fixtures().join(TRACE), columns, &[]).lines().last().unwrap().to_owned();
+    assert_eq!(last("70"), "8 checks passed; no data for: size of RAM");
+    assert_eq!(last("40"), "8 checks passed; no data for 1 other");
     let bare = file_of(&machine::trace(1));
     let ran = run(&["resident", bare.path().to_str().unwrap()]);
     let last = ran.out.lines().last().unwrap();
     assert!(last.contains(" checks failed: "), "{last}");
+}
+
+#[test]
+fn all_shows_the_checks_below_any_table() {
+    for arguments in
+        [&["--group-by", "list"][..], &["--pivot", "list"], &["--columns", "size"], &["--preset", "by-process"]]
+    {
+        let [short, whole] = [&[][..], &["--all"]].map(|all| out(&[&["resident", TRACE], arguments, all].concat()));
+        let rest = whole.strip_prefix(short.as_str()).unwrap_or_else(|| panic!("{whole}"));
+        assert!(rest.starts_with("Checks: PFNs 0x"), "{rest}");
+    }
 }
 
 #[test]
@@ -163,9 +180,8 @@ fn sizes_are_in_the_users_unit() {
 #[test]
 fn flags_without_effect_are_refused() {
     for (arguments, says) in [
-        (&["--all", "--group-by", "list"][..], "cannot be used with"),
+        (&["--all", "--top", "3"][..], "cannot be used with"),
         (&["--all", "--format", "json"], "--all is for table and markdown"),
-        (&["--all", "--pivot", "list"], "--all is for the first screen"),
         (&["--wpa", "--format", "csv"], "--wpa is for table and markdown"),
         (&["--wpa", "--group-by", "process"], "--wpa needs rows by category"),
         (&["--wpa", "--classification", "wpa"], "--wpa needs both counts"),

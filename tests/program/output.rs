@@ -1,6 +1,6 @@
 //! What the program prints: whole outputs as snapshots, JSON read back strictly, CSV parsed back, filters, digests.
 
-use crate::program::{commands, out, run};
+use crate::program::{commands, fixtures, out, run};
 use etl_writer::file_of;
 use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
 use serde::Deserialize;
@@ -81,6 +81,30 @@ fn a_trace_in_trouble() {
 
 /// What the session cannot hold or tell.
 #[test]
+fn the_first_line_says_whether_to_trust_a_trace() {
+    let first = |name: &str, bytes: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let text = out(&["info", path.to_str().unwrap()]);
+        text.lines().take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    assert_eq!(
+        first("whole.etl", &whole),
+        [
+            "Verdict: trust it; nothing is lost, damaged or cut",
+            "Good for: resident set; in part: memory utilization over time; not: reference set, CPU use"
+        ]
+    );
+    let cut = first("cut.etl", &whole[..whole.len() / 2]);
+    assert_eq!(cut[0], "Verdict: do not trust its totals; the file is cut, copy it again");
+    let mut damaged = whole.clone();
+    damaged[100_000..100_040].fill(0x41);
+    assert!(first("damaged.etl", &damaged)[0].starts_with("Verdict: trust it in part; the file is damaged"));
+}
+
+#[test]
 fn advice_on_the_session() {
     let rec = |n: u64, bytes: usize| Rec::perf(P8, 0x0f2e, 2, vec![0; bytes]).at(1_000_000_000 + n);
     let advice = |session: Session, recs: Vec<Rec>| {
@@ -130,6 +154,7 @@ fn the_machine_has_its_processors_and_its_release() {
 struct Info {
     schema: String,
     version: u32,
+    trust: String,
     warnings: Vec<String>,
     file: InfoFile,
     session: InfoSession,

@@ -69,6 +69,9 @@ pub struct Check {
     /// Print a budgets file for the trace, with its largest processes and categories
     #[arg(long, conflicts_with_all = ["budgets", "baseline", "save_baseline", "junit", "further"])]
     pub init: bool,
+    /// With --init: write over the file of -o
+    #[arg(long, requires = "init")]
+    pub force: bool,
     /// Unit of sizes [default: auto]
     #[arg(long, value_parser = UNITS, value_name = "UNIT")]
     pub unit: Option<Unit>,
@@ -85,6 +88,11 @@ impl Check {
 
     fn init(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
+        // Budgets are edited by hand.
+        if let Some(path) = common.output.as_ref().filter(|path| path.is_file() && !self.force) {
+            let text = format!("-o {} is there already; name another file, or add --force", path.display());
+            return Err(Error::Usage(text).into());
+        }
         trace::prepare_all(common, &self.recordings)?;
         let recording = self.recordings.traces.first().context("no trace")?;
         let etl = trace::open_recording(common, recording)?;

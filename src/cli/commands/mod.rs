@@ -15,6 +15,7 @@ pub mod resident;
 pub mod words;
 
 use crate::cli::exit::Exit;
+use crate::cli::notes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -57,6 +58,10 @@ impl Cli {
                 if let Some(tip) = owners_of(&error) {
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
                 }
+            }
+            if error.use_stderr() {
+                notes::write_usage(&error);
+                std::process::exit(error.exit_code());
             }
             error.exit()
         })

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
-use crate::cli::{output, trace};
+use crate::cli::{notes, output, trace};
 use anyhow::Context;
 use clap::Args;
 use pfnset::analysis::reference::ReferenceSet;
@@ -12,7 +12,6 @@ use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
 use pfnset::report::refset::{RefsetReport, View};
 use pfnset::units::Nanos;
-use std::io::Write;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -158,8 +157,7 @@ impl Refset {
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;
-            let _ =
-                writeln!(std::io::stderr(), "pfnset: the residue of {residue:.2} % is above {limit} % (--max-residue)");
+            notes::write(&format!("the residue of {residue:.2} % is above {limit} % (--max-residue)"));
         }
         Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
     }

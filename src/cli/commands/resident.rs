@@ -66,8 +66,8 @@ pub struct Resident {
     /// By whose rules pages are counted [default: both]
     #[arg(long, value_parser = CLASSIFICATIONS, value_name = "RULES")]
     pub classification: Option<Classification>,
-    /// Everything that the first screen cuts off, and the numbers of the checks
-    #[arg(long, conflicts_with_all = ["group_by", "preset", "top"])]
+    /// Everything: what the first screen cuts off, and below any table the numbers of the checks
+    #[arg(long, conflicts_with = "top")]
     pub all: bool,
     /// WPA's number and the difference, also where they take the place of lists
     #[arg(long)]
@@ -193,7 +193,6 @@ impl Resident {
             rows.group_by.is_none() && self.preset.is_none() && self.pivot.is_none() && self.columns.is_none();
         let is_first_screen = is_plain && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
         query.processes = is_first_screen;
-        refuse("--all", &[(self.all && !is_plain, "is for the first screen: other tables are cut by --top only")])?;
         if let Some(preset) = &self.preset {
             query.preset(preset).context("--preset")?;
         }

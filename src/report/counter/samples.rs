@@ -30,7 +30,7 @@ impl<'a> SamplesReport<'a> {
             fields: fields.map(Field::new).to_vec(),
             records: rows().map(|((name, counter_type), row)| record(name, counter_type, row)).collect(),
             columns: vec![
-                Column::text("Counter"),
+                Column::text("Counter").fit(Fit::Wraps),
                 Column::number("Seconds").fit(Fit::Leaves(1)),
                 Column::text("Type").fit(Fit::Leaves(0)),
                 value_column,

@@ -21,6 +21,29 @@ impl<'a> TypesReport<'a> {
         TypesReport { types }
     }
 
+    /// Two lines for a type, for where one has no room.
+    fn narrow_table(&self) -> Table {
+        let lines = |counter_type: &CounterType| {
+            let known = counter_type.predefined();
+            let formula = known.and_then(|known| known.formula.text()).map(|text| format!("= {text}"));
+            let suffix = counter_type.suffix().filter(|suffix| !suffix.is_empty()).map(|suffix| format!("in {suffix}"));
+            let dotnet = known.and_then(|known| known.dotnet).map(|name| format!(".NET {name}"));
+            let more: Vec<String> = formula.into_iter().chain(suffix).chain(dotnet).collect();
+            let name = Value::maybe(known, |known| Value::text(known.name));
+            let first = Line::new([Value::text(counter_type.to_string()), name]);
+            let second = (!more.is_empty()).then(|| Line::new([Value::Nothing, Value::text(more.join(", "))]));
+            std::iter::once(first).chain(second)
+        };
+        Table {
+            columns: vec![
+                Column::text("Word").fit(Fit::Stays),
+                Column::text("Name, formula, unit, name of .NET").fit(Fit::Wraps),
+            ],
+            lines: self.types.iter().flat_map(lines).collect(),
+            ..Table::default()
+        }
+    }
+
     fn table(&self) -> Table {
         let fields = [
             "word",
@@ -201,7 +224,10 @@ impl Report for TypesReport<'_> {
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         match self.types {
             [counter_type] => print(out, *counter_type, style.width.into()),
-            _ => table::text(out, &self.table(), style, self.unit()),
+            _ => match table::fits(&self.table(), style, self.unit()) {
+                true => table::text(out, &self.table(), style, self.unit()),
+                false => table::text(out, &self.narrow_table(), style, self.unit()),
+            },
         }
     }
 

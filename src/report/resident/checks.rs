@@ -2,9 +2,10 @@
 
 use crate::analysis::resident::check_outcomes::Outcome;
 use crate::analysis::resident::checks::Checks;
-use crate::report::text;
+use crate::report::{Style, text};
 use crate::units::counted;
 use serde_json::{Value, json};
+use std::io::{self, Write};
 
 /// What the checks found, on a line of at most this width if nothing failed; those that fail are among the warnings too.
 pub(super) fn in_short(checks: &Checks, width: usize) -> String {
@@ -18,16 +19,28 @@ pub(super) fn in_short(checks: &Checks, width: usize) -> String {
         0 => format!("{} passed", counted(made, "check", "checks")),
         some => format!("{some} of {} failed: {}", counted(made, "check", "checks"), failed.join(", ")),
     };
-    let named = format!("{told}; no data for: {}", open.join(", "));
-    match open.len() {
-        0 => told,
-        _ if named.chars().count() <= width => named,
-        some => format!("{told}; no data for {some} others"),
-    }
+    const ROUNDED: &str = "each number is rounded by itself";
+    let of_open = match open.len() {
+        0 => [String::new(), String::new()],
+        some => {
+            let others = counted(some as u64, "other", "others");
+            [format!("; no data for: {}", open.join(", ")), format!("; no data for {others}")]
+        }
+    };
+    let [named, unnamed] = of_open.map(|open| told.clone() + &open);
+    let with_note = format!("{named}; {ROUNDED}");
+    let fits = |line: &String| line.chars().count() <= width;
+    [with_note, named].into_iter().find(fits).unwrap_or(unnamed)
+}
+
+/// Prints all checks with their numbers.
+pub(super) fn print_in_full(out: &mut dyn Write, checks: &Checks, style: &Style) -> io::Result<()> {
+    let text = in_full(checks);
+    text::wrap(&text, style.width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// All checks with their numbers.
-pub(super) fn in_full(c: &Checks) -> String {
+fn in_full(c: &Checks) -> String {
     let beside = |count: Option<u64>, source: &str| match count {
         Some(count) => format!("{source} {}", text::count(count)),
         None => format!("no {source}"),

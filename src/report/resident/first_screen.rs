@@ -36,7 +36,7 @@ pub(super) fn print(
     joined(&legend, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     table::text(out, &set.overview(snapshot), style, unit_of(snapshot, unit))?;
     if set.is_whole() {
-        return lines(out, &checks::in_full(&snapshot.checks));
+        return checks::print_in_full(out, &snapshot.checks, style);
     }
     lines(out, &checks::in_short(&snapshot.checks, width))
 }

@@ -118,6 +118,7 @@ impl ResidentReport<'_> {
             let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
             return writeln!(out, "No page meets the conditions of --where; {labels}");
         }
-        table::text(out, &self.set.table(snapshot), style, self.unit)
+        table::text(out, &self.set.table(snapshot), style, self.unit)?;
+        if self.set.is_whole() { checks::print_in_full(out, &snapshot.checks, style) } else { Ok(()) }
     }
 }

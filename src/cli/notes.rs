@@ -1,0 +1,29 @@
+//! What goes to standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`; where there is
+//! neither, each stays one line, for programs that read them.
+
+use crate::cli::terminal;
+use pfnset::report::fit::Fitted;
+use pfnset::report::text;
+use std::io::{self, Write};
+
+/// Writes a note after the program's name.
+pub fn write(note: &str) {
+    let printable: Vec<_> = note.split('\n').map(text::printable).collect();
+    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", printable.join("\n")));
+}
+
+/// Writes what the parser of the command line says of wrong usage.
+pub fn write_usage(error: &clap::Error) {
+    write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string());
+}
+
+/// Nobody may be there to read it: that is no error.
+fn write_fitted(out: &mut dyn Write, text: &str) {
+    let _ = match terminal::error_width() {
+        None => out.write_all(text.as_bytes()),
+        Some(width) => {
+            let mut fitted = Fitted::new(out, width);
+            fitted.write_all(text.as_bytes()).and_then(|()| fitted.flush())
+        }
+    };
+}
