@@ -153,6 +153,24 @@ impl RowArgs {
     }
 }
 
+/// `--columns` of commands with one table of rows.
+#[derive(Debug, Args)]
+pub struct ColumnArgs {
+    /// Of the rows only these columns, by their headings, in this order
+    #[arg(long, value_name = "COLUMN,…")]
+    pub columns: Option<String>,
+}
+
+impl ColumnArgs {
+    /// # Errors
+    /// A usage error in forms that have all columns.
+    pub fn check(&self, format: OutputFormat) -> Result<(), Error> {
+        let is_for_people = matches!(format, OutputFormat::Table | OutputFormat::Markdown);
+        let reason = "is for table and markdown: the other forms have all columns";
+        refuse("--columns", &[(self.columns.is_some() && !is_for_people, reason)])
+    }
+}
+
 /// The first reason that holds against a combination of flags.
 ///
 /// # Errors

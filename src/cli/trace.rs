@@ -1,6 +1,6 @@
 //! What every command does with its trace: open it, show progress, print the report, choose the exit code.
 
-use crate::cli::args::{Base, Common};
+use crate::cli::args::{Base, ColumnArgs, Common};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress};
@@ -12,6 +12,7 @@ use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
 use pfnset::report::Report;
+use pfnset::report::chosen::ChosenColumns;
 use pfnset::report::recording::OfSeveralFiles;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -89,6 +90,14 @@ pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
 /// Runs work that reads the whole trace `times` times, with a progress bar.
 pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -> T) -> T {
     progress::with_bar(base.quiet, times * etl.size_bytes(), || etl.bytes_read(), work)
+}
+
+/// Prints the report, or of its rows the columns that the user chose.
+pub fn finish_with(columns: &ColumnArgs, report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    match &columns.columns {
+        None => finish(report, common, doubtful),
+        Some(names) => finish(&ChosenColumns::new(report, names).context("--columns")?, common, doubtful),
+    }
 }
 
 /// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.

@@ -1,6 +1,7 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
 pub mod check;
+pub mod chosen;
 pub mod counter;
 pub mod cpu;
 pub mod diff;

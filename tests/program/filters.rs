@@ -126,3 +126,35 @@ fn shells_complete_dimensions_and_presets() {
     assert!(names("\"process category class file detail access_reason"));
     assert!(names("by-process by-list-priority private-working-set files drivers"));
 }
+
+/// Of each command the headings and the first line of the rows with chosen columns.
+#[test]
+fn columns_are_chosen_by_their_headings() {
+    for (arguments, headings) in [
+        (
+            &["refset", "refset-small.etl", "--group-by", "process", "--columns", "size,pages"][..],
+            "Process Size/KiB Pages",
+        ),
+        (&["refset", "refset-small.etl", "--group-by", "impact", "--columns", "charged_pages"], "Impact Charged pages"),
+        (&["processes", "resident-small.etl", "--columns", "Start s,parent"], "Process Start s Parent"),
+        (&["processes", "resident-small.etl", "--group-by", "name", "--columns", "processes"], "Name Processes"),
+        (&["memory", "resident-small.etl", "--columns", "most,mean"], "Counter Most Mean"),
+        (&["cpu", "cpu-compressed.etl", "--columns", "switches", "--unit", "ms"], "Process Switches"),
+    ] {
+        let text = out(&[arguments, &["-q"]].concat());
+        let rule = text.lines().position(|line| line.starts_with('─')).unwrap_or_else(|| panic!("{text}"));
+        let heading = text.lines().nth(rule - 1).unwrap();
+        assert_eq!(heading.split_whitespace().collect::<Vec<_>>().join(" "), headings, "{text}");
+        for (more, says) in
+            [(&["--format", "csv"][..], "--columns is for table and markdown"), (&["--columns", "x"], "")]
+        {
+            let ran = run(&[arguments, more].concat());
+            assert!(ran.code == 2 && ran.err.contains(says), "{arguments:?} {more:?}: {ran:?}");
+        }
+        let markdown = out(&[arguments, &["-q", "--format", "markdown"]].concat());
+        let columns = markdown.lines().find(|line| line.starts_with("| ")).unwrap();
+        assert_eq!(columns.trim_matches(['|', ' ']).replace(" | ", " "), headings, "{markdown}");
+    }
+    assert_refused(&["refset", "refset-small.etl", "--columns", "pagse"], "did you mean \"pages\"");
+    assert_refused(&["refset", "refset-small.etl", "--verify", "--columns", "pages"], "--columns has no effect");
+}

@@ -1,6 +1,6 @@
 //! `pfnset cpu`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -59,6 +59,8 @@ pub struct Cpu {
     /// Only the first N rows of each level, and one row for the rest
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
     /// Order of the rows [default: cpu]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<CpuOrder>,
@@ -182,13 +184,11 @@ impl Cpu {
             None => {}
         }
         self.check(&query)?;
+        self.columns.check(common.format)?;
         let etl = trace::open(common)?;
         let set = trace::with_bar(common, &etl, 2, || CpuUse::new(&etl, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        trace::finish(
-            &CpuReport::new(&common.trace, &set, self.unit.unwrap_or_default(), self.view()),
-            common,
-            set.doubtful,
-        )
+        let report = CpuReport::new(&common.trace, &set, self.unit.unwrap_or_default(), self.view());
+        trace::finish_with(&self.columns, &report, common, set.doubtful)
     }
 }

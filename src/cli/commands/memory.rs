@@ -1,6 +1,6 @@
 //! `pfnset memory`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -40,6 +40,8 @@ pub struct Memory {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
     /// Over time: every STEP (seconds, or with a unit as in 100ms), or all samples; counters, or working sets by process or session
     #[arg(long, value_name = "STEP|all", value_parser = step)]
     pub timeline: Option<TimelineStep>,
@@ -76,6 +78,7 @@ impl Memory {
             query.group_by(names).context("--group-by")?;
         }
         rows.check(common.format)?;
+        self.columns.check(common.format)?;
         refuse(
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
@@ -83,6 +86,7 @@ impl Memory {
         let etl = trace::open(common)?;
         let set = trace::with_bar(common, &etl, 2, || MemorySet::new(&etl, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        trace::finish(&MemoryReport::new(&common.trace, &set, rows.unit()), common, set.doubtful)
+        let report = MemoryReport::new(&common.trace, &set, rows.unit());
+        trace::finish_with(&self.columns, &report, common, set.doubtful)
     }
 }

@@ -1,6 +1,6 @@
 //! `pfnset processes`.
 
-use crate::cli::args::{Common, OneOf, RowArgs, conditions, grouped_by};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -26,12 +26,15 @@ Examples:
   pfnset processes trace.etl
   pfnset processes trace.etl --where started=true --sort start
   pfnset processes trace.etl --where name=svchost.exe --format csv
+  pfnset processes trace.etl --columns private,parent,start_s
   pfnset processes trace.etl --group-by session,name --top 5")]
 pub struct Processes {
     #[command(flatten)]
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
     /// Order of the rows
     #[arg(long, value_parser = ORDERS, default_value = "pages", value_name = "BY")]
     pub sort: ProcessOrder,
@@ -61,9 +64,11 @@ impl Processes {
             query.group_by(names).context("--group-by")?;
         }
         rows.check(common.format)?;
+        self.columns.check(common.format)?;
         let etl = trace::open(common)?;
         let set = trace::with_bar(common, &etl, 2, || ProcessSet::new(&etl, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        trace::finish(&ProcessReport::new(&common.trace, &set, rows.unit()), common, set.doubtful)
+        let report = ProcessReport::new(&common.trace, &set, rows.unit());
+        trace::finish_with(&self.columns, &report, common, set.doubtful)
     }
 }

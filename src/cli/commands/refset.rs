@@ -1,6 +1,6 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
-use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
 use anyhow::Context;
@@ -54,6 +54,8 @@ pub struct Refset {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
     /// Order of the rows [default: pages]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<RowOrder>,
@@ -97,10 +99,12 @@ impl Refset {
     fn check(&self, query: &Query) -> Result<(), Error> {
         let rows = &self.rows;
         rows.check(self.common.format)?;
+        self.columns.check(self.common.format)?;
         let whole = [
             (rows.top.is_some(), "is shown as a whole: --top has no effect"),
             (self.sort.is_some(), "has an order of its own: --sort has no effect"),
             (rows.unit.is_some(), "counts pages: --unit has no effect"),
+            (self.columns.columns.is_some(), "has columns of its own: --columns has no effect"),
         ];
         for (flag, is_given) in [("--timeline", self.timeline.is_some()), ("--verify", self.verify)] {
             if is_given {
@@ -153,7 +157,7 @@ impl Refset {
         }
         let report = RefsetReport::new(&common.trace, &set, rows.unit(), view).with_conditions(&rows.conditions);
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let exit = trace::finish(&report, common, set.doubtful)?;
+        let exit = trace::finish_with(&self.columns, &report, common, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;

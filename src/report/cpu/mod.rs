@@ -143,11 +143,7 @@ impl Report for CpuReport<'_> {
         vec![self.set.table(self.view).titled(self.title())]
     }
 
-    fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        for warning in self.warnings() {
-            writeln!(out, "> {}\n", text::printable(warning))?;
-        }
-        let tables: Vec<Table> = self.tables().into_iter().map(|table| self.in_unit(table)).collect();
-        table::markdown(out, &tables, self.unit())
+    fn tables_for_people(&self) -> Vec<Table> {
+        self.tables().into_iter().map(|table| self.in_unit(table)).collect()
     }
 }

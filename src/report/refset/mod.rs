@@ -70,11 +70,14 @@ impl Report for RefsetReport<'_> {
 
     fn tables(&self) -> Vec<Table> {
         match self.view {
-            View::Summary | View::Rows => vec![self.set.table().titled(self.title(self.rows_title()))],
+            View::Summary | View::Rows => {
+                vec![self.set.table().titled(self.title(self.rows_title()) + &self.where_words(", where "))]
+            }
             View::Timeline => {
                 let timeline = self.set.timeline.iter();
                 timeline
-                    .map(|timeline| timeline.table(&timeline.all_groups()).titled(self.title("Held pages")))
+                    .map(|timeline| timeline.table(&timeline.all_groups()))
+                    .map(|table| table.titled(self.title("Held pages") + &self.where_words(", where ")))
                     .collect()
             }
             View::Verification => self.set.verification.iter().map(Verification::table).collect(),

@@ -100,9 +100,17 @@ impl RefsetReport<'_> {
 
     /// `Where category=Image;MapFile, process=a*`.
     fn where_line(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        match self.where_words("Where ").as_str() {
+            "" => Ok(()),
+            line => paragraph(out, line, style),
+        }
+    }
+
+    /// The conditions after an introduction; nothing where there are none.
+    pub(super) fn where_words(&self, introduction: &str) -> String {
         match self.conditions {
-            [] => Ok(()),
-            conditions => paragraph(out, &format!("Where {}", conditions.join(", ")), style),
+            [] => String::new(),
+            conditions => format!("{introduction}{}", conditions.join(", ")),
         }
     }
 

@@ -1,0 +1,79 @@
+//! Columns that a user chooses, by their headings.
+
+use crate::analysis::table::{Align, Column, Fit, Table, spelling};
+use crate::error::Error;
+
+impl Column {
+    /// The heading as it is written on a command line: without capitals, `_` for blanks; that of the user's unit is `size`.
+    pub fn name(&self) -> String {
+        match self.title.as_ref() {
+            "" => "size".to_owned(),
+            title => plain(title),
+        }
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-', '/'], "_")
+}
+
+impl Table {
+    /// The table for people with the labels and the columns of `a,b,c` in this order.
+    ///
+    /// # Errors
+    /// A usage error for a name that is no heading, and for one that occurs twice.
+    pub fn with_columns(mut self, names: &str) -> Result<Table, Error> {
+        let known: Vec<String> = self.columns.iter().skip(1).map(Column::name).collect();
+        let mut chosen = vec![0];
+        for name in names.split(',') {
+            let Some(at) = known.iter().position(|known| *known == plain(name)) else {
+                let advice = spelling::advice(name, known.iter().map(String::as_str));
+                return Err(Error::Usage(format!("unknown column \"{}\"{advice}", name.trim())));
+            };
+            if chosen.contains(&(at + 1)) {
+                return Err(Error::Usage(format!("column {} is named twice", name.trim())));
+            }
+            chosen.push(at + 1);
+        }
+        // What was asked for stays where the width is small.
+        for column in &mut self.columns {
+            column.fit = match (column.fit, column.align) {
+                (Fit::Wraps, _) => Fit::Wraps,
+                (_, Align::Left) => Fit::Shrinks,
+                (_, Align::Right) => Fit::Stays,
+            };
+        }
+        self.columns = chosen.iter().filter_map(|&at| self.columns.get(at).cloned()).collect();
+        for line in &mut self.lines {
+            line.cells = chosen.iter().filter_map(|&at| line.cells.get(at).cloned()).collect();
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::table::{Line, Value};
+
+    #[test]
+    fn columns_are_chosen_by_their_headings() {
+        let table = || Table {
+            columns: vec![
+                Column::text("Process"),
+                Column::number("Pages").fit(Fit::Leaves(1)),
+                Column::number(""),
+                Column::number("At s"),
+            ],
+            lines: vec![Line::new([Value::text("a"), Value::Number(1), Value::Number(2), Value::Number(3)])],
+            ..Table::default()
+        };
+        let chosen = table().with_columns("at-S, size").unwrap();
+        assert_eq!(chosen.columns.iter().map(Column::name).collect::<Vec<_>>(), ["process", "at_s", "size"]);
+        assert_eq!(chosen.lines[0].cells, [Value::text("a"), Value::Number(3), Value::Number(2)]);
+        assert_eq!(table().with_columns("pages").unwrap().columns[1].fit, Fit::Stays);
+        let error = |names| table().with_columns(names).unwrap_err().to_string();
+        assert!(error("page").contains("did you mean \"pages\"? Known are pages, size, at_s"));
+        assert!(error("size,Size").contains("column Size is named twice") && error("process").contains("unknown"));
+    }
+}
