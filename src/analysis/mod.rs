@@ -10,6 +10,8 @@ pub mod event_statistics;
 pub mod info;
 pub mod loss;
 pub mod memory;
+#[cfg(feature = "cli")]
+pub mod overview;
 pub mod pages;
 pub mod processes;
 pub(crate) mod readiness;

@@ -8,6 +8,7 @@ pub mod diff;
 pub mod events;
 pub mod explain;
 pub mod fit;
+pub mod html;
 pub mod info;
 pub mod memory;
 pub mod pages;

@@ -68,13 +68,13 @@ fn natural(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 /// The largest amount of memory that is printed, bytes.
-fn largest(table: &Table) -> u64 {
+pub(super) fn largest(table: &Table) -> u64 {
     let cells = table.lines.iter().flat_map(|line| &line.cells);
     let sizes = cells.filter_map(|cell| if let Value::Size(bytes) = cell { Some(bytes.unsigned_abs()) } else { None });
     sizes.max().unwrap_or(0)
 }
 
-fn heading(title: &str, align: Align, unit: Unit) -> String {
+pub(super) fn heading(title: &str, align: Align, unit: Unit) -> String {
     if title.is_empty() && align == Align::Right { unit.title().to_owned() } else { title.to_owned() }
 }
 
@@ -100,7 +100,7 @@ fn aligned(cells: &[String], columns: impl Iterator<Item = (Align, usize)>) -> S
 }
 
 /// A value for people.
-fn shown(value: &Value, unit: Unit) -> String {
+pub(super) fn shown(value: &Value, unit: Unit) -> String {
     let signed = |value: i64, show: &dyn Fn(u64) -> String| {
         format!("{}{}", if value < 0 { "-" } else { "" }, show(value.unsigned_abs()))
     };
@@ -125,6 +125,22 @@ fn shown(value: &Value, unit: Unit) -> String {
         Value::Decimal(number) => format!("{number:.3}"),
         Value::Hex(number) => format!("0x{number:x}"),
         Value::More(count, what) => format!("+ {} {what}", text::count(*count)),
+    }
+}
+
+/// The number by which a value is sorted; `None` for texts.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Nothing | Value::Absent | Value::Text(_) | Value::List(_) | Value::Flag(_) | Value::More(..) => None,
+        Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
+            Some(*number as f64)
+        }
+        Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
+            Some(*number as f64)
+        }
+        Value::Share(number) | Value::Decimal(number) => Some(*number),
+        Value::Seconds(time) | Value::ExactSeconds(time) => Some(time.seconds()),
+        Value::Hex(number) => Some(*number as f64),
     }
 }
 

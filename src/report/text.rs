@@ -166,6 +166,42 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same for pages, which also obey marks of writing direction: such marks and other characters that nobody sees are
+/// shown as `\u{202e}`.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        match c {
+            '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}' => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Most characters of a name on a page.
+const LONGEST: usize = 300;
+
+/// A name from a trace on a page: [`visible`], and cut in the middle where it is very long.
+pub fn label(text: &str) -> String {
+    let shown = visible(text);
+    let length = shown.chars().count();
+    if length <= LONGEST {
+        return shown;
+    }
+    let half = LONGEST / 2;
+    let (start, end) = (shown.chars().take(half), shown.chars().skip(length - half));
+    start.chain(['…']).chain(end).collect()
+}
+
 /// A bold line.
 ///
 /// # Errors
@@ -239,6 +275,15 @@ mod tests {
     #[test]
     fn texts_of_a_trace_cannot_steer_a_terminal() {
         assert_eq!(printable("a\u{1b}[2Jb\nc\u{9b}d é"), "a\\x1b[2Jb\\x0ac\\x9bd é");
+    }
+
+    #[test]
+    fn texts_of_a_trace_cannot_turn_a_page_around() {
+        let hostile = "a\u{202e}gpj.exe\u{200b}\u{feff}\u{7}";
+        assert_eq!(visible(hostile), "a\\u{202e}gpj.exe\\u{200b}\\u{feff}\\x07");
+        assert_eq!(visible("שלום café 記録"), "שלום café 記録");
+        let long = label(&"é".repeat(100_000));
+        assert!(long.chars().count() == LONGEST + 1 && long.contains('…'));
     }
 
     #[test]

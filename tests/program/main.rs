@@ -23,6 +23,7 @@ mod program;
 mod readme;
 mod recording;
 mod refset;
+mod report;
 mod resident;
 mod trust;
 mod widths;

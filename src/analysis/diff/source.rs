@@ -91,6 +91,11 @@ impl Source {
         Error::Usage(format!("--with {with}: {path}, before it, is no trace, and only a trace has more files"))
     }
 
+    /// A trace that was opened.
+    pub fn of_trace(path: &Path, etl: EtlFile) -> Source {
+        Source { path: path.into(), further: Vec::new(), content: Content::Trace(Box::new(etl)) }
+    }
+
     /// Name of the kind in JSON.
     pub const fn kind(&self) -> &'static str {
         match &self.content {

@@ -67,6 +67,13 @@ impl CategoryCounts {
         })
     }
 
+    /// Pages by the rule of WPA and by ours.
+    pub fn by_rules(&self) -> BTreeMap<(Rule, Rule), u64> {
+        let mut all = BTreeMap::new();
+        self.cells().for_each(|cell| *all.entry((cell.rule_wpa, cell.rule)).or_default() += cell.pages);
+        all
+    }
+
     /// Pages of a category by our rules.
     pub fn category(&self, category: Category) -> u64 {
         self.cells().filter(|cell| cell.rule.category() == category).map(|cell| cell.pages).sum()

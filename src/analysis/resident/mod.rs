@@ -117,15 +117,22 @@ impl ResidentModel {
     /// [`Error::MissingEvents`] when it holds no page sequence, [`Error::MissingPart`] when it is not whole.
     pub fn new(etl: &EtlFile) -> Result<ResidentModel, Error> {
         let model = ResidentModel::of_any(etl);
-        if model.snapshots.is_empty() {
-            return Err(TrustReport::new(etl, &model.history.survey).cannot_run(
-                "Memory",
-                "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
-                "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-            ));
-        }
+        ResidentModel::need_pages(etl, &model)?;
         Ok(model)
+    }
+
+    /// # Errors
+    /// As of [`ResidentModel::new`], when the trace holds no page sequence.
+    pub(crate) fn need_pages(etl: &EtlFile, model: &ResidentModel) -> Result<(), Error> {
+        if !model.snapshots.is_empty() {
+            return Ok(());
+        }
+        Err(TrustReport::new(etl, &model.history.survey).cannot_run(
+            "Memory",
+            "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
+            "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+        ))
     }
 
     /// Walks the trace, which may hold no page sequence.
@@ -224,7 +231,14 @@ impl ResidentSet {
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &EtlFile, query: &ResidentQuery) -> Result<ResidentSet, Error> {
-        let model = ResidentModel::new(etl)?;
+        ResidentSet::of(etl, &ResidentModel::new(etl)?, query)
+    }
+
+    /// The same of a trace that was walked already.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a snapshot that is not there.
+    pub fn of(etl: &EtlFile, model: &ResidentModel, query: &ResidentQuery) -> Result<ResidentSet, Error> {
         let chosen = query.snapshot.indices(&model.snapshots)?;
         let trust = TrustReport::new(etl, &model.history.survey);
         let mut warnings = trust.warnings();
@@ -233,7 +247,7 @@ impl ResidentSet {
             readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
-            .filter_map(|index| Some(snapshot_set(etl, &model, query, &trust, index, model.snapshots.get(index)?)))
+            .filter_map(|index| Some(snapshot_set(etl, model, query, &trust, index, model.snapshots.get(index)?)))
             .collect();
         for set in &sets {
             let of = if sets.len() > 1 { format!("snapshot {}: ", set.index) } else { String::new() };

@@ -3,7 +3,8 @@
 
 use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::columns::{
-    ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, SHARE, SIZE, STANDBY_SIZE, WPA_SIZE,
+    ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, PAGES, SHARE, SIZE, STANDBY_SIZE,
+    WPA_SIZE,
 };
 use crate::analysis::resident::row_counts::PageCounts;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
@@ -87,6 +88,25 @@ impl ResidentSet {
         table
     }
 
+    /// All categories by class, without a limit and with WPA's numbers, for a set whose rows are categories.
+    pub fn category_table(&self, snapshot: &SnapshotSet) -> Table {
+        let all = snapshot.tree.measure;
+        let tree =
+            Node { measure: all, parts: classes(snapshot, |groups| self.sort.tree(groups, None)), ..Node::default() };
+        let columns = [SIZE, WPA_SIZE, DIFFERENCE_SIZE, PAGES, SHARE];
+        let columns = [&columns[..], &lists(&all)].concat();
+        Table::of_tree("Category", &tree, all, &columns).with_total(&tree, all, &columns)
+    }
+
+    /// Processes with pages of their own, at most `top`.
+    pub fn process_table(&self, snapshot: &SnapshotSet, top: usize) -> Table {
+        let mut processes = snapshot.processes.clone();
+        cut(&mut processes, top, "processes");
+        let all = snapshot.tree.measure;
+        let columns = [&[PAGES, SIZE, SHARE][..], &lists(&processes.measure)].concat();
+        Table::of_tree("Process", &processes, all, &columns).with_total(&processes, all, &columns)
+    }
+
     /// WPA's number is there where there is room, or in the place of lists where it was asked for.
     fn overview_columns(&self, all: &PageCounts) -> Vec<Column> {
         let mut columns = vec![SIZE, SHARE.spare(0)];
@@ -100,6 +120,13 @@ impl ResidentSet {
         columns.extend((all.other() > 0).then_some(OTHER_SIZE.leaves(0)));
         columns
     }
+}
+
+/// Sizes by list; what is neither active, standby, modified nor free has a column where it is there.
+fn lists(all: &PageCounts) -> Vec<Column> {
+    let mut columns = vec![ACTIVE_SIZE, STANDBY_SIZE, MODIFIED_SIZE, FREE_SIZE];
+    columns.extend((all.other() > 0).then_some(OTHER_SIZE));
+    columns
 }
 
 /// The categories of the snapshot's rows by class; classes without pages are left out.

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod pages;
 pub mod processes;
 pub mod refset;
+pub mod report;
 pub mod resident;
 pub mod words;
 
@@ -122,6 +123,8 @@ commands! {
     Processes(processes::Processes), Some("pfnset.processes");
     /// Memory over time: page lists, pools, commit, working sets, and what was taken from standby
     Memory(memory::Memory), Some("pfnset.memory");
+    /// One HTML file to look at: traces in pictures, offline, with all numbers
+    Report(report::Report), None;
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
     /// The words that tables and messages use, one line each

@@ -1,0 +1,72 @@
+//! The page lists over time.
+
+use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
+use crate::analysis::overview::thinned;
+use crate::analysis::table::Table;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::units::Nanos;
+
+/// Most points over time.
+const MOST_POINTS: usize = 600;
+/// Most processes of the table.
+const MOST_PROCESSES: usize = 200;
+/// Characters of a counter's course in the table.
+const CURVE: usize = 24;
+/// The lists that add up to physical memory, in the order in which they are stacked.
+const STACKED: [&str; 5] = ["in_use", "standby", "free", "zero", "bad"];
+/// What is drawn as a line: a part of what is in use, and what may exceed physical memory.
+const LINES: [&str; 2] = ["modified", "commit"];
+
+/// Memory over time in pictures.
+#[derive(Debug)]
+pub struct MemoryOverview {
+    /// All of it.
+    pub set: MemorySet,
+    /// Times of the points, since trace start.
+    pub times: Vec<Nanos>,
+    /// What is stacked: title, pages at the points.
+    pub stacked: Vec<(&'static str, Vec<Option<u64>>)>,
+    /// What is drawn as a line.
+    pub lines: Vec<(&'static str, Vec<Option<u64>>)>,
+}
+
+impl MemoryOverview {
+    /// Of a trace.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without memory counters.
+    pub fn new(etl: &EtlFile) -> Result<MemoryOverview, Error> {
+        let query = MemoryQuery {
+            group_by: Some(MemoryDimension::Process),
+            top: Some(MOST_PROCESSES),
+            ..MemoryQuery::default()
+        };
+        let set = MemorySet::new(etl, &query)?;
+        let kept = thinned(set.samples.len(), MOST_POINTS);
+        let samples: Vec<&MemorySample> = kept.iter().filter_map(|&at| set.samples.get(at)).collect();
+        let series = |name: &&str| {
+            let column: &CounterColumn = COUNTERS.iter().find(|column| column.name == *name)?;
+            let values: Vec<Option<u64>> = samples.iter().map(|sample| (column.of)(sample)).collect();
+            values.iter().any(|value| value.is_some_and(|pages| pages > 0)).then_some((column.title, values))
+        };
+        Ok(MemoryOverview {
+            times: samples.iter().map(|sample| sample.time).collect(),
+            stacked: STACKED.iter().filter_map(series).collect(),
+            lines: LINES.iter().filter_map(series).collect(),
+            set,
+        })
+    }
+
+    /// Counters with their extremes.
+    pub fn counter_table(&self) -> Table {
+        self.set.counter_table(CURVE, |_| true)
+    }
+
+    /// Working sets by process; `None` when they were not recorded.
+    pub fn process_table(&self) -> Option<Table> {
+        (!self.set.processes.is_empty()).then(|| self.set.table())
+    }
+}

@@ -1,0 +1,127 @@
+//! Everything that one picture book of a trace shows: the results of the other analyses, folded so far that a page can
+//! draw them. `report::html` draws and computes nothing.
+//!
+//! [`resident`] counts all pages once more for its pictures: [`tiles`] (class, category, process or file, detail),
+//! [`flows`] (from WPA's categories to the corrected ones) and the [`strip`] (physical memory by PFN). [`reference`],
+//! [`memory`] and [`cpu`] thin out what is known over time; [`differences`] compares traces.
+
+pub mod cpu;
+pub mod differences;
+pub mod flows;
+pub mod memory;
+pub mod reference;
+pub mod resident;
+pub mod strip;
+pub mod tiles;
+
+use crate::analysis::info::TraceInfo;
+use crate::analysis::resident::ResidentModel;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::units::Nanos;
+use cpu::CpuOverview;
+use memory::MemoryOverview;
+use reference::ReferenceOverview;
+use resident::ResidentOverview;
+
+/// Most marks that are kept.
+const MOST_MARKS: usize = 50;
+
+/// A part of the overview, or one line that says why it is not there and what to record.
+pub type Part<T> = Result<T, String>;
+
+/// A trace in pictures.
+#[derive(Debug)]
+pub struct Overview {
+    /// The trace itself.
+    pub info: TraceInfo,
+    /// Everything that makes the pictures doubtful, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// The first marks of the trace with their times.
+    pub marks: Vec<(Nanos, String)>,
+    /// What RAM held.
+    pub resident: Part<ResidentOverview>,
+    /// What a scenario touched.
+    pub reference: Part<ReferenceOverview>,
+    /// The page lists over time.
+    pub memory: Part<MemoryOverview>,
+    /// The processors over time.
+    pub cpu: Part<CpuOverview>,
+}
+
+impl Overview {
+    /// Reads a trace. What it does not hold is left out; only a file that cannot be read at all is an error, and that is
+    /// found when it is opened.
+    pub fn new(etl: &EtlFile) -> Overview {
+        let model = ResidentModel::of_any(etl);
+        let info = TraceInfo::new(etl, &model.history.survey);
+        let resident = part(ResidentModel::need_pages(etl, &model).and_then(|()| ResidentOverview::new(etl, &model)));
+        let marks = model.history.marks.iter().take(MOST_MARKS);
+        let marks = marks.map(|mark| (etl.clock.nanos(mark.moment.time), mark.value.to_string())).collect();
+        drop(model);
+        let length = info.duration;
+        let reference = part(ReferenceOverview::new(etl, length));
+        let memory = part(MemoryOverview::new(etl));
+        let cpu = part(CpuOverview::new(etl, length));
+        let mut warnings = info.trust.warnings();
+        let of_parts = [
+            resident.as_ref().map(|part| part.set.warnings.as_slice()),
+            reference.as_ref().map(|part| part.set.warnings.as_slice()),
+            memory.as_ref().map(|part| part.set.warnings.as_slice()),
+            cpu.as_ref().map(|part| part.set.warnings.as_slice()),
+        ];
+        for line in of_parts.into_iter().flatten().flatten() {
+            if !warnings.contains(line) {
+                warnings.push(line.clone());
+            }
+        }
+        Overview { doubtful: info.is_doubtful(), info, warnings, marks, resident, reference, memory, cpu }
+    }
+}
+
+fn part<T>(result: Result<T, Error>) -> Part<T> {
+    result.map_err(|error| one_line(&error.to_string()))
+}
+
+/// A message whose later lines are commands, as one line.
+fn one_line(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first: Vec<&str> = lines.by_ref().take(2).collect();
+    lines.fold(first.join(" "), |text, line| format!("{text}; or {line}"))
+}
+
+/// Evenly spaced numbers of at most `most` of `count` things, the first and the last among them.
+fn thinned(count: usize, most: usize) -> Vec<usize> {
+    let kept = count.min(most);
+    match kept {
+        0 | 1 => (0..kept).collect(),
+        _ => (0..kept).map(|n| n * (count - 1) / (kept - 1)).collect(),
+    }
+}
+
+/// The length of a step that cuts a length of time into so many.
+fn step_of(length: Nanos, steps: i128) -> Nanos {
+    Nanos((length.0 / steps).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_both_ends() {
+        assert_eq!(thinned(5, 10), [0, 1, 2, 3, 4]);
+        assert_eq!(thinned(101, 5), [0, 25, 50, 75, 100]);
+        assert_eq!((thinned(0, 5), thinned(1, 5)), (vec![], vec![0]));
+        assert_eq!(thinned(1000, 3), [0, 499, 999]);
+    }
+
+    #[test]
+    fn messages_become_one_line() {
+        let message = "no pages. Record with:\n  wpr -start A, then wpr -stop\n  xperf -on B";
+        assert_eq!(one_line(message), "no pages. Record with: wpr -start A, then wpr -stop; or xperf -on B");
+        assert_eq!(one_line("plain"), "plain");
+    }
+}

@@ -1,0 +1,82 @@
+//! `pfnset report`.
+
+use crate::cli::args::Base;
+use crate::cli::exit::Exit;
+use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::{output, progress, trace};
+use clap::Args;
+use pfnset::analysis::diff::source::Source;
+use pfnset::analysis::overview::differences::Differences;
+use pfnset::analysis::overview::{Overview, Part};
+use pfnset::error::Error;
+use pfnset::etl::EtlFile;
+use pfnset::report::html::HtmlReport;
+use std::io::IsTerminal;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("trace", |arg| arg.value_name("ETL")))]
+#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces: each is shown beside the first and compared with it")))]
+#[command(after_help = "\
+One HTML file with everything in it: no server, no network, to be opened from a
+mail attachment, searched and printed. It shows what the trace holds:
+
+  resident set   tiles by class, category, process or file; WPA's rules or ours
+  WPA            from which of its categories to which of ours, and why
+  PFNs           physical memory in order, by category or list
+  reference set  held pages over time, reasons, impact
+  memory, CPU    over time
+
+With several traces also what grew and what shrank. docs/report.md tells how to
+read it.
+
+Examples:
+  pfnset report trace.etl -o report.html
+  pfnset report before.etl after.etl -o growth.html
+  pfnset report kernel.etl --with user.etl -o report.html")]
+pub struct Report {
+    #[command(flatten)]
+    pub recordings: Recordings,
+    #[command(flatten)]
+    pub base: Base,
+}
+
+impl Report {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let base = &self.base;
+        if base.output.is_none() && std::io::stdout().is_terminal() {
+            return Err(Error::Usage("the report is a file for a browser; name it: -o report.html".into()).into());
+        }
+        trace::prepare_all(base, &self.recordings)?;
+        let recordings = &self.recordings.traces;
+        let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
+        let traces: Vec<&EtlFile> = sources.iter().filter_map(Source::trace).collect();
+        let total = traces.iter().map(|etl| 8 * etl.size_bytes()).sum();
+        let done = || traces.iter().map(|etl| etl.bytes_read()).sum();
+        let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
+            let overviews: Vec<Overview> = traces.iter().map(|etl| Overview::new(etl)).collect();
+            (overviews, differences(&sources))
+        });
+        let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences);
+        let mut out = output::open_rows(&base.printing)?;
+        let mut bytes = Vec::new();
+        page.write(&mut bytes)?;
+        out.write(&bytes)?;
+        out.finish()?;
+        if !base.quiet {
+            overviews.iter().for_each(|overview| output::warn(&overview.warnings));
+        }
+        let doubtful = overviews.iter().any(|overview| overview.doubtful);
+        Ok(if base.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+
+    fn open(&self, files: &Recording) -> anyhow::Result<Source> {
+        Ok(Source::of_trace(&files.trace, trace::open_recording(&self.base, files)?))
+    }
+}
+
+/// Between the first trace and each of the others.
+fn differences(sources: &[Source]) -> Vec<Part<Differences>> {
+    let Some((first, others)) = sources.split_first() else { return Vec::new() };
+    others.iter().map(|other| Differences::new(first, other)).collect()
+}

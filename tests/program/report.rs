@@ -1,0 +1,207 @@
+//! `pfnset report`: the page's numbers are those of the other commands, names cannot harm it, and it loads nothing. What the
+//! scripts do is tested in a browser by `.ci/report-browser`.
+
+use crate::program::{Ran, fixtures, out, run};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use etl_writer::payloads::pages::{IN_MEMORY, Identity};
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::{Ptr::P8, Session, Trace, file_of};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+const TRACE: &str = "resident-small.etl";
+
+/// The page of these traces, written to a file.
+fn page(traces: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("report.html");
+    let arguments = [&["report", "-q"], traces, &["-o", file.to_str().expect("a plain name")]].concat();
+    assert_eq!(out(&arguments), "");
+    std::fs::read_to_string(&file).expect("a page")
+}
+
+/// The text between two marks.
+fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
+    let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start}"));
+    rest.split_once(end).unwrap_or_else(|| panic!("no {end}")).0
+}
+
+fn data(page: &str) -> Value {
+    let json = between(page, "<script id=\"data\" type=\"application/json\">", "</script>");
+    serde_json::from_str(json).expect("JSON")
+}
+
+/// Pages by category as another command tells them.
+fn categories(rules: &str) -> BTreeMap<String, u64> {
+    let arguments = ["resident", TRACE, "--group-by", "category", "--classification", rules, "--format", "json"];
+    let json: Value = serde_json::from_str(&out(&arguments)).expect("JSON");
+    let rows = json["snapshots"][0]["rows"].as_array().expect("rows");
+    rows.iter().map(|row| (row["category"].as_str().unwrap().to_owned(), row["pages"].as_u64().unwrap())).collect()
+}
+
+fn sum_of_leaves(tile: &Value) -> u64 {
+    match tile["c"].as_array() {
+        Some(parts) => parts.iter().map(sum_of_leaves).sum(),
+        None => tile["v"].as_u64().expect("pages"),
+    }
+}
+
+#[test]
+fn its_numbers_are_those_of_the_other_commands() {
+    let data = data(&page(&[TRACE]));
+    let found = &data["traces"][0]["resident"];
+    for (at, rules) in ["corrected", "wpa"].into_iter().enumerate() {
+        let names = data["categories"].as_array().expect("names");
+        let pages = found["byCategory"].as_array().expect("pages");
+        let by_page: BTreeMap<String, u64> = (names.iter().zip(pages))
+            .map(|(name, pages)| (name[0].as_str().unwrap().to_owned(), pages[at].as_u64().unwrap()))
+            .filter(|(_, pages)| *pages > 0)
+            .collect();
+        assert_eq!(by_page, categories(rules), "{rules}");
+        let classes = found["classes"].as_array().expect("classes");
+        assert_eq!(classes.iter().map(|class| class[at].as_u64().unwrap()).sum::<u64>(), 3000);
+    }
+    assert_eq!((sum_of_leaves(&found["tiles"]), found["pages"].as_u64()), (3000, Some(3000)));
+    // The tiles by WPA's category add up to WPA's numbers.
+    let mut by_wpa = BTreeMap::new();
+    fn add(tile: &Value, names: &Value, into: &mut BTreeMap<String, u64>) {
+        if let Some(category) = tile["w"].as_u64() {
+            let name = names[category as usize][0].as_str().expect("a name").to_owned();
+            *into.entry(name).or_default() += tile["v"].as_u64().expect("pages");
+        }
+        tile["c"].as_array().into_iter().flatten().for_each(|part| add(part, names, into));
+    }
+    add(&found["tiles"], &data["categories"], &mut by_wpa);
+    assert_eq!(by_wpa, categories("wpa"));
+    let standby: u64 = found["standby"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|p| p.as_array().unwrap())
+        .map(|n| n.as_u64().unwrap())
+        .sum();
+    let listed = out(&["resident", TRACE, "--group-by", "list", "--where", "list=Standby", "--format", "csv"]);
+    assert!(listed.contains(&format!("Standby,{standby},")), "{listed}");
+}
+
+#[test]
+fn over_time_it_shows_the_scenario() {
+    let refset = &data(&page(&["refset-small.etl"]))["traces"][0]["reference"];
+    let json: Value =
+        serde_json::from_str(&out(&["refset", "refset-small.etl", "-q", "--format", "json"])).expect("JSON");
+    assert_eq!(refset["peak"][1], json["peak_held"]["pages"]);
+    let held = refset["held"].as_array().expect("categories");
+    let at_end: u64 = held.iter().map(|of| of["pages"].as_array().unwrap().last().unwrap().as_u64().unwrap()).sum();
+    assert_eq!(Some(at_end), json["held_at_stop"].as_u64());
+    let cpu = page(&["cpu-compressed.etl"]);
+    let found = &data(&cpu)["traces"][0]["cpu"];
+    assert!(found["shares"].as_array().expect("shares").iter().all(|of| of["name"] != "Idle (0)"));
+    assert_eq!(cpu.matches("Not shown: the trace holds no page sequence").count(), 1, "said once, with what to record");
+    assert!(cpu.contains("wpr -start ResidentSet") && !cpu.contains("id=\"flows\""), "what was not recorded");
+}
+
+#[test]
+fn several_traces_are_compared_with_the_first() {
+    let data = data(&page(&[TRACE, "refset-proved.etl", TRACE]));
+    assert_eq!(data["traces"].as_array().map(Vec::len), Some(3));
+    let json: Value = serde_json::from_str(
+        &run(&["diff", "-q", TRACE, "refset-proved.etl", "--group-by", "category", "--format", "json"]).out,
+    )
+    .expect("JSON");
+    let first = &data["differences"][0]["byCategory"][0];
+    let row = &json["differing"][0];
+    assert_eq!(first[0], row["category"]);
+    assert_eq!(data["differences"][1]["byCategory"].as_array().map(Vec::len), Some(0), "a trace is like itself");
+}
+
+/// The page allows its own scripts and style and nothing else; so nothing is loaded and no text of a trace can run.
+#[test]
+fn the_policy_names_what_is_there_and_nothing_else() {
+    let page = page(&[TRACE]);
+    let policy = between(&page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"").replace("&#39;", "'");
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    let scripts: Vec<&str> =
+        page.split("<script>").skip(1).map(|rest| rest.split_once("</script>").expect("an end").0).collect();
+    assert_eq!(scripts.len(), 2);
+    let style = between(&page, "<style>", "</style>");
+    for text in scripts.iter().copied().chain([style]) {
+        let hash = STANDARD.encode(Sha256::digest(text));
+        assert!(policy.contains(&format!("'sha256-{hash}'")), "{:.80}", text);
+    }
+    let outside = page.replace(scripts[0], "");
+    for load in [" src=", "href=\"http", "url(", "@import", "fetch(", "XMLHttpRequest", "innerHTML", "eval("] {
+        assert!(!outside.contains(load), "{load}");
+    }
+    assert!(page.len() < 6 << 20);
+}
+
+/// Processes with names that would break out of any place of the page where they stand.
+#[test]
+fn names_of_a_trace_do_no_harm() {
+    let names = [
+        "<script>alert(1)</script>",
+        "\"'><img src=x onerror=alert(2)>",
+        "]]></script><!--",
+        "a\u{202e}exe.gpj",
+        "b\u{7}\u{1b}[2Jc",
+        "{a|b} {b} ${x} `y`",
+        "\u{2028}\u{2029}&lt;",
+    ];
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let mut trace = Trace::new(session);
+    let mut number = 0u32;
+    for name in names {
+        number += 4;
+        let (pid, key) = (number, 0x1000 * u64::from(number));
+        let process = Process { key, name_bytes: name.as_bytes().into(), ..Process::new(pid, "") };
+        trace.add(&process.rec(P8, 4, process::DC_START).at(t0 + u64::from(number)));
+    }
+    for page in 0..70u64 {
+        let pid = 4 + 4 * (page % 7);
+        trace.add(&Identity::private(page, pid, 0x1000).rec(P8, 4, IN_MEMORY).at(t0 + 1000 + page));
+    }
+    let file = file_of(&trace.finish());
+    let whole = page(&[file.path().to_str().expect("a plain name")]);
+    let library = between(&whole, "<script>", "</script>");
+    let page = whole.replace(library, "");
+    assert_eq!(page.matches("<script").count(), 3, "data, library, page");
+    for harm in ["<script>alert", "<img", "onerror=alert(2)>", "\u{202e}", "\u{7}", "\u{1b}", "\u{2028}"] {
+        assert!(!page.contains(harm), "{harm:?}");
+    }
+    for shown in ["&lt;script&gt;alert(1)", "a\\u{202e}exe.gpj", "b\\x07\\x1b[2Jc"] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    let text = data(&page)["traces"][0]["resident"]["tiles"].to_string();
+    assert!(text.contains("<script>alert(1)</script>") && text.contains("\\\\u{202e}exe.gpj"), "{text}");
+}
+
+#[test]
+fn exit_codes_and_streams_are_those_of_the_other_commands() {
+    let path = fixtures().join(TRACE);
+    let path = path.to_str().expect("a plain name");
+    let refused = |ran: Ran, code: i32, says: &str| {
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
+        assert!(ran.err.contains(says), "{}", ran.err);
+    };
+    refused(run(&["report", path, "-o", path]), 2, "itself; name another file");
+    refused(run(&["report", TRACE, path, "-o", path]), 2, "itself; name another file");
+    refused(run(&["report", "Cargo.lock"]), 3, "cannot read");
+    let text =
+        file_of(b"no trace, but a text that is longer than the header of a buffer: it goes on and on, on and on");
+    refused(run(&["report", text.path().to_str().expect("a plain name")]), 3, "is no .etl file");
+    let whole = std::fs::read(path).expect("the fixture");
+    let cut = file_of(&whole[..whole.len() - 0x5000]);
+    let cut = cut.path().to_str().expect("a plain name");
+    let ran = run(&["report", cut]);
+    assert!(ran.code == 0 && ran.out.starts_with("<!DOCTYPE html>"));
+    assert!(ran.err.starts_with("pfnset: warning: THE FILE IS DAMAGED"), "{}", ran.err);
+    let doubt = ran.out.find("THE FILE IS DAMAGED").expect("a warning on the page");
+    assert!(doubt < ran.out.find("class=\"chart").expect("a picture"), "before any picture");
+    let strict = run(&["report", cut, "--strict", "-q"]);
+    assert_eq!((strict.code, strict.err.as_str()), (3, ""));
+    assert_eq!(run(&["report", TRACE, "-j", "1"]).out, run(&["report", TRACE, "-j", "5"]).out);
+}
