@@ -12,6 +12,7 @@ pub mod extended;
 pub mod file;
 mod header_type;
 mod index;
+pub(crate) mod least_key;
 pub mod logfile;
 pub mod merge;
 pub mod order;

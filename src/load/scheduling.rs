@@ -1,11 +1,12 @@
 //! Scheduling records: context switches, readied threads, samples, interrupts and deferred procedure calls as small values.
 //!
 //! They come in tens of millions. A [`SchedulingScan`] takes them in the walk over all records and keeps a few facts of each
-//! buffer; [`read_buffer`] reads a buffer's records later, when their turn comes. `analysis::cpu` interprets them.
+//! buffer; a [`SchedulingReader`] reads a buffer's records later, when their turn comes. `analysis::cpu` interprets them.
 
-use crate::etl::EtlFile;
 use crate::etl::area::{Area, Records};
+use crate::etl::order::ranks;
 use crate::etl::record::{HookId, RawRecord, Record};
+use crate::etl::{EtlFile, Scratch};
 use crate::event::cswitch::{CompactSwitches, ContextSwitch, ReadyThread, wait_reasons_of_build};
 use crate::event::hooks::{
     COMPACT_CSWITCH, CSWITCH, DPC, ISR, ISR_MSI, PASSIVE_ISR, READY_THREAD, SAMPLED_PROFILE, SAMPLED_PROFILE_CACHE,
@@ -93,10 +94,10 @@ pub struct InterruptionEvent {
     pub kind: Interruption,
 }
 
-/// Everything of one buffer.
+/// Records of one processor.
 #[derive(Debug, Clone, Default)]
-pub struct BufferEvents {
-    /// Switches, readied threads and samples, by moment.
+pub struct SchedulingRecords {
+    /// Switches, readied threads and samples. Those of a buffer are in order.
     pub events: Vec<SchedulingEvent>,
     /// Interrupts and deferred procedure calls as they were logged.
     pub interruptions: Vec<InterruptionEvent>,
@@ -260,34 +261,57 @@ fn payload<'a>(raw: &RawRecord<'a>, hook: HookId) -> Option<Payload<'a>> {
     Some(Payload { hook, version, pointer, bytes: raw.kernel_payload()? })
 }
 
-/// Reads a buffer's scheduling records. `wait_reasons` is the number of wait reasons of the Windows build, where it is known.
-pub fn read_buffer(area: &Area<'_>, rank: &[u32], before_first: Ticks, wait_reasons: Option<u8>) -> BufferEvents {
-    let mut reader = Reader { found: BufferEvents::default(), wait_reasons };
-    let mut time = before_first;
-    for raw in area.records() {
-        let hook = match raw.kernel_time() {
-            Some(own) => {
-                time = if area.stamps.contains(own) { own } else { time };
-                raw.hook()
+/// Reads scheduling records of a file.
+#[derive(Debug)]
+pub struct SchedulingReader<'e> {
+    etl: &'e EtlFile,
+    rank: Vec<u32>,
+    /// Number of wait reasons of the Windows build, where it is known.
+    wait_reasons: Option<u8>,
+}
+
+impl<'e> SchedulingReader<'e> {
+    /// A reader of this file.
+    pub fn new(etl: &'e EtlFile) -> SchedulingReader<'e> {
+        let (rank, _) = ranks(&etl.buffers);
+        SchedulingReader { etl, rank, wait_reasons: wait_reasons_of_build(etl.header.os_build) }
+    }
+
+    /// Adds a buffer's records to `found`. `scratch` is for decompression.
+    pub fn read(&self, buffer: u32, scratch: &mut Scratch, found: &mut SchedulingRecords) {
+        let area = &self.etl.area(buffer as usize, scratch);
+        let begin = found.events.len();
+        let mut latest = Ticks(i64::MIN);
+        let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
+        let mut time = self.etl.before_first();
+        let rank = order_of(&self.rank, area, 0);
+        for raw in area.records() {
+            let hook = match raw.kernel_time() {
+                Some(own) => {
+                    time = if area.stamps.contains(own) { own } else { time };
+                    raw.hook()
+                }
+                None => {
+                    time = untimed(area, raw, time);
+                    None
+                }
+            };
+            reader.is_sorted &= latest <= time;
+            latest = time;
+            let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+            match hook {
+                Some(hook) => {
+                    reader.kernel_record(raw, hook, moment, area);
+                }
+                None => reader.decode(raw, moment, area),
             }
-            None => {
-                time = untimed(area, raw, time);
-                None
-            }
-        };
-        let moment = Moment { time, order: order_of(rank, area, raw.position.offset) };
-        match hook {
-            Some(hook) => {
-                reader.kernel_record(raw, hook, moment, area);
-            }
-            None => reader.decode(raw, moment, area),
+        }
+        if !reader.is_sorted
+            && let Some(own) = found.events.get_mut(begin..)
+        {
+            own.sort_by_key(|event| event.moment);
         }
     }
-    let mut found = reader.found;
-    if !found.events.is_sorted_by_key(|event| event.moment) {
-        found.events.sort_by_key(|event| event.moment);
-    }
-    found
 }
 
 /// Time of a record without a kernel header; that of the record before it when it has none that can be true.
@@ -297,12 +321,14 @@ fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
     area.time_of(&raw).unwrap_or(before)
 }
 
-struct Reader {
-    found: BufferEvents,
+struct BufferReader<'f> {
+    found: &'f mut SchedulingRecords,
     wait_reasons: Option<u8>,
+    /// False when a record may be of an earlier time than the one before.
+    is_sorted: bool,
 }
 
-impl Reader {
+impl BufferReader<'_> {
     #[inline(always)]
     fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &Area<'_>) -> Option<()> {
         let what = match hook {
@@ -366,6 +392,7 @@ impl Reader {
     }
 
     fn compact(&mut self, batch: &CompactSwitches<'_>, moment: Moment, area: &Area<'_>) {
+        self.is_sorted = false; // its switches happened before it was logged
         for switch in batch.switches() {
             let (state, reason) = switch.old_state(self.wait_reasons);
             let what = Scheduling::Switch { state, reason, new: FROM_NEXT_SWITCH, old: switch.old_thread_id };
@@ -387,10 +414,4 @@ fn ready(found: &ReadyThread, logged_by: Option<u32>) -> Scheduling {
 
 fn sample(found: &ProfileSample) -> Scheduling {
     Scheduling::Sample { flags: found.flags, thread: found.thread_id, count: u32::from(found.count.max(1)) }
-}
-
-/// Reads these buffers in parallel, in their order.
-pub fn read_buffers(etl: &EtlFile, buffers: &[u32], rank: &[u32]) -> Vec<BufferEvents> {
-    let wait_reasons = wait_reasons_of_build(etl.header.os_build);
-    etl.map_some(buffers, |area| read_buffer(area, rank, etl.before_first(), wait_reasons))
 }

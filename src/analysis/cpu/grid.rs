@@ -34,7 +34,8 @@ impl Range {
     /// The part of `[a, b)` that is inside, in ticks.
     #[inline(always)]
     pub fn between(&self, a: Ticks, b: Ticks) -> u64 {
-        u64::try_from(i128::from(self.clip(b).0) - i128::from(self.clip(a).0)).unwrap_or(0)
+        let (a, b) = (self.clip(a), self.clip(b));
+        if a < b { b.0.wrapping_sub(a.0) as u64 } else { 0 }
     }
 }
 

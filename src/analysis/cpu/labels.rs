@@ -40,7 +40,7 @@ impl<'l> Labels<'l> {
 }
 
 /// `name.exe (pid)`; `Unknown` without a record of the thread, `Unknown (pid)` without one of the process.
-fn process_label(life: &Life, processes: &Processes) -> String {
+pub fn process_label(life: &Life, processes: &Processes) -> String {
     let Some(Described { process_id, moment, is_start }) = life.process else { return "Unknown".to_owned() };
     if process_id == 0 {
         return "Idle (0)".to_owned();

@@ -1,7 +1,10 @@
 //! The lives of threads: thread ids are used again, so a thread is an id and a lifetime.
 
 use crate::analysis::cpu::delays::ReadyKind;
+use crate::analysis::cpu::pair_counts::Party;
+use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::ready_queue::Unsettled;
+use crate::analysis::table::Condition;
 use crate::event::cswitch::wait_reason_name;
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -133,6 +136,10 @@ pub struct Life {
     pub end: Option<Ticks>,
     /// Its process.
     pub process: Option<Described>,
+    /// What pairs of processes count it as, once they do.
+    pub party: Option<Party>,
+    /// True when pairs count it at all: the user's conditions on thread ids hold.
+    pub is_wanted: bool,
 }
 
 /// What told of a thread's process.
@@ -167,12 +174,9 @@ impl Life {
             begin,
             end: None,
             process: None,
+            party: None,
+            is_wanted: true,
         }
-    }
-
-    /// Notes its process, if no earlier record told it.
-    pub fn describe(&mut self, described: Described) {
-        self.process.get_or_insert(described);
     }
 }
 
@@ -184,21 +188,37 @@ pub struct Lives {
     /// By thread id ÷ 4 where ids are as Windows gives them; 0 = none.
     dense: Vec<LifeId>,
     sparse: FastMap<u32, LifeId>,
+    /// The user's conditions on thread ids.
+    conditions: Vec<Condition<Dimension>>,
 }
 
 /// Thread ids below this are looked up in a table instead of a map.
 const MOST_DENSE: u32 = 1 << 22;
 
-impl Default for Lives {
-    fn default() -> Self {
+impl Lives {
+    /// Before the trace.
+    pub fn new(query: &CpuQuery) -> Lives {
         let before = Ticks(i64::MIN);
         let mut idle = Life::new(0, before);
         idle.process = Some(Described { process_id: 0, moment: Moment::FIRST, is_start: false });
-        Lives { all: vec![idle, Life::new(u32::MAX, before)], dense: Vec::new(), sparse: FastMap::default() }
+        let of_threads = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Thread);
+        let conditions = of_threads.cloned().collect();
+        let mut lives = Lives {
+            all: vec![idle, Life::new(u32::MAX, before)],
+            dense: Vec::new(),
+            sparse: FastMap::default(),
+            conditions,
+        };
+        for life in [IDLE, NOBODY] {
+            lives.all[life as usize].is_wanted = lives.is_wanted(lives.all[life as usize].thread_id);
+        }
+        lives
     }
-}
 
-impl Lives {
+    fn is_wanted(&self, thread_id: u32) -> bool {
+        self.conditions.iter().all(|condition| condition.patterns.matches(&thread_id.to_string()))
+    }
+
     /// The life that a thread id names now, ended or not.
     #[inline(always)]
     pub fn current(&self, thread_id: u32) -> Option<LifeId> {
@@ -214,7 +234,7 @@ impl Lives {
     /// A new life with this id.
     pub fn add(&mut self, thread_id: u32, begin: Ticks) -> LifeId {
         let life = self.all.len() as LifeId;
-        self.all.push(Life::new(thread_id, begin));
+        self.all.push(Life { is_wanted: self.is_wanted(thread_id), ..Life::new(thread_id, begin) });
         if thread_id & 3 == 0 && thread_id < MOST_DENSE {
             let at = (thread_id / 4) as usize;
             if self.dense.len() <= at {

@@ -12,7 +12,9 @@ pub mod grid;
 mod interrupts;
 mod labels;
 pub mod lives;
+mod merged;
 pub mod owners;
+mod pair_counts;
 mod pairs;
 mod pipeline;
 pub mod processor;
@@ -146,10 +148,10 @@ impl CpuUse {
         let settings = setting::settings(etl, &history, &facts, range, timeline, query, &images);
         let mut processors: Vec<Processor> = settings.into_iter().map(Processor::new).collect();
         let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
-        let mut scheduler = Scheduler::new(range, timeline, query.needs_processors(), &first);
+        let processes = Processes::new(&history);
+        let mut scheduler = Scheduler::new(range, timeline, query, &processes, &first);
         pipeline::run(etl, &history, &facts, &mut processors, &mut scheduler);
 
-        let processes = Processes::new(&history);
         let labels = Labels::new(&scheduler.lives.all, &processes);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {

@@ -2,7 +2,7 @@
 
 use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::labels::Labels;
-use crate::analysis::cpu::lives::LifeId;
+use crate::analysis::cpu::pair_counts::Party;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::scheduler::{PreemptionTimes, Scheduler};
 use foldhash::HashMap as FastMap;
@@ -35,18 +35,20 @@ pub struct WakeupRow {
     pub count: u64,
 }
 
-/// True when the user's conditions on threads hold; those on processors say nothing of pairs.
-fn is_wanted(query: &CpuQuery, labels: &Labels<'_>, life: LifeId) -> bool {
-    let mut of_threads = query.conditions.iter().filter(|condition| condition.dimension != Dimension::Processor);
-    of_threads.all(|c| c.patterns.matches(&labels.label(c.dimension, life, 0)))
+/// Label of a party, unless the user's conditions on processes rule it out.
+fn wanted(query: &CpuQuery, label: Option<Arc<str>>) -> Option<Arc<str>> {
+    let mut of_processes = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
+    label.filter(|label| of_processes.all(|condition| condition.patterns.matches(label)))
 }
 
 /// Preemptions, those that cost most first.
-pub fn preemptions(scheduler: &Scheduler, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
+pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
+    let label = |party: Party| scheduler.parties.member(party).map(|life| labels.process(life));
     let mut sums: FastMap<(Arc<str>, Arc<str>, ReadyKind), PreemptionTimes> = FastMap::default();
-    for (&(life, preemptor, kind), times) in &scheduler.preemptions {
-        if is_wanted(query, labels, life) {
-            let sum = sums.entry((labels.process(life), labels.process(preemptor), kind)).or_default();
+    for (process, preemptor, kind, times) in scheduler.preemptions.each() {
+        let Some(&kind) = ReadyKind::ALL.get(kind) else { continue };
+        if let (Some(process), Some(preemptor)) = (wanted(query, label(process)), label(preemptor)) {
+            let sum = sums.entry((process, preemptor, kind)).or_default();
             sum.count += times.count;
             sum.ticks += times.ticks;
         }
@@ -66,11 +68,12 @@ pub fn preemptions(scheduler: &Scheduler, labels: &Labels<'_>, query: &CpuQuery)
 }
 
 /// Wakeups, the most frequent first.
-pub fn wakeups(scheduler: &Scheduler, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
+pub fn wakeups(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
+    let label = |party: Party| scheduler.parties.member(party).map(|life| labels.process(life));
     let mut sums: FastMap<(Arc<str>, Arc<str>, bool), u64> = FastMap::default();
-    for (&(life, waker, from_dpc), count) in &scheduler.wakeups {
-        if is_wanted(query, labels, life) {
-            *sums.entry((labels.process(life), labels.process(waker), from_dpc)).or_default() += count;
+    for (process, waker, from_dpc, count) in scheduler.wakeups.each() {
+        if let (Some(process), Some(waker)) = (wanted(query, label(process)), label(waker)) {
+            *sums.entry((process, waker, from_dpc == 1)).or_default() += count;
         }
     }
     let row = |((process, waker, from_dpc), count): ((Arc<str>, Arc<str>, bool), u64)| WakeupRow {

@@ -1,22 +1,18 @@
 //! From buffers to the scheduler: slices of time are read and each processor's part is worked through in parallel, while the
 //! scheduler works through the slice before, in order.
 
+use crate::analysis::cpu::merged::{Merged, Next};
 use crate::analysis::cpu::processor::{Processor, StepList};
-use crate::analysis::cpu::scheduler::{Parts, Scheduler};
+use crate::analysis::cpu::scheduler::Scheduler;
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::etl::EtlFile;
-use crate::etl::order::ranks;
-use crate::load::facts::ThreadEvent;
 use crate::load::history::History;
-use crate::load::scheduling::{BufferEvents, BufferFacts, read_buffers};
-use crate::moment::{At, Moment};
+use crate::load::scheduling::{BufferFacts, SchedulingReader};
 use crate::units::Ticks;
 use rayon::prelude::*;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Records of one slice, about.
-const RECORDS: u64 = 1 << 18;
+const RECORDS: u64 = 1 << 16;
 
 /// Works through the whole trace.
 pub fn run(
@@ -24,31 +20,37 @@ pub fn run(
     history: &History,
     facts: &[BufferFacts],
     processors: &mut [Processor],
-    scheduler: &mut Scheduler,
+    scheduler: &mut Scheduler<'_>,
 ) {
-    let (rank, _) = ranks(&etl.buffers);
+    let reader = SchedulingReader::new(etl);
     let begin = history.survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
     let slices = relevant_slices(history, facts);
     let horizons = horizons(&slices, facts);
+    let end = scheduler.range.to;
     let mut threads = history.threads.as_slice();
-    let mut ready: Vec<StepList> = processors.iter().map(|_| StepList::default()).collect();
-    let mut next: Vec<StepList> = processors.iter().map(|_| StepList::default()).collect();
-    let mut until = Ticks(i64::MIN);
+    let mut ready = Merged::default();
+    let mut next = Merged::default();
     for (slice, &horizon) in slices.iter().zip(&horizons) {
+        let buffers = by_processor(etl, &slice.buffers, processors.len());
+        next.lists.resize_with(processors.len(), StepList::default);
         rayon::join(
-            || in_order(&ready, &mut threads, until, scheduler),
+            || in_order(&ready, scheduler),
             || {
-                let read = read_buffers(etl, &slice.buffers, &rank);
-                add(etl, processors, &slice.buffers, &read, begin);
-                processors.par_iter_mut().zip(&mut next).for_each(|(processor, out)| processor.advance(horizon, out));
+                let all = processors.par_iter_mut().zip(&mut next.lists).zip(buffers);
+                all.for_each(|((processor, out), buffers)| {
+                    buffers.into_iter().for_each(|buffer| processor.read(&reader, buffer, begin));
+                    processor.advance(horizon, out);
+                });
+                next.merge(&mut threads, horizon.min(end));
             },
         );
         std::mem::swap(&mut ready, &mut next);
-        until = horizon;
     }
-    in_order(&ready, &mut threads, until, scheduler);
-    processors.par_iter_mut().zip(&mut next).for_each(|(processor, out)| processor.finish(out));
-    in_order(&next, &mut threads, scheduler.range.to, scheduler);
+    in_order(&ready, scheduler);
+    next.lists.resize_with(processors.len(), StepList::default);
+    processors.par_iter_mut().zip(&mut next.lists).for_each(|(processor, out)| processor.finish(out));
+    next.merge(&mut threads, end);
+    in_order(&next, scheduler);
     scheduler.finish(threads);
 }
 
@@ -87,53 +89,20 @@ fn horizons(slices: &[TimeSlice], facts: &[BufferFacts]) -> Vec<Ticks> {
     horizons
 }
 
-/// Adds what was read to the processors.
-fn add(etl: &EtlFile, processors: &mut [Processor], buffers: &[u32], read: &[BufferEvents], begin: Ticks) {
-    let of = |index: &u32| etl.buffers.get(*index as usize).map(|buffer| usize::from(buffer.processor));
-    let mut by_processor: Vec<Vec<&BufferEvents>> = vec![Vec::new(); processors.len()];
-    for (index, events) in buffers.iter().zip(read) {
-        if let Some(list) = of(index).and_then(|processor| by_processor.get_mut(processor)) {
-            list.push(events);
-        }
+/// The buffers of each processor.
+fn by_processor(etl: &EtlFile, buffers: &[u32], processors: usize) -> Vec<Vec<u32>> {
+    let mut all = vec![Vec::new(); processors];
+    for &index in buffers {
+        let processor = etl.buffers.get(index as usize).map(|buffer| usize::from(buffer.processor));
+        processor.and_then(|processor| all.get_mut(processor)).into_iter().for_each(|list| list.push(index));
     }
-    processors.par_iter_mut().zip(by_processor).for_each(|(processor, list)| {
-        list.into_iter().for_each(|events| processor.add(events, begin));
-    });
+    all
 }
 
-/// The processors' steps and the thread events before `until`, in the order of their moments.
-fn in_order(lists: &[StepList], threads: &mut &[At<ThreadEvent>], until: Ticks, scheduler: &mut Scheduler) {
-    let until = until.min(scheduler.range.to);
-    let mut parts: Vec<Parts<'_>> = lists.iter().map(Parts::new).collect();
-    let mut places = vec![0usize; lists.len()];
-    let heads = (0..lists.len()).filter_map(|source| Some(Reverse((lists.get(source)?.steps.first()?.moment, source))));
-    let mut heads: BinaryHeap<Reverse<(Moment, usize)>> = heads.collect();
-    while let Some(Reverse((_, source))) = heads.pop() {
-        let limit = heads.peek().map_or(Moment::LAST, |Reverse((moment, _))| *moment);
-        let (Some(list), Some(place), Some(parts)) = (lists.get(source), places.get_mut(source), parts.get_mut(source))
-        else {
-            continue;
-        };
-        while let Some(step) = list.steps.get(*place) {
-            if step.moment > limit {
-                heads.push(Reverse((step.moment, source)));
-                break;
-            }
-            while let Some((event, rest)) = threads.split_first()
-                && event.moment < step.moment
-                && event.moment.time < until
-            {
-                scheduler.thread_event(event);
-                *threads = rest;
-            }
-            scheduler.step(source as u16, step, parts.of(*place));
-            *place += 1;
-        }
-    }
-    while let Some((event, rest)) = threads.split_first()
-        && event.moment.time < until
-    {
-        scheduler.thread_event(event);
-        *threads = rest;
-    }
+/// The steps of a slice and the thread events between them.
+fn in_order(slice: &Merged<'_>, scheduler: &mut Scheduler<'_>) {
+    slice.each(|next| match next {
+        Next::Step(processor, step, parts) => scheduler.step(processor, step, parts),
+        Next::Thread(event) => scheduler.thread_event(event),
+    });
 }

@@ -5,8 +5,10 @@
 
 use crate::analysis::cpu::grid::{Grid, NextPoint, Range, Steps};
 use crate::analysis::cpu::owners::{Interval, Owners};
+use crate::etl::Scratch;
 use crate::load::scheduling::{
-    BufferEvents, FROM_NEXT_SWITCH, Interruption, InterruptionEvent, Scheduling, SchedulingEvent, UNKNOWN_THREAD,
+    FROM_NEXT_SWITCH, Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader,
+    SchedulingRecords, UNKNOWN_THREAD,
 };
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -115,8 +117,10 @@ pub struct Setting {
 #[derive(Debug)]
 pub struct Processor {
     setting: Setting,
-    pending: Vec<SchedulingEvent>,
+    /// Records of which time has not passed.
+    records: SchedulingRecords,
     is_sorted: bool,
+    scratch: Scratch,
     owners: Owners,
     clock: Option<NextPoint>,
     steps: Steps,
@@ -158,8 +162,9 @@ impl Processor {
     pub fn new(setting: Setting) -> Processor {
         let first = setting.first_switches.first();
         Processor {
-            pending: Vec::new(),
+            records: SchedulingRecords::default(),
             is_sorted: true,
+            scratch: Scratch::new(),
             owners: Owners::new(setting.range),
             clock: setting.clock.map(NextPoint::new),
             steps: Steps::new(setting.timeline),
@@ -191,19 +196,22 @@ impl Processor {
         !self.setting.first_switches.is_empty()
     }
 
-    /// Adds the records of a buffer; `trace_begin` is the first stamp of the trace.
-    pub fn add(&mut self, buffer: &BufferEvents, trace_begin: Ticks) {
-        for event in &buffer.events {
-            if event.moment < self.latest {
-                self.went_back += 1;
-                self.is_sorted = false;
-            }
-            self.latest = self.latest.max(event.moment);
+    /// Reads a buffer; `trace_begin` is the first stamp of the trace.
+    pub fn read(&mut self, reader: &SchedulingReader<'_>, buffer: u32, trace_begin: Ticks) {
+        let before = self.records.events.len();
+        reader.read(buffer, &mut self.scratch, &mut self.records);
+        let events = &mut self.records.events;
+        if let Some(new @ [.., last]) = events.get(before..) {
+            let went_back = new.partition_point(|event| event.moment < self.latest);
+            self.went_back += went_back as u64;
+            self.is_sorted &= went_back == 0;
+            self.latest = self.latest.max(last.moment);
+            let inside = new.partition_point(|event| event.moment.time < self.setting.range.to);
+            events.truncate(before + inside);
         }
-        self.pending.extend(buffer.events.iter().filter(|event| event.moment.time < self.setting.range.to));
-        for event in &buffer.interruptions {
-            self.interruption(event, trace_begin);
-        }
+        let mut interruptions = std::mem::take(&mut self.records.interruptions);
+        interruptions.drain(..).for_each(|event| self.interruption(&event, trace_begin));
+        self.records.interruptions = interruptions;
     }
 
     fn interruption(&mut self, event: &InterruptionEvent, trace_begin: Ticks) {
@@ -238,12 +246,12 @@ impl Processor {
     pub fn advance(&mut self, until: Ticks, out: &mut StepList) {
         out.steps.clear();
         out.parts.clear();
+        let mut pending = std::mem::take(&mut self.records.events);
         if !self.is_sorted {
-            self.pending.sort_by_key(|event| event.moment);
+            pending.sort_by_key(|event| event.moment);
             self.is_sorted = true;
         }
-        let due = self.pending.partition_point(|event| event.moment.time < until);
-        let pending = std::mem::take(&mut self.pending);
+        let due = pending.partition_point(|event| event.moment.time < until);
         out.steps.reserve(due);
         for (index, event) in pending.iter().enumerate().take(due) {
             self.holes_before(event.moment, out);
@@ -261,8 +269,8 @@ impl Processor {
             let moment = event.moment;
             out.steps.push(Step { moment, cpu: 0, thread, other, charged: 0, kind, state, reason: 0 });
         }
-        self.pending = pending;
-        self.pending.drain(..due);
+        pending.drain(..due);
+        self.records.events = pending;
         self.holes_before(Moment { time: until, order: 0 }, out);
     }
 

@@ -89,7 +89,7 @@ pub fn has_states(dimensions: &[Dimension]) -> bool {
 
 /// The rows of some dimensions, in the query's order.
 pub fn rows(
-    scheduler: &Scheduler,
+    scheduler: &Scheduler<'_>,
     processors: &[Processor],
     labels: &Labels<'_>,
     dimensions: &[Dimension],
@@ -149,7 +149,7 @@ fn states(profile: [u64; 4], window: u64) -> StateTimes {
     }
 }
 
-fn was_alive(life: &Life, scheduler: &Scheduler) -> bool {
+fn was_alive(life: &Life, scheduler: &Scheduler<'_>) -> bool {
     let range = scheduler.range;
     life.begin < range.to && life.end.unwrap_or(Ticks(i64::MAX)) > range.from
 }

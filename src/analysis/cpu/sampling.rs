@@ -30,7 +30,7 @@ pub struct Sampling {
 
 impl Sampling {
     /// Of all threads; `exact` and `charged` by the processors' owners.
-    pub fn new(scheduler: &Scheduler, labels: &Labels<'_>, exact: &ByOwner, charged: &ByOwner) -> Sampling {
+    pub fn new(scheduler: &Scheduler<'_>, labels: &Labels<'_>, exact: &ByOwner, charged: &ByOwner) -> Sampling {
         let mut rows: BTreeMap<String, Charged> = BTreeMap::new();
         for (life, _, cell) in scheduler.cells.each() {
             if cell.cpu > 0 {

@@ -4,9 +4,12 @@ use crate::analysis::cpu::cells::Cells;
 use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::grid::{Grid, Range};
 use crate::analysis::cpu::lives::{IDLE, LifeId, Lives, NOBODY, RacedRecords, ReadyRecord, State, WaitReason};
-use crate::analysis::cpu::processor::{Step, StepKind, StepList};
+use crate::analysis::cpu::pair_counts::{PairCounts, Parties, Party};
+use crate::analysis::cpu::processor::{Step, StepKind};
+use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::ready_queue::ReadyQueue;
 use crate::load::scheduling::UNKNOWN_THREAD;
+use crate::model::process::Processes;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
@@ -39,38 +42,44 @@ pub struct SampleCounts {
     pub isr: u64,
 }
 
-/// Who readied whom: thread, waker, from a deferred procedure call.
-pub type Wakeup = (LifeId, LifeId, bool);
-
-/// Who took the processor from whom.
-pub type Preemption = (LifeId, LifeId, ReadyKind);
-
 /// The state of all threads and processors.
 #[derive(Debug)]
-pub struct Scheduler {
+pub struct Scheduler<'p> {
     pub(super) range: Range,
     pub(super) lives: Lives,
     pub(super) cells: Cells,
     pub(super) queue: ReadyQueue,
     runs: Vec<Option<Run>>,
-    pub(super) wakeups: FastMap<Wakeup, u64>,
-    pub(super) preemptions: FastMap<Preemption, PreemptionTimes>,
+    pub(super) processes: &'p Processes,
+    pub(super) parties: Parties,
+    /// Thread, waker, 1 = from a deferred procedure call.
+    pub(super) wakeups: PairCounts<u64>,
+    /// Thread, who took the processor from it, [`ReadyKind`].
+    pub(super) preemptions: PairCounts<PreemptionTimes>,
     pub(super) samples: SampleCounts,
     /// Ticks of threads in the steps of the timeline.
     pub(super) by_step: FastMap<(LifeId, u32), u64>,
 }
 
-impl Scheduler {
+impl<'p> Scheduler<'p> {
     /// Before the trace: each processor runs the old thread of its first switch.
-    pub fn new(range: Range, timeline: Option<Grid>, by_processor: bool, first_threads: &[Option<u32>]) -> Scheduler {
+    pub fn new(
+        range: Range,
+        timeline: Option<Grid>,
+        query: &CpuQuery,
+        processes: &'p Processes,
+        first_threads: &[Option<u32>],
+    ) -> Scheduler<'p> {
         let mut all = Scheduler {
             range,
-            lives: Lives::default(),
-            cells: Cells::new(by_processor),
+            lives: Lives::new(query),
+            cells: Cells::new(query.needs_processors()),
             queue: ReadyQueue::new(range, timeline),
             runs: vec![None; first_threads.len()],
-            wakeups: FastMap::default(),
-            preemptions: FastMap::default(),
+            processes,
+            parties: Parties::default(),
+            wakeups: PairCounts::new(2),
+            preemptions: PairCounts::new(ReadyKind::ALL.len()),
             samples: SampleCounts::default(),
             by_step: FastMap::default(),
         };
@@ -194,15 +203,31 @@ impl Scheduler {
                 let ticks = (time.0 - since.0) as u64;
                 cell.delays.add(kind, ticks);
                 if kind != ReadyKind::Wakeup {
-                    let times = self.preemptions.entry((id, preemptor, kind)).or_default();
-                    times.count += 1;
-                    times.ticks += ticks;
+                    self.preempted(id, preemptor, kind, ticks);
                 }
             } else {
                 cell.unknown_ready += 1;
             }
         }
         id
+    }
+
+    /// A thread runs again that lost the processor.
+    #[inline(always)]
+    fn preempted(&mut self, id: LifeId, preemptor: LifeId, kind: ReadyKind, ticks: u64) {
+        if self.lives.get_mut(id).is_wanted {
+            let (process, preemptor) = (self.party(id), self.party(preemptor));
+            let times = self.preemptions.of(process, preemptor, kind as usize);
+            times.count += 1;
+            times.ticks += ticks;
+        }
+    }
+
+    /// What pairs of processes count a thread as.
+    #[inline(always)]
+    fn party(&mut self, id: LifeId) -> Party {
+        let life = self.lives.get_mut(id);
+        *life.party.get_or_insert_with(|| self.parties.of_thread(id))
     }
 
     /// The thread runs on another processor already: a record was lost there, or there is none yet.
@@ -325,8 +350,9 @@ impl Scheduler {
 
     #[inline(always)]
     fn woken(&mut self, id: LifeId, record: &ReadyRecord) {
-        if self.range.holds(record.time) {
-            *self.wakeups.entry((id, record.waker, record.from_dpc)).or_default() += 1;
+        if self.range.holds(record.time) && self.lives.get_mut(id).is_wanted {
+            let (process, waker) = (self.party(id), self.party(record.waker));
+            *self.wakeups.of(process, waker, record.from_dpc.into()) += 1;
         }
     }
 
@@ -397,33 +423,5 @@ impl Scheduler {
             1 => self.samples.dpc += count,
             _ => self.samples.isr += count,
         }
-    }
-}
-
-/// The parts of a processor's timeline that belong to each step, from the first on.
-#[derive(Debug)]
-pub struct Parts<'l> {
-    list: &'l StepList,
-    next: usize,
-}
-
-impl<'l> Parts<'l> {
-    /// Of these steps.
-    pub fn new(list: &'l StepList) -> Parts<'l> {
-        Parts { list, next: 0 }
-    }
-
-    /// The parts of the step with this index, which is greater than the ones before.
-    #[inline(always)]
-    pub fn of(&mut self, index: usize) -> &'l [(u32, u32, u64)] {
-        if self.list.parts.is_empty() {
-            return &[];
-        }
-        let rest = self.list.parts.get(self.next..).unwrap_or_default();
-        let skipped = rest.iter().take_while(|part| (part.0 as usize) < index).count();
-        let rest = rest.get(skipped..).unwrap_or_default();
-        let count = rest.iter().take_while(|part| part.0 as usize == index).count();
-        self.next += skipped + count;
-        rest.get(..count).unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! Starts, ends and rundowns of threads, and the end of the window.
 
+use crate::analysis::cpu::labels::process_label;
 use crate::analysis::cpu::lives::{Described, LifeId, State, WaitReason};
 use crate::analysis::cpu::scheduler::Scheduler;
 use crate::event::Phase;
@@ -7,7 +8,7 @@ use crate::load::facts::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 
-impl Scheduler {
+impl Scheduler<'_> {
     /// A thread event.
     pub fn thread_event(&mut self, event: &At<ThreadEvent>) {
         let At { moment, value: ThreadEvent { phase, process_id, thread_id, processor } } = *event;
@@ -42,7 +43,7 @@ impl Scheduler {
             }
         };
         let is_start = phase == Phase::Start;
-        self.lives.get_mut(id).describe(Described { process_id, moment, is_start });
+        self.describe(id, Described { process_id, moment, is_start });
         match phase {
             Phase::Start => self.start(id, processor, time),
             Phase::End => match self.lives.get_mut(id).state {
@@ -51,6 +52,15 @@ impl Scheduler {
                 _ => self.end(id, time),
             },
             Phase::DcStart | Phase::DcEnd => {}
+        }
+    }
+
+    /// Notes a thread's process, if no earlier record told it.
+    fn describe(&mut self, id: LifeId, described: Described) {
+        let life = self.lives.get_mut(id);
+        if life.process.is_none() {
+            life.process = Some(described);
+            life.party = Some(self.parties.of_process(process_label(life, self.processes), id));
         }
     }
 

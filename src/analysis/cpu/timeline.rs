@@ -53,7 +53,7 @@ pub fn steps(
     range: Range,
     grid: Grid,
     processors: &[Processor],
-    scheduler: &Scheduler,
+    scheduler: &Scheduler<'_>,
     labels: &Labels<'_>,
     query: &CpuQuery,
 ) -> Vec<TimelineStep> {
@@ -82,7 +82,7 @@ pub fn steps(
 /// Time of each group by step.
 fn groups(
     processors: &[Processor],
-    scheduler: &Scheduler,
+    scheduler: &Scheduler<'_>,
     labels: &Labels<'_>,
     query: &CpuQuery,
 ) -> Vec<BTreeMap<String, u64>> {

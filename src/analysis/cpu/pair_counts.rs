@@ -1,0 +1,123 @@
+//! Counts of pairs of processes: who readied whom, who took the processor from whom.
+//!
+//! Of threads there can be millions of pairs, of processes few, so the threads of a process count together. A thread of which
+//! no record has told yet stands for itself.
+
+use crate::analysis::cpu::lives::LifeId;
+use foldhash::HashMap as FastMap;
+
+/// A process, or a thread whose process was not known when it was counted.
+pub type Party = u32;
+
+/// All parties.
+#[derive(Debug, Default)]
+pub struct Parties {
+    by_label: FastMap<String, Party>,
+    /// A thread of each, whose process has the party's label in the end.
+    members: Vec<LifeId>,
+}
+
+impl Parties {
+    /// The process with this label, of which `member` is a thread.
+    pub fn of_process(&mut self, label: String, member: LifeId) -> Party {
+        let Parties { by_label, members } = self;
+        *by_label.entry(label).or_insert_with(|| {
+            members.push(member);
+            members.len() as Party - 1
+        })
+    }
+
+    /// A thread that stands for itself.
+    pub fn of_thread(&mut self, life: LifeId) -> Party {
+        self.members.push(life);
+        self.members.len() as Party - 1
+    }
+
+    /// A thread of a party.
+    pub fn member(&self, party: Party) -> Option<LifeId> {
+        self.members.get(party as usize).copied()
+    }
+}
+
+/// Pairs of parties below this number are counted in a table instead of a map.
+const MOST_IN_TABLE: Party = 256;
+
+/// What is counted of pairs and kinds.
+#[derive(Debug)]
+pub struct PairCounts<T> {
+    kinds: usize,
+    /// By first party, then by second party × kinds + kind.
+    table: Vec<Vec<T>>,
+    others: FastMap<(Party, Party, usize), T>,
+}
+
+impl<T: Copy + Default + PartialEq> PairCounts<T> {
+    /// Nothing counted yet, of so many kinds.
+    pub fn new(kinds: usize) -> PairCounts<T> {
+        PairCounts { kinds, table: Vec::new(), others: FastMap::default() }
+    }
+
+    /// What is counted of a pair and a kind.
+    #[inline(always)]
+    pub fn of(&mut self, first: Party, second: Party, kind: usize) -> &mut T {
+        let in_table = first < MOST_IN_TABLE && second < MOST_IN_TABLE && kind < self.kinds;
+        if !in_table {
+            return self.others.entry((first, second, kind)).or_default();
+        }
+        let (row, at) = (first as usize, second as usize * self.kinds + kind);
+        if self.table.get(row).is_none_or(|row| row.len() <= at) {
+            self.grow(row, at);
+        }
+        &mut self.table[row][at]
+    }
+
+    #[cold]
+    fn grow(&mut self, row: usize, at: usize) {
+        if self.table.len() <= row {
+            self.table.resize_with(row + 1, Vec::new);
+        }
+        self.table[row].resize(at + 1, T::default());
+    }
+
+    /// All pairs of which something was counted: first, second, kind, what.
+    pub fn each(&self) -> impl Iterator<Item = (Party, Party, usize, T)> {
+        let in_table = (0..).zip(&self.table).flat_map(move |(first, row)| {
+            let place = move |at: usize| ((at / self.kinds) as Party, at % self.kinds);
+            row.iter().enumerate().map(move |(at, value)| (first, place(at).0, place(at).1, *value))
+        });
+        let others = self.others.iter().map(|(&(first, second, kind), value)| (first, second, kind, *value));
+        in_table.chain(others).filter(|(.., value)| *value != T::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn pairs_are_counted_wherever_they_are_kept(
+            list in prop::collection::vec((0u32..4, 250u32..260, 0usize..3, any::<bool>()), 0..200),
+        ) {
+            let mut counts: PairCounts<u64> = PairCounts::new(3);
+            let mut expected: BTreeMap<(Party, Party, usize), u64> = BTreeMap::new();
+            for (first, second, kind, swapped) in list {
+                let (first, second) = if swapped { (second, first) } else { (first, second) };
+                *counts.of(first, second, kind) += 1;
+                *expected.entry((first, second, kind)).or_default() += 1;
+            }
+            let found: BTreeMap<_, _> = counts.each().map(|(first, second, kind, count)| ((first, second, kind), count)).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_process_is_one_party_and_an_unknown_thread_another() {
+        let mut parties = Parties::default();
+        let found = [parties.of_process("a".into(), 7), parties.of_thread(8), parties.of_process("a".into(), 9)];
+        assert_eq!(found, [0, 1, 0]);
+        assert_eq!([0, 1, 2].map(|party| parties.member(party)), [Some(7), Some(8), None]);
+    }
+}
