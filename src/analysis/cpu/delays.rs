@@ -4,7 +4,6 @@
 //! distinct delays, by at most 8 bytes for each.
 
 use crate::named::named_enum;
-use std::cmp::Ordering;
 
 named_enum! {
     /// Why a thread was ready.
@@ -41,7 +40,7 @@ const KIND_BITS: u32 = 3;
 /// Delays from here on are kept in 8 bytes.
 const LONG: u64 = 1 << (u32::BITS - KIND_BITS);
 /// Delays that are kept one by one before equal ones are counted together.
-const FEW: usize = 1024;
+const FEW: usize = 256;
 
 /// The delays of a group of switch-ins.
 #[derive(Debug, Clone, Default)]
@@ -108,8 +107,14 @@ impl Delays {
         self.recent.is_empty() && self.counted.is_empty() && self.long.is_empty()
     }
 
+    /// Numbers that are kept.
+    fn kept(&self) -> usize {
+        self.recent.len() + self.counted.len() + self.long.len()
+    }
+
     /// Calls `visit` for each delay with its kind, ticks, and how often.
-    fn each(&self, mut visit: impl FnMut(usize, u64, u64)) {
+    #[inline(always)]
+    fn each(&self, visit: &mut impl FnMut(usize, u64, u64)) {
         let kind = |value: u64| (value & ((1 << KIND_BITS) - 1)) as usize;
         self.recent.iter().for_each(|&v| visit(kind(v.into()), u64::from(v) >> KIND_BITS, 1));
         self.counted.iter().for_each(|&(v, count)| visit(kind(v.into()), u64::from(v) >> KIND_BITS, count.into()));
@@ -145,17 +150,22 @@ pub struct DelaySummary {
 
 impl DelaySummary {
     /// Of several sets together.
-    pub fn new<'d>(sets: impl Iterator<Item = &'d Delays>) -> DelaySummary {
-        let mut by_kind: [Vec<(u64, u64)>; ReadyKind::ALL.len()] = Default::default();
-        for set in sets {
-            set.each(|kind, ticks, count| by_kind.get_mut(kind).into_iter().for_each(|list| list.push((ticks, count))));
-        }
+    pub fn new(sets: &[&Delays]) -> DelaySummary {
         let mut summary = DelaySummary::default();
-        for (statistics, list) in summary.by_kind.iter_mut().zip(&mut by_kind) {
-            *statistics = DelayStatistics::new(list);
+        each(sets, |kind, ticks, count| {
+            let of_kind = summary.by_kind.get_mut(kind);
+            for statistics in of_kind.into_iter().chain([&mut summary.all]) {
+                statistics.count += count;
+                statistics.total = statistics.total.saturating_add(ticks.saturating_mul(count));
+                statistics.max = statistics.max.max(ticks);
+            }
+        });
+        let mut groups = summary.by_kind.iter_mut().chain([&mut summary.all]).collect::<Vec<_>>();
+        if sets.iter().map(|set| set.kept()).sum::<usize>() <= FEW {
+            percentiles_by_sorting(sets, &mut groups);
+        } else {
+            percentiles_by_digits(sets, &mut groups);
         }
-        let mut all = by_kind.concat();
-        summary.all = DelayStatistics::new(&mut all);
         summary
     }
 
@@ -166,26 +176,100 @@ impl DelaySummary {
     }
 }
 
+/// Calls `visit` for each delay of the sets with its kind, ticks, and how often.
+#[inline(always)]
+fn each(sets: &[&Delays], mut visit: impl FnMut(usize, u64, u64)) {
+    sets.iter().for_each(|set| set.each(&mut visit));
+}
+
+/// Number of the group with all kinds; the others have the numbers of their kinds.
+const ALL: usize = ReadyKind::ALL.len();
+
+/// The number of a percentile in order, from 1 on.
+fn rank(percent: u64, count: u64) -> u64 {
+    (u128::from(percent) * u128::from(count)).div_ceil(100) as u64
+}
+
 impl DelayStatistics {
-    /// Of delays with how often each occurred.
-    fn new(list: &mut [(u64, u64)]) -> DelayStatistics {
-        list.sort_unstable();
-        let count: u64 = list.iter().map(|(_, count)| count).sum();
-        let total = list.iter().map(|(ticks, count)| ticks.saturating_mul(*count)).fold(0, u64::saturating_add);
-        let mut statistics = DelayStatistics { count, total, ..DelayStatistics::default() };
-        let rank = |percent: u64| (u128::from(percent) * u128::from(count)).div_ceil(100) as u64;
-        let ranks = [rank(50), rank(95), rank(99), count];
-        let mut found = [0; 4];
-        let (mut seen, mut next) = (0u64, 0);
-        for (ticks, count) in list.iter() {
-            seen += count;
-            while ranks.get(next).is_some_and(|rank| rank.cmp(&seen) != Ordering::Greater) {
-                found.get_mut(next).into_iter().for_each(|value| *value = *ticks);
-                next += 1;
+    fn percentiles(&mut self) -> [(&mut u64, u64); 3] {
+        let count = self.count;
+        [(&mut self.p50, rank(50, count)), (&mut self.p95, rank(95, count)), (&mut self.p99, rank(99, count))]
+    }
+}
+
+/// Percentiles of few delays.
+fn percentiles_by_sorting(sets: &[&Delays], groups: &mut [&mut DelayStatistics]) {
+    let mut list: Vec<(u64, usize, u64)> = Vec::new();
+    each(sets, |kind, ticks, count| list.push((ticks, kind, count)));
+    list.sort_unstable();
+    for (number, group) in groups.iter_mut().enumerate() {
+        let mut own = list.iter().filter(|(_, kind, _)| number == ALL || *kind == number);
+        let (mut seen, mut ticks) = (0, 0);
+        for (value, rank) in group.percentiles() {
+            while seen < rank
+                && let Some((next, _, count)) = own.next()
+            {
+                (seen, ticks) = (seen + count, *next);
             }
+            *value = ticks;
         }
-        [statistics.p50, statistics.p95, statistics.p99, statistics.max] = found;
-        statistics
+    }
+}
+
+/// A percentile of which the leading digits are known.
+#[derive(Clone, Copy, Default)]
+struct Search {
+    /// The known digits.
+    prefix: u64,
+    /// Its number among the delays with these digits.
+    rank: u64,
+}
+
+/// Percentiles of many delays, digit by digit from the first on: no memory is needed for the delays in order.
+fn percentiles_by_digits(sets: &[&Delays], groups: &mut [&mut DelayStatistics]) {
+    let mut searches = [[Search::default(); 3]; ALL + 1];
+    for (searches, group) in searches.iter_mut().zip(groups.iter_mut()) {
+        for (search, (_, rank)) in searches.iter_mut().zip(group.percentiles()) {
+            search.rank = rank;
+        }
+    }
+    let bits = groups.iter().map(|group| u64::BITS - group.max.leading_zeros()).max().unwrap_or(0);
+    let mut counts = vec![[[0u64; 256]; 3]; ALL + 1];
+    for shift in (0..bits.next_multiple_of(8)).step_by(8).rev() {
+        counts.fill([[0; 256]; 3]);
+        each(sets, |kind, ticks, count| {
+            let prefix = ticks.checked_shr(shift + 8).unwrap_or(0);
+            let digit = usize::from((ticks >> shift) as u8);
+            for group in [kind, ALL] {
+                let (Some(searches), Some(counts)) = (searches.get(group), counts.get_mut(group)) else { continue };
+                for (search, counts) in searches.iter().zip(counts) {
+                    counts[digit] += if search.prefix == prefix { count } else { 0 };
+                }
+            }
+        });
+        for (search, counts) in searches.iter_mut().flatten().zip(counts.iter().flatten()) {
+            search.next_digit(counts);
+        }
+    }
+    for (searches, group) in searches.iter().zip(groups) {
+        for (search, (value, _)) in searches.iter().zip(group.percentiles()) {
+            *value = search.prefix;
+        }
+    }
+}
+
+impl Search {
+    /// Finds the next digit; `counts` are the delays with the known digits by their next one.
+    fn next_digit(&mut self, counts: &[u64; 256]) {
+        let mut digit = 0;
+        for (number, count) in (0u64..).zip(counts) {
+            digit = number;
+            if self.rank <= *count {
+                break;
+            }
+            self.rank -= count;
+        }
+        self.prefix = self.prefix << 8 | digit;
     }
 }
 
@@ -220,7 +304,7 @@ mod tests {
             for (number, &(kind, ticks)) in list.iter().enumerate() {
                 sets[usize::from(number % 7 == 0)].add(ReadyKind::ALL[kind], ticks);
             }
-            let found = DelaySummary::new(sets.iter());
+            let found = DelaySummary::new(&sets.each_ref());
             prop_assert_eq!(found.all, naive(list.iter().map(|delay| delay.1).collect()));
             for kind in 0..6 {
                 let of_kind = list.iter().filter(|delay| delay.0 == kind).map(|delay| delay.1).collect();
@@ -233,7 +317,7 @@ mod tests {
     fn memory_grows_with_distinct_delays() {
         let mut delays = Delays::default();
         (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1000));
-        assert!(delays.recent.capacity() <= 2 * FEW && delays.counted.capacity() <= 1000, "{:?}", delays.counted.len());
+        assert!(delays.recent.capacity() <= 1000 && delays.counted.capacity() <= 1000, "{:?}", delays.counted.len());
         let mut delays = Delays::default();
         (0..1_000_000u64).for_each(|n| delays.add(ReadyKind::Wakeup, n * 7919 % 1_000_003));
         assert!(4 * delays.recent.capacity() + 8 * delays.counted.capacity() <= 8_100_000);

@@ -1,147 +1,168 @@
 //! The processors' steps of a slice of time, and the thread events between them, in one order.
 //!
-//! Only the order is kept: which list the next step comes from. Stretches of the slice are merged in parallel, because the
-//! ordered pass over the steps is not.
+//! Stretches of the slice are merged in parallel, because the ordered pass over the steps is not. They are copied, because
+//! that pass reads one list faster than a list for each processor.
 
-use crate::analysis::cpu::processor::{Step, StepList};
+use crate::analysis::cpu::processor::{PartOfSpan, Step, StepList};
+use crate::analysis::cpu::scheduler::Scheduler;
 use crate::etl::least_key::{Key, LeastKey};
 use crate::load::facts::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::slice::Iter;
 
 /// Steps that are merged together, about.
-const STEPS: usize = 1 << 13;
-
-/// Stands for a thread event in the order; no processor has this number.
-const THREAD_EVENT: u32 = u32::MAX;
+const STEPS: usize = 1 << 12;
 
 /// A slice.
 #[derive(Debug, Default)]
 pub struct Merged<'t> {
-    /// Steps of each processor.
-    pub lists: Vec<StepList>,
     threads: &'t [At<ThreadEvent>],
-    /// Processor of each step, or [`THREAD_EVENT`].
-    order: Vec<Vec<u32>>,
+    stretches: Vec<Stretch>,
 }
 
-/// What comes next.
-#[derive(Debug)]
-pub enum Next<'l> {
-    /// A processor's step, and how the span that it ends is spread over the timeline.
-    Step(u16, &'l Step, &'l [(u32, u32, u64)]),
-    /// A thread event.
-    Thread(&'l At<ThreadEvent>),
+/// A part of a slice.
+#[derive(Debug, Default)]
+struct Stretch {
+    list: StepList,
+    /// For each thread event, the index of the step that comes after it.
+    thread_events: Vec<usize>,
 }
 
 impl<'t> Merged<'t> {
-    /// Finds the order of the steps in `lists` and of the thread events before `until`, which are taken from `threads`.
-    pub fn merge(&mut self, threads: &mut &'t [At<ThreadEvent>], until: Ticks) {
+    /// Merges the steps in `lists` and the thread events before `until`, which are taken from `threads`.
+    pub fn merge(&mut self, lists: &[StepList], threads: &mut &'t [At<ThreadEvent>], until: Ticks) {
         let due = threads.partition_point(|event| event.moment.time < until);
         (self.threads, *threads) = threads.split_at(due);
-        let cuts = self.cuts();
-        self.order.resize_with(cuts.len() + 1, Vec::new);
-        let Merged { lists, threads, order } = self;
-        order.par_iter_mut().enumerate().for_each(|(number, order)| {
+        let cuts = cuts(lists);
+        self.stretches.resize_with(cuts.len() + 1, Stretch::default);
+        self.stretches.par_iter_mut().enumerate().for_each(|(number, stretch)| {
             let from = number.checked_sub(1).and_then(|before| cuts.get(before)).copied();
-            merge(lists, threads, from, cuts.get(number).copied(), order);
+            let until = cuts.get(number).copied();
+            let threads =
+                within(self.threads.len(), |index| self.threads.get(index).map(|event| event.moment), from, until);
+            stretch.merge(lists, self.threads.get(threads).unwrap_or_default(), from, until);
         });
     }
 
-    /// Moments that cut the slice into parts of about [`STEPS`].
-    fn cuts(&self) -> Vec<Moment> {
-        let all: usize = self.lists.iter().map(|list| list.steps.len()).sum();
-        let parts = all / STEPS + 1;
-        let Some(longest) = self.lists.iter().map(|list| &list.steps).max_by_key(|steps| steps.len()) else {
-            return Vec::new();
-        };
-        (1..parts).filter_map(|part| longest.get(longest.len() * part / parts)).map(|step| step.moment).collect()
-    }
-
-    /// Calls `visit` with everything in order.
-    #[inline(always)]
-    pub fn each(&self, mut visit: impl FnMut(Next<'_>)) {
-        let mut sources: Vec<Source<'_>> = self.lists.iter().map(Source::new).collect();
+    /// Passes everything on in order.
+    pub fn replay(&self, scheduler: &mut Scheduler<'_>) {
         let mut threads = self.threads.iter();
-        for &number in self.order.iter().flatten() {
-            match sources.get_mut(number as usize) {
-                Some(source) => {
-                    if let Some(step) = source.steps.next() {
-                        visit(Next::Step(number as u16, step, source.parts()));
-                    }
+        for Stretch { list, thread_events } in &self.stretches {
+            let (mut from, mut parts) = (0, list.parts.as_slice());
+            for until in thread_events.iter().copied().map(Some).chain([None]) {
+                let steps = list.steps.get(from..until.unwrap_or(list.steps.len())).unwrap_or_default();
+                for (index, step) in (from..).zip(steps) {
+                    scheduler.step(step, take_parts(&mut parts, index));
                 }
-                None => threads.next().into_iter().for_each(|event| visit(Next::Thread(event))),
+                from += steps.len();
+                until.and_then(|_| threads.next()).into_iter().for_each(|event| scheduler.thread_event(event));
             }
         }
     }
 }
 
-/// The part of `sorted` that `[from, until)` holds; `None`: no limit.
-fn within<T>(sorted: &[T], moment: impl Fn(&T) -> Moment, from: Option<Moment>, until: Option<Moment>) -> &[T] {
-    let before = |limit: Option<Moment>, or: usize| {
-        limit.map_or(or, |limit| sorted.partition_point(|item| moment(item) < limit))
-    };
-    sorted.get(before(from, 0)..before(until, sorted.len())).unwrap_or_default()
-}
-
-/// Finds the order of what `[from, until)` holds.
-fn merge(
-    lists: &[StepList],
-    threads: &[At<ThreadEvent>],
-    from: Option<Moment>,
-    until: Option<Moment>,
-    order: &mut Vec<u32>,
-) {
-    let mut sources: Vec<Iter<'_, Step>> =
-        lists.iter().map(|list| within(&list.steps, |step| step.moment, from, until).iter()).collect();
-    let mut threads = within(threads, |event| event.moment, from, until).iter().peekable();
-    // Records of equal time and rank are of one buffer, whose steps are in order already.
-    let key = |source: &Iter<'_, Step>, number: usize| {
-        let next = source.as_slice().first().map(|step| step.moment);
-        next.map_or(Key::NONE, |moment| Key::new(moment.time, (moment.order >> 32) as u32, number))
-    };
-    order.clear();
-    let mut least = LeastKey::new();
-    for (number, source) in sources.iter().enumerate() {
-        least.set(number, key(source, number));
-    }
-    let mut next = least.get();
-    while let Some(source) = sources.get_mut(next.slot())
-        && let Some(step) = source.next()
-    {
-        while threads.next_if(|event| event.moment < step.moment).is_some() {
-            order.push(THREAD_EVENT);
+impl Stretch {
+    /// Merges what `[from, until)` holds.
+    fn merge(&mut self, lists: &[StepList], threads: &[At<ThreadEvent>], from: Option<Moment>, until: Option<Moment>) {
+        let Stretch { list: out, thread_events } = self;
+        out.clear();
+        thread_events.clear();
+        let mut sources: Vec<Source<'_>> = lists.iter().map(|list| Source::new(list, from, until)).collect();
+        let mut threads = threads.iter().peekable();
+        let mut least = LeastKey::new();
+        for (number, source) in sources.iter().enumerate() {
+            least.set(number, source.key(number));
         }
-        order.push(next.slot() as u32);
-        next = least.set(next.slot(), key(source, next.slot()));
+        let mut next = least.get();
+        while let Some(source) = sources.get_mut(next.slot())
+            && let (Some(step), Some(&order)) = (source.steps.next(), source.orders.next())
+        {
+            let moment = Moment { time: step.time, order };
+            while threads.next_if(|event| event.moment < moment).is_some() {
+                thread_events.push(out.steps.len());
+            }
+            let index = out.steps.len() as u32;
+            for part in take_parts(&mut source.parts, source.index) {
+                out.parts.push(PartOfSpan { index, ..*part });
+            }
+            source.index += 1;
+            out.steps.push(*step);
+            next = least.set(next.slot(), source.key(next.slot()));
+        }
+        thread_events.extend(threads.map(|_| out.steps.len()));
     }
-    order.extend(threads.map(|_| THREAD_EVENT));
 }
 
-/// The steps of a processor that have not been visited.
+/// Steps of a processor that have not been merged.
 struct Source<'l> {
+    index: usize,
     steps: Iter<'l, Step>,
-    count: usize,
-    parts: &'l [(u32, u32, u64)],
+    orders: Iter<'l, u64>,
+    parts: &'l [PartOfSpan],
 }
 
 impl<'l> Source<'l> {
-    fn new(list: &'l StepList) -> Source<'l> {
-        Source { steps: list.steps.iter(), count: list.steps.len(), parts: &list.parts }
+    /// Those in `[from, until)`.
+    fn new(list: &'l StepList, from: Option<Moment>, until: Option<Moment>) -> Source<'l> {
+        let range = within(list.steps.len(), |index| list.moment(index), from, until);
+        let mut parts = list.parts.as_slice();
+        if let Some(before) = range.start.checked_sub(1) {
+            take_parts(&mut parts, before);
+        }
+        Source {
+            index: range.start,
+            steps: list.steps.get(range.clone()).unwrap_or_default().iter(),
+            orders: list.orders.get(range).unwrap_or_default().iter(),
+            parts,
+        }
     }
 
-    /// The parts of the timeline that belong to the step that `steps` has just given.
+    /// Key of the next step. Records of equal time and rank are of one buffer, whose steps are in order already.
     #[inline(always)]
-    fn parts(&mut self) -> &'l [(u32, u32, u64)] {
-        if self.parts.is_empty() {
-            return &[];
+    fn key(&self, number: usize) -> Key {
+        match (self.steps.as_slice().first(), self.orders.as_slice().first()) {
+            (Some(step), Some(order)) => Key::new(step.time, (order >> 32) as u32, number),
+            _ => Key::NONE,
         }
-        let index = self.count - self.steps.len() - 1;
-        let own = self.parts.iter().take_while(|part| part.0 as usize <= index).count();
-        let (own, rest) = self.parts.split_at(own);
-        self.parts = rest;
-        own
     }
+}
+
+/// Moments that cut the lists into stretches of about [`STEPS`].
+fn cuts(lists: &[StepList]) -> Vec<Moment> {
+    let all: usize = lists.iter().map(|list| list.steps.len()).sum();
+    let stretches = all / STEPS + 1;
+    let Some(longest) = lists.iter().max_by_key(|list| list.steps.len()) else { return Vec::new() };
+    (1..stretches).filter_map(|number| longest.moment(longest.steps.len() * number / stretches)).collect()
+}
+
+/// The indices of a sorted list that `[from, until)` holds; `None`: no limit.
+fn within(
+    length: usize,
+    moment: impl Fn(usize) -> Option<Moment>,
+    from: Option<Moment>,
+    until: Option<Moment>,
+) -> Range<usize> {
+    let first_at = |limit: Moment| {
+        let (mut low, mut high) = (0, length);
+        while low < high {
+            let middle = low.midpoint(high);
+            if moment(middle).is_some_and(|moment| moment < limit) { low = middle + 1 } else { high = middle }
+        }
+        low
+    };
+    from.map_or(0, first_at)..until.map_or(length, first_at)
+}
+
+/// The parts of the span that the step with this index ends, and those of steps before it, are taken from `parts`.
+#[inline(always)]
+fn take_parts<'l>(parts: &mut &'l [PartOfSpan], index: usize) -> &'l [PartOfSpan] {
+    if parts.is_empty() {
+        return &[];
+    }
+    let (own, rest) = parts.split_at(parts.iter().take_while(|part| part.index as usize <= index).count());
+    *parts = rest;
+    own
 }

@@ -1,7 +1,7 @@
 //! From buffers to the scheduler: slices of time are read and each processor's part is worked through in parallel, while the
 //! scheduler works through the slice before, in order.
 
-use crate::analysis::cpu::merged::{Merged, Next};
+use crate::analysis::cpu::merged::Merged;
 use crate::analysis::cpu::processor::{Processor, StepList};
 use crate::analysis::cpu::scheduler::Scheduler;
 use crate::analysis::reference::time_slice::{TimeSlice, slices};
@@ -12,7 +12,7 @@ use crate::units::Ticks;
 use rayon::prelude::*;
 
 /// Records of one slice, about.
-const RECORDS: u64 = 1 << 16;
+const RECORDS: u64 = 1 << 15;
 
 /// Works through the whole trace.
 pub fn run(
@@ -28,29 +28,28 @@ pub fn run(
     let horizons = horizons(&slices, facts);
     let end = scheduler.range.to;
     let mut threads = history.threads.as_slice();
+    let mut lists: Vec<StepList> = processors.iter().map(|_| StepList::default()).collect();
     let mut ready = Merged::default();
     let mut next = Merged::default();
     for (slice, &horizon) in slices.iter().zip(&horizons) {
         let buffers = by_processor(etl, &slice.buffers, processors.len());
-        next.lists.resize_with(processors.len(), StepList::default);
         rayon::join(
-            || in_order(&ready, scheduler),
+            || ready.replay(scheduler),
             || {
-                let all = processors.par_iter_mut().zip(&mut next.lists).zip(buffers);
+                let all = processors.par_iter_mut().zip(&mut lists).zip(buffers);
                 all.for_each(|((processor, out), buffers)| {
                     buffers.into_iter().for_each(|buffer| processor.read(&reader, buffer, begin));
                     processor.advance(horizon, out);
                 });
-                next.merge(&mut threads, horizon.min(end));
+                next.merge(&lists, &mut threads, horizon.min(end));
             },
         );
         std::mem::swap(&mut ready, &mut next);
     }
-    in_order(&ready, scheduler);
-    next.lists.resize_with(processors.len(), StepList::default);
-    processors.par_iter_mut().zip(&mut next.lists).for_each(|(processor, out)| processor.finish(out));
-    next.merge(&mut threads, end);
-    in_order(&next, scheduler);
+    ready.replay(scheduler);
+    processors.par_iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
+    next.merge(&lists, &mut threads, end);
+    next.replay(scheduler);
     scheduler.finish(threads);
 }
 
@@ -97,12 +96,4 @@ fn by_processor(etl: &EtlFile, buffers: &[u32], processors: usize) -> Vec<Vec<u3
         processor.and_then(|processor| all.get_mut(processor)).into_iter().for_each(|list| list.push(index));
     }
     all
-}
-
-/// The steps of a slice and the thread events between them.
-fn in_order(slice: &Merged<'_>, scheduler: &mut Scheduler<'_>) {
-    slice.each(|next| match next {
-        Next::Step(processor, step, parts) => scheduler.step(processor, step, parts),
-        Next::Thread(event) => scheduler.thread_event(event),
-    });
 }

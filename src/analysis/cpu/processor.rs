@@ -37,7 +37,7 @@ pub type ByOwner = [u64; 5];
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     /// When.
-    pub moment: Moment,
+    pub time: Ticks,
     /// Ticks of the span that ends here, without interrupts.
     pub cpu: u64,
     /// The new thread; the thread that became ready; the thread of a sample.
@@ -46,6 +46,8 @@ pub struct Step {
     pub other: u32,
     /// Clock ticks of the span that ends here.
     pub charged: u32,
+    /// The processor.
+    pub processor: u16,
     /// What it is.
     pub kind: StepKind,
     /// State of the old thread; flags of a sample.
@@ -76,8 +78,41 @@ pub enum StepKind {
 pub struct StepList {
     /// Steps.
     pub steps: Vec<Step>,
-    /// Index of the step that ends the span, step of the timeline, ticks.
-    pub parts: Vec<(u32, u32, u64)>,
+    /// Places of their records among those of equal time, see [`Moment::order`].
+    pub orders: Vec<u64>,
+    /// Parts of spans, in order of their steps.
+    pub parts: Vec<PartOfSpan>,
+}
+
+/// The part of a span that lies in one step of the timeline.
+#[derive(Debug, Clone, Copy)]
+pub struct PartOfSpan {
+    /// Index of the step that ends the span.
+    pub index: u32,
+    /// Step of the timeline.
+    pub number: u32,
+    /// Length.
+    pub ticks: u64,
+}
+
+impl StepList {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.orders.clear();
+        self.parts.clear();
+    }
+
+    /// When the record of a step was logged.
+    pub fn moment(&self, index: usize) -> Option<Moment> {
+        Some(Moment { time: self.steps.get(index)?.time, order: *self.orders.get(index)? })
+    }
+
+    #[inline(always)]
+    fn push(&mut self, order: u64, step: Step) {
+        self.steps.push(step);
+        self.orders.push(order);
+    }
 }
 
 /// What ran, how often and how long.
@@ -99,6 +134,8 @@ pub type Routine = (Interruption, u64, u32);
 /// What is known of a processor before its records are read.
 #[derive(Debug, Clone, Default)]
 pub struct Setting {
+    /// Number of the processor.
+    pub number: u16,
     /// The window.
     pub range: Range,
     /// Steps of the timeline.
@@ -244,15 +281,16 @@ impl Processor {
 
     /// Passes on all records before `until`. All that begins before it must have been added.
     pub fn advance(&mut self, until: Ticks, out: &mut StepList) {
-        out.steps.clear();
-        out.parts.clear();
+        out.clear();
         let mut pending = std::mem::take(&mut self.records.events);
         if !self.is_sorted {
             pending.sort_by_key(|event| event.moment);
             self.is_sorted = true;
         }
+        let processor = self.setting.number;
         let due = pending.partition_point(|event| event.moment.time < until);
         out.steps.reserve(due);
+        out.orders.reserve(due);
         for (index, event) in pending.iter().enumerate().take(due) {
             self.holes_before(event.moment, out);
             let (thread, other, kind) = match event.what {
@@ -266,8 +304,8 @@ impl Processor {
                 Scheduling::Sample { thread, count, .. } => (thread, count, StepKind::Sample),
             };
             let state = if let Scheduling::Sample { flags, .. } = event.what { flags } else { 0 };
-            let moment = event.moment;
-            out.steps.push(Step { moment, cpu: 0, thread, other, charged: 0, kind, state, reason: 0 });
+            let Moment { time, order } = event.moment;
+            out.push(order, Step { time, cpu: 0, thread, other, charged: 0, processor, kind, state, reason: 0 });
         }
         pending.drain(..due);
         self.records.events = pending;
@@ -308,18 +346,14 @@ impl Processor {
         }
         self.pass(moment.time);
         let (cpu, charged) = self.end_span(self.owner(), out);
-        let step = Step {
-            moment,
-            cpu,
-            thread: UNKNOWN_THREAD,
-            other: UNKNOWN_THREAD,
-            charged,
-            kind: StepKind::Hole,
-            state: 0,
-            reason: 0,
-        };
-        out.steps.push(step);
+        self.unknown_from(moment, cpu, charged, out);
         (self.running, self.after_hole) = (None, true);
+    }
+
+    /// A step that ends the span and tells of no thread.
+    fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut StepList) {
+        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setting.number, StepKind::Hole);
+        out.push(order, Step { time, cpu, thread, other: thread, charged, processor, kind, state: 0, reason: 0 });
     }
 
     #[inline(always)]
@@ -333,7 +367,8 @@ impl Processor {
             self.breaks += u64::from(is_break);
         }
         let kind = if is_break { StepKind::Break } else { StepKind::Switch };
-        out.steps.push(Step { moment, cpu, thread: new, other: old, charged, kind, state, reason });
+        let (Moment { time, order }, processor) = (moment, self.setting.number);
+        out.push(order, Step { time, cpu, thread: new, other: old, charged, processor, kind, state, reason });
         (self.running, self.after_hole) = (Some(new).filter(|&new| new != UNKNOWN_THREAD), new == UNKNOWN_THREAD);
     }
 
@@ -381,7 +416,7 @@ impl Processor {
         for &(step, ticks) in &span.parts {
             add_in(&mut self.times, step, owner, ticks);
             if self.setting.timeline.is_some() {
-                out.parts.push((index, step, ticks));
+                out.parts.push(PartOfSpan { index, number: step, ticks });
             }
         }
         span.parts.clear();
@@ -394,9 +429,7 @@ impl Processor {
         self.advance(self.setting.range.to, out);
         self.pass(self.setting.range.to);
         let (cpu, charged) = self.end_span(self.owner(), out);
-        let moment = Moment { time: self.setting.range.to, order: 0 };
-        let (thread, kind) = (UNKNOWN_THREAD, StepKind::Hole);
-        out.steps.push(Step { moment, cpu, thread, other: thread, charged, kind, state: 0, reason: 0 });
+        self.unknown_from(Moment { time: self.setting.range.to, order: 0 }, cpu, charged, out);
     }
 
     /// Intervals that overlap without nesting.

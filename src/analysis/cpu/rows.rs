@@ -122,7 +122,7 @@ pub fn rows(
     let window = scheduler.range.ticks();
     let finish = |(labels, parts): (Vec<String>, Parts<'_>)| {
         let Parts { mut row, delays, profile } = parts;
-        row.delays = DelaySummary::new(delays.into_iter());
+        row.delays = DelaySummary::new(&delays);
         row.states = profile.map(|profile| states(profile, window));
         row.labels = labels;
         row

@@ -5,7 +5,7 @@ use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::grid::{Grid, Range};
 use crate::analysis::cpu::lives::{IDLE, LifeId, Lives, NOBODY, RacedRecords, ReadyRecord, State, WaitReason};
 use crate::analysis::cpu::pair_counts::{PairCounts, Parties, Party};
-use crate::analysis::cpu::processor::{Step, StepKind};
+use crate::analysis::cpu::processor::{PartOfSpan, Step, StepKind};
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::ready_queue::ReadyQueue;
 use crate::load::scheduling::UNKNOWN_THREAD;
@@ -98,7 +98,8 @@ impl<'p> Scheduler<'p> {
 
     /// A step of a processor. `parts` are the parts of the timeline that the span before it has.
     #[inline(always)]
-    pub fn step(&mut self, processor: u16, step: &Step, parts: &[(u32, u32, u64)]) {
+    pub fn step(&mut self, step: &Step, parts: &[PartOfSpan]) {
+        let processor = step.processor;
         match step.kind {
             StepKind::Switch => self.switch(processor, step, parts),
             StepKind::Ready => self.ready(processor, step, false),
@@ -114,7 +115,7 @@ impl<'p> Scheduler<'p> {
                     self.credit(processor, run, step, parts);
                     let life = self.lives.get_mut(run.life);
                     if life.state == State::Running && life.processor == processor {
-                        self.set(run.life, State::Unknown, step.moment.time);
+                        self.set(run.life, State::Unknown, step.time);
                     }
                 }
             }
@@ -142,25 +143,25 @@ impl<'p> Scheduler<'p> {
 
     /// The time of a run that ends.
     #[inline(always)]
-    fn credit(&mut self, processor: u16, run: Run, step: &Step, parts: &[(u32, u32, u64)]) {
-        let with_interrupts = self.range.between(run.since, step.moment.time);
+    fn credit(&mut self, processor: u16, run: Run, step: &Step, parts: &[PartOfSpan]) {
+        let with_interrupts = self.range.between(run.since, step.time);
         let cell = self.cells.of(run.life, processor);
         cell.cpu += step.cpu;
         cell.with_interrupts += with_interrupts;
         if step.charged > 0 {
             self.lives.get_mut(run.life).charged += u64::from(step.charged);
         }
-        for &(_, number, ticks) in parts {
+        for &PartOfSpan { number, ticks, .. } in parts {
             *self.by_step.entry((run.life, number)).or_default() += ticks;
         }
     }
 
     #[inline(always)]
-    fn switch(&mut self, processor: u16, step: &Step, parts: &[(u32, u32, u64)]) {
+    fn switch(&mut self, processor: u16, step: &Step, parts: &[PartOfSpan]) {
         if let Some(run) = self.take_run(processor) {
             self.credit(processor, run, step, parts);
         }
-        let (new, old, time) = (step.thread, step.other, step.moment.time);
+        let (new, old, time) = (step.thread, step.other, step.time);
         let life = if new == old {
             self.switch_out(processor, step, NOBODY);
             self.switch_in(processor, new, time)
@@ -243,7 +244,7 @@ impl<'p> Scheduler<'p> {
 
     #[inline(always)]
     fn switch_out(&mut self, processor: u16, step: &Step, preemptor: LifeId) {
-        let (thread, time) = (step.other, step.moment.time);
+        let (thread, time) = (step.other, step.time);
         if thread == 0 || thread == UNKNOWN_THREAD {
             return;
         }
@@ -312,7 +313,7 @@ impl<'p> Scheduler<'p> {
 
     #[inline(always)]
     fn ready(&mut self, processor: u16, step: &Step, from_dpc: bool) {
-        let (thread, time) = (step.thread, step.moment.time);
+        let (thread, time) = (step.thread, step.time);
         if thread == 0 || thread == UNKNOWN_THREAD {
             return;
         }
@@ -408,7 +409,7 @@ impl<'p> Scheduler<'p> {
     }
 
     fn sample(&mut self, step: &Step) {
-        if !self.range.holds(step.moment.time) {
+        if !self.range.holds(step.time) {
             return;
         }
         let count = u64::from(step.other);

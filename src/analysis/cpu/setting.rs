@@ -55,6 +55,7 @@ pub fn settings(
         }
     }
     for (number, setting) in all.iter_mut().enumerate() {
+        setting.number = number as u16;
         setting.first_switches.sort_unstable();
         setting.holes = holes(etl, history, number);
     }
