@@ -101,6 +101,20 @@ pub struct SchedulingRecords {
     pub events: Vec<SchedulingEvent>,
     /// Interrupts and deferred procedure calls as they were logged.
     pub interruptions: Vec<InterruptionEvent>,
+    /// Records with an earlier stamp than the one before in the same file.
+    pub went_back: u64,
+    /// Latest stamp by file of the recording.
+    latest: Vec<Ticks>,
+}
+
+impl SchedulingRecords {
+    fn latest_of(&mut self, file: u16) -> Ticks {
+        let file = usize::from(file);
+        if self.latest.len() <= file {
+            self.latest.resize(file + 1, Ticks(i64::MIN));
+        }
+        self.latest.get(file).copied().unwrap_or_default()
+    }
 }
 
 /// What must be known of a buffer before its turn comes.
@@ -277,11 +291,13 @@ impl<'e> SchedulingReader<'e> {
         SchedulingReader { etl, rank, wait_reasons: wait_reasons_of_build(etl.header.os_build) }
     }
 
-    /// Adds a buffer's records to `found`. `scratch` is for decompression.
+    /// Adds a buffer's records to `found`, after those of the buffers before it on its processor. `scratch` is for
+    /// decompression.
     pub fn read(&self, buffer: u32, scratch: &mut Scratch, found: &mut SchedulingRecords) {
         let area = &self.etl.area(buffer as usize, scratch);
         let begin = found.events.len();
-        let mut latest = Ticks(i64::MIN);
+        let file = usize::from(area.buffer.file);
+        let mut latest = found.latest_of(area.buffer.file);
         let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
         let mut time = self.etl.before_first();
         let rank = order_of(&self.rank, area, 0);
@@ -296,19 +312,20 @@ impl<'e> SchedulingReader<'e> {
                     None
                 }
             };
-            reader.is_sorted &= latest <= time;
-            latest = time;
             let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
-            match hook {
-                Some(hook) => {
-                    reader.kernel_record(raw, hook, moment, area);
-                }
-                None => reader.decode(raw, moment, area),
+            let is_wanted = match hook {
+                Some(hook) => reader.kernel_record(raw, hook, moment, area).is_some(),
+                None => reader.decode(raw, moment, area).is_some(),
+            };
+            if is_wanted && time < latest {
+                (reader.is_sorted, reader.found.went_back) = (false, reader.found.went_back + 1);
+            } else if is_wanted {
+                latest = time;
             }
         }
-        if !reader.is_sorted
-            && let Some(own) = found.events.get_mut(begin..)
-        {
+        let is_sorted = reader.is_sorted;
+        found.latest.get_mut(file).into_iter().for_each(|slot| *slot = latest);
+        if !is_sorted && let Some(own) = found.events.get_mut(begin..) {
             own.sort_by_key(|event| event.moment);
         }
     }
@@ -329,6 +346,7 @@ struct BufferReader<'f> {
 }
 
 impl BufferReader<'_> {
+    /// Takes a record; `None` if it tells nothing of the scheduler or does not fit its layout.
     #[inline(always)]
     fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &Area<'_>) -> Option<()> {
         let what = match hook {
@@ -339,8 +357,7 @@ impl BufferReader<'_> {
             }
             SAMPLED_PROFILE => sample(&ProfileSample::read(&payload(&raw, hook)?).ok()?.value),
             COMPACT_CSWITCH | SAMPLED_PROFILE_CACHE => {
-                self.decode(raw, moment, area);
-                return None;
+                return self.decode(raw, moment, area);
             }
             _ => {
                 let kind = interruption_of(hook)?;
@@ -355,40 +372,47 @@ impl BufferReader<'_> {
                     (value.initial_time, value.routine)
                 };
                 self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
-                return None;
+                return Some(());
             }
         };
         self.found.events.push(SchedulingEvent { moment, what });
-        None
+        Some(())
     }
 
     /// Decodes like any event: records that are logged under the GUID of their class, and batches.
     #[cold]
     #[inline(never)]
-    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment, area: &Area<'_>) {
-        let Ok(record) = raw.read() else { return };
-        let Decoded::Event { event, .. } = decode(&record) else { return };
+    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment, area: &Area<'_>) -> Option<()> {
+        let record = raw.read().ok()?;
+        let Decoded::Event { event, .. } = decode(&record) else { return None };
         let what = match event {
             Event::ContextSwitch(found) => switch(&found),
             Event::ReadyThread(found) => ready(&found, record.thread_id),
             Event::ProfileSample(found) => sample(&found),
             Event::ProfileBatch(batch) => {
                 let events = batch.samples().map(|found| SchedulingEvent { moment, what: sample(&found) });
-                return self.found.events.extend(events);
+                self.found.events.extend(events);
+                return Some(());
             }
-            Event::CompactSwitches(batch) => return self.compact(&batch, moment, area),
+            Event::CompactSwitches(batch) => {
+                self.compact(&batch, moment, area);
+                return Some(());
+            }
             Event::Interrupt { interrupt, .. } => {
                 let (begin, routine) = (interrupt.initial_time, interrupt.routine);
                 let kind = Interruption::Isr;
-                return self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                return Some(());
             }
             Event::Dpc { kind, dpc } => {
                 let (begin, routine, kind) = (dpc.initial_time, dpc.routine, of_dpc(kind));
-                return self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                self.found.interruptions.push(InterruptionEvent { end: moment, begin, routine, kind });
+                return Some(());
             }
-            _ => return,
+            _ => return None,
         };
         self.found.events.push(SchedulingEvent { moment, what });
+        Some(())
     }
 
     fn compact(&mut self, batch: &CompactSwitches<'_>, moment: Moment, area: &Area<'_>) {

@@ -49,7 +49,7 @@ pub fn doubts(
             "{interrupts} another one without ending inside of it; the one that began last has the time"
         ));
     }
-    let went_back = sum(|processor| processor.went_back);
+    let went_back = sum(Processor::went_back);
     if went_back > 0 {
         let records = counted(went_back, "record has", "records have");
         lines.push(format!("{records} an earlier time than the one before on the same processor; they were sorted"));

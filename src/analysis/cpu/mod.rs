@@ -1,9 +1,10 @@
 //! Processors by events: who ran, who was ready and had to wait, who took the processor away, what interrupts cost.
 //!
-//! Records go through these steps: `load::scheduling` reads a buffer; each [`processor`] finds out who owns it at each
-//! moment ([`owners`]); the [`scheduler`] follows the [`lives`] of threads over all processors in order and counts in
-//! [`cells`], the [`ready_queue`] beside it. [`pipeline`] runs these steps slice by slice. Times are raw ticks, converted
-//! once at the end.
+//! Records go through these steps: each [`processor`] reads its buffers with `load::scheduling` and finds out who owns it at
+//! each moment ([`owners`]); what it passes on is [`merged`] with that of the other processors; the [`scheduler`] follows the
+//! [`lives`] of threads in that order and counts in [`cells`] and [`pair_counts`], the [`ready_queue`] beside it. [`pipeline`]
+//! runs these steps slice by slice: the ordered pass over one slice while the next one is read and merged. Times are raw
+//! ticks, converted once at the end.
 
 pub mod cells;
 pub mod delays;
@@ -16,6 +17,7 @@ mod merged;
 pub mod owners;
 mod pair_counts;
 mod pairs;
+mod parties;
 mod pipeline;
 pub mod processor;
 pub mod query;

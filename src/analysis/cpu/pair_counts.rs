@@ -1,43 +1,12 @@
 //! Counts of pairs of processes: who readied whom, who took the processor from whom.
 //!
-//! Of threads there can be millions of pairs, of processes few, so the threads of a process count together. A thread of which
-//! no record has told yet stands for itself.
+//! Of threads there can be millions of pairs, of processes few, so the threads of a process count together, see
+//! [`super::parties`].
 
-use crate::analysis::cpu::lives::LifeId;
 use foldhash::HashMap as FastMap;
 
 /// A process, or a thread whose process was not known when it was counted.
 pub type Party = u32;
-
-/// All parties.
-#[derive(Debug, Default)]
-pub struct Parties {
-    by_label: FastMap<String, Party>,
-    /// A thread of each, whose process has the party's label in the end.
-    members: Vec<LifeId>,
-}
-
-impl Parties {
-    /// The process with this label, of which `member` is a thread.
-    pub fn of_process(&mut self, label: String, member: LifeId) -> Party {
-        let Parties { by_label, members } = self;
-        *by_label.entry(label).or_insert_with(|| {
-            members.push(member);
-            members.len() as Party - 1
-        })
-    }
-
-    /// A thread that stands for itself.
-    pub fn of_thread(&mut self, life: LifeId) -> Party {
-        self.members.push(life);
-        self.members.len() as Party - 1
-    }
-
-    /// A thread of a party.
-    pub fn member(&self, party: Party) -> Option<LifeId> {
-        self.members.get(party as usize).copied()
-    }
-}
 
 /// Pairs of parties below this number are counted in a table instead of a map.
 const MOST_IN_TABLE: Party = 256;
@@ -111,13 +80,5 @@ mod tests {
             let found: BTreeMap<_, _> = counts.each().map(|(first, second, kind, count)| ((first, second, kind), count)).collect();
             prop_assert_eq!(found, expected);
         }
-    }
-
-    #[test]
-    fn a_process_is_one_party_and_an_unknown_thread_another() {
-        let mut parties = Parties::default();
-        let found = [parties.of_process("a".into(), 7), parties.of_thread(8), parties.of_process("a".into(), 9)];
-        assert_eq!(found, [0, 1, 0]);
-        assert_eq!([0, 1, 2].map(|party| parties.member(party)), [Some(7), Some(8), None]);
     }
 }

@@ -182,8 +182,6 @@ pub struct Processor {
     pub malformed: u64,
     /// Interrupts that began before the first record of the trace.
     pub implausible: u64,
-    /// Records with an earlier stamp than the one before.
-    pub went_back: u64,
 }
 
 /// The time since the last switch.
@@ -218,7 +216,6 @@ impl Processor {
             breaks: 0,
             malformed: 0,
             implausible: 0,
-            went_back: 0,
             setting,
         }
     }
@@ -238,10 +235,9 @@ impl Processor {
         let before = self.records.events.len();
         reader.read(buffer, &mut self.scratch, &mut self.records);
         let events = &mut self.records.events;
-        if let Some(new @ [.., last]) = events.get(before..) {
-            let went_back = new.partition_point(|event| event.moment < self.latest);
-            self.went_back += went_back as u64;
-            self.is_sorted &= went_back == 0;
+        let new = events.get(before..).unwrap_or_default();
+        if let (Some(first), Some(last)) = (new.first(), new.last()) {
+            self.is_sorted &= self.latest <= first.moment;
             self.latest = self.latest.max(last.moment);
             let inside = new.partition_point(|event| event.moment.time < self.setting.range.to);
             events.truncate(before + inside);
@@ -430,6 +426,11 @@ impl Processor {
         self.pass(self.setting.range.to);
         let (cpu, charged) = self.end_span(self.owner(), out);
         self.unknown_from(Moment { time: self.setting.range.to, order: 0 }, cpu, charged, out);
+    }
+
+    /// Records with an earlier stamp than the one before.
+    pub fn went_back(&self) -> u64 {
+        self.records.went_back
     }
 
     /// Intervals that overlap without nesting.

@@ -4,7 +4,8 @@ use crate::analysis::cpu::cells::Cells;
 use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::grid::{Grid, Range};
 use crate::analysis::cpu::lives::{IDLE, LifeId, Lives, NOBODY, RacedRecords, ReadyRecord, State, WaitReason};
-use crate::analysis::cpu::pair_counts::{PairCounts, Parties, Party};
+use crate::analysis::cpu::pair_counts::{PairCounts, Party};
+use crate::analysis::cpu::parties::Parties;
 use crate::analysis::cpu::processor::{PartOfSpan, Step, StepKind};
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::ready_queue::ReadyQueue;
@@ -84,7 +85,7 @@ impl<'p> Scheduler<'p> {
             by_step: FastMap::default(),
         };
         let before = Ticks(i64::MIN);
-        for (processor, thread) in (0..).zip(first_threads) {
+        for (processor, thread) in (0..=u16::MAX).zip(first_threads) {
             let Some(thread) = *thread else { continue };
             let life = all.lives.current(thread).unwrap_or_else(|| all.lives.add(thread, before));
             if life != IDLE {

@@ -54,42 +54,60 @@ pub fn settings(
             setting.first_switches.push(first);
         }
     }
-    for (number, setting) in all.iter_mut().enumerate() {
-        setting.number = number as u16;
+    let holes = holes(etl, history, facts, all.len());
+    for ((number, setting), holes) in (0..=u16::MAX).zip(&mut all).zip(holes) {
+        setting.number = number;
         setting.first_switches.sort_unstable();
-        setting.holes = holes(etl, history, number);
+        setting.holes = holes;
     }
     all
 }
 
-/// When records of a processor go missing: at its last record before a missing sequence number.
-fn holes(etl: &EtlFile, history: &History, processor: usize) -> VecDeque<Moment> {
-    let gaps = gaps(etl);
-    if gaps.is_empty() {
-        return VecDeque::new();
+/// When records go missing, by processor: at its last record before a missing sequence number.
+fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: usize) -> Vec<VecDeque<Moment>> {
+    let mut all: Vec<Vec<Moment>> = vec![Vec::new(); processors];
+    let own = (etl, 0..etl.own_buffers().len());
+    for (file, buffers) in std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers))) {
+        // What is lost of a file without switches, such as one of heap ranges, hides nothing.
+        let has_switches =
+            |facts: &BufferFacts| facts.first_switch.is_some() && buffers.contains(&(facts.buffer as usize));
+        let gaps = gaps(file);
+        if gaps.is_empty() || !facts.iter().any(has_switches) {
+            continue;
+        }
+        let (rank, _) = ranks(&etl.buffers);
+        let end = |index: usize| {
+            let span = history.survey.spans.get(index).copied().flatten()?;
+            let rank = rank.get(index).copied().unwrap_or(index as u32);
+            Some(Moment { time: span.last, order: u64::from(rank) << 32 | u64::from(u32::MAX) })
+        };
+        for (number, found) in all.iter_mut().enumerate() {
+            let own = buffers.clone().zip(etl.buffers.get(buffers.clone()).unwrap_or_default());
+            let mut own: Vec<(u64, usize)> = own
+                .filter(|(_, buffer)| usize::from(buffer.processor) == number)
+                .map(|(index, buffer)| (buffer.sequence, index))
+                .collect();
+            own.sort_unstable();
+            found.extend(holes_of_processor(&own, &gaps, end));
+        }
     }
-    let (rank, _) = ranks(&etl.buffers);
-    let mut own: Vec<(u64, usize)> = (etl.own_buffers().iter().enumerate())
-        .filter(|(_, buffer)| usize::from(buffer.processor) == processor)
-        .map(|(index, buffer)| (buffer.sequence, index))
-        .collect();
-    own.sort_unstable();
+    all.iter_mut().for_each(|found| found.sort_unstable());
+    all.into_iter().map(VecDeque::from).collect()
+}
+
+/// When records of a processor go missing in a file; `own` are its buffers by sequence number, `end` tells when one ends.
+fn holes_of_processor(own: &[(u64, usize)], gaps: &[Gap], end: impl Fn(usize) -> Option<Moment>) -> Vec<Moment> {
     let is_gap_between = |low: u64, high: u64| {
         let gap = gaps.get(gaps.partition_point(|gap| gap.low < low));
-        gap.is_some_and(|gap: &Gap| gap.high <= high)
+        gap.is_some_and(|gap| gap.high <= high)
     };
     let (mut found, mut last) = (Vec::new(), None);
     for pair in own.windows(2) {
         let ((low, index), (high, _)) = (pair[0], pair[1]);
-        if let Some(span) = history.survey.spans.get(index).copied().flatten() {
-            let rank = rank.get(index).copied().unwrap_or(index as u32);
-            let end = Moment { time: span.last, order: u64::from(rank) << 32 | u64::from(u32::MAX) };
-            last = last.max(Some(end));
-        }
+        last = last.max(end(index));
         if is_gap_between(low, high) {
             found.push(last.unwrap_or(Moment { time: Ticks(i64::MIN), order: 0 }));
         }
     }
-    found.sort_unstable();
-    found.into()
+    found
 }

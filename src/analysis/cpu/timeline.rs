@@ -101,7 +101,7 @@ fn groups(
     };
     if query.group_by == [Dimension::Processor] {
         for (number, processor) in
-            (0..).zip(processors).filter(|(number, _)| matches(IDLE, *number)(Dimension::Processor))
+            (0..=u16::MAX).zip(processors).filter(|(number, _)| matches(IDLE, *number)(Dimension::Processor))
         {
             for (step, times) in processor.times.iter().enumerate() {
                 let ticks = times.get(Owner::Threads as usize).copied().unwrap_or(0);

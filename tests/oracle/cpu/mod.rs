@@ -3,11 +3,13 @@
 
 mod machine;
 
-use self::machine::{Doing, Machine, Owner};
+use self::machine::{BUILD, Doing, Machine, Owner};
 use crate::with_file;
-use etl_writer::{Session, Trace};
+use etl_writer::payloads::thread;
+use etl_writer::{Ptr, Rec, Session, Trace};
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
+use pfnset::etl::EtlFile;
 use pfnset::model::window::Bound;
 use pfnset::units::Nanos;
 use proptest::prelude::*;
@@ -15,17 +17,30 @@ use std::collections::BTreeMap;
 
 /// Small buffers, so that a trace has many; the clock ticks each 100 ns.
 fn session(processors: usize) -> Session {
-    Session { processors: processors as u32, buffer_size: 1024, ..Session::windows10() }
+    Session { processors: processors as u32, buffer_size: 1024, build: BUILD, ..Session::windows10() }
 }
 
 fn ask(bytes: &[u8], names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
+    with_file(bytes, |etl| ask_file(etl, names, window, t0))
+}
+
+fn ask_file(etl: &EtlFile, names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
     let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
     query.group_by(names).expect("dimensions");
     let bound = |stamp: u64| Some(Bound::Time(Nanos(i128::from(stamp - t0) * 100)));
     if let Some((from, to)) = window {
         (query.from, query.to) = (bound(from), bound(to));
     }
-    with_file(bytes, |etl| CpuUse::new(etl, &query).expect("a trace with context switches"))
+    CpuUse::new(etl, &query).expect("a trace with context switches")
+}
+
+/// Reads two files as one recording.
+fn with_files<R>(first: &[u8], second: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {
+    let [first, second] = [first, second].map(etl_writer::file_of);
+    let mut etl = EtlFile::open(first.path()).expect("an .etl file");
+    let second = EtlFile::open(second.path()).expect("an .etl file");
+    etl.join("second", second).expect("a file of the same recording");
+    read(&etl)
 }
 
 /// Sums that hold on every trace.
@@ -88,6 +103,15 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     assert_eq!(delays(&machine.delays), found);
     let unknown = machine.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.rows.iter().map(|row| row.unknown_ready).sum::<u64>(), unknown);
+    let mut redundant: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+    for (record, known, life) in &machine.redundant {
+        if (from..to).contains(record) && *known < to {
+            *redundant.entry(labels(*life)).or_default() += 1;
+        }
+    }
+    let found =
+        set.rows.iter().filter(|row| row.redundant > 0).map(|row| (row.labels.clone(), row.redundant)).collect();
+    assert_eq!(redundant, found);
     let switches = machine.switches.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.total.switches, switches);
 }
@@ -95,9 +119,10 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
 fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels: &impl Fn(usize) -> Vec<String>) {
     let mut states: BTreeMap<Vec<String>, [u64; 4]> = BTreeMap::new();
     let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
+    let doing = machine.doing_until(to);
     for moment in from..to {
         let mut ready = 0;
-        for (life, list) in machine.doing.iter().enumerate() {
+        for (life, list) in doing.iter().enumerate() {
             let doing = list.get(moment).copied().unwrap_or(Doing::Gone);
             ready += u64::from(doing == Doing::Ready);
             let place = [Doing::Runs, Doing::Ready, Doing::Waits, Doing::Unknown].iter().position(|d| *d == doing);
@@ -141,7 +166,7 @@ proptest! {
         cut in 0usize..100,
     ) {
         let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
-        prop_assume!(all_switched(&machine));
+        prop_assume!(all_switched(&machine) && machine.is_closed());
         let t0 = session.t0;
         let bytes = Trace::new(session).push_all(machine.records.iter().cloned()).finish();
         let set = ask(&bytes, "process,thread", None, t0);
@@ -153,6 +178,29 @@ proptest! {
         let set = ask(&bytes, "process,thread", window, t0);
         check_sums(&set);
         check_truth(&machine, &set, from, last);
+    }
+
+    /// A recording in two files, by processor or by the kind of the records.
+    #[test]
+    fn two_files_tell_what_one_tells(
+        seed: u64,
+        processors in 1usize..4,
+        threads in 1usize..12,
+        moments in 200usize..2000,
+        by_kind: bool,
+    ) {
+        let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
+        prop_assume!(all_switched(&machine) && machine.is_closed());
+        let is_second = |rec: &Rec| if by_kind { rec.hook == 0x0532 || rec.hook >> 8 == 0x0f } else { rec.processor == 0 };
+        let (second, first_file): (Vec<Rec>, Vec<Rec>) = machine.records.iter().cloned().partition(is_second);
+        let later = Session { t0: session.t0 + 70, start_time: session.start_time + 70, ..session.clone() };
+        let (t0, later) = (session.t0, Trace::new(later).push_all(second).finish());
+        let bytes = Trace::new(session).push_all(first_file).finish();
+        let set = with_files(&bytes, &later, |etl| ask_file(etl, "process,thread", None, t0));
+        check_sums(&set);
+        check_truth(&machine, &set, first, last);
+        let told = set.warnings.iter().find(|line| line.contains("earlier time"));
+        prop_assert_eq!(told, None);
     }
 
     #[test]
@@ -181,5 +229,50 @@ proptest! {
             });
             found.iter().for_each(check_sums);
         }
+    }
+}
+
+/// What the comparisons are about happens on these machines.
+#[test]
+fn machines_race_repeat_and_log_packets() {
+    let machines: Vec<Machine> = (0..30).filter_map(|seed| Some(live(seed, 3, 8, 1500)?.0)).collect();
+    let records = || machines.iter().flat_map(|machine| &machine.records);
+    for hook in [0x0524, 0x0525, 0x0532, 0x0f42, 0x0f43, 0x0f44, 0x0f45] {
+        assert!(records().any(|rec| rec.hook == hook), "{hook:#06x}");
+    }
+    let equal = |pair: &[Rec]| pair[0].time == pair[1].time && pair[0].processor != pair[1].processor;
+    assert!(
+        machines.iter().flat_map(|machine| machine.records[20..].windows(2)).filter(|pair| equal(pair)).count() > 100
+    );
+    assert!(machines.iter().map(|machine| machine.redundant.len()).sum::<usize>() > 100);
+    assert!(machines.iter().any(|machine| machine.doing_until(usize::MAX) != machine.doing));
+    assert!(machines.iter().filter(|machine| machine.is_closed()).count() > 15);
+}
+
+/// A thread is readied on one processor and runs on another at the same tick: the file's order decides which came first.
+#[test]
+fn records_of_equal_time_count_in_the_order_of_the_file() {
+    for is_ready_first in [true, false] {
+        let session = session(2);
+        let switch =
+            |new: u32, old: u32| thread::Switch { new, old, state: 5, ..thread::Switch::default() }.rec(Ptr::P8, 4);
+        let at = |rec: Rec, processor: u16, tick: u64| rec.on(processor).at(session.t0 + tick);
+        let mut trace = Trace::new(session.clone()).push_all([
+            at(switch(8, 0), 0, 100),
+            at(switch(12, 0), 1, 105),
+            at(switch(0, 8), 0, 110),
+            at(thread::ready(Ptr::P8, 8, 1, 0, 0), 1, 120),
+            at(switch(8, 0), 0, 120),
+        ]);
+        for processor in if is_ready_first { [1, 0] } else { [0, 1] } {
+            trace = trace.flush(processor);
+        }
+        let trace = trace.push_all([at(switch(0, 8), 0, 130), at(switch(0, 12), 1, 140)]);
+        let set = ask(&trace.finish(), "thread", None, session.t0);
+        check_sums(&set);
+        let row = set.rows.iter().find(|row| row.labels == ["8"]).expect("the thread");
+        // The first switch-in comes after nothing that is known.
+        let expected = if is_ready_first { (1, 1, 0) } else { (0, 2, 0) };
+        assert_eq!((row.delays.all.count, row.unknown_ready, row.delays.all.max), expected);
     }
 }

@@ -120,6 +120,42 @@ impl Switch {
     }
 }
 
+/// A switch of [`compact_switches`].
+#[derive(Clone, Copy, Debug)]
+pub struct CompactSwitch {
+    /// Raw stamp.
+    pub time: u64,
+    /// Old thread id, 0 = idle.
+    pub old: u32,
+    /// Its wait reason, or the number of wait reasons + its state.
+    pub number: u8,
+}
+
+/// Compact context switches (0x0525) of one processor, in packets of the smallest form; of at most 16 threads.
+pub fn compact_switches(switches: &[CompactSwitch]) -> Rec {
+    let mut ids: Vec<u32> = switches.iter().map(|switch| switch.old).filter(|&old| old != 0).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut put = Put::new(Ptr::P8);
+    let mut before = switches.first().map_or(0, |switch| switch.time);
+    put.u64(before);
+    (0..16).for_each(|index| _ = put.u32(ids.get(index).copied().unwrap_or(0)));
+    (0..16).for_each(|_| _ = put.u8(8));
+    for switch in switches {
+        let delta = switch.time - before;
+        before = switch.time;
+        let index = ids.iter().position(|&id| id == switch.old).unwrap_or(0) as u64;
+        let number = u64::from(switch.number);
+        match switch.old {
+            0 if delta < 1 << 14 => put.u16((delta << 2) as u16),
+            0 => put.u32((delta << 2) as u32 | 1),
+            _ if delta < 1 << 17 => put.u32((delta << 15 | number << 9 | index << 2 | 2) as u32),
+            _ => put.u64(number << 36 | index << 32 | delta << 2 | 3),
+        };
+    }
+    Rec::perf(Ptr::P8, 0x0525, 2, put.done())
+}
+
 /// Ready thread (0x0532): readied thread, adjust reason (0 none, 1 unwait, 2 boost), increment, flags.
 pub fn ready(p: Ptr, tid: u32, reason: i8, increment: i8, flags: u8) -> Rec {
     let payload = Put::new(p).u32(tid).u8(reason as u8).u8(increment as u8).u8(flags).u8(0).done();
