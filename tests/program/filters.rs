@@ -139,7 +139,7 @@ fn columns_are_chosen_by_their_headings() {
         (&["processes", "resident-small.etl", "--columns", "Start s,parent"], "Process Start s Parent"),
         (&["processes", "resident-small.etl", "--group-by", "name", "--columns", "processes"], "Name Processes"),
         (&["memory", "resident-small.etl", "--columns", "most,mean"], "Counter Most Mean"),
-        (&["cpu", "cpu-compressed.etl", "--columns", "switches", "--unit", "ms"], "Process Switches"),
+        (&["cpu", "cpu-compressed.etl", "--columns", "switches"], "Process Switches"),
     ] {
         let text = out(&[arguments, &["-q"]].concat());
         let rule = text.lines().position(|line| line.starts_with('─')).unwrap_or_else(|| panic!("{text}"));
