@@ -186,8 +186,8 @@ impl Report for InfoReport<'_> {
         for hole in i.trust.loss.holes.iter().skip(3) {
             let when = format!(
                 "{} numbers from {} on, silent {:.3} s to {:.3} s",
-                hole.missing,
-                hole.first_missing,
+                text::count(hole.missing),
+                text::count(hole.first_missing),
                 hole.silent.0.seconds(),
                 hole.silent.1.seconds()
             );

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 
 /// Flags with which commands print other lines. A command that is not listed runs without flags.
-const FLAGS: [&str; 16] = [
+const FLAGS: [&str; 21] = [
     "resident --all --wpa",
     "resident --pivot list --group-by use",
     "resident --group-by process_name --columns size,active,standby",
@@ -20,6 +20,11 @@ const FLAGS: [&str; 16] = [
     "refset --group-by impact,process,file",
     "refset --group-by access_reason,release_reason --where process=*",
     "refset --timeline 10ms",
+    "refset --timeline 20ms --group-by file",
+    "refset --sort peak --top 99",
+    "refset --group-by file,detail --columns share,pages",
+    "resident --group-by file --all",
+    "processes --columns parent,private,start_s",
     "refset --verify",
     "processes --group-by session,name",
     "pages --snapshot all",

@@ -12,7 +12,6 @@ use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// What a timeline shows.
 #[derive(Debug)]
@@ -78,6 +77,9 @@ pub struct Followed {
     pub groups: Vec<(Vec<String>, HeldTally)>,
     /// One for each stamp of the plan.
     pub points: Vec<SeriesPoint>,
+    /// What groups held before the change that names it: pages that are added from a point on. Points of all groups
+    /// have them already.
+    pub held_before: FastMap<u32, BTreeMap<usize, i64>>,
 }
 
 /// The groups of a timeline between two slices.
@@ -94,8 +96,8 @@ pub struct Series<'p> {
     /// Groups that changed since the latest point.
     changed: Vec<u32>,
     points: Vec<SeriesPoint>,
-    /// Pages that were held at points before the change that names them: first point, the one after the last, group.
-    held_before: BTreeMap<(usize, usize, u32), i64>,
+    /// Pages that were held at points before the change that names them: what is added from a point on, by group.
+    held_before: FastMap<u32, BTreeMap<usize, i64>>,
 }
 
 impl<'p> Series<'p> {
@@ -147,7 +149,9 @@ impl<'p> Series<'p> {
             // The active rundown names pages that were held when the working sets had been emptied.
             let first = self.plan.points.partition_point(|&point| point < change.since);
             if first < self.points.len() {
-                *self.held_before.entry((first, self.points.len(), change.group)).or_default() += pages;
+                let added = self.held_before.entry(change.group).or_default();
+                *added.entry(first).or_default() += pages;
+                *added.entry(self.points.len()).or_default() -= pages;
             }
         }
         let page_ticks = pages * self.span.ticks_after(change.since);
@@ -176,40 +180,22 @@ impl<'p> Series<'p> {
         while self.points.len() < self.plan.points.len() {
             self.add_point();
         }
-        for (&(first, end, group), &pages) in &self.held_before {
-            add_at(&mut self.points, first..end, group, pages);
+        let mut added: BTreeMap<usize, i64> = BTreeMap::new();
+        for (&point, &pages) in self.held_before.values().flatten() {
+            *added.entry(point).or_default() += pages;
+        }
+        let mut pages = 0;
+        for (number, point) in self.points.iter_mut().enumerate() {
+            pages += added.get(&number).copied().unwrap_or(0);
+            point.pages += pages;
         }
         let window = self.window;
         let groups = self.groups.into_iter().map(|(labels, tally, _)| (labels, tally.finished(window)));
-        Followed { all: self.all.finished(window), groups: groups.collect(), points: self.points }
-    }
-}
-
-/// Adds pages of a group to some points. The group changes at the point after them.
-fn add_at(points: &mut [SeriesPoint], some: Range<usize>, group: u32, pages: i64) {
-    let of_group = |point: &SeriesPoint| point.changed.iter().find(|(of, _)| *of == group).map(|(_, held)| *held);
-    let before = points.iter().take(some.start + 1).rev().find_map(of_group).unwrap_or(0);
-    if let Some(first) = points.get_mut(some.start).filter(|first| of_group(first).is_none()) {
-        first.changed.push((group, before));
-    }
-    for point in points.get_mut(some).into_iter().flatten() {
-        point.pages += pages;
-        point.changed.iter_mut().filter(|(of, _)| *of == group).for_each(|(_, held)| *held += pages);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_are_added_to_the_points_before_they_are_named() {
-        let point = |pages, changed: &[(u32, i64)]| SeriesPoint { pages, changed: changed.to_vec() };
-        let mut points = vec![point(0, &[]), point(3, &[(1, 3)]), point(9, &[(1, 4), (0, 5)]), point(9, &[])];
-        add_at(&mut points, 0..2, 0, 5);
-        add_at(&mut points, 0..1, 1, 2);
-        let found: Vec<_> = points.iter().map(|point| (point.pages, point.changed.clone())).collect();
-        let expected = [(7, vec![(0, 5), (1, 2)]), (8, vec![(1, 3)]), (9, vec![(1, 4), (0, 5)]), (9, vec![])];
-        assert_eq!(found, expected);
+        Followed {
+            all: self.all.finished(window),
+            groups: groups.collect(),
+            points: self.points,
+            held_before: self.held_before,
+        }
     }
 }

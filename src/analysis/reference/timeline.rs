@@ -11,6 +11,7 @@ use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
 use crate::model::window::Window;
 use crate::units::{Nanos, Ticks};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most points of a timeline.
 const MOST_POINTS: i128 = 10_000;
@@ -120,6 +121,9 @@ impl Timeline {
                 groups.get_mut(group as usize).into_iter().for_each(|group| group.changes.push((number, count(held))));
             }
         }
+        for (group, added) in &followed.held_before {
+            groups.get_mut(*group as usize).into_iter().for_each(|group| group.changes = with(&group.changes, added));
+        }
         groups.retain(|group| group.extent.peak > 0);
         let place = |group: &TimelineGroup| {
             let label = group.labels.first();
@@ -164,5 +168,33 @@ impl Timeline {
         let mut all: Vec<usize> = (0..self.groups.len()).collect();
         all.sort_by_key(|&i| std::cmp::Reverse(self.groups.get(i).map_or(0, |group| group.extent.peak)));
         all
+    }
+}
+
+/// Changes with pages that are added from a point on.
+fn with(changes: &[(usize, u64)], added: &BTreeMap<usize, i64>) -> Vec<(usize, u64)> {
+    let points: BTreeSet<usize> = changes.iter().map(|(point, _)| *point).chain(added.keys().copied()).collect();
+    let mut changes = changes.iter().peekable();
+    let (mut held, mut more) = (0u64, 0);
+    let at = |point| {
+        while let Some((_, pages)) = changes.next_if(|(at, _)| *at <= point) {
+            held = *pages;
+        }
+        more += added.get(&point).copied().unwrap_or(0);
+        (point, held.saturating_add_signed(more))
+    };
+    points.into_iter().map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_added_to_the_points_before_they_are_named() {
+        let added = BTreeMap::from([(0, 5), (2, -5)]);
+        assert_eq!(with(&[(1, 3), (2, 9)], &added), [(0, 5), (1, 8), (2, 9)]);
+        assert_eq!(with(&[(2, 5), (4, 6)], &added), [(0, 5), (2, 5), (4, 6)]);
+        assert_eq!(with(&[], &BTreeMap::from([(1, 2), (3, -2)])), [(1, 2), (3, 0)]);
     }
 }
