@@ -83,6 +83,15 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// What is missing, on one line: the advice on how to record is a text of its own.
+    pub fn brief(&self) -> String {
+        let text = self.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        line.split_once(". Record ").map_or(line, |(what, _)| what).to_owned()
+    }
+}
+
 /// A place in the file whose content is not valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {

@@ -20,6 +20,20 @@ pub enum Exit {
     MissingEvents = 4,
 }
 
+impl Exit {
+    /// The code of several traces: one that cannot be read weighs most, then one without the events, then wrong usage.
+    pub fn of_both(self, other: Exit) -> Exit {
+        let weight = |exit: Exit| match exit {
+            Exit::Fine => 0,
+            Exit::Difference => 1,
+            Exit::Usage => 2,
+            Exit::MissingEvents => 3,
+            Exit::BadInput => 4,
+        };
+        if weight(other) > weight(self) { other } else { self }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
         ExitCode::from(exit as u8)
@@ -57,6 +71,14 @@ mod tests {
         assert_eq!(of_error(&error), Exit::Fine);
         let error = anyhow::Error::from(io::Error::from(io::ErrorKind::StorageFull)).context("cannot write");
         assert_eq!(of_error(&error), Exit::Usage);
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_read_weighs_most() {
+        let all = [Exit::Fine, Exit::Difference, Exit::BadInput, Exit::MissingEvents, Exit::Usage];
+        assert_eq!(all.into_iter().fold(Exit::Fine, Exit::of_both), Exit::BadInput);
+        assert_eq!(Exit::Usage.of_both(Exit::MissingEvents), Exit::MissingEvents);
+        assert_eq!(Exit::Difference.of_both(Exit::Fine), Exit::Difference);
     }
 
     #[test]

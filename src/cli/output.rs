@@ -17,16 +17,26 @@ const STANDARD_OUTPUT: &str = "standard output";
 
 /// Prints a report in the form that the user asked for.
 pub fn print(report: &dyn Report, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
-    let closed = Rc::new(Cell::new(false));
-    let mut out = BufWriter::new(Watched { out: open(printing)?, closed: closed.clone() });
-    if let Err(error) = write(report, format, width(printing), &mut out) {
-        // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
-        return Err(if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error });
-    }
+    writing(printing, |out, width| write(report, format, width, out))?;
     if format != OutputFormat::Table && !printing.quiet {
         warn(report.warnings());
     }
     Ok(())
+}
+
+/// Opens the output for `write`, which also gets its width.
+pub fn writing<T>(
+    printing: &Printing,
+    write: impl FnOnce(&mut dyn Write, u16) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let closed = Rc::new(Cell::new(false));
+    let mut out = BufWriter::new(Watched { out: open(printing)?, closed: closed.clone() });
+    let written = write(&mut out, width(printing)).and_then(|written| {
+        out.flush()?;
+        Ok(written)
+    });
+    // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
+    written.map_err(|error| if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error })
 }
 
 /// Tells of conditions' patterns that matched nothing, in any form.

@@ -94,10 +94,19 @@ pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -
 
 /// Prints the report, or of its rows the columns that the user chose.
 pub fn finish_with(columns: &ColumnArgs, report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    match &columns.columns {
-        None => finish(report, common, doubtful),
-        Some(names) => finish(&ChosenColumns::new(report, names).context("--columns")?, common, doubtful),
-    }
+    with_columns(columns, false, report, |report| finish(report, common, doubtful))
+}
+
+/// Shows a report, or of its rows the columns that the user chose; `each`: of the rows beside those of other traces.
+pub fn with_columns(
+    columns: &ColumnArgs,
+    each: bool,
+    report: &dyn Report,
+    show: impl FnOnce(&dyn Report) -> anyhow::Result<Exit>,
+) -> anyhow::Result<Exit> {
+    let Some(names) = &columns.columns else { return show(report) };
+    let tables = if each { report.tables_of_each() } else { report.tables_for_people() };
+    show(&ChosenColumns::new(report, tables, names).context("--columns")?)
 }
 
 /// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.

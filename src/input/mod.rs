@@ -29,6 +29,13 @@ pub struct Input {
 /// The path that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
 
+/// True for a name that traces have, packed or not. What a file is tells its content.
+pub fn is_trace_name(path: &Path) -> bool {
+    const ENDINGS: [&str; 6] = ["etl", "etlgz", "gz", "zip", "zst", "cab"];
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
 impl Input {
     /// Opens a file, `ARCHIVE!MEMBER`, or standard input (`-`), and unpacks what is packed.
     ///

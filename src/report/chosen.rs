@@ -14,12 +14,12 @@ pub struct ChosenColumns<'a> {
 }
 
 impl<'a> ChosenColumns<'a> {
-    /// The tables of a report with the columns of `a,b,c`.
+    /// These tables of a report with the columns of `a,b,c`.
     ///
     /// # Errors
     /// A usage error for a name that is no heading.
-    pub fn new(report: &'a dyn Report, names: &str) -> Result<ChosenColumns<'a>, Error> {
-        let tables = report.tables_for_people().into_iter().map(|table| table.with_columns(names));
+    pub fn new(report: &'a dyn Report, tables: Vec<Table>, names: &str) -> Result<ChosenColumns<'a>, Error> {
+        let tables = tables.into_iter().map(|table| table.with_columns(names));
         Ok(ChosenColumns { report, tables: tables.collect::<Result<_, _>>()? })
     }
 }
@@ -53,6 +53,10 @@ impl Report for ChosenColumns<'_> {
     }
 
     fn tables_for_people(&self) -> Vec<Table> {
+        self.tables.clone()
+    }
+
+    fn tables_of_each(&self) -> Vec<Table> {
         self.tables.clone()
     }
 

@@ -5,7 +5,7 @@ use crate::analysis::readiness::{Fitness, Need, Readiness};
 use crate::analysis::recording::{self, RecordingFile};
 use crate::analysis::table::Table;
 use crate::error::DamageLog;
-use crate::report::{Report, Style, table, text};
+use crate::report::{Report, Style, info_of_each, table, text};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -266,6 +266,10 @@ impl Report for InfoReport<'_> {
         let analyses = analyses.map(|a| ["Good for".into(), a.name.into(), a.verdict.name().into()]);
         let columns = [("section", "Section"), ("fact", "Fact"), ("value", "Value")];
         vec![Table::of_texts(columns, verdict.into_iter().chain(facts).chain(analyses))]
+    }
+
+    fn tables_of_each(&self) -> Vec<Table> {
+        vec![info_of_each::table(self.info)]
     }
 }
 

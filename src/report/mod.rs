@@ -5,11 +5,13 @@ pub mod chosen;
 pub mod counter;
 pub mod cpu;
 pub mod diff;
+pub mod each;
 pub mod events;
 pub mod explain;
 pub mod fit;
 pub mod html;
 pub mod info;
+mod info_of_each;
 pub mod memory;
 pub mod pages;
 pub mod processes;
@@ -57,6 +59,11 @@ pub trait Report {
 
     /// The tables for Markdown.
     fn tables_for_people(&self) -> Vec<Table> {
+        self.tables()
+    }
+
+    /// The tables beside those of other traces: with the same fields whatever the trace holds.
+    fn tables_of_each(&self) -> Vec<Table> {
         self.tables()
     }
 

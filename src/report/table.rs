@@ -21,7 +21,9 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     let natural = natural(table, &rows);
     let shown = table.fitting(&natural, usize::from(style.width));
 
-    let parts: Vec<Vec<Vec<String>>> = rows.iter().map(|row| fit::lines(row, &table.columns, &shown)).collect();
+    let part =
+        |row: &Vec<String>| if is_across(table, row) { Vec::new() } else { fit::lines(row, &table.columns, &shown) };
+    let parts: Vec<Vec<Vec<String>>> = rows.iter().map(part).collect();
     let mut widths = vec![0; shown.len()];
     for cells in parts.iter().flatten() {
         widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.width().max(*width));
@@ -33,11 +35,14 @@ pub fn text(out: &mut dyn Write, table: &Table, style: &Style, unit: Unit) -> io
     let lines: Vec<Vec<String>> = parts.iter().map(lines_of).collect();
     let width = lines.iter().flatten().map(|line| line.width()).max().unwrap_or(0);
     let rule = "─".repeat(width);
-    for (number, lines) in lines.iter().enumerate() {
+    for (number, (row, lines)) in rows.iter().zip(&lines).enumerate() {
         if number.checked_sub(1).and_then(|number| table.lines.get(number)).is_some_and(|line| line.ruled) {
             writeln!(out, "{rule}")?;
         }
-        lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        match row.first().filter(|_| is_across(table, row)) {
+            Some(text) => text::wrapped(out, text, style.width)?,
+            None => lines.iter().try_for_each(|line| writeln!(out, "{line}"))?,
+        }
         if number == 0 {
             writeln!(out, "{rule}")?;
         }
@@ -61,9 +66,15 @@ fn rows(table: &Table, unit: Unit) -> Vec<Vec<String>> {
     std::iter::once(titles.collect()).chain(table.lines.iter().map(|line| cells(line, unit))).collect()
 }
 
+/// True for one cell that goes across all columns.
+fn is_across(table: &Table, row: &[String]) -> bool {
+    row.len() == 1 && table.columns.len() > 1
+}
+
 /// Widths of the widest cells.
 fn natural(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
-    let widest = |index: usize| rows.iter().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
+    let in_columns = || rows.iter().filter(|row| !is_across(table, row));
+    let widest = |index: usize| in_columns().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
     (0..table.columns.len()).map(widest).collect()
 }
 
@@ -223,11 +234,19 @@ pub fn json_lines(out: &mut dyn Write, tables: &[Table]) -> io::Result<()> {
 /// # Errors
 /// What the writer says.
 pub fn csv(out: &mut dyn Write, tables: &[Table]) -> io::Result<()> {
+    csv_rows(out, tables, true)
+}
+
+/// The same; without the heading it continues what was written.
+///
+/// # Errors
+/// What the writer says.
+pub fn csv_rows(out: &mut dyn Write, tables: &[Table], has_heading: bool) -> io::Result<()> {
     const WRITTEN: [Forms; 3] = [Forms::All, Forms::Csv, Forms::Alone];
     let mut csv = csv::Writer::from_writer(out);
     let fields = tables.first().into_iter().flat_map(|table| &table.fields);
     let names: Vec<&str> = fields.filter(|field| WRITTEN.contains(&field.forms)).map(|field| field.name).collect();
-    if !names.is_empty() {
+    if has_heading && !names.is_empty() {
         csv.write_record(names)?;
     }
     for table in tables {
@@ -257,7 +276,9 @@ pub fn markdown(out: &mut dyn Write, tables: &[Table], unit: Unit) -> io::Result
         let rules = table.columns.iter().map(|column| if column.align == Align::Left { "---" } else { "---:" });
         writeln!(out, "|{}|", rules.collect::<Vec<_>>().join("|"))?;
         for line in &table.lines {
-            writeln!(out, "| {} |", cells(line, unit).into_iter().map(escaped).collect::<Vec<_>>().join(" | "))?;
+            let mut cells = cells(line, unit);
+            cells.resize(table.columns.len().max(cells.len()), String::new());
+            writeln!(out, "| {} |", cells.into_iter().map(escaped).collect::<Vec<_>>().join(" | "))?;
         }
     }
     Ok(())
@@ -315,6 +336,25 @@ mod tests {
         assert!(printed(label as u16 + 2 + 5 + 2 + 6, &table).contains("99.0 %"));
         let text = printed(label as u16 + 2 + 5 + 1 + 6, &table);
         assert!(!text.contains("99.0 %") && !text.contains("Not shown") && !text.contains("…"), "{text}");
+    }
+
+    #[test]
+    fn a_cell_alone_goes_across_all_columns() {
+        let mut table = table();
+        table.lines[0].cells[0] = Value::text("short");
+        let why = "b.etl: a reason that is longer than the table is wide";
+        table.lines.insert(1, Line { ruled: true, ..Line::across(why) });
+        table.lines.push(Line::across("the end"));
+        let text = printed(45, &table);
+        let lines: Vec<&str> = text.lines().collect();
+        let rule = "─".repeat(20);
+        let expected =
+            ["short  1,234  99.0 %", &rule, "b.etl: a reason that is longer than the", "  table is wide", &rule];
+        assert_eq!(lines[2..7], expected, "{text}");
+        assert!(lines[7].starts_with("Total") && lines[8] == "the end", "{text}");
+        let mut out = Vec::new();
+        markdown(&mut out, &[table], Unit::Auto).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains(&format!("| {why} |  |  |\n")));
     }
 
     #[test]

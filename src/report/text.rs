@@ -238,6 +238,19 @@ pub fn not_shown(out: &mut dyn Write, columns: &[impl AsRef<str>], width: u16) -
     wrap(&line, width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
+/// A text that continues on the next lines, indented.
+///
+/// # Errors
+/// What the writer says.
+pub fn wrapped(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
+    let mut indent = "";
+    for part in wrap(text, usize::from(width).saturating_sub(2)) {
+        writeln!(out, "{indent}{part}")?;
+        indent = "  ";
+    }
+    Ok(())
+}
+
 /// Breaks a text into lines at blanks; a word longer than a line is continued on the next.
 pub fn wrap(text: &str, width: usize) -> Vec<Cow<'_, str>> {
     let options = textwrap::Options::new(width)

@@ -10,6 +10,7 @@ mod counters;
 mod cpu;
 mod diff;
 mod diff_forms;
+mod each;
 mod filters;
 mod first_screen;
 mod machine;

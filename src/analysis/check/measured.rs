@@ -95,13 +95,6 @@ impl TraceValues {
     }
 }
 
-/// What is missing: the advice on how to record is a text of its own.
-fn first_line(error: &Error) -> String {
-    let text = error.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.split_once(". Record ").map_or(line, |(what, _)| what).to_owned()
-}
-
 /// The resident set of a trace, or why it has none.
 struct ResidentValues(Result<(ResidentModel, TrustReport, usize), String>);
 
@@ -109,7 +102,7 @@ impl ResidentValues {
     fn new(etl: &EtlFile, all: &mut TraceValues) -> ResidentValues {
         let model = match ResidentModel::new(etl) {
             Ok(model) => model,
-            Err(error) => return ResidentValues(Err(first_line(&error))),
+            Err(error) => return ResidentValues(Err(error.brief())),
         };
         let trust = TrustReport::new(etl, &model.history.survey);
         let mut warnings = trust.warnings();
@@ -175,7 +168,7 @@ fn reference_set(etl: &EtlFile, conditions: &[Condition<ReferenceDimension>]) ->
 impl ReferenceValues {
     fn new(etl: &EtlFile, all: &mut TraceValues) -> ReferenceValues {
         match reference_set(etl, &[]) {
-            Err(error) => ReferenceValues(Err(first_line(&error))),
+            Err(error) => ReferenceValues(Err(error.brief())),
             Ok(set) => {
                 let survey = Survey::new(etl);
                 let trust = TrustReport::new(etl, &survey);
@@ -207,7 +200,7 @@ impl ReferenceValues {
             Measure::Reaccesses => Ok(by_reason(&set.reaccesses, conditions)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
-                let selected = reference_set(etl, conditions).map_err(|error| first_line(&error))?;
+                let selected = reference_set(etl, conditions).map_err(|error| error.brief())?;
                 Ok(held(&selected, budget.measure, set))
             }
         }

@@ -148,6 +148,12 @@ impl Timeline {
         }
     }
 
+    /// The same for all groups with rows for programs, also by category: which categories there are depends on the trace.
+    pub fn table_of_rows(&self) -> Table {
+        let (fields, records) = self.long();
+        Table { fields, records, ..self.table(&self.all_groups()) }
+    }
+
     /// One column for each category.
     fn wide(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
         let label = |group: &TimelineGroup| {
@@ -220,6 +226,18 @@ impl Verification {
             fields: ["by", "name", "matched", "only_tracked", "only_final"].map(Field::new).to_vec(),
             records: by_use.chain(by_process).collect(),
             ..Table::default()
+        }
+    }
+
+    /// The same, for people with the sum alone.
+    pub fn table_of_sum(&self) -> Table {
+        let numbers = ["Match", "Only tracked", "Only in final state", "Residue"].map(Column::number);
+        let mut sum = agreement_line("Total", &self.all);
+        sum.cells.push(Value::Share(self.residue() * 100.0));
+        Table {
+            columns: std::iter::once(Column::text("")).chain(numbers).collect(),
+            lines: vec![Line { ruled: true, ..sum }],
+            ..self.table()
         }
     }
 

@@ -9,11 +9,13 @@ pub(crate) mod dimension;
 pub(crate) mod fit;
 pub(crate) mod group;
 pub(crate) mod spelling;
+mod traces;
 
 pub(crate) use dimension::NO_LABEL;
 pub(crate) use dimension::dimensions;
 pub use dimension::{Condition, Description, Dimension, Values};
 pub use group::{Group, Measure, Node};
+pub use traces::TraceTable;
 
 use crate::units::{Nanos, PAGE_BYTES};
 use std::borrow::Cow;
@@ -98,7 +100,7 @@ pub struct Line {
     pub depth: usize,
     /// True when a rule separates it from the line above.
     pub ruled: bool,
-    /// One for each column.
+    /// One for each column; one alone goes across all columns.
     pub cells: Vec<Value>,
 }
 
@@ -215,6 +217,11 @@ impl Line {
     /// A line without nesting.
     pub fn new(cells: impl IntoIterator<Item = Value>) -> Line {
         Line { depth: 0, ruled: false, cells: cells.into_iter().collect() }
+    }
+
+    /// A text that goes across all columns.
+    pub fn across(text: &str) -> Line {
+        Line::new([Value::text(text)])
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pfnset events`.
 
 use crate::cli::args::{Common, OutputFormat, refuse};
+use crate::cli::each::{Asked, Each};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
@@ -9,6 +10,7 @@ use pfnset::load::digest::Digest;
 use pfnset::load::survey::Survey;
 use pfnset::pattern::Patterns;
 use pfnset::report::events::EventsReport;
+use pfnset::report::text::Unit;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -18,10 +20,13 @@ Quote them as below in cmd.exe, PowerShell, bash and zsh; those with ! in the si
 Examples:
   pfnset events trace.etl --provider \"Memory;Process\"
   pfnset events trace.etl --name \"*DCStart;*DCEnd\"
+  pfnset events --each traces/ --name \"Memory*\" --format csv -o memory.csv
   pfnset events trace.etl --digest --format json   to compare files or readers")]
 pub struct Events {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub each: Each,
     /// Only providers that match: name, kernel group, GUID or "kernel"
     #[arg(long, value_name = "PATTERNS")]
     pub provider: Option<String>,
@@ -37,26 +42,29 @@ impl Events {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let has_room = matches!(common.format, OutputFormat::Table | OutputFormat::Json);
-        refuse(
-            "--digest",
-            &[(self.digest && !has_room, "is in the forms table and json; the others have rows alone")],
-        )?;
-        let etl = trace::open(common)?;
-        let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
+        let (has_room, which) = match self.each.each {
+            false => (matches!(common.format, OutputFormat::Table | OutputFormat::Json), "the forms table and json"),
+            true => (common.format == OutputFormat::Jsonl, "the form jsonl with --each"),
+        };
+        let which = format!("is in {which}; the others have rows alone");
+        refuse("--digest", &[(self.digest && !has_room, &which)])?;
         let filter = EventFilter {
             provider: self.provider.as_deref().map(Patterns::new).unwrap_or_default(),
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
-        let statistics = EventStatistics::new(&etl, &survey, &filter);
+        let asked = Asked { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
+        let exit = asked.answer(|path, etl, show| {
+            let survey = trace::with_bar(common, etl, 1, || Survey::new(etl));
+            let statistics = EventStatistics::new(etl, &survey, &filter);
+            let digest = self.digest.then(|| Digest::new(etl));
+            show(&EventsReport::new(path, &statistics, digest.as_ref()), statistics.is_doubtful())
+        })?;
         let unmatched: Vec<String> = [("provider", &filter.provider), ("name", &filter.name)]
             .into_iter()
             .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, &p.text)))
             .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing"))
             .collect();
         output::tell_unmatched(common.quiet, &unmatched);
-        let digest = self.digest.then(|| Digest::new(&etl));
-        let doubtful = statistics.is_doubtful();
-        trace::finish(&EventsReport::new(&common.trace, &statistics, digest.as_ref()), common, doubtful)
+        Ok(exit)
     }
 }

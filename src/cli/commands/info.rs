@@ -1,26 +1,38 @@
 //! `pfnset info`.
 
 use crate::cli::args::Common;
+use crate::cli::each::{Asked, Each};
 use crate::cli::exit::Exit;
 use crate::cli::trace;
 use clap::Args;
 use pfnset::analysis::info::TraceInfo;
 use pfnset::load::survey::Survey;
 use pfnset::report::info::InfoReport;
+use pfnset::report::text::Unit;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info trace.etl --strict   code 3 when data was lost or the file is damaged"
+    after_help = "Examples:\n  pfnset info trace.etl\n  pfnset info trace.etl --format json -o info.json\n  pfnset info --each traces/       a line for each trace\n  pfnset info trace.etl --strict   code 3 when data was lost or the file is damaged"
 )]
 pub struct Info {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub each: Each,
 }
 
 impl Info {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
+        if self.each.each {
+            let asked = Asked { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
+            return asked.answer(|path, etl, show| {
+                let survey = trace::with_bar(common, etl, 1, || Survey::new(etl));
+                let info = TraceInfo::new(etl, &survey);
+                show(&InfoReport::new(path, &info, &[]), info.is_doubtful())
+            });
+        }
         let (etl, files) = trace::open_what_fits(common)?;
         let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
         let info = TraceInfo::new(&etl, &survey);

@@ -1,6 +1,7 @@
 //! `pfnset memory`: its flags, and from them to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::each::{Asked, Each};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -34,10 +35,13 @@ Examples:
   pfnset memory trace.etl --timeline all --format csv -o memory.csv
   pfnset memory trace.etl --timeline 1s --group-by process --where \"process=chrome*\"
   pfnset memory trace.etl --group-by process --top 20
+  pfnset memory --each traces/ --group-by list
   pfnset memory trace.etl --where \"process=chrome*\" --from 10 --to 20 --format json")]
 pub struct Memory {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub each: Each,
     #[command(flatten)]
     pub rows: RowArgs,
     #[command(flatten)]
@@ -65,13 +69,18 @@ impl Memory {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
+        let is_object = match common.format {
+            OutputFormat::Json => true,
+            OutputFormat::Jsonl => self.each.each,
+            _ => false,
+        };
         let mut query = MemoryQuery {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
-            all_samples: common.format == OutputFormat::Json || self.timeline.is_some(),
+            all_samples: is_object || self.timeline.is_some(),
             ..MemoryQuery::default()
         };
         if let Some(names) = &rows.group_by {
@@ -83,10 +92,13 @@ impl Memory {
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
-        let etl = trace::open(common)?;
-        let set = trace::with_bar(common, &etl, 2, || MemorySet::new(&etl, &query))?;
+        let asked = Asked { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
+        let exit = asked.answer(|path, etl, show| {
+            let set = trace::with_bar(common, etl, 2, || MemorySet::new(etl, &query))?;
+            let report = MemoryReport::new(path, &set, rows.unit());
+            trace::with_columns(&self.columns, self.each.each, &report, |report| show(report, set.doubtful))
+        })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let report = MemoryReport::new(&common.trace, &set, rows.unit());
-        trace::finish_with(&self.columns, &report, common, set.doubtful)
+        Ok(exit)
     }
 }

@@ -1,6 +1,7 @@
 //! `pfnset refset`: its flags, and from them to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::each::{Asked, Each, Show};
 use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
 use anyhow::Context;
@@ -9,9 +10,11 @@ use pfnset::analysis::reference::ReferenceSet;
 use pfnset::analysis::reference::query::{Dimension, Query, RowOrder};
 use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
+use pfnset::etl::EtlFile;
 use pfnset::model::window::{Bound, duration};
 use pfnset::report::refset::{RefsetReport, View};
 use pfnset::units::Nanos;
+use std::path::Path;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -48,10 +51,13 @@ Examples:
   pfnset refset trace.etl --from \"click*\" --to 12.5 --group-by impact,process
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
   pfnset refset trace.etl --timeline 1 --where \"process=chrome*\" --group-by process
+  pfnset refset --each traces/ --group-by class
   pfnset refset trace.etl --verify --max-residue 0.5")]
 pub struct Refset {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub each: Each,
     #[command(flatten)]
     pub rows: RowArgs,
     #[command(flatten)]
@@ -139,12 +145,21 @@ impl Refset {
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
             query.timeline_by.clone_from(&query.group_by);
+        } else if self.each.each && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown) {
+            query.group_by = vec![Dimension::Category]; // of many traces, rows by process and category are too many to read
         }
         query.short = rows.top.unwrap_or(query.short);
         self.check(&query)?;
-        let etl = trace::open(common)?;
+        let asked = Asked { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
+        let exit = asked.answer(|path, etl, show| self.of_trace(&query, path, etl, show))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        Ok(exit)
+    }
+
+    fn of_trace(&self, query: &Query, path: &Path, etl: &EtlFile, show: Show<'_>) -> anyhow::Result<Exit> {
+        let (common, rows) = (&self.common, &self.rows);
         // One walk for the events, one for the pages.
-        let mut set = trace::with_bar(common, &etl, 2, || ReferenceSet::new(&etl, &query))?;
+        let mut set = trace::with_bar(common, etl, 2, || ReferenceSet::new(etl, query))?;
         let view = match () {
             () if self.verify => View::Verification,
             () if self.timeline.is_some() => View::Timeline,
@@ -155,13 +170,13 @@ impl Refset {
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
-        let report = RefsetReport::new(&common.trace, &set, rows.unit(), view).with_conditions(&rows.conditions);
-        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let exit = trace::finish_with(&self.columns, &report, common, set.doubtful)?;
+        let report = RefsetReport::new(path, &set, rows.unit(), view).with_conditions(&rows.conditions);
+        let exit = trace::with_columns(&self.columns, self.each.each, &report, |report| show(report, set.doubtful))?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;
-            notes::write(&format!("the residue of {residue:.2} % is above {limit} % (--max-residue)"));
+            let of_trace = if self.each.each { format!("{}: ", path.display()) } else { String::new() };
+            notes::write(&format!("{of_trace}the residue of {residue:.2} % is above {limit} % (--max-residue)"));
         }
         Ok(if exit == Exit::Fine && differs { Exit::Difference } else { exit })
     }

@@ -1,6 +1,7 @@
 //! `pfnset resident`, and `--explain` for one page.
 
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::each::{Asked, Each};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -49,11 +50,14 @@ Examples:
   pfnset resident trace.etl --group-by process,category --top 5
   pfnset resident trace.etl --where \"process=chrome.exe*\" --group-by list
   pfnset resident trace.etl --preset files --top 20 --unit mib
+  pfnset resident --each monday.etl week/ --group-by class
   pfnset resident trace.etl --explain 0x1a2b3
   pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
 pub struct Resident {
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub each: Each,
     #[command(flatten)]
     pub rows: RowArgs,
     /// Dimensions and conditions for a common question
@@ -83,7 +87,7 @@ pub struct Resident {
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
     /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
-    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns"])]
+    #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "each"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
     #[arg(long, value_name = "PID", requires = "explain", value_parser = process_id)]
@@ -191,7 +195,8 @@ impl Resident {
         }
         let is_plain =
             rows.group_by.is_none() && self.preset.is_none() && self.pivot.is_none() && self.columns.is_none();
-        let is_first_screen = is_plain && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_for_people = matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
+        let is_first_screen = is_plain && is_for_people && !self.each.each;
         query.processes = is_first_screen;
         if let Some(preset) = &self.preset {
             query.preset(preset).context("--preset")?;
@@ -203,12 +208,14 @@ impl Resident {
         rows.check(common.format)?;
         check_order(&query)?;
         self.check_view(&query)?;
-        let etl = trace::open(common)?;
-        // One walk for the events, one for the pages.
-        let set = trace::with_bar(common, &etl, 2, || ResidentSet::new(&etl, &query))?;
-        let report = ResidentReport::new(&common.trace, &set, rows.unit(), is_first_screen);
+        let asked = Asked { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
+        let exit = asked.answer(|path, etl, show| {
+            // One walk for the events, one for the pages.
+            let set = trace::with_bar(common, etl, 2, || ResidentSet::new(etl, &query))?;
+            show(&ResidentReport::new(path, &set, rows.unit(), is_first_screen), set.doubtful)
+        })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        trace::finish(&report, common, set.doubtful)
+        Ok(exit)
     }
 
     fn explain(&self, number: u64) -> anyhow::Result<Exit> {

@@ -4,6 +4,7 @@ mod json;
 mod tables;
 
 use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::timeline::Timeline;
 use crate::analysis::reference::verify::Verification;
 use crate::analysis::table::Table;
 use crate::report::text::Unit;
@@ -81,6 +82,14 @@ impl Report for RefsetReport<'_> {
                     .collect()
             }
             View::Verification => self.set.verification.iter().map(Verification::table).collect(),
+        }
+    }
+
+    fn tables_of_each(&self) -> Vec<Table> {
+        match self.view {
+            View::Summary | View::Rows => self.tables(),
+            View::Timeline => self.set.timeline.iter().map(Timeline::table_of_rows).collect(),
+            View::Verification => self.set.verification.iter().map(Verification::table_of_sum).collect(),
         }
     }
 
