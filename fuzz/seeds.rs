@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) and `analyses` (a file too), `unpack` (archives of a file).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -90,6 +90,7 @@ impl Seeds<'_> {
         };
         if file.len() <= WHOLE_FILE_BYTES {
             self.write("analyses", &[&file])?;
+            self.write("anonymize", &[&file])?;
         }
         let mut scratch = Scratch::new();
         let (mut plain, mut compressed) = (Vec::new(), Vec::new());
@@ -118,6 +119,7 @@ impl Seeds<'_> {
             }
             self.write("container", &[&shrunk])?;
             self.write("analyses", &[&shrunk])?;
+            self.write("anonymize", &[&shrunk])?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use crate::units::FileOffset;
 use zerocopy::little_endian::{U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Size of a buffer header, bytes.
 pub const BUFFER_HEADER_BYTES: u32 = 0x48;
@@ -39,7 +39,7 @@ pub const fn type_name(kind: u16) -> &'static str {
 }
 
 /// `WMI_BUFFER_HEADER`.
-#[derive(FromBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Header {
     size: U32,
@@ -95,6 +95,14 @@ impl Buffer {
     /// Bytes of the event area after decompression.
     pub const fn area_bytes(&self) -> u32 {
         self.used_bytes.saturating_sub(BUFFER_HEADER_BYTES)
+    }
+
+    /// Makes the header at the start of `bytes` that of an uncompressed buffer of `size` bytes.
+    pub(crate) fn make_uncompressed(bytes: &mut [u8], size: u32) {
+        if let Ok((header, _)) = Header::mut_from_prefix(bytes) {
+            header.size.set(size);
+            header.flags.set(header.flags.get() & !FLAG_COMPRESSED);
+        }
     }
 
     /// Reads the header at the start of `bytes`, which must extend to the end of the file. No buffer is larger than the

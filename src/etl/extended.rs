@@ -8,7 +8,7 @@ use crate::bytes::{Cursor, Narrow};
 use crate::units::PointerSize;
 
 /// Item types: stacks of 32-bit and 64-bit addresses.
-const ITEMS_STACK: [u16; 2] = [5, 6];
+pub const ITEMS_STACK: [u16; 2] = [5, 6];
 /// Item type: schema of a TraceLogging event.
 pub const ITEM_SCHEMA: u16 = 11;
 /// Item type: traits of the provider, its name first.

@@ -36,7 +36,7 @@ pub type Scratch = Vec<u8>;
 /// An open `.etl` file.
 #[derive(Debug)]
 pub struct EtlFile {
-    input: Input,
+    pub(super) input: Input,
     /// The log-file header.
     pub header: LogFileHeader,
     /// Session name; empty when the header is cut inside the names.

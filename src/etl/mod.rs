@@ -19,6 +19,7 @@ pub mod order;
 pub mod record;
 mod recording;
 mod resync;
+mod rewrite;
 pub mod stamps;
 pub(crate) mod wrong_stamps;
 

@@ -61,6 +61,11 @@ impl EtlFile {
         Ok(())
     }
 
+    /// The bytes of the first file.
+    pub(super) fn own_bytes(&self) -> &[u8] {
+        self.input.bytes()
+    }
+
     /// The buffers of this file alone.
     pub fn own_buffers(&self) -> &[Buffer] {
         let further: usize = self.others.iter().map(|(_, file)| file.buffers.len()).sum();

@@ -114,6 +114,12 @@ pub enum FileVersionField {
 const FILE_VERSION_STRINGS: usize = 10;
 
 impl<'a> FileVersion<'a> {
+    /// All strings.
+    pub fn texts(&self) -> impl Iterator<Item = Wide<'a>> {
+        let mut c = crate::bytes::Cursor::new(self.strings, crate::units::PointerSize::P8);
+        (0..FILE_VERSION_STRINGS).map_while(move |_| c.wide("file version string").ok())
+    }
+
     /// One of the strings.
     pub fn field(&self, field: FileVersionField) -> Wide<'a> {
         let mut c = crate::bytes::Cursor::new(self.strings, crate::units::PointerSize::P8);

@@ -27,6 +27,7 @@ pub mod page;
 pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
+pub mod personal;
 pub mod pool;
 pub mod pool_snapshot;
 pub mod process;

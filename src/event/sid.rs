@@ -49,6 +49,11 @@ impl<'a> Sid<'a> {
         Ok(Some(Sid { authority, sub_authorities }))
     }
 
+    /// The sub-authorities as they are in the record, 4 bytes each.
+    pub const fn sub_authority_bytes(&self) -> &'a [u8] {
+        self.sub_authorities
+    }
+
     /// The sub-authorities in order, the last one being the relative id.
     pub fn sub_authorities(&self) -> impl Iterator<Item = u32> + 'a {
         self.sub_authorities.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b))

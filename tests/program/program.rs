@@ -61,9 +61,12 @@ pub fn commands() -> Vec<String> {
     names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Those that read a trace.
+/// Those that read a trace and print tables.
 pub fn trace_commands() -> Vec<String> {
-    let reads = |command: &String| out(&["help", command]).contains("<TRACE>");
+    let reads = |command: &String| {
+        let help = out(&["help", command]);
+        help.contains("<TRACE>") && help.contains("--format <")
+    };
     let found: Vec<String> = commands().into_iter().filter(reads).collect();
     assert!(found.len() >= 5, "{found:?}");
     found

@@ -1,5 +1,6 @@
 //! The commands: each has a file with its flags and its run, and a line in the list below.
 
+pub mod anonymize;
 pub mod check;
 pub mod completions;
 pub mod counter;
@@ -127,6 +128,8 @@ commands! {
     Report(report::Report), None;
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
+    /// Write the trace again without what it tells of people, to be sent to others
+    Anonymize(anonymize::Anonymize), None;
     /// The words that tables and messages use, one line each
     Words(words::Words), None;
     /// Print a shell completion script

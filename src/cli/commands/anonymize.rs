@@ -1,0 +1,82 @@
+//! `pfnset anonymize`.
+
+use crate::cli::args::Base;
+use crate::cli::exit::Exit;
+use crate::cli::{notes, trace};
+use anyhow::{Context, bail};
+use clap::Args;
+use pfnset::analysis::trust::TrustReport;
+use pfnset::anonymized::{self, StandIns};
+use pfnset::load::survey::Survey;
+use pfnset::report::text::count;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Names of files, programs, users, hosts, services, threads and registry keys, command
+lines and marks get stand-ins of the same length. Equal names have equal stand-ins.
+Extensions, the paths of Windows itself and the names of its programs stay, and so
+do sizes, times and counts: all tables say the same but for names. Payloads of events
+that pfnset does not know are zeroed.
+
+What stays: addresses, the Windows build, names of hardware and of the providers'
+events. Look at the new file before you send it: pfnset events, pfnset processes.
+
+Examples:
+  pfnset anonymize trace.etl -o to-send.etl
+  pfnset anonymize today.etl -o b.etl --secret \"only I know\"")]
+pub struct Anonymize {
+    #[command(flatten)]
+    pub base: Base,
+    /// Traces with the same secret have the same stand-ins [default: a random one]
+    #[arg(long, value_name = "TEXT")]
+    pub secret: Option<String>,
+    /// Write over a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl Anonymize {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let base = &self.base;
+        let Some(path) = &base.printing.output else {
+            bail!(pfnset::error::Error::Usage("where to? Name the new file: -o OUT.etl".into()));
+        };
+        if !base.further.is_empty() {
+            bail!(pfnset::error::Error::Usage("one trace at a time: anonymize each with the same --secret".into()));
+        }
+        if path.exists() && !self.force {
+            let there = format!("{} exists; --force writes over it", path.display());
+            bail!(pfnset::error::Error::Usage(there));
+        }
+        let etl = trace::open(base)?;
+        let names = StandIns::new(&self.secret.as_ref().map_or_else(random, |secret| secret.clone().into_bytes()));
+        let changes = trace::with_bar(base, &etl, 1, || write(path, |out| anonymized::write(&etl, &names, out)))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        if !base.printing.quiet {
+            let [records, texts, zeroed] = changes.figures().map(count);
+            notes::write(&format!(
+                "{}: {records} records; {texts} texts have stand-ins, {zeroed} records of unknown layout are zeroed",
+                path.display()
+            ));
+        }
+        let is_doubtful = || TrustReport::new(&etl, &Survey::new(&etl)).any();
+        Ok(if base.strict && is_doubtful() { Exit::BadInput } else { Exit::Fine })
+    }
+}
+
+fn write<T>(path: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+    let mut out = BufWriter::new(File::create(path)?);
+    let made = make(&mut out)?;
+    out.flush()?;
+    Ok(made)
+}
+
+/// What nobody knows: the 128-bit key of the standard library's hash comes from the system.
+fn random() -> Vec<u8> {
+    (0..4u8).flat_map(|number| RandomState::new().hash_one(number).to_le_bytes()).collect()
+}

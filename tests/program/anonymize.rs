@@ -1,0 +1,144 @@
+//! `pfnset anonymize`: all tables say the same before and after but for names, and no name of the trace is left in the file.
+
+use crate::program::{fixtures, out, run};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// The traces of `fixtures/` and, where they are there, all recorded and made-up ones.
+fn traces() -> Vec<PathBuf> {
+    let mut folders = vec![fixtures()];
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
+    let shared = std::env::var_os("PFNSET_TRACES").map_or_else(usual, PathBuf::from);
+    match shared.is_dir() {
+        true => folders.extend(["real", "synthetic", "wpa"].map(|folder| shared.join(folder))),
+        false => eprintln!("SKIPPED: anonymize on recorded traces, no {}", shared.display()),
+    }
+    let files =
+        folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "etl")).collect();
+    files.sort();
+    files
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of UTF-8")
+}
+
+fn anonymized(trace: &Path, folder: &Path) -> PathBuf {
+    let to = folder.join("new.etl");
+    let ran = run(&["anonymize", text(trace), "-o", text(&to), "--force", "-q", "--secret", "a"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", trace.display());
+    to
+}
+
+/// All numbers and yes/no values of a document by their keys, sorted: rows may be in another order, because their names are
+/// others.
+fn numbers(value: &Value, key: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| numbers(value, key, found)),
+        Value::Array(list) => list.iter().for_each(|value| numbers(value, key, found)),
+        Value::String(_) => {}
+        other => found.push(format!("{key}: {other}")),
+    }
+}
+
+fn figures(arguments: &[&str], trace: &Path) -> Option<Vec<String>> {
+    let ran = run(&[&[arguments[0], text(trace), "-q", "--format", "json"], &arguments[1..]].concat());
+    (ran.code == 0).then(|| {
+        let mut found = Vec::new();
+        numbers(&serde_json::from_str(&ran.out).expect("JSON"), "", &mut found);
+        found.sort();
+        found
+    })
+}
+
+const TABLES: [&[&str]; 10] = [
+    &["events"],
+    &["resident", "--group-by", "category,list,priority"],
+    &["resident", "--group-by", "process,category"],
+    &["resident", "--group-by", "file,category"],
+    &["refset", "--group-by", "category,access_reason"],
+    &["refset", "--group-by", "process,category"],
+    &["processes"],
+    &["memory", "--group-by", "process"],
+    &["cpu", "--group-by", "process,thread"],
+    &["pages"],
+];
+
+#[test]
+fn tables_are_the_same_but_for_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut compared = 0;
+    for trace in traces() {
+        let new = anonymized(&trace, folder.path());
+        for table in TABLES {
+            let [before, after] = [&trace, &new].map(|trace| figures(table, trace));
+            // The size of the file and its digest may be others.
+            assert_eq!(before, after, "{} {table:?}", trace.display());
+            compared += usize::from(before.is_some());
+        }
+    }
+    assert!(compared >= 20, "{compared} tables");
+}
+
+/// Names of people, programs and files in tables: parts of paths and command lines that are long enough to tell something.
+fn names(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => {
+            let told = ["process", "file", "image", "name", "command_line", "service", "package", "computer"];
+            for (key, value) in map {
+                match value {
+                    Value::String(text) if told.contains(&key.as_str()) => {
+                        found.extend(text.split(['\\', '/', '"', ' ', '(', ')', '.']).map(str::to_lowercase));
+                    }
+                    other => names(other, found),
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| names(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_name_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = fixtures().join("resident-small.etl");
+    let new = anonymized(&trace, folder.path());
+    let mut all = BTreeSet::new();
+    for table in [&["resident", "--group-by", "process"][..], &["resident", "--group-by", "file"], &["processes"]] {
+        let document = out(&[&[table[0], text(&trace), "-q", "--format", "json"], &table[1..]].concat());
+        names(&serde_json::from_str(&document).expect("JSON"), &mut all);
+    }
+    let bytes = std::fs::read(&new).expect("the new file").to_ascii_lowercase();
+    let has = |name: &str| {
+        let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        [name.as_bytes(), &wide].iter().any(|name| bytes.windows(name.len()).any(|window| window == *name))
+    };
+    let left: Vec<&String> = all.iter().filter(|name| name.chars().count() >= 5 && has(name)).collect();
+    let gone = all.iter().filter(|name| name.chars().count() >= 5 && !has(name)).count();
+    insta::assert_snapshot!("words_that_stay", left.iter().map(|name| format!("{name}\n")).collect::<String>());
+    assert!(gone > 20, "{gone} names are gone");
+}
+
+#[test]
+fn the_trace_and_other_files_are_not_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("a.etl");
+    std::fs::copy(fixtures().join("cpu-compressed.etl"), &trace).expect("a copy");
+    let before = std::fs::read(&trace).expect("the trace");
+    assert_eq!(run(&["anonymize", text(&trace), "-o", text(&trace), "--force"]).code, 2);
+    assert_eq!(run(&["anonymize", text(&trace)]).code, 2, "where to");
+    let other = folder.path().join("b.etl");
+    std::fs::write(&other, "b").expect("a file");
+    let ran = run(&["anonymize", text(&trace), "-o", text(&other)]);
+    assert!(ran.code == 2 && ran.err.contains("--force"), "{ran:?}");
+    assert_eq!(std::fs::read(&trace).expect("the trace"), before);
+    assert_eq!(run(&["anonymize", text(&other), "-o", text(&folder.path().join("c.etl"))]).code, 3, "no trace");
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).expect("the trace");
+    std::fs::write(&other, &whole[..whole.len() - 0x5000]).expect("a cut trace");
+    let to = folder.path().join("d.etl");
+    assert_eq!(run(&["anonymize", text(&other), "-o", text(&to), "--strict", "-q"]).code, 3, "it is written, and cut");
+    assert!(out(&["info", text(&to)]).contains("DAMAGED in 1 place"));
+}
