@@ -55,7 +55,7 @@ fn analyse(etl: &EtlFile) {
             |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
         assert!(set.processes.iter().chain(&set.sessions).all(kept));
         assert_eq!(set.table().records.len(), set.samples.len());
-        let _ = (set.largest_table(), set.growth_table(), set.repurposed_table(), set.session_records());
+        let _ = (set.largest_table(), set.growth_table(), set.session_records());
     }
     let _ = ReferenceSet::new(etl, &reference::query::Query::default());
 }

@@ -64,6 +64,7 @@ fn its_numbers_are_those_of_the_other_commands() {
         assert_eq!(classes.iter().map(|class| class[at].as_u64().unwrap()).sum::<u64>(), 3000);
     }
     assert_eq!((sum_of_leaves(&found["tiles"]), found["pages"].as_u64()), (3000, Some(3000)));
+    assert!(!found["tiles"].to_string().contains("no detail"), "a tile without parts is its own name");
     // The tiles by WPA's category add up to WPA's numbers.
     let mut by_wpa = BTreeMap::new();
     fn add(tile: &Value, names: &Value, into: &mut BTreeMap<String, u64>) {
@@ -166,6 +167,8 @@ fn names_of_a_trace_do_no_harm() {
     }
     let file = file_of(&trace.finish());
     let whole = page(&[file.path().to_str().expect("a plain name")]);
+    // For the test in a browser, `.ci/report-browser`.
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/report-hostile.html"), &whole).expect("room for a page");
     let library = between(&whole, "<script>", "</script>");
     let page = whole.replace(library, "");
     assert_eq!(page.matches("<script").count(), 3, "data, library, page");

@@ -98,7 +98,10 @@ fn labels(codes: &[Code], context: &SnapshotContext<'_>) -> Vec<String> {
         Code::Number(number) => Category::ALL.get(number as usize).map(|category| category.class().name()),
         _ => None,
     };
-    let detail = Dimension::Detail.shown(context, detail);
+    let detail = match detail {
+        Code::None => NO_LABEL.to_owned(),
+        detail => Dimension::Detail.shown(context, detail),
+    };
     let (owner, detail) = match process {
         Code::None | Code::Shared => (detail, NO_LABEL.to_owned()),
         process => (Dimension::Process.shown(context, process), detail),

@@ -90,8 +90,9 @@ function tip(heading, lines) {
   return made;
 }
 
-/** The last part of a path. */
+/** The last part of a path; other names, also those with characters shown as `\x07`, as they are. */
 function shortName(name) {
+  if (!/^(\\(?!u\{|x[0-9a-f]{2})|[^\\]+:\\)/.test(name)) return name;
   const end = name.replace(/\\+$/, "").lastIndexOf("\\");
   return end > 0 && end < name.length - 1 ? name.slice(end + 1) : name;
 }

@@ -189,8 +189,11 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                 }
                 details.processes { summary { "Numbers: processes by the pages of their own" }
                     (rows::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Unit::Auto)) }
-                (figure("standby", number, "The standby list by priority, in pages by class: what is cached, and would be taken for another use, the lowest priority first.",
-                    &[("standby by priority", found.standby_table())]))
+                @if found.standby.iter().flatten().any(|pages| *pages > 0) {
+                (figure("standby", number, "The standby list by priority, in pages by class: what is cached, and would be taken for another use, the lowest priority first.", &[("standby by priority", found.standby_table())]))
+            } @else {
+                p { "The standby list is empty: nothing was cached for later." }
+            }
             }
         },
     )
@@ -268,10 +271,13 @@ fn memory(traces: &[TracePage<'_>]) -> Markup {
         |overview| &overview.memory,
         |number, found| {
             html! {
-                (figure("memory", number, "The page lists over time, stacked; modified pages (a part of what is in use) and system commit are lines.",
-                    &[("counters", found.counter_table())]))
-                @if let Some(processes) = found.process_table() { (numbers_of("working sets by process", &processes)) }
+                    @if found.times.is_empty() {
+                p.unrecorded { "The page lists over time were not recorded: add the keyword MemoryInfo (xperf MEMINFO)." }
+            } @else {
+                (figure("memory", number, "The page lists over time, stacked; modified pages (a part of what is in use) and system commit are lines.", &[("counters", found.counter_table())]))
             }
+                    @if let Some(processes) = found.process_table() { (numbers_of("working sets by process", &processes)) }
+                }
         },
     )
 }

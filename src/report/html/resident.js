@@ -53,7 +53,8 @@ class Tiles {
   }
 
   node(tile, path, depth) {
-    const made = { name: tile.n, value: tile.v, at: path, tile };
+    // The library copies what it gets: a place, not the tile itself.
+    const made = { name: tile.n, value: tile.v, at: path };
     const inside = depth < 3 && tile.c && !tile.c[0].rules;
     const matches = this.matches(tile) || path.some((_, at) => this.matches(this.tileAt(path.slice(0, at))));
     if (inside) {
@@ -66,7 +67,7 @@ class Tiles {
     // One tile for each of WPA's categories, so that all keep their places when the rules change.
     const byWpa = [...tile.byWpa].sort((a, b) => b[1] - a[1]);
     const leaf = ([wpa, pages], first) => ({
-      name: first ? tile.n : "", value: pages, at: path, tile, wpa,
+      name: first ? tile.n : "", value: pages, at: path,
       itemStyle: this.leafStyle(tile, wpa, matches),
       label: { color: textOn(this.leafColour(tile, wpa)) },
     });
@@ -117,7 +118,8 @@ class Tiles {
     // A tile too small for its name has none: the tip tells it.
     const room = this.room();
     const label = (event) => {
-      const { tile, at } = event.data;
+      const { at } = event.data;
+      const tile = this.tileAt(at);
       const area = event.value * room;
       if (!event.name || area < 1300) return "";
       if (area < 2600 && !event.data.children) return shortName(event.name);
@@ -146,8 +148,9 @@ class Tiles {
   }
 
   tip(data) {
-    if (!data || !data.tile) return "";
-    const { tile, at } = data;
+    if (!data || !data.at) return "";
+    const { at } = data;
+    const tile = this.tileAt(at);
     const names = at.map((_, end) => this.tileAt(at.slice(0, end + 1)).n);
     const lines = [`${pagesText(tile.v)}, ${sizeText(tile.v)}, ${shareText(tile.v, this.found.pages)} of memory`];
     if (names.length > 1) lines.unshift(names.slice(0, -1).join(" › "));

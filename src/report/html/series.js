@@ -53,11 +53,11 @@ function timeOption(times, stacked, more, isSize, marks) {
   const series = [...areas.reverse(), ...more.map(line)];
   if (marks.length > 0 && series.length > 0) {
     // Marks that lie close together would write over each other.
-    const places = ["insideEndTop", "insideMiddleTop", "insideStartTop"];
+    const places = ["insideEndTop", "insideStartTop"];
     series[series.length - 1].markLine = {
       symbol: "none", silent: true, lineStyle: { color: colour("faint"), type: "solid", width: 1 },
       data: marks.map(([time, text], at) => ({ xAxis: time, label: {
-        formatter: text, color: colour("text"), position: places[at % 3], width: 90, overflow: "truncate",
+        formatter: text, color: colour("text"), position: places[at % 2], width: 110, overflow: "truncate",
         textBorderColor: colour("page"), textBorderWidth: 3,
       } })),
     };
@@ -98,6 +98,7 @@ function heldOption(trace) {
   for (const [at, title] of [[0, "window begins"], [1, "window ends"]]) {
     if (!found.window[at][1]) marks.push([found.window[at][0], title]);
   }
+  marks.sort((a, b) => a[0] - b[0]);
   const first = found.times[0] ?? 0, last = found.times[found.times.length - 1] ?? 0;
   return timeOption(found.times, stacked, [], true, marks.filter(([time]) => time >= first && time <= last));
 }

@@ -1,0 +1,41 @@
+//! The page of `pfnset report` of any file: pictures add up, and no text of the file gets out of its place.
+//!
+//! Input: the bytes of the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::overview::Overview;
+use pfnset::analysis::overview::tiles::Tile;
+use pfnset::etl::EtlFile;
+use pfnset::report::html::HtmlReport;
+use std::path::Path;
+
+#[path = "../scratch_file.rs"]
+mod scratch_file;
+
+fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(report));
+
+fn report(etl: &EtlFile) {
+    let overview = Overview::new(etl);
+    if let Ok(resident) = &overview.resident {
+        let snapshot = resident.snapshot().expect("the snapshot that was counted");
+        assert!(adds_up(&resident.tiles) && resident.tiles.pages == snapshot.pages);
+        let by_class = resident.by_class();
+        assert_eq!(by_class.iter().map(|(_, pages, _)| pages).sum::<u64>(), snapshot.pages);
+        assert_eq!(by_class.iter().map(|(.., wpa)| wpa).sum::<u64>(), snapshot.pages);
+        assert_eq!(resident.strip.by_list.iter().map(|(_, share)| share.pages).sum::<u64>(), snapshot.pages);
+    }
+    let mut page = Vec::new();
+    let report = HtmlReport::new([(Path::new("</script>.etl"), &overview)].into_iter(), &[]);
+    report.write(&mut page).expect("room in memory");
+    let page = String::from_utf8(page).expect("UTF-8");
+    // The data, the library, the page's own script.
+    assert_eq!((page.matches("<script").count(), page.matches("</script").count()), (3, 3));
+    assert!(page.len() < 6 << 20, "{} bytes", page.len());
+}
+
+/// Sums of tiles are those of their parts.
+fn adds_up(tile: &Tile) -> bool {
+    let parts = tile.parts.iter().map(|part| part.pages).sum::<u64>();
+    tile.parts.is_empty() || tile.pages == parts && tile.parts.iter().all(adds_up)
+}
