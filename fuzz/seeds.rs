@@ -91,6 +91,7 @@ impl Seeds<'_> {
         if file.len() <= WHOLE_FILE_BYTES {
             self.write("analyses", &[&file])?;
             self.write("anonymize", &[&file])?;
+            self.write("export", &[&file])?;
         }
         let mut scratch = Scratch::new();
         let (mut plain, mut compressed) = (Vec::new(), Vec::new());
@@ -120,6 +121,7 @@ impl Seeds<'_> {
             self.write("container", &[&shrunk])?;
             self.write("analyses", &[&shrunk])?;
             self.write("anonymize", &[&shrunk])?;
+            self.write("export", &[&shrunk])?;
         }
         Ok(())
     }

@@ -73,6 +73,14 @@ pub enum Error {
     /// The user named something that the trace does not contain, or gave an argument that cannot be parsed.
     #[error("{0}")]
     Usage(String),
+    /// A file of an export cannot be written: a full disk, no permission.
+    #[error("cannot write {}", path.display())]
+    NotWritten {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error. The message does not repeat it, because callers print the chain of causes.
+        source: std::io::Error,
+    },
     /// The file is readable, but no table that can be compared.
     #[error("{}: {reason}", path.display())]
     NotUnderstood {

@@ -33,7 +33,8 @@
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
 //! trace in an archive), [`etl`] (buffers and record headers of
 //! the file), [`event`] (payloads), [`anonymized`] (a trace written again without names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
-//! names at any time), `exported` (tables in files, not traces), [`analysis`], `report`.
+//! names at any time), `exported` (tables in files, not traces), [`analysis`],
+//! `report` (text) and `dataset` (files for SQL engines).
 //!
 //! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 
@@ -42,6 +43,8 @@ pub mod anonymized;
 pub(crate) mod bytes;
 pub mod code_page;
 pub mod counter;
+#[cfg(feature = "export")]
+pub mod dataset;
 pub mod error;
 pub mod etl;
 pub mod event;

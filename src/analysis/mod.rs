@@ -7,6 +7,8 @@ pub mod cpu;
 #[cfg(feature = "cli")]
 pub mod diff;
 pub mod event_statistics;
+#[cfg(feature = "export")]
+pub mod export;
 pub mod info;
 pub mod loss;
 pub mod memory;

@@ -81,6 +81,14 @@ impl Flag {
     pub fn of_bits(bits: usize) -> impl Iterator<Item = Flag> {
         Flag::ALL.into_iter().enumerate().filter(move |(bit, _)| bits >> bit & 1 != 0).map(|(_, flag)| flag)
     }
+
+    /// One bit for each of [`Flag::ALL`].
+    #[inline]
+    pub fn bits_of(page: &PageIdentity) -> usize {
+        let flags =
+            [page.cold(), page.pinned(), page.non_tradeable(), page.is_image(), page.mismatch(), page.combined()];
+        flags.iter().enumerate().map(|(bit, &set)| usize::from(set) << bit).sum()
+    }
 }
 
 impl PageRow {
@@ -88,12 +96,7 @@ impl PageRow {
     /// gave 0.
     #[inline]
     pub fn address(&self) -> Option<u64> {
-        let address = match self.page.page_use() {
-            PageUse::File | PageUse::MetaFile => 0,
-            PageUse::PageFileMapped => self.page.prototype_pte(),
-            _ => self.page.u2,
-        };
-        (address != 0).then_some(address)
+        address_of(&self.page)
     }
 
     /// Byte offset in the file; `None` for pages of no file.
@@ -111,11 +114,19 @@ impl PageRow {
     /// One bit for each of [`Flag::ALL`].
     #[inline]
     pub fn flags(&self) -> usize {
-        let page = &self.page;
-        let flags =
-            [page.cold(), page.pinned(), page.non_tradeable(), page.is_image(), page.mismatch(), page.combined()];
-        flags.iter().enumerate().map(|(bit, &set)| usize::from(set) << bit).sum()
+        Flag::bits_of(&self.page)
     }
+}
+
+/// As [`PageRow::address`].
+#[inline]
+pub(crate) fn address_of(page: &PageIdentity) -> Option<u64> {
+    let address = match page.page_use() {
+        PageUse::File | PageUse::MetaFile => 0,
+        PageUse::PageFileMapped => page.prototype_pte(),
+        _ => page.u2,
+    };
+    (address != 0).then_some(address)
 }
 
 /// The columns of rows, for people and for programs. Rows are streamed, so the table has none.

@@ -57,7 +57,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         ) => Exit::BadInput,
         Some(Error::MissingEvents(_)) => Exit::MissingEvents,
         Some(Error::NotUnderstood { .. }) => Exit::BadInput,
-        Some(Error::Usage(_) | Error::NotBudgets { .. }) | None => Exit::Usage,
+        Some(Error::Usage(_) | Error::NotBudgets { .. } | Error::NotWritten { .. }) | None => Exit::Usage,
     }
 }
 

@@ -10,3 +10,4 @@ pub mod progress;
 pub mod recordings;
 pub mod terminal;
 pub mod trace;
+pub mod trace_paths;

@@ -52,11 +52,18 @@ pub fn prepare_all(base: &Base, recordings: &Recordings) -> anyhow::Result<()> {
 /// Checks that no input is written over, and sets the number of threads.
 pub fn prepare(base: &Base) -> anyhow::Result<()> {
     output::spare_the_trace(base)?;
-    if let Some(threads) = base.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
-        pool.build_global().context("cannot start threads")?;
-    }
-    Ok(())
+    base.threads.map_or(Ok(()), limit_threads)
+}
+
+/// Sets the number of threads.
+pub fn limit_threads(threads: u16) -> anyhow::Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
+    pool.build_global().context("cannot start threads")
+}
+
+/// Number of threads.
+pub fn threads() -> usize {
+    rayon::current_num_threads()
 }
 
 /// Opens one file.

@@ -83,7 +83,7 @@ impl Input {
 }
 
 /// The archive and the name after `!`, where the whole is the name of no file.
-fn split_member(path: &Path) -> (PathBuf, Option<String>) {
+pub(crate) fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let whole = || (path.to_path_buf(), None);
     let Some(text) = path.to_str().filter(|_| !path.exists()) else { return whole() };
     let parts = text.match_indices('!').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));

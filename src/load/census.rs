@@ -44,6 +44,7 @@ impl Survey {
             part.group_masks.into_iter().for_each(|masks| keep_first(&mut survey.group_masks, masks));
             part.dropped.into_iter().for_each(|(processor, time)| keep_last(&mut survey.dropped, processor, time));
             survey.os_text = survey.os_text.take().max(part.os_text);
+            survey.computer_name = survey.computer_name.take().max(part.computer_name);
             survey.machine_processors = survey.machine_processors.max(part.machine_processors);
             survey.largest_record = survey.largest_record.max(part.largest_record);
             survey.carried_stack_bytes += part.carried_stack_bytes;
@@ -125,6 +126,7 @@ struct Census {
     group_masks: BTreeSet<MasksChange>,
     dropped: BTreeMap<u32, Ticks>,
     os_text: Option<(u8, String)>,
+    computer_name: Option<String>,
     machine_processors: Option<u32>,
     largest_record: u32,
     carried_stack_bytes: u64,
@@ -188,7 +190,11 @@ impl Visitor for Census {
                 let dropped = (0..).zip(times.times()).filter_map(|(cpu, time)| Some((cpu, Ticks(time? as i64))));
                 dropped.for_each(|(cpu, time)| keep_last(&mut self.dropped, cpu, time));
             }
-            Event::Cpu(cpu) => self.machine_processors = self.machine_processors.max(Some(cpu.processors)),
+            Event::Cpu(cpu) => {
+                self.machine_processors = self.machine_processors.max(Some(cpu.processors));
+                let name = Some(cpu.computer_name.to_string()).filter(|name| !name.is_empty());
+                self.computer_name = self.computer_name.take().max(name);
+            }
             Event::ProcessorNumbers(numbers) => {
                 self.machine_processors = self.machine_processors.max(Some(numbers.numbers().count() as u32));
             }

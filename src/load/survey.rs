@@ -57,6 +57,8 @@ pub struct Survey {
     pub carried_stack_bytes: u64,
     /// Text that names the operating system, from the configuration records, with its exactness (greater is more exact).
     pub os_text: Option<(u8, String)>,
+    /// Name of the machine. Not to be printed unless asked for.
+    pub computer_name: Option<String>,
 }
 
 impl Survey {

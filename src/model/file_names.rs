@@ -38,6 +38,17 @@ impl<'h> FileNames<'h> {
         name_between(now.checked_sub(1).and_then(|at| events.get(at)).map(named), events.get(now).map(named))
     }
 
+    /// The indices of names of each key, each once; keys in no order.
+    #[cfg(feature = "export")]
+    pub fn numbers_by_key(&self) -> impl Iterator<Item = u32> {
+        self.by_key.values().flat_map(|events| {
+            let mut numbers: Vec<u32> = events.iter().map(|(.., name)| *name).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers
+        })
+    }
+
     /// A name.
     pub fn name(&self, index: u32) -> &'h str {
         self.names.get(index as usize).copied().unwrap_or("n/a")

@@ -12,6 +12,7 @@ mod cpu;
 mod diff;
 mod diff_forms;
 mod each;
+mod export;
 mod filters;
 mod first_screen;
 mod machine;

@@ -24,6 +24,8 @@ pub struct CountingPlan<'h> {
     pub impact: bool,
     /// Dimensions that are part of a row's key.
     pub keep: Keep,
+    /// Holdings are kept one by one.
+    pub holdings: bool,
     /// Changes are kept by row for a timeline.
     pub timeline: bool,
     /// Records of a time slice.

@@ -11,6 +11,7 @@ mod first_holder;
 pub mod graphics;
 mod held_over_time;
 pub mod holders;
+pub mod holdings;
 mod outside_working_sets;
 mod owner_attribution;
 mod owner_shard;
@@ -60,6 +61,7 @@ use balance::Balance;
 use counting_plan::{CountingPlan, RowCount};
 use graphics::GraphicsEvents;
 use holders::{AverageHeld, Holder, Short, average_held, holders};
+use holdings::Holding;
 use query::{Dimension, Query};
 use reason::{AccessReason, ReleaseReason};
 use recorded::RecordedSets;
@@ -150,6 +152,23 @@ impl ReferenceSet {
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses, [`Error::Usage`] for a window or a timeline that cannot be.
     pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
+        Self::replayed(etl, query, None)
+    }
+
+    /// The same, and passes on each holding that ended in the window or is held at its end, as the query's dimensions name
+    /// it. Those of one slice come together; their order within it depends on nothing but the trace.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_holdings(etl: &EtlFile, query: &Query, each: &mut dyn FnMut(&Holding)) -> Result<ReferenceSet, Error> {
+        Self::replayed(etl, query, Some(each))
+    }
+
+    fn replayed(
+        etl: &EtlFile,
+        query: &Query,
+        mut each: Option<&mut dyn FnMut(&Holding)>,
+    ) -> Result<ReferenceSet, Error> {
         let mut history = History::new(etl);
         history.unroll(etl);
         need_accesses(etl, &history.survey)?;
@@ -163,7 +182,7 @@ impl ReferenceSet {
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
         let timeline = query.timeline.map(|step| timeline_plan(etl, &window, step, query)).transpose()?;
-        let plan = plan(&history, (window, span), query);
+        let plan = CountingPlan { holdings: each.is_some(), ..plan(&history, (window, span), query) };
         let has = |hook| history.survey.kernel_count(hook) > 0;
         let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
         let context = ReplayContext {
@@ -174,12 +193,14 @@ impl ReferenceSet {
             timeline: timeline.as_ref(),
             needs,
         };
-        let mut outcome = replay::replay(etl, &context, end);
+        let labels = Labels { directory: &lifetimes, plan: &plan };
+        let mut outcome = replay::replay(etl, &context, end, |kept| {
+            each.iter_mut().for_each(|each| each(&labels.holding(kept)));
+        });
         let shards = std::mem::take(&mut outcome.shards);
         let verification = sequence
             .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
 
-        let labels = Labels { directory: &lifetimes, plan: &plan };
         let rows = labels.rows(&outcome.totals.rows, &query.group_by, query);
         let tree = labels.tree(&rows, query);
         let label = |owner| labels.owner(Some(owner), None);
@@ -412,6 +433,7 @@ fn plan<'h>(history: &'h History, (window, span): (Window, Span), query: &Query)
         ended,
         impact: keep.impact,
         keep,
+        holdings: false,
         timeline: query.timeline.is_some(),
         slice_records: query.slice_records,
         names: if files { FileNames::new(history) } else { FileNames::default() },

@@ -5,6 +5,7 @@
 
 use crate::analysis::reference::first_holder::{Share, SharedPages};
 use crate::analysis::reference::held_over_time::HeldOverTime;
+use crate::analysis::reference::holdings::KeptHolding;
 use crate::analysis::reference::outside_working_sets::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::reference::owner_attribution::group_of;
 use crate::analysis::reference::owner_shard::{GlobalEvent, Shard};
@@ -69,8 +70,14 @@ struct Replay<'r, 'h> {
     shared: SharedPages,
 }
 
-/// Replays the trace up to `end`, the first moment that is not replayed.
-pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> ReplayResult<'h> {
+/// Replays the trace up to `end`, the first moment that is not replayed. Holdings, where the plan keeps them, are passed on
+/// after each slice.
+pub fn replay<'h>(
+    etl: &EtlFile,
+    context: &ReplayContext<'h>,
+    end: Moment,
+    mut each: impl FnMut(&KeptHolding),
+) -> ReplayResult<'h> {
     let window = &context.plan.window;
     let (rank, _) = ranks(&etl.buffers);
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
@@ -91,6 +98,8 @@ pub fn replay<'h>(etl: &EtlFile, context: &ReplayContext<'h>, end: Moment) -> Re
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
         replay.replay_shards(&readers, &due, until);
+        let shards = replay.outcome.shards.iter_mut();
+        shards.flat_map(|shard| shard.totals.holdings.drain(..)).for_each(|holding| each(&holding));
         replay.add_held(slice.from.max(first_stamp), slice.to.min(last_stamp));
         replay.merge(&due, until);
     }

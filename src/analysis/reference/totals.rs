@@ -5,6 +5,7 @@ use crate::analysis::category::Category;
 use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::first_holder::Share;
 use crate::analysis::reference::held_over_time::HeldChanges;
+use crate::analysis::reference::holdings::KeptHolding;
 use crate::analysis::reference::page::Held;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::recorded::Comparisons;
@@ -41,6 +42,8 @@ pub struct Totals {
     pub shares: Vec<Share>,
     /// Rows.
     pub rows: FastMap<RowKey, RowCount>,
+    /// Holdings one by one, where they are asked for, until the end of the slice.
+    pub holdings: Vec<KeptHolding>,
     /// What the system holds, with the private pages of sessions.
     pub system: HeldTally,
     /// What the sessions hold apart from those.
@@ -124,6 +127,9 @@ impl Recorder<'_, '_> {
         if inside && self.plan.ended {
             self.add_row(owner, held, Some(reason));
         }
+        if inside && self.plan.holdings {
+            self.totals.holdings.push(KeptHolding { owner, held: *held, released: Some((reason, moment.time)) });
+        }
         if self.plan.impact && held.is_shareable() {
             self.totals.shares.push(Share { moment, owner, held: *held, release: Some(reason) });
         }
@@ -166,6 +172,8 @@ impl Recorder<'_, '_> {
             self.totals.kernel.at_stop += 1;
         } else {
             self.add_row(owner, held, None);
+            let kept = self.plan.holdings.then_some(KeptHolding { owner, held: *held, released: None });
+            self.totals.holdings.extend(kept);
         }
     }
 

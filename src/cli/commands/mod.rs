@@ -7,6 +7,7 @@ pub mod counter;
 pub mod cpu;
 pub mod diff;
 pub mod events;
+pub mod export;
 pub mod info;
 pub mod memory;
 pub mod pages;
@@ -126,6 +127,8 @@ commands! {
     Memory(memory::Memory), Some("pfnset.memory");
     /// One HTML file to look at: traces in pictures, offline, with all numbers
     Report(report::Report), None;
+    /// Tables for SQL: every page, process, file and range of one trace or of thousands, as Parquet
+    Export(export::Export), None;
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
     /// Write the trace again without what it tells of people, to be sent to others

@@ -14,6 +14,7 @@ use std::io::{self, Seek, Write};
 use super::bytes::{Ptr, Put};
 use super::logger::Logger;
 use super::payloads::counters::{self, MemInfo};
+use super::payloads::system::Cpu;
 use super::payloads::{header, memory, pages as page_records};
 use super::record::Rec;
 use super::session::{Compression, Session};
@@ -51,6 +52,8 @@ pub struct ResidentSpec {
     pub compression: Compression,
     /// Heap rundowns as records of their provider instead of hook ids.
     pub heap_provider: bool,
+    /// Name of the machine; without one there is no record of its configuration.
+    pub computer: Option<String>,
 }
 
 impl Default for ResidentSpec {
@@ -69,6 +72,7 @@ impl Default for ResidentSpec {
             processors: 8,
             compression: Compression::None,
             heap_provider: true,
+            computer: None,
         }
     }
 }
@@ -124,6 +128,10 @@ pub fn generate_resident<W: Write + Seek>(spec: &ResidentSpec, out: W) -> io::Re
     let stream = Stream::new(session, &[start_masks], out)?;
     let mut log = Logger::new(stream, spec.seed ^ 0x5eed, (spec.pages / 40).max(200));
 
+    if let Some(computer) = &spec.computer {
+        let memory_mb = (spec.pages / 256) as u32;
+        log.put(Cpu { computer: computer.clone(), memory_mb, ..Cpu::default() }.rec(p, 3))?;
+    }
     rundown::rundown(&mut log, &layout, Phase::Start)?;
     log.put(header::rundown_complete(p))?;
     log.wait(10_000_000);

@@ -1,0 +1,136 @@
+//! What is known of a trace as tables for SQL: columns in Arrow's form, handed to a [`Sink`] in batches of about a million
+//! rows. [`schema`] lists the tables; `dataset` writes them into files.
+
+mod cpu;
+mod memory;
+mod model;
+mod page_key;
+mod pages;
+mod refset;
+pub mod rows;
+pub mod schema;
+pub mod trace;
+
+use crate::analysis::resident::ResidentModel;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::hooks::{
+    CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
+};
+use arrow_array::ArrayRef;
+use arrow_schema::ArrowError;
+use rows::Rows;
+use schema::Table;
+use trace::Facts;
+
+/// Makes a column of a batch by its place.
+pub type Columns<'c> = dyn Fn(usize) -> Result<ArrayRef, ArrowError> + Sync + 'c;
+
+/// Takes the batches of tables. Columns are made when they are asked for, so that not all of them are in memory.
+pub trait Sink: Sync {
+    /// Takes a batch of so many rows. A table without rows has one batch, which is empty.
+    ///
+    /// # Errors
+    /// [`Error::NotWritten`].
+    fn write(&self, table: Table, rows: usize, column: &Columns<'_>) -> Result<(), Error>;
+}
+
+/// A trace as a file.
+#[derive(Debug, Clone)]
+pub struct TraceFile {
+    /// As the user named it.
+    pub file: String,
+    /// SHA-256 of its bytes, hexadecimal; `None` when they cannot be read.
+    pub digest: Option<String>,
+    /// Its size.
+    pub bytes: Option<u64>,
+    /// Version of this program.
+    pub program_version: String,
+}
+
+/// Writes these tables of a trace, `traces` last, and returns those that it has. `machine` makes of the machine's name
+/// what is written of it; `trace` is asked for at the end, because a digest takes time.
+///
+/// # Errors
+/// [`Error::NotWritten`]; the sink may have taken some of the tables.
+pub fn export(
+    etl: &EtlFile,
+    trace: impl FnOnce() -> TraceFile,
+    tables: &[Table],
+    machine: impl Fn(&str) -> String,
+    sink: &dyn Sink,
+) -> Result<Vec<Table>, Error> {
+    let model = ResidentModel::of_any(etl);
+    let facts = Facts::new(etl, &model, machine);
+    let has = |table: Table| tables.contains(&table);
+    let count = |hook| model.history.survey.kernel_count(hook);
+    of_snapshots(etl, &model, tables, sink)?;
+    if has(Table::Processes) {
+        model::processes(etl, &model, sink)?;
+    }
+    if has(Table::Files) {
+        model::files(&model, sink)?;
+    }
+    let has_accesses = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].into_iter().any(|hook| count(hook) > 0);
+    let has_counters = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS].into_iter().any(|hook| count(hook) > 0);
+    let has_switches = count(CSWITCH) > 0;
+    drop(model); // the other analyses read the trace again, with models of their own
+    let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
+    if wanted.counted || wanted.holdings {
+        refset::write(etl, has_accesses, wanted, sink)?;
+    }
+    if has(Table::MemorySamples) || has(Table::WorkingSets) {
+        let set = if has_counters { memory::read(etl)? } else { None };
+        if has(Table::MemorySamples) {
+            memory::samples(set.as_ref(), sink)?;
+        }
+        if has(Table::WorkingSets) {
+            memory::working_sets(set.as_ref(), sink)?;
+        }
+    }
+    let of_processors = tables.iter().any(|table| table.is_of_processors());
+    let processors = if has_switches && of_processors { cpu::read(etl)? } else { None };
+    if let Some(set) = &processors {
+        of_cpu(set, tables, sink)?;
+    }
+    let mut written = tables.to_vec();
+    written.retain(|table| !table.is_of_processors() || processors.is_some());
+    trace::write(&trace(), &written, Ok(&facts), sink)?;
+    Ok(written)
+}
+
+fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
+    for table in tables {
+        match table {
+            Table::Cpu => cpu::threads(set, sink)?,
+            Table::CpuWaits => cpu::waits(set, sink)?,
+            Table::CpuInterrupts => cpu::interrupts(set, sink)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The tables with the pages and ranges of each snapshot.
+fn of_snapshots(etl: &EtlFile, model: &ResidentModel, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
+    let has = |table: Table| tables.contains(&table);
+    let wanted = pages::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
+    let by_page = wanted.pages || wanted.resident;
+    for (index, snapshot) in model.snapshots.iter().enumerate().filter(|_| by_page) {
+        let context = model.context(etl, snapshot);
+        pages::write(etl, &context, (index, snapshot), wanted, sink)?;
+    }
+    if model.snapshots.is_empty() {
+        for table in [Table::Pages, Table::Resident].into_iter().filter(|table| has(*table)) {
+            Rows::new(table, sink).finish()?;
+        }
+    }
+    if has(Table::Ranges) {
+        let mut ranges = Rows::new(Table::Ranges, sink);
+        for (index, snapshot) in model.snapshots.iter().enumerate() {
+            model::ranges(etl, model, (index, snapshot), &mut ranges)?;
+        }
+        ranges.finish()?;
+    }
+    Ok(())
+}

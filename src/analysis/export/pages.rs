@@ -1,0 +1,216 @@
+//! The tables `pages` and `resident` of a snapshot: one pass over its pages, about a million at a time.
+
+use crate::analysis::category::Category;
+use crate::analysis::export::Sink;
+use crate::analysis::export::page_key::{PageKey, PageTexts};
+use crate::analysis::export::rows::BATCH_ROWS;
+use crate::analysis::export::schema::Table;
+use crate::analysis::pages::address_of;
+use crate::analysis::resident::batch_judge::BatchJudge;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::load::page_run::PageRun;
+use crate::model::snapshot::Snapshot;
+use crate::units::PAGE_BYTES;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
+use arrow_schema::ArrowError;
+use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A page.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    pfn: u64,
+    /// Offset of a file's page in its file, or else the address; 0 where there is none.
+    at: u64,
+    key: PageKey,
+}
+
+/// Which of the two tables are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// A row for each page.
+    pub pages: bool,
+    /// A row for each group of pages.
+    pub resident: bool,
+}
+
+/// What one thread found.
+struct Found<'c> {
+    judge: BatchJudge<'c>,
+    rows: Vec<Row>,
+    counts: FastMap<PageKey, u64>,
+}
+
+/// Writes the tables of one snapshot.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn write(
+    etl: &EtlFile,
+    context: &SnapshotContext<'_>,
+    (index, snapshot): (usize, &Snapshot),
+    wanted: Wanted,
+    sink: &dyn Sink,
+) -> Result<(), Error> {
+    let texts = PageTexts::new(context);
+    let at = At { index: index as i64, seconds: etl.clock.nanos(snapshot.first.time).seconds() };
+    let mut counts: FastMap<PageKey, u64> = FastMap::default();
+    for runs in groups(&snapshot.runs) {
+        let part = Snapshot { runs: runs.to_vec(), ..empty_like(snapshot) };
+        let empty = || Found { judge: BatchJudge::new(context), rows: Vec::new(), counts: FastMap::default() };
+        let found = part.fold(etl, empty, |found, pages| {
+            found.judge.judge(pages);
+            for (page, verdict) in pages.iter().zip(found.judge.verdicts(pages.len())) {
+                let key = texts.key(page, verdict);
+                if wanted.resident {
+                    *found.counts.entry(key).or_default() += 1;
+                }
+                if wanted.pages {
+                    let place = if page.is_file_backed() { Some(page.file_offset()) } else { address_of(page) };
+                    found.rows.push(Row { pfn: page.pfn, at: place.unwrap_or(0), key });
+                }
+            }
+        });
+        let mut rows: Vec<Vec<Row>> = Vec::new();
+        for part in found {
+            part.counts.into_iter().for_each(|(key, pages)| *counts.entry(key).or_default() += pages);
+            rows.push(part.rows);
+        }
+        if wanted.pages {
+            write_rows(rows, &texts, at, sink)?;
+        }
+    }
+    if wanted.resident { write_counts(counts, &texts, at, sink) } else { Ok(()) }
+}
+
+/// A snapshot without its runs.
+fn empty_like(snapshot: &Snapshot) -> Snapshot {
+    Snapshot {
+        first: snapshot.first,
+        last_time: snapshot.last_time,
+        pages: snapshot.pages,
+        pfns: snapshot.pfns,
+        duplicates: snapshot.duplicates,
+        missing_pfns: snapshot.missing_pfns,
+        gaps: snapshot.gaps,
+        version: snapshot.version,
+        pointer: snapshot.pointer,
+        runs: Vec::new(),
+    }
+}
+
+/// Runs of about [`BATCH_ROWS`] pages.
+fn groups(runs: &[PageRun]) -> Vec<&[PageRun]> {
+    let (mut groups, mut start, mut pages) = (Vec::new(), 0, 0);
+    for (place, run) in runs.iter().enumerate() {
+        if pages > 0 && pages + run.pages as usize > BATCH_ROWS {
+            groups.push(runs.get(start..place).unwrap_or_default());
+            (start, pages) = (place, 0);
+        }
+        pages += run.pages as usize;
+    }
+    groups.push(runs.get(start..).unwrap_or_default());
+    groups
+}
+
+/// The snapshot of the rows.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    index: i64,
+    seconds: f64,
+}
+
+impl At {
+    fn column(self, name: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
+        match name {
+            "snapshot" => Ok(Arc::new(Int64Array::from_value(self.index, rows))),
+            "time_s" => Ok(Arc::new(Float64Array::from_value(self.seconds, rows))),
+            _ => Err(ArrowError::SchemaError(format!("no column {name}"))),
+        }
+    }
+}
+
+/// Name of a column by its place.
+fn name_of(table: Table, place: usize) -> &'static str {
+    table.columns().get(place).map_or("", |column| column.name)
+}
+
+/// Where a key belongs in a row group: by process, then category.
+#[derive(Debug)]
+struct Order {
+    ranks: Vec<u32>,
+}
+
+impl Order {
+    #[inline(always)]
+    fn place(&self, key: &PageKey) -> usize {
+        let rank = self.ranks.get(key.process() as usize).map_or(self.ranks.len(), |rank| *rank as usize);
+        rank * Category::ALL.len() + key.category() as usize
+    }
+
+    /// Rows by place, then frame: first each to the others of its place, then these by frame.
+    fn sorted(&self, parts: Vec<Vec<Row>>) -> Vec<Row> {
+        let mut starts = vec![0usize; (self.ranks.len() + 1) * Category::ALL.len() + 1];
+        for row in parts.iter().flatten() {
+            starts.get_mut(self.place(&row.key) + 1).into_iter().for_each(|count| *count += 1);
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut sorted = vec![Row::default(); sum];
+        for row in parts.into_iter().flatten() {
+            if let Some(next) = starts.get_mut(self.place(&row.key)) {
+                sorted.get_mut(*next).into_iter().for_each(|slot| *slot = row);
+                *next += 1;
+            }
+        }
+        let place = |row: &Row| (row.key.process(), row.key.category());
+        let same: Vec<&mut [Row]> = sorted.chunk_by_mut(|a, b| place(a) == place(b)).collect();
+        same.into_par_iter().for_each(|rows| rows.sort_unstable_by_key(|row| (row.pfn, row.at, row.key)));
+        sorted
+    }
+}
+
+fn write_rows(parts: Vec<Vec<Row>>, texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Result<(), Error> {
+    let order = Order { ranks: texts.process_ranks() }.sorted(parts);
+    let rows = || order.iter();
+    sink.write(Table::Pages, order.len(), &|place| {
+        let file = |row: &Row| row.key.is_file_backed();
+        Ok(match name_of(Table::Pages, place) {
+            "pfn" => Arc::new(Int64Array::from_iter_values(rows().map(|row| row.pfn as i64))),
+            "address" => {
+                Arc::new(rows().map(|row| (row.at != 0 && !file(row)).then_some(row.at)).collect::<UInt64Array>())
+            }
+            "file_offset" => Arc::new(rows().map(|row| file(row).then_some(row.at as i64)).collect::<Int64Array>()),
+            name => match texts.column(name, rows().map(|row| &row.key))? {
+                Some(column) => column,
+                None => at.column(name, order.len())?,
+            },
+        })
+    })
+}
+
+fn write_counts(counts: FastMap<PageKey, u64>, texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Result<(), Error> {
+    let order = Order { ranks: texts.process_ranks() };
+    let mut all: Vec<(PageKey, u64)> = counts.into_iter().collect();
+    all.par_sort_unstable_by_key(|(key, pages)| (order.place(key), std::cmp::Reverse(*pages), *key));
+    for all in all.chunks(BATCH_ROWS) {
+        sink.write(Table::Resident, all.len(), &|place| {
+            let pages = || all.iter().map(|(_, pages)| *pages as i64);
+            Ok(match name_of(Table::Resident, place) {
+                "pages" => Arc::new(Int64Array::from_iter_values(pages())),
+                "bytes" => Arc::new(Int64Array::from_iter_values(pages().map(|pages| pages * PAGE_BYTES as i64))),
+                name => match texts.column(name, all.iter().map(|(key, _)| key))? {
+                    Some(column) => column,
+                    None => at.column(name, all.len())?,
+                },
+            })
+        })?;
+    }
+    Ok(())
+}

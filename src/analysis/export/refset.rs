@@ -1,0 +1,97 @@
+//! The tables of the reference set: counted, and one row for each holding of a page.
+
+use crate::analysis::category::Category;
+use crate::analysis::export::Sink;
+use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::schema::Table;
+use crate::analysis::reference::ReferenceSet;
+use crate::analysis::reference::holdings::Holding;
+use crate::analysis::reference::query::{Dimension, HELD, Query};
+use crate::analysis::table::Dimension as _;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::units::PAGE_BYTES;
+
+/// A label, or null for what means that there is none.
+fn known<'t>(label: &'t str, none: &str) -> Cell<'t> {
+    if label == none { Cell::Null } else { Cell::Text(label) }
+}
+
+/// Which of the two tables are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The counted one.
+    pub counted: bool,
+    /// A row for each holding.
+    pub holdings: bool,
+}
+
+/// Writes the tables; both are empty for a trace without page accesses.
+///
+/// # Errors
+/// [`Error::NotWritten`], and those of [`ReferenceSet::new`].
+pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<(), Error> {
+    let mut counted = Rows::new(Table::Refset, sink);
+    let mut pages = Rows::new(Table::RefsetPages, sink);
+    if has_accesses {
+        let query = Query { group_by: Dimension::ALL.to_vec(), short: 0, examples: 0, ..Query::default() };
+        let mut written = Ok(());
+        let mut each = |holding: &Holding| {
+            if written.is_ok() {
+                written = push_holding(etl, holding, &mut pages);
+            }
+        };
+        let set = match wanted.holdings {
+            true => ReferenceSet::with_holdings(etl, &query, &mut each),
+            false => ReferenceSet::new(etl, &query),
+        };
+        written?;
+        match set {
+            Ok(set) => push_counted(&set, &mut counted)?,
+            Err(Error::MissingEvents(_) | Error::MissingPart(_) | Error::Usage(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if wanted.holdings {
+        pages.finish()?;
+    }
+    if wanted.counted { counted.finish() } else { Ok(()) }
+}
+
+fn push_counted(set: &ReferenceSet, rows: &mut Rows<'_>) -> Result<(), Error> {
+    for row in &set.rows {
+        let [process, category, class, file, detail, access, release, impact] = row.labels.as_slice() else { continue };
+        rows.push([
+            known(process, "n/a"),
+            Cell::Text(category),
+            Cell::Text(class),
+            known(file, "n/a"),
+            known(detail, "n/a"),
+            Cell::Text(access),
+            known(release, HELD),
+            Cell::Text(impact),
+            Cell::Integer(row.measure.pages),
+            Cell::Integer(row.measure.pages.saturating_mul(PAGE_BYTES as i64)),
+            Cell::Integer(row.measure.impact_pages),
+        ])?;
+    }
+    Ok(())
+}
+
+fn push_holding(etl: &EtlFile, holding: &Holding, rows: &mut Rows<'_>) -> Result<(), Error> {
+    let category: Category = holding.category;
+    let seconds = |time| Cell::Real(etl.clock.nanos(time).seconds());
+    rows.push([
+        known(&holding.process, "n/a"),
+        Cell::Text(category.name()),
+        Cell::Text(category.class().name()),
+        Cell::maybe(holding.pfn, Cell::count),
+        Cell::Text(holding.page_use.name()),
+        known(&holding.file, "n/a"),
+        known(&holding.detail, "n/a"),
+        Cell::Text(holding.access_reason.name()),
+        Cell::maybe(holding.released.map(|(reason, _)| reason.name()), Cell::Text),
+        seconds(holding.since),
+        Cell::maybe(holding.released, |(_, time)| seconds(time)),
+    ])
+}

@@ -1,0 +1,81 @@
+//! The table `traces`: one row on the trace itself, also where it cannot be read.
+
+use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::schema::Table;
+use crate::analysis::export::{Sink, TraceFile};
+use crate::analysis::info::TraceInfo;
+use crate::analysis::resident::ResidentModel;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::units::FileTime;
+
+/// What is known of a readable trace.
+#[derive(Debug)]
+pub struct Facts {
+    info: TraceInfo,
+    machine: Option<String>,
+    memory_pages: Option<u64>,
+    snapshots: u64,
+}
+
+impl Facts {
+    /// Collects the facts. `machine` makes of the machine's name what is written.
+    pub fn new(etl: &EtlFile, model: &ResidentModel, machine: impl Fn(&str) -> String) -> Facts {
+        let history = &model.history;
+        let of_snapshots = model.snapshots.iter().map(|snapshot| snapshot.pages).max();
+        Facts {
+            info: TraceInfo::new(etl, &history.survey),
+            machine: history.survey.computer_name.as_deref().map(machine),
+            memory_pages: history.ram_pages.or(of_snapshots),
+            snapshots: model.snapshots.len() as u64,
+        }
+    }
+}
+
+/// Microseconds since 1970; `None` for 0, which means unknown.
+fn instant(time: FileTime) -> Option<i64> {
+    const FROM_1601_TO_1970: i64 = 11_644_473_600_000_000;
+    let micros = i64::try_from(time.0 / 10).ok()?;
+    (micros > 0).then(|| micros - FROM_1601_TO_1970)
+}
+
+/// The row: facts of a trace, or why there are none.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub fn write(trace: &TraceFile, tables: &[Table], facts: Result<&Facts, &str>, sink: &dyn Sink) -> Result<(), Error> {
+    let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
+    let (tables, known) = (names.join(","), facts.ok());
+    let info = known.map(|facts| &facts.info);
+    let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
+    let warnings = info.map(|info| info.trust.warnings().join("\n")).filter(|lines| !lines.is_empty());
+    let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
+    let mut rows = Rows::new(Table::Traces, sink);
+    rows.push([
+        Cell::Text(&trace.file),
+        Cell::maybe(trace.digest.as_deref(), Cell::Text),
+        Cell::maybe(trace.bytes, Cell::count),
+        Cell::Text(&trace.program_version),
+        Cell::Text(&tables),
+        Cell::maybe(facts.err(), Cell::Text),
+        Cell::maybe(session, Cell::Text),
+        Cell::maybe(known.and_then(|facts| facts.machine.as_deref()), Cell::Text),
+        count(|info| info.os_build.into()),
+        Cell::maybe(info.and_then(|info| info.os_text.as_deref()), Cell::Text),
+        Cell::maybe(info.and_then(|info| info.machine_processors), |count| Cell::Integer(count.into())),
+        Cell::maybe(known.and_then(|facts| facts.memory_pages), Cell::count),
+        Cell::maybe(info.and_then(|info| instant(info.start)), Cell::Instant),
+        Cell::maybe(info, |info| Cell::Real(info.duration.seconds())),
+        count(|info| info.events),
+        Cell::maybe(known, |facts| Cell::count(facts.snapshots)),
+        count(|info| info.trust.loss.events_lost.into()),
+        count(|info| info.trust.loss.buffers_lost.into()),
+        count(|info| info.trust.loss.missing_buffers),
+        count(|info| info.trust.damaged),
+        count(|info| info.trust.misfit_records),
+        Cell::maybe(info, |info| Cell::Flag(info.trust.cut.is_some())),
+        Cell::maybe(info, |info| Cell::Flag(!info.is_doubtful())),
+        Cell::maybe(warnings.as_deref(), Cell::Text),
+    ])?;
+    rows.finish()
+}

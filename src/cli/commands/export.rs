@@ -1,0 +1,217 @@
+//! `pfnset export`: its flags, the traces that they name, and what is printed of each.
+
+use crate::cli::exit::Exit;
+use crate::cli::trace_paths::traces;
+use crate::cli::{output, progress, trace};
+use anyhow::Context;
+use bytesize::ByteSize;
+use clap::{Args, ValueEnum};
+use pfnset::analysis::export::schema::Table;
+use pfnset::code_page::CodePage;
+use pfnset::dataset::run::{Choice, Outcome};
+use pfnset::dataset::{Dataset, Format};
+use pfnset::error::Error;
+use pfnset::input::UnpackLimits;
+use pfnset::units::{count, counted};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// Traces that are exported at a time; each is read by all threads.
+const AT_A_TIME: usize = 4;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each file is a trace of its own. Of a folder, all traces in it and below are
+exported: .etl, .etl.gz, .etl.zst, .zip, .cab.
+
+Tables (docs/export.md has their columns):
+  traces resident processes files ranges refset memory_samples working_sets
+  cpu cpu_waits cpu_interrupts     where context switches were recorded
+  pages refset_pages               a row for each page: with --pages
+
+They are written to DIR/TABLE/trace=ID/part-N.parquet; the ID is from the
+file's digest, so that exporting a trace again replaces its parts. A trace
+that cannot be read is a row in traces, and the exit code is 3.
+
+Examples:
+  pfnset export trace.etl --out dataset
+  pfnset export trace.etl --out dataset --pages
+  pfnset export traces/ --out dataset --resume
+  duckdb -c \"SELECT category, sum(bytes) FROM 'dataset/resident/*/*.parquet' GROUP BY 1\"")]
+pub struct Export {
+    /// Traces (.etl, archives with one, ARCHIVE!NAME) and folders with traces
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Folder of the dataset: it is made, or the traces are added
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Only these tables, and traces [default: all but those with a row for each page]
+    #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
+    pub tables: Option<Vec<Table>>,
+    /// Also a row for each page: pages, refset_pages
+    #[arg(long)]
+    pub pages: bool,
+    /// Form of the files
+    #[arg(long, value_enum, default_value_t = FileFormat::Parquet, value_name = "FORM")]
+    pub format: FileFormat,
+    /// Pass over traces that are there already: same digest, same version of pfnset, same form, these tables
+    #[arg(long)]
+    pub resume: bool,
+    /// Write the names of machines; else each has a pseudonym
+    #[arg(long)]
+    pub machine_names: bool,
+    /// Threads (default: all processors)
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Code page of 8-bit names that are no UTF-8: that of the recording machine, as in 1251 or shift_jis
+    #[arg(long, default_value = "1252", value_name = "PAGE")]
+    pub ansi_codepage: CodePage,
+    /// Archives: what is larger goes to a temporary file
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", hide_short_help = true)]
+    pub in_memory: ByteSize,
+    /// Archives: what is larger is an error
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", hide_short_help = true)]
+    pub unpack_limit: ByteSize,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// Parquet with zstd
+    Parquet,
+    /// Arrow files (IPC, Feather 2) with zstd
+    Arrow,
+    /// Comma-separated values
+    Csv,
+}
+
+impl FileFormat {
+    const fn format(self) -> Format {
+        match self {
+            FileFormat::Parquet => Format::Parquet,
+            FileFormat::Arrow => Format::Arrow,
+            FileFormat::Csv => Format::Csv,
+        }
+    }
+}
+
+/// What is done so far, by all threads.
+#[derive(Default)]
+struct Progress {
+    next: AtomicUsize,
+    bytes: AtomicU64,
+    broken: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Export {
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        if let Some(threads) = self.threads {
+            trace::limit_threads(threads)?;
+        }
+        if self.paths.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Error::Usage("export names a trace by its file: standard input is none".into()).into());
+        }
+        let traces = traces(&self.paths, &self.out)?;
+        let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
+        let choice = Choice {
+            tables: self.tables(),
+            resume: self.resume,
+            machine_names: self.machine_names,
+            code_page: self.ansi_codepage,
+        };
+        let done = Progress::default();
+        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
+        let all_bytes = traces.iter().map(size).sum();
+        let failed: Mutex<Option<anyhow::Error>> = Mutex::default();
+        let work = || {
+            while let Some(path) = traces.get(done.next.fetch_add(1, Ordering::Relaxed)) {
+                if done.stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                if let Err(error) = self.export(&dataset, path, &choice, &done) {
+                    done.stopped.store(true, Ordering::Relaxed);
+                    if let Ok(mut first) = failed.lock() {
+                        first.get_or_insert(error);
+                    }
+                }
+                done.bytes.fetch_add(size(path), Ordering::Relaxed);
+            }
+        };
+        let at_a_time = AT_A_TIME.min(traces.len()).min(trace::threads());
+        progress::with_bar(
+            self.quiet,
+            all_bytes,
+            || done.bytes.load(Ordering::Relaxed),
+            || {
+                std::thread::scope(|scope| (0..at_a_time).for_each(|_| drop(scope.spawn(work))));
+            },
+        );
+        if let Some(error) = failed.into_inner().ok().flatten() {
+            return Err(error);
+        }
+        let broken = done.broken.into_inner();
+        if broken > 0 {
+            let of = counted(traces.len() as u64, "trace", "traces");
+            if !self.quiet {
+                output::warn(&[format!(
+                    "{} of {of} could not be read; the column error of traces says why",
+                    count(broken as u64)
+                )]);
+            }
+        }
+        Ok(if broken > 0 { Exit::BadInput } else { Exit::Fine })
+    }
+
+    /// The tables that were asked for.
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = match &self.tables {
+            Some(tables) => tables.clone(),
+            None => Table::ALL.into_iter().filter(|table| !table.is_by_page()).collect(),
+        };
+        tables.push(Table::Traces);
+        if self.pages {
+            tables.extend(Table::ALL.into_iter().filter(|table| table.is_by_page()));
+        }
+        tables.sort_unstable();
+        tables.dedup();
+        tables
+    }
+
+    fn export(&self, dataset: &Dataset, path: &Path, choice: &Choice, done: &Progress) -> anyhow::Result<()> {
+        let limits = UnpackLimits {
+            in_memory: self.in_memory.as_u64(),
+            most: self.unpack_limit.as_u64(),
+            ..UnpackLimits::default()
+        };
+        let outcome = dataset.export(path, choice, &limits)?;
+        if outcome.error.is_some() {
+            done.broken.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.quiet {
+            return Ok(());
+        }
+        writeln!(std::io::stdout(), "{}", line(path, &outcome)).context("cannot write to standard output")
+    }
+}
+
+/// What is said of a trace.
+fn line(path: &Path, outcome: &Outcome) -> String {
+    let Outcome { id, rows, bytes, tables, .. } = outcome;
+    match &outcome.error {
+        Some(error) => format!("{id}  {error}"),
+        None if outcome.passed_over => format!("{id}  {}: there already", path.display()),
+        None => format!(
+            "{id}  {}: {}, {}, {}",
+            path.display(),
+            counted(*tables as u64, "table", "tables"),
+            counted(*rows, "row", "rows"),
+            ByteSize(*bytes)
+        ),
+    }
+}

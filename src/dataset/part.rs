@@ -1,0 +1,235 @@
+//! The files of one table: a batch becomes a row group of a Parquet file, an Arrow file of its own, or lines of CSV.
+
+use crate::analysis::export::Columns;
+use crate::analysis::export::schema::{Column, Kind, Table};
+use crate::dataset::{Format, csv, not_written};
+use crate::error::Error;
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::ColumnPath;
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// A table's files that are being written.
+pub struct Part {
+    table: Table,
+    folder: PathBuf,
+    form: Form,
+    /// Names of the files so far.
+    pub files: Vec<String>,
+    /// Rows so far.
+    pub rows: u64,
+}
+
+enum Form {
+    Parquet(Box<Parquet>),
+    Arrow,
+    Csv(Box<::csv::Writer<File>>),
+}
+
+struct Parquet {
+    writer: SerializedFileWriter<BufWriter<File>>,
+    factory: ArrowRowGroupWriterFactory,
+    groups: usize,
+}
+
+impl Part {
+    /// Begins the files of a table in a folder.
+    ///
+    /// # Errors
+    /// [`Error::NotWritten`].
+    pub fn new(table: Table, folder: &Path, format: Format) -> Result<Part, Error> {
+        std::fs::create_dir_all(folder).map_err(not_written(folder))?;
+        let first = format!("part-0.{}", format.name());
+        let path = folder.join(&first);
+        let create = || File::create(&path).map_err(not_written(&path));
+        let form = match format {
+            Format::Parquet => {
+                Form::Parquet(Box::new(Parquet::new(table, create()?).map_err(|error| at(&path, error))?))
+            }
+            Format::Arrow => Form::Arrow,
+            Format::Csv => {
+                let mut writer = ::csv::Writer::from_writer(create()?);
+                let names = table.columns().iter().map(|column| column.name);
+                writer.write_record(names).map_err(|error| at(&path, error))?;
+                Form::Csv(Box::new(writer))
+            }
+        };
+        let files = if format == Format::Arrow { Vec::new() } else { vec![first] };
+        Ok(Part { table, folder: folder.to_path_buf(), form, files, rows: 0 })
+    }
+
+    /// Path of the file that is being written.
+    fn path(&self) -> PathBuf {
+        self.folder.join(self.files.last().map_or("", String::as_str))
+    }
+
+    /// Adds a batch.
+    ///
+    /// # Errors
+    /// [`Error::NotWritten`].
+    pub fn write(&mut self, rows: usize, column: &Columns<'_>) -> Result<(), Error> {
+        self.rows += rows as u64;
+        if let Form::Arrow = self.form {
+            // A file of Arrow has one dictionary for each column, a batch its own.
+            self.files.push(format!("part-{}.{}", self.files.len(), Format::Arrow.name()));
+        }
+        let path = self.path();
+        match &mut self.form {
+            Form::Parquet(parquet) if rows > 0 => parquet.write(self.table, column).map_err(|error| at(&path, error)),
+            Form::Parquet(_) => Ok(()),
+            Form::Arrow => {
+                let batch = batch(self.table, column).map_err(|error| at(&path, error))?;
+                let file = File::create(&path).map_err(not_written(&path))?;
+                write_arrow(&batch, file).map_err(|error| at(&path, error))
+            }
+            Form::Csv(writer) => {
+                let batch = batch(self.table, column).map_err(|error| at(&path, error))?;
+                csv::write(writer, &batch).map_err(|error| at(&path, error))
+            }
+        }
+    }
+
+    /// Writes what is left; the files are whole then.
+    ///
+    /// # Errors
+    /// [`Error::NotWritten`].
+    pub fn finish(mut self) -> Result<(Vec<String>, u64), Error> {
+        if let Form::Arrow = self.form
+            && self.files.is_empty()
+        {
+            let empty = RecordBatch::new_empty(self.table.schema());
+            self.write(0, &|place| Ok(ArrayRef::clone(empty.column(place))))?;
+        }
+        let path = self.path();
+        match self.form {
+            Form::Parquet(parquet) => parquet.finish().map_err(|error| at(&path, error))?,
+            Form::Arrow => {}
+            Form::Csv(mut writer) => writer.flush().map_err(not_written(&path))?,
+        }
+        Ok((self.files, self.rows))
+    }
+}
+
+/// The error of a writer, with the system's own error where that is the cause.
+fn at(path: &Path, error: impl Into<io::Error>) -> Error {
+    Error::NotWritten { path: path.to_path_buf(), source: error.into() }
+}
+
+/// Errors of all writers become those of the system.
+struct Wrapped(io::Error);
+
+impl From<Wrapped> for io::Error {
+    fn from(wrapped: Wrapped) -> io::Error {
+        wrapped.0
+    }
+}
+
+impl From<ParquetError> for Wrapped {
+    fn from(error: ParquetError) -> Wrapped {
+        Wrapped(match error {
+            ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+                Ok(error) => *error,
+                Err(cause) => io::Error::other(cause),
+            },
+            error => io::Error::other(error),
+        })
+    }
+}
+
+impl From<arrow_schema::ArrowError> for Wrapped {
+    fn from(error: arrow_schema::ArrowError) -> Wrapped {
+        Wrapped(match error {
+            arrow_schema::ArrowError::IoError(_, error) => error,
+            error => io::Error::other(error),
+        })
+    }
+}
+
+impl From<io::Error> for Wrapped {
+    fn from(error: io::Error) -> Wrapped {
+        Wrapped(error)
+    }
+}
+
+/// All columns of a batch.
+fn batch(table: Table, column: &Columns<'_>) -> Result<RecordBatch, Wrapped> {
+    let columns = (0..table.columns().len()).into_par_iter().map(column);
+    Ok(RecordBatch::try_new(table.schema(), columns.collect::<Result<_, _>>()?)?)
+}
+
+fn write_arrow(batch: &RecordBatch, file: File) -> Result<(), Wrapped> {
+    let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
+    let mut writer = FileWriter::try_new_with_options(BufWriter::new(file), &batch.schema(), options)?;
+    writer.write(batch)?;
+    writer.finish()?;
+    Ok(writer.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error).map(drop)?)
+}
+
+/// How the columns of a table are stored.
+fn properties(table: Table) -> WriterProperties {
+    let level = ZstdLevel::try_new(1).unwrap_or_default();
+    let all = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(level))
+        .set_created_by(concat!("pfnset ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_max_row_group_row_count(None);
+    let stored = |all: parquet::file::properties::WriterPropertiesBuilder, column: &Column| {
+        let path = ColumnPath::from(column.name);
+        match (column.kind, column.name) {
+            // By them rows are sorted, so their pages can be skipped.
+            (Kind::Text, "process" | "category") => all.set_column_statistics_enabled(path, EnabledStatistics::Page),
+            // Of the others a row group has nearly all values: least and greatest say nothing.
+            (Kind::Text, _) => all.set_column_statistics_enabled(path, EnabledStatistics::None),
+            (Kind::Integer, "pfn" | "file_offset" | "base") | (Kind::Address, _) => all
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
+            _ => all,
+        }
+    };
+    table.columns().iter().fold(all, stored).build()
+}
+
+impl Parquet {
+    fn new(table: Table, file: File) -> Result<Parquet, Wrapped> {
+        let writer = ArrowWriter::try_new(BufWriter::new(file), table.schema(), Some(properties(table)))?;
+        let (writer, factory) = writer.into_serialized_writer()?;
+        Ok(Parquet { writer, factory, groups: 0 })
+    }
+
+    /// A batch becomes a row group; its columns are made and encoded in parallel, each in memory only for that time.
+    fn write(&mut self, table: Table, column: &Columns<'_>) -> Result<(), Wrapped> {
+        let schema = table.schema();
+        let writers = self.factory.create_column_writers(self.groups)?;
+        let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<ArrowColumnChunk, Wrapped> {
+            let array = column(place)?;
+            for leaf in compute_leaves(schema.field(place), &array)? {
+                writer.write(&leaf)?;
+            }
+            Ok(writer.close()?)
+        };
+        let chunks: Vec<Result<ArrowColumnChunk, Wrapped>> =
+            writers.into_par_iter().enumerate().with_max_len(1).map(encode).collect();
+        let mut group = self.writer.next_row_group()?;
+        for chunk in chunks {
+            chunk?.append_to_row_group(&mut group)?;
+        }
+        group.close()?;
+        self.groups += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Wrapped> {
+        let file = self.writer.into_inner()?;
+        Ok(file.into_inner().map_err(io::IntoInnerError::into_error).map(drop)?)
+    }
+}

@@ -1,0 +1,55 @@
+//! What a dataset has of a trace: from which program, in which form, which tables. `--resume` goes by it.
+
+use crate::analysis::export::schema::Table;
+use crate::dataset::Format;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The state of a trace. Names, not enums: another version of this program may have written it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// Version of the program that wrote the tables.
+    pub version: String,
+    /// Their form.
+    pub format: String,
+    /// Files by table.
+    pub files: BTreeMap<String, Vec<String>>,
+    /// Tables that were asked for; those that the trace does not have are not in `files`.
+    pub asked: Vec<String>,
+    /// Why there is nothing but the row in `traces`.
+    pub error: Option<String>,
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+impl State {
+    /// The file of a trace's state.
+    pub fn path(folder: &Path, id: &str) -> PathBuf {
+        folder.join(format!("{id}.json"))
+    }
+
+    /// Reads it; one that cannot be read is none.
+    pub fn read(folder: &Path, id: &str) -> Option<State> {
+        serde_json::from_slice(&fs::read(State::path(folder, id)).ok()?).ok()
+    }
+
+    /// Files by table, those that this version knows.
+    pub fn parts(&self) -> Vec<(Table, Vec<String>)> {
+        let known = |(table, files): (&String, &Vec<String>)| Some((table.parse().ok()?, files.clone()));
+        self.files.iter().filter_map(known).collect()
+    }
+
+    /// True when all of its tables are of this version and form.
+    pub fn is_of(&self, version: &str, format: Format) -> bool {
+        self.version == version && self.format == format.name()
+    }
+
+    /// True when all of these tables were asked for.
+    pub fn covers(&self, tables: &[Table]) -> bool {
+        tables.iter().all(|table| self.asked.iter().any(|asked| asked == table.name()))
+    }
+}

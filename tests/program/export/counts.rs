@@ -1,0 +1,188 @@
+//! What is read back from the Parquet counts as `pfnset resident` does, by every dimension; and the counted tables add up to
+//! those with a row for each page.
+
+use super::{Row, rows};
+use crate::machine;
+use crate::program::{finish, out, pfnset};
+use etl_writer::{ResidentSpec, generate_resident};
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::dimension::Dimension;
+use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use pfnset::analysis::table::Dimension as _;
+use pfnset::etl::EtlFile;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+type Counts = BTreeMap<(usize, Vec<String>), u64>;
+
+/// What the library counts, of all snapshots.
+fn counted(trace: &Path, dimensions: &[Dimension]) -> Counts {
+    let etl = EtlFile::open(trace).expect("a trace");
+    let query = ResidentQuery {
+        group_by: dimensions.to_vec(),
+        classification: Classification::Corrected,
+        snapshot: SnapshotChoice::All,
+        processes: false,
+        ..ResidentQuery::default()
+    };
+    let set = ResidentSet::new(&etl, &query).expect("pages");
+    let mut counts = Counts::new();
+    for snapshot in &set.snapshots {
+        for row in &snapshot.rows {
+            let label = |(dimension, label): (&Dimension, &String)| match dimension {
+                // The export has no text for a session of which only the key is known.
+                Dimension::Session if label.starts_with("Unknown") => "n/a".to_owned(),
+                _ => label.clone(),
+            };
+            let labels = dimensions.iter().zip(&row.labels).map(label).collect();
+            *counts.entry((snapshot.index, labels)).or_default() += row.measure.pages;
+        }
+    }
+    counts
+}
+
+/// The exported tables of one trace.
+struct Exported {
+    pages: Vec<Row>,
+    resident: Vec<Row>,
+    processes: BTreeMap<String, Row>,
+    files: BTreeMap<String, Row>,
+}
+
+impl Exported {
+    fn new(trace: &Path, folder: &Path) -> Exported {
+        let arguments = ["export", trace.to_str().unwrap(), "--out", folder.to_str().unwrap(), "--pages", "-q"];
+        let ran = finish(&mut pfnset(&arguments));
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+        let table = |name| rows(folder, name).into_iter().map(|(_, row)| row);
+        let by = |name, key: &str| table(name).map(|row: Row| (row[key].clone(), row)).collect();
+        Exported {
+            pages: table("pages").collect(),
+            resident: table("resident").collect(),
+            processes: by("processes", "instance"),
+            files: by("files", "file"),
+        }
+    }
+
+    /// A dimension's label of a row, as SQL would make it.
+    fn label(&self, row: &Row, dimension: Dimension) -> String {
+        let own = |name: &str| row.get(name).cloned();
+        let none = || "n/a".to_owned();
+        let process = row.get("instance").map(|instance| &self.processes[instance]);
+        let of_process = |name: &str, unknown: &str| match process {
+            Some(process) => process.get(name).cloned().unwrap_or_else(|| unknown.to_owned()),
+            None => own("process").unwrap_or_else(none),
+        };
+        let of_file = |name: &str, unknown: &str| match own("file") {
+            None => none(),
+            Some(file) => match self.files.get(&file) {
+                Some(file) => file.get(name).cloned().unwrap_or_else(|| unknown.to_owned()),
+                None => "Unknown".to_owned(),
+            },
+        };
+        let flag = |name: &str| row["flags"].split('+').any(|flag| flag == name).to_string();
+        match dimension {
+            Dimension::ProcessName => of_process("process_name", "Unknown"),
+            Dimension::Service => of_process("services", "no service"),
+            Dimension::CommandLine => of_process("command_line", "Unknown"),
+            Dimension::Pid => match of_process("pid", "") {
+                shared if shared == "Unknown (-1)" => "-1".to_owned(),
+                label => label,
+            },
+            Dimension::Folder => of_file("folder", ""),
+            Dimension::Extension => of_file("extension", "none"),
+            Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => flag(dimension.name()),
+            _ => own(dimension.name()).unwrap_or_else(none),
+        }
+    }
+
+    /// Counts of both tables, which must be the same.
+    fn counts(&self, dimensions: &[Dimension]) -> Counts {
+        let of = |rows: &[Row], pages: &dyn Fn(&Row) -> u64| {
+            let mut counts = Counts::new();
+            for row in rows {
+                let labels = dimensions.iter().map(|dimension| self.label(row, *dimension)).collect();
+                *counts.entry((row["snapshot"].parse().unwrap(), labels)).or_default() += pages(row);
+            }
+            counts
+        };
+        let counted = of(&self.resident, &|row| row["pages"].parse().unwrap());
+        assert_eq!(counted, of(&self.pages, &|_| 1), "resident adds up to pages: {dimensions:?}");
+        counted
+    }
+}
+
+/// Every dimension by itself, and nested with the others.
+fn check(trace: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let exported = Exported::new(trace, folder.path());
+    for (place, &dimension) in Dimension::ALL.iter().enumerate() {
+        let next = Dimension::ALL[(place + 5) % Dimension::ALL.len()];
+        for dimensions in [&[dimension][..], &[dimension, Dimension::CategoryWpa], &[next, dimension, Dimension::List]]
+        {
+            let distinct = dimensions.iter().all(|d| dimensions.iter().filter(|other| *other == d).count() == 1);
+            if distinct {
+                assert_eq!(exported.counts(dimensions), counted(trace, dimensions), "{dimensions:?}");
+            }
+        }
+    }
+    for row in &exported.resident {
+        assert_eq!(row["bytes"].parse::<u64>().unwrap(), row["pages"].parse::<u64>().unwrap() * 4096);
+    }
+}
+
+#[test]
+fn a_machine_with_a_page_for_each_rule_counts_the_same() {
+    let trace = etl_writer::file_of(&machine::trace(2));
+    check(trace.path());
+}
+
+#[test]
+fn fixtures_count_the_same() {
+    for name in ["resident-small.etl", "refset-proved.etl"] {
+        check(&crate::program::fixtures().join(name));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn generated_machines_count_the_same(
+        seed: u64,
+        pages in 500u64..3000,
+        processes in 4u64..16,
+        event_version in prop::sample::select(vec![2u16, 4]),
+    ) {
+        let small = ResidentSpec { ranges_per_process: 64, files: 64, ..ResidentSpec::default() };
+        let spec = ResidentSpec { pages, seed, processes, event_version, ..small };
+        let folder = tempfile::tempdir().unwrap();
+        let trace = folder.path().join("machine.etl");
+        generate_resident(&spec, std::fs::File::create(&trace).unwrap()).unwrap();
+        check(&trace);
+    }
+}
+
+/// The reference set: what is held at the end, by category, counted and one by one.
+#[test]
+fn holdings_add_up_to_the_counted_reference_set() {
+    let folder = tempfile::tempdir().unwrap();
+    out(&["export", "refset-small.etl", "--out", folder.path().to_str().unwrap(), "--pages", "-q"]);
+    let name = |row: &Row, column: &str| row.get(column).cloned().unwrap_or_else(|| "null".into());
+    let columns = ["process", "category", "file", "detail", "access_reason", "release_reason"];
+    let key = |row: &Row| columns.map(|column| name(row, column));
+    let mut one_by_one: BTreeMap<[String; 6], u64> = BTreeMap::new();
+    for (_, row) in rows(folder.path(), "refset_pages") {
+        *one_by_one.entry(key(&row)).or_default() += 1;
+        assert!(row.contains_key("end_s") == row.contains_key("release_reason"), "{row:?}");
+    }
+    let mut counted: BTreeMap<[String; 6], u64> = BTreeMap::new();
+    for (_, row) in rows(folder.path(), "refset") {
+        let pages: i64 = row["pages"].parse().unwrap();
+        *counted.entry(key(&row)).or_default() += pages.unsigned_abs();
+    }
+    counted.retain(|_, pages| *pages > 0);
+    assert!(counted.values().sum::<u64>() > 2000, "{}", counted.values().sum::<u64>());
+    assert_eq!(one_by_one, counted);
+}

@@ -1,0 +1,213 @@
+//! How traces come into a dataset: forms of files, many at once, broken ones, again, a full disk.
+
+use super::{id_of, parts, rows, text};
+use crate::program::{Ran, finish, fixtures, run};
+use arrow_ipc::reader::FileReader;
+use etl_writer::{ResidentSpec, generate_resident};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+const TRACE: &str = "resident-small.etl";
+
+fn export(dataset: &Path, arguments: &[&str]) -> Ran {
+    run(&[&["export"], arguments, &["--out", dataset.to_str().unwrap()]].concat())
+}
+
+/// What every file is, by its path in the dataset, and nothing else is there.
+fn files(dataset: &Path) -> BTreeMap<String, Vec<u8>> {
+    let work = fs::read_dir(dataset.join(".pfnset").join("work")).expect("the program's folder");
+    assert_eq!(work.count(), 0, "nothing is left in the program's folder");
+    let name = |path: &Path| path.strip_prefix(dataset).unwrap().to_string_lossy().replace('\\', "/");
+    parts(dataset).into_iter().map(|path| (name(&path), fs::read(&path).unwrap())).collect()
+}
+
+fn tables(dataset: &Path, id: &str) -> Vec<String> {
+    let of = |name: &String| name.contains(&format!("/trace={id}/"));
+    files(dataset).keys().filter(|name| of(name)).map(|name| name.split('/').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn all_forms_have_the_same_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |form: &str| folder.path().join(form);
+    for form in ["parquet", "arrow", "csv"] {
+        let ran = export(&at(form), &[TRACE, "cpu-compressed.etl", "--pages", "--format", form, "-q"]);
+        assert_eq!((ran.code, ran.out, ran.err), (0, String::new(), String::new()));
+    }
+    for (name, _) in files(&at("parquet")) {
+        let table = name.split('/').next().unwrap();
+        let batches = super::batches(&at("parquet").join(&name));
+        let schema = batches.first().map(|batch| batch.schema());
+        let mut lines = Vec::new();
+        for batch in &batches {
+            let cells = |row| batch.columns().iter().map(move |column| text(column, row).unwrap_or_default());
+            lines.extend((0..batch.num_rows()).map(|row| cells(row).collect::<Vec<_>>()));
+        }
+        let mut csv = csv::Reader::from_path(at("csv").join(name.replace(".parquet", ".csv"))).unwrap();
+        let headings: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
+        if let Some(schema) = schema {
+            assert_eq!(headings, schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>());
+        }
+        let records: Vec<Vec<String>> = csv.records().map(|r| r.unwrap().iter().map(str::to_owned).collect()).collect();
+        assert_eq!(records.len(), lines.len(), "{table}");
+        let mut arrow = Vec::new();
+        for batch in
+            FileReader::try_new(File::open(at("arrow").join(name.replace(".parquet", ".arrow"))).unwrap(), None)
+                .unwrap()
+        {
+            let batch = batch.unwrap();
+            let cells = |row| batch.columns().iter().map(move |column| text(column, row).unwrap_or_default());
+            (0..batch.num_rows()).for_each(|row| arrow.push(cells(row).collect::<Vec<_>>()));
+        }
+        for (mut other, form) in [(records, "csv"), (arrow, "arrow")] {
+            // Equal counts may be in another order.
+            other.sort_unstable();
+            lines.sort_unstable();
+            assert_eq!(other, lines, "{table} as {form}");
+        }
+    }
+}
+
+#[test]
+fn many_traces_at_once_and_broken_ones_are_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, dataset) = (folder.path().join("from"), folder.path().join("dataset"));
+    fs::create_dir_all(from.join("deep/deeper")).unwrap();
+    fs::copy(fixtures().join(TRACE), from.join("deep/deeper/a.etl")).unwrap();
+    fs::copy(fixtures().join("refset-small.etl"), from.join("b.etl")).unwrap();
+    fs::write(from.join("deep/letter.etl"), "Hello, this is a letter and no trace at all.").unwrap();
+    fs::write(from.join("deep/notes.txt"), "no trace, and it does not say that it is one").unwrap();
+    let none = from.join("none.etl");
+    let ran = export(&dataset, &[from.to_str().unwrap(), none.to_str().unwrap()]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert_eq!(ran.out.lines().count(), 4, "{}", ran.out);
+    assert_eq!(ran.err, "pfnset: warning: 2 of 4 traces could not be read; the column error of traces says why\n");
+    let traces: BTreeMap<String, _> =
+        rows(&dataset, "traces").into_iter().map(|(id, row)| (row["trace_file"].clone(), (id, row))).collect();
+    assert_eq!(traces.len(), 4);
+    for (file, (id, row)) in &traces {
+        let broken = file.ends_with("letter.etl") || file.ends_with("none.etl");
+        assert_eq!(row.contains_key("error"), broken, "{row:?}");
+        assert_eq!(tables(&dataset, id).len(), if broken { 1 } else { 10 - 2 }, "{file}");
+        assert_eq!(row.get("digest").is_none(), file.ends_with("none.etl"));
+    }
+    let error = &traces[&none.display().to_string()].1["error"];
+    assert!(error.starts_with("cannot read ") && error.contains("none.etl: "), "{error}");
+}
+
+#[test]
+fn a_trace_is_replaced_and_others_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path();
+    assert_eq!(export(dataset, &[TRACE, "-q", "--tables", "resident,processes"]).code, 0);
+    let id = id_of(dataset, TRACE);
+    assert!(id.starts_with('t') && id.len() == 21, "{id}");
+    assert_eq!(tables(dataset, &id), ["processes", "resident", "traces"]);
+    let first = files(dataset);
+    assert_eq!(export(dataset, &[TRACE, "refset-small.etl", "-q", "--tables", "files"]).code, 0);
+    assert_eq!(tables(dataset, &id), ["files", "processes", "resident", "traces"]);
+    let resident = format!("resident/trace={id}/part-0.parquet");
+    assert_eq!(files(dataset)[&resident], first[&resident]);
+    // Another form: nothing of the old one is left.
+    assert_eq!(export(dataset, &[TRACE, "-q", "--tables", "files,ranges", "--format", "csv"]).code, 0);
+    assert_eq!(tables(dataset, &id), ["files", "ranges", "traces"]);
+    assert!(files(dataset).keys().filter(|name| name.contains(&id)).all(|name| name.ends_with("/part-0.csv")));
+    // Another version: the same.
+    let state = dataset.join(".pfnset").join("traces").join(format!("{id}.json"));
+    let changed = fs::read_to_string(&state).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
+    fs::write(&state, changed).unwrap();
+    assert_eq!(export(dataset, &[TRACE, "-q", "--tables", "processes", "--format", "csv"]).code, 0);
+    assert_eq!(tables(dataset, &id), ["processes", "traces"]);
+}
+
+#[test]
+fn resume_passes_over_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path();
+    let resumed = |more: &[&str]| {
+        let ran = export(dataset, &[&[TRACE, "--resume"], more].concat());
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+        ran.out.contains("there already")
+    };
+    assert!(!resumed(&["--tables", "resident"]));
+    assert!(resumed(&["--tables", "resident"]) && resumed(&["--tables", "traces"]));
+    assert!(!resumed(&["--tables", "resident,files"]), "a table is missing");
+    assert!(resumed(&["--tables", "files"]) && resumed(&["--tables", "resident"]));
+    fs::remove_file(dataset.join("files").join(format!("trace={}", id_of(dataset, TRACE))).join("part-0.parquet"))
+        .unwrap();
+    assert!(!resumed(&["--tables", "resident"]), "a file is missing");
+    assert!(!resumed(&["--tables", "resident", "--format", "csv"]), "another form");
+    // A table that the trace cannot have is not missing; a broken trace is told again.
+    assert!(!resumed(&[]) && resumed(&[]));
+    let letter = folder.path().join("letter.etl");
+    fs::write(&letter, "no trace").unwrap();
+    for _ in 0..2 {
+        let ran = export(dataset, &[letter.to_str().unwrap(), "--resume"]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.err.contains("1 of 1 trace could not be read"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn machines_have_pseudonyms_unless_names_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("machine.etl");
+    let spec = ResidentSpec { pages: 100, computer: Some("HOST-7".into()), ..ResidentSpec::small() };
+    generate_resident(&spec, File::create(&trace).unwrap()).unwrap();
+    let dataset = folder.path().join("dataset");
+    let machine = |more: &[&str]| {
+        let arguments = [&[trace.to_str().unwrap(), "-q", "--tables", "traces"], more].concat();
+        assert_eq!(export(&dataset, &arguments).code, 0);
+        rows(&dataset, "traces")[0].1["machine"].clone()
+    };
+    let pseudonym = machine(&[]);
+    assert!(pseudonym.len() == 13 && pseudonym.starts_with('m'), "{pseudonym}");
+    assert_eq!(machine(&["--machine-names"]), "HOST-7");
+    assert_eq!(pseudonym, machine(&[]));
+}
+
+/// A file may not grow beyond 4 KiB, as on a disk that is nearly full.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_an_error_and_leaves_no_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("dataset");
+    let script = r#"trap '' XFSZ; ulimit -f 8; exec "$@""#;
+    let full = |more: &[&str]| {
+        let mut command = assert_cmd::Command::new("sh");
+        let arguments = ["-c", script, "sh", env!("CARGO_BIN_EXE_pfnset"), "export", TRACE, "--out"];
+        command.current_dir(fixtures()).args(arguments).arg(&dataset).args(more);
+        let ran = finish(&mut command);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.starts_with("pfnset: cannot write ") && ran.err.lines().count() == 1, "{}", ran.err);
+        assert!(ran.err.contains(dataset.to_str().unwrap()) && ran.err.contains("too large"), "{}", ran.err);
+    };
+    for form in ["parquet", "arrow", "csv"] {
+        full(&["--pages", "--format", form]);
+        assert_eq!(files(&dataset), BTreeMap::new());
+    }
+    assert_eq!(export(&dataset, &[TRACE, "-q"]).code, 0);
+    let before = files(&dataset);
+    full(&["--pages"]);
+    assert_eq!(files(&dataset), before);
+}
+
+#[test]
+fn wrong_usage_is_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path().join("dataset");
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    for (ran, says) in [
+        (export(&dataset, &["-"]), "standard input"),
+        (export(&dataset, &[TRACE, "--tables", "pages,page"]), "unknown table \"page\"; there are pages, resident"),
+        (export(&dataset, &[folder.path().to_str().unwrap()]), "holds no trace"),
+        (export(&file.join("below"), &[TRACE]), "cannot write"),
+        (run(&["export", TRACE]), "--out"),
+    ] {
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{ran:?}");
+        assert!(ran.err.contains(says), "{}", ran.err);
+    }
+    assert!(!dataset.join("traces").exists());
+}

@@ -1,0 +1,73 @@
+//! The columns: against `docs/export.md` in both directions, against the files, and pinned.
+
+use super::{batches, parts, rows};
+use crate::program::out;
+use pfnset::analysis::export::schema::Table;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Name, type and nullability of each column as the page lists them, by table.
+fn documented() -> BTreeMap<String, Vec<[String; 3]>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join("export.md");
+    let page = std::fs::read_to_string(page).expect("docs/export.md");
+    let mut tables = BTreeMap::new();
+    for section in page.split("\n### `").skip(1) {
+        let name = section.split('`').next().unwrap_or_default().to_owned();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let columns = rows.map(|line| {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let [name, kind, _, meaning, null] = cells[..] else { panic!("five cells: {line}") };
+            assert!(!meaning.is_empty() && !null.is_empty(), "{line}");
+            [name.trim_matches('`').to_owned(), kind.to_owned(), (null != "never").to_string()]
+        });
+        tables.insert(name, columns.collect());
+    }
+    tables
+}
+
+/// The same of a schema in Arrow.
+fn columns(schema: &arrow_schema::Schema) -> Vec<[String; 3]> {
+    let kind = |kind: &arrow_schema::DataType| match kind {
+        arrow_schema::DataType::Dictionary(..) => "dictionary<int32, utf8>".to_owned(),
+        arrow_schema::DataType::Timestamp(..) => "timestamp[us, UTC]".to_owned(),
+        arrow_schema::DataType::Boolean => "bool".to_owned(),
+        other => other.to_string().to_lowercase(),
+    };
+    let fields = schema.fields().iter();
+    fields.map(|field| [field.name().clone(), kind(field.data_type()), field.is_nullable().to_string()]).collect()
+}
+
+#[test]
+fn every_column_is_documented_and_every_documented_column_is_written() {
+    let page = documented();
+    let tables: BTreeMap<String, Vec<[String; 3]>> =
+        Table::ALL.into_iter().map(|table| (table.name().to_owned(), columns(&table.schema()))).collect();
+    assert_eq!(page, tables);
+}
+
+#[test]
+fn files_have_the_schema_and_every_column_has_a_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = ["resident-small.etl", "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"];
+    let dataset = folder.path().to_str().unwrap();
+    out(&[&["export"][..], &traces, &["--out", dataset, "--pages"]].concat());
+    let mut text = String::new();
+    for table in Table::ALL {
+        let files = parts(&folder.path().join(table.name()));
+        assert_eq!(files.len(), if table.is_of_processors() { 1 } else { traces.len() }, "{}", table.name());
+        for batch in files.iter().flat_map(|path| batches(path)) {
+            assert_eq!(columns(&batch.schema()), columns(&table.schema()), "{}", table.name());
+        }
+        text += &format!("{}\n", table.name());
+        let rows = rows(folder.path(), table.name());
+        for [name, kind, nullable] in columns(&table.schema()) {
+            let known = rows.iter().any(|(_, row)| row.contains_key(&name));
+            // Values of these are in no fixture.
+            let rare =
+                ["error", "machine", "os_text", "warnings", "exit_status", "services", "module", "keys", "extension"];
+            assert!(known || rare.contains(&name.as_str()), "{}.{name} is null in each row", table.name());
+            text += &format!("  {name}: {kind}{}\n", if nullable == "true" { ", null" } else { "" });
+        }
+    }
+    insta::assert_snapshot!("export_schema", text);
+}
