@@ -43,8 +43,6 @@ pub struct Outcome {
     pub passed_over: bool,
     /// Why it has nothing but a row in `traces`.
     pub error: Option<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
 }
 
 /// Hexadecimal digits of a digest in the name of a trace, after a letter: without it, engines could take the name for a
@@ -206,6 +204,5 @@ fn outcome(id: &str, state: &State, passed_over: bool) -> Outcome {
         tables: state.files.len(),
         passed_over,
         error: state.error.clone(),
-        doubtful: false,
     }
 }
