@@ -6,6 +6,7 @@
 //! and tests do not count.
 
 mod circles;
+mod dependencies;
 mod limits;
 
 use std::path::{Path, PathBuf};
