@@ -54,12 +54,24 @@ fn measure(trace: &Path, pages: Option<u64>, rounds: usize) {
         let rate = records as f64 / 1e6 / median.as_secs_f64();
         println!("  {:<32} {median:>9.1?} (least {least:.1?})  {rate:>6.1} M records/s", arguments.join(" "));
     }
+    check(trace, rounds);
     let Some(pages) = pages else { return };
     for arguments in PAGES {
         let (median, least) = run(arguments, trace, rounds.div_ceil(3));
         let row = median.as_secs_f64() * 1e9 / pages as f64;
         println!("  {:<32} {median:>9.1?} (least {least:.1?})  {row:>6.1} ns a page", arguments.join(" "));
     }
+}
+
+/// Three budgets of one trace: the walk is the same for all of them.
+fn check(trace: &Path, rounds: usize) {
+    const BUDGETS: &str = "[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\nmax = \"100 %\"\n\
+        [[budget]]\nname = \"Services\"\nwhere = { process = \"svchost*\" }\nmax = \"100 %\"\n\
+        [[budget]]\nname = \"All\"\nmax = \"100 %\"\n";
+    let budgets = trace.with_extension("budgets.toml");
+    std::fs::write(&budgets, BUDGETS).expect("room for the budgets");
+    let (median, least) = run(&["check", "--budgets", budgets.to_str().expect("a plain path")], trace, rounds);
+    println!("  {:<32} {median:>9.1?} (least {least:.1?})", "check, 3 budgets");
 }
 
 fn main() {

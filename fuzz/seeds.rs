@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file), `budgets` (text, 0, a baseline).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -36,6 +36,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     let mut seeds = Seeds { folder: folder.as_ref(), count: 0, of_a_kind: HashMap::new() };
     seeds.streams(&made_up_area())?;
     seeds.archives(&made_up_area())?;
+    seeds.budgets()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -81,6 +82,19 @@ impl Seeds<'_> {
         self.write("unpack", &[&archive.finish()?])?;
         let frame = ruzstd::encoding::compress_to_vec(content, ruzstd::encoding::CompressionLevel::Fastest);
         Ok(self.write("unpack", &[&frame])?)
+    }
+
+    fn budgets(&mut self) -> io::Result<()> {
+        for rest in [
+            "max = \"5 %\"",
+            "min = \"1000 pages\"\nwatch = \"80 %\"",
+            "where = { class = \"File\" }\nmax_growth = \"2 %\"",
+        ] {
+            let text = format!("[[budget]]\nname = \"a\"\n{rest}\n");
+            let baseline = r#"{"schema":"pfnset.baseline","version":1,"trace":"t","budgets":[]}"#;
+            self.write("budgets", &[text.as_bytes(), &[0], baseline.as_bytes()])?;
+        }
+        Ok(())
     }
 
     fn trace(&mut self, path: &Path) -> Result<(), Box<dyn error::Error>> {

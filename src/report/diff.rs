@@ -62,7 +62,7 @@ impl<'a> DiffReport<'a> {
         }
         let changed = Totals::of(&diff.differing);
         let total = match diff.all.delta() {
-            0 => format!("the totals agree: {} moved from one key to another", pages_of(changed.more)),
+            0 => format!("the totals agree: at least {} moved from one key to another", pages_of(changed.more)),
             more if more > 0 => format!("RIGHT has {} more", pages_of(more)),
             less => format!("LEFT has {} more", pages_of(-less)),
         };

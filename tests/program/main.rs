@@ -15,6 +15,7 @@ mod each;
 mod export;
 mod filters;
 mod first_screen;
+mod junit;
 mod machine;
 mod memory;
 mod names;

@@ -45,13 +45,15 @@ pub struct LimitResult {
 
 const WHOLE: i128 = 1_000_000;
 
-/// A limit in bytes; a share is of `whole_bytes`. Fractions count for what is limited from below, not for the other.
+/// A limit in bytes; a share is of `whole_bytes`. Values are whole pages, so a share is one too: up to it for what is
+/// limited from above, from it on for what is limited from below. What is shown of limit, value and room then adds up.
 fn bytes(limit: Limit, whole_bytes: i128, is_least: bool) -> i128 {
     match limit {
         Limit::Bytes(bytes) => i128::from(bytes),
         Limit::Share(share) => {
-            let product = whole_bytes * i128::from(share);
-            product / WHOLE + i128::from(is_least && product % WHOLE != 0)
+            let (product, page) = (whole_bytes * i128::from(share), WHOLE * i128::from(PAGE_BYTES));
+            let pages = product / page + i128::from(is_least && product % page != 0);
+            pages * i128::from(PAGE_BYTES)
         }
     }
 }
@@ -131,8 +133,8 @@ mod tests {
             ("min = \"90 pages\"", 101, None, (Verdict::Pass, 11)),
             ("min = \"90 pages\"", 89, None, (Verdict::Fail, -1)),
             ("max = \"10 %\"", 100, None, (Verdict::Watch, 0)),
-            ("max = \"10 %\"", 101, None, (Verdict::Fail, 0)),
-            ("min = \"10 %\"", 100, None, (Verdict::Fail, 0)),
+            ("max = \"10 %\"", 101, None, (Verdict::Fail, -1)),
+            ("min = \"10 %\"", 100, None, (Verdict::Fail, -1)),
             ("max_growth = \"10 pages\"", 60, Some(50), (Verdict::Watch, 0)),
             ("max_growth = \"10 pages\"", 61, Some(50), (Verdict::Fail, -1)),
             ("max_growth = \"10 %\"", 40, Some(50), (Verdict::Pass, 15)),

@@ -41,7 +41,8 @@ impl Diff {
     pub fn table(&self) -> Table {
         let title = self.dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ");
         let columns = vec![
-            Column::text(title),
+            // Labels of several dimensions differ in their middle, which must not be cut out.
+            Column::text(title).fit(if self.dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks }),
             Column::number("Left"),
             Column::number("Right"),
             Column::number("Difference"),
@@ -100,7 +101,7 @@ impl Diff {
         Some(Table {
             title: Some("Why our corrected table differs from both".into()),
             columns: vec![
-                Column::text("WPA → corrected"),
+                Column::text("WPA → corrected").fit(Fit::Wraps),
                 Column::number("Pages"),
                 Column::number("").fit(Fit::Leaves(1)),
                 Column::text("Because").fit(Fit::Wraps),
@@ -135,7 +136,7 @@ impl Diff {
         Some(Table {
             title: Some("Pages that differ".into()),
             columns: vec![
-                Column::text("Export → trace"),
+                Column::text("Export → trace").fit(Fit::Wraps),
                 Column::number("Pages"),
                 Column::number("First PFN"),
                 Column::text("Rule").fit(Fit::Leaves(0)),

@@ -38,5 +38,7 @@ pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
         }
         report.add_test_suite(suite);
     }
-    report.to_string().map_err(|error| error.to_string())
+    let text = report.to_string().map_err(|error| error.to_string())?;
+    // The first is that of the whole report, which the usual schema does not know; those of suites it does.
+    Ok(text.replacen(" skipped=\"0\"", "", 1))
 }
