@@ -24,7 +24,13 @@ impl Sink for Counted {
     fn write(&self, table: Table, rows: usize, column: &Columns<'_>) -> Result<(), Error> {
         for (place, wanted) in table.schema().fields().iter().enumerate() {
             let made = column(place).expect("a column");
-            assert_eq!((made.len(), made.data_type()), (rows, wanted.data_type()), "{}.{}", table.name(), wanted.name());
+            assert_eq!(
+                (made.len(), made.data_type()),
+                (rows, wanted.data_type()),
+                "{}.{}",
+                table.name(),
+                wanted.name()
+            );
             assert!(wanted.is_nullable() || made.null_count() == 0, "{}.{}", table.name(), wanted.name());
         }
         *self.0.lock().expect("no panic").entry(table).or_default() += rows;
