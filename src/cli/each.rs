@@ -4,17 +4,16 @@
 
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
+use crate::cli::trace_paths::{Named, named};
 use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::error::Error;
 use pfnset::etl::EtlFile;
-use pfnset::input::is_trace_name;
 use pfnset::report::each::{Answers, OneCsv, OneObjectEach, OneTable};
 use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
+use std::path::Path;
 
 /// The flag.
 #[derive(Debug, Args)]
@@ -58,7 +57,7 @@ impl Asked<'_> {
         let as_json = "has one object for each trace: --format jsonl writes them, each on a line";
         refuse("--each", &[(common.format == OutputFormat::Json, as_json)])?;
         trace::prepare(common)?;
-        let inputs: Vec<Input> = common.traces().flat_map(|path| inputs(path)).collect();
+        let inputs: Vec<Named> = common.traces().flat_map(|path| named(path, None)).collect();
         inputs.iter().flatten().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
         output::writing(common, |out, width| {
             let mut answers = self.form(out, width);
@@ -115,46 +114,5 @@ fn brief(error: &anyhow::Error) -> String {
     match error.downcast_ref::<Error>() {
         Some(known @ (Error::MissingEvents(_) | Error::MissingPart(_))) => known.brief(),
         _ => format!("{error:#}").lines().collect::<Vec<_>>().join(" "),
-    }
-}
-
-/// A trace, or why there is none at a path.
-type Input = Result<PathBuf, (PathBuf, String)>;
-
-/// The traces that an argument stands for: those in a folder by name, or itself.
-fn inputs(argument: &Path) -> Vec<Input> {
-    if !argument.is_dir() {
-        return vec![Ok(argument.into())];
-    }
-    let entries = WalkDir::new(argument).follow_links(true).sort_by_file_name().into_iter();
-    let found: Vec<Input> = entries
-        .filter_map(|entry| match entry {
-            Ok(entry) => (entry.file_type().is_file() && is_trace_name(entry.path())).then(|| Ok(entry.into_path())),
-            Err(error) => Some(Err((error.path().unwrap_or(argument).into(), error.to_string()))),
-        })
-        .collect();
-    match found.is_empty() {
-        true => vec![Err((argument.into(), "the folder holds no trace".into()))],
-        false => found,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_stand_for_the_traces_in_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        std::fs::create_dir_all(path("b/c")).unwrap();
-        std::fs::create_dir(path("d")).unwrap();
-        for name in ["z.etl", "b/c/y.ETL", "b/x.zip", "a.txt", "a.etl.expected.json", "b/w.etl.gz", "b/etl"] {
-            std::fs::write(path(name), "").unwrap();
-        }
-        let found: Vec<PathBuf> = inputs(folder.path()).into_iter().map(Result::unwrap).collect();
-        assert_eq!(found, ["b/c/y.ETL", "b/w.etl.gz", "b/x.zip", "z.etl"].map(path));
-        assert_eq!(inputs(&path("d")), [Err((path("d"), "the folder holds no trace".into()))]);
-        assert_eq!(inputs(&path("a.txt")), [Ok(path("a.txt"))], "what is named is asked");
     }
 }

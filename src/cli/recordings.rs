@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint,
 use std::path::PathBuf;
 
 /// A trace and the further files of its recording.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recording {
     /// The first file, by whose name the recording goes.
     pub trace: PathBuf,
@@ -34,7 +34,7 @@ pub struct Recordings {
 }
 
 /// Names of arguments that are a trace, and of the one that adds files.
-const TRACES: [&str; 3] = ["trace", "further", BASELINE];
+const TRACES: [&str; 4] = ["trace", "further", "paths", BASELINE];
 const BASELINE: &str = "baseline";
 const WITH: &str = "with";
 

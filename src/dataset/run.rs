@@ -2,6 +2,7 @@
 
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{TraceFile, export, trace};
+use crate::analysis::recording;
 use crate::code_page::CodePage;
 use crate::dataset::staging::Staging;
 use crate::dataset::state::State;
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 use std::cell::LazyCell;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -102,6 +103,32 @@ fn pseudonym(name: &str) -> String {
     format!("m{}", digest.get(..12).unwrap_or_default())
 }
 
+/// [`identify`] for a recording of several files: its name comes from those of all of them.
+fn identify_all(path: &Path, further: &[PathBuf], version: &str) -> (String, TraceFile) {
+    let (id, file) = identify(path, version);
+    if further.is_empty() {
+        return (id, file);
+    }
+    let ids = further.iter().map(|path| identify(path, version).0);
+    let all = ids.fold(Sha256::new_with_prefix(&id), |hasher, id| hasher.chain_update("+").chain_update(id));
+    (id_of(&hex(all.finalize())), file)
+}
+
+/// Opens a recording.
+fn open(path: &Path, further: &[PathBuf], code_page: CodePage, limits: &UnpackLimits) -> Result<EtlFile, Error> {
+    let open = |path: &Path| {
+        let mut etl = EtlFile::open_within(path, limits)?;
+        etl.code_page = code_page;
+        Ok(etl)
+    };
+    let mut all = open(path)?;
+    for other in further {
+        let not_one = |reason| Error::NotOneRecording { other: other.clone(), first: path.into(), reason };
+        recording::add(&mut all, &other.display().to_string(), open(other)?).map_err(not_one)?;
+    }
+    Ok(all)
+}
+
 /// An error with its causes.
 fn text_of(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -114,23 +141,31 @@ fn text_of(error: &dyn std::error::Error) -> String {
 }
 
 impl Dataset {
-    /// Exports a trace. One that cannot be read becomes a row in `traces` with its error.
+    /// Exports a trace, with further files of its recording. One that cannot be read becomes a row in `traces` with its error.
     ///
     /// # Errors
     /// [`Error::NotWritten`]; the dataset has not changed then.
-    pub fn export(&self, path: &Path, choice: &Choice, limits: &UnpackLimits) -> Result<Outcome, Error> {
+    pub fn export(
+        &self,
+        path: &Path,
+        further: &[PathBuf],
+        choice: &Choice,
+        limits: &UnpackLimits,
+    ) -> Result<Outcome, Error> {
+        let identify = || identify_all(path, further, &self.version);
+        let open = || open(path, further, choice.code_page, limits);
         if choice.resume {
-            let (id, file) = identify(path, &self.version);
+            let (id, file) = identify();
             let before = self.before(&id).filter(|state| file.digest.is_some() && state.covers(&choice.tables));
             if let Some(state) = before {
                 return Ok(outcome(&id, &state, true));
             }
-            return self.export_as(path, choice, limits, || (id, file));
+            return self.export_as(open, choice, || (id, file));
         }
         std::thread::scope(|scope| {
             // The digest takes one thread as long as reading the file; the export has the others.
-            let identified = scope.spawn(|| identify(path, &self.version));
-            self.export_as(path, choice, limits, || identified.join().unwrap_or_else(|_| identify(path, &self.version)))
+            let identified = scope.spawn(identify);
+            self.export_as(open, choice, || identified.join().unwrap_or_else(|_| identify()))
         })
     }
 
@@ -141,16 +176,14 @@ impl Dataset {
 
     fn export_as(
         &self,
-        path: &Path,
+        open: impl FnOnce() -> Result<EtlFile, Error>,
         choice: &Choice,
-        limits: &UnpackLimits,
         identified: impl FnOnce() -> (String, TraceFile),
     ) -> Result<Outcome, Error> {
         let staging = self.stage()?;
         let identity = LazyCell::new(identified);
-        let exported = match EtlFile::open_within(path, limits) {
-            Ok(mut etl) => {
-                etl.code_page = choice.code_page;
+        let exported = match open() {
+            Ok(etl) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
                 export(&etl, || identity.1.clone(), &choice.tables, machine, &staging).map(drop)
             }

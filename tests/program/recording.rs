@@ -206,3 +206,41 @@ fn with_adds_a_file_to_the_trace_before_it() {
     let first = run("check --init a.etl --with b.etl");
     assert_eq!(first.out.replace("a.etl", "whole.etl"), run("check --init whole.etl").out);
 }
+
+/// Lines of all files of a table, sorted.
+fn exported(dataset: &Path, table: &str) -> Vec<String> {
+    let partitions = std::fs::read_dir(dataset.join(table)).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<PathBuf> =
+        partitions.flat_map(|p| std::fs::read_dir(p).unwrap().map(|e| e.unwrap().path())).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let mut lines: Vec<String> = std::fs::read_to_string(&files[0]).unwrap().lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn export_takes_the_files_of_a_recording_as_one_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "whole.etl", &trace(2));
+    split(folder.path(), |n| n % 2 == 0);
+    let run = |line: &str| finish(pfnset(&line.split(' ').collect::<Vec<_>>()).current_dir(folder.path()));
+    for line in ["whole.etl --out one", "a.etl --with b.etl --out two", "a.etl --out three"] {
+        let ran = run(&format!("export {line} --pages --format csv -q"));
+        assert_eq!((ran.code, ran.err), (0, String::new()), "{line}");
+    }
+    let of = |dataset: &str, table: &str| exported(&folder.path().join(dataset), table);
+    for table in ["resident", "processes", "ranges", "files", "pages"] {
+        assert_eq!(of("one", table), of("two", table), "{table}");
+        assert!(of("one", table).len() > 1, "{table}");
+    }
+    assert_ne!(of("one", "ranges"), of("three", "ranges"), "half of them are in the other file");
+    let again = run("export a.etl --with b.etl --out two --pages --format csv --resume");
+    assert!(again.out.contains("there already"), "{again:?}");
+    let other = run("export a.etl --out two --format csv");
+    assert_eq!(
+        (other.code, std::fs::read_dir(folder.path().join("two/traces")).unwrap().count()),
+        (0, 2),
+        "another trace"
+    );
+    assert_eq!(run("export . --with b.etl --out four").code, 2);
+}

@@ -1,7 +1,8 @@
 //! `pfnset export`: its flags, the traces that they name, and what is printed of each.
 
 use crate::cli::exit::Exit;
-use crate::cli::trace_paths::traces;
+use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, trace};
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -39,8 +40,11 @@ Examples:
   pfnset export trace.etl --out dataset
   pfnset export trace.etl --out dataset --pages
   pfnset export traces/ --out dataset --resume
+  pfnset export kernel.etl --with user.etl --out dataset
   duckdb -c \"SELECT category, sum(bytes) FROM 'dataset/resident/*/*.parquet' GROUP BY 1\"")]
 pub struct Export {
+    #[command(flatten)]
+    pub recordings: Recordings,
     /// Traces (.etl, archives with one, ARCHIVE!NAME) and folders with traces
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
@@ -117,7 +121,7 @@ impl Export {
         if self.paths.iter().any(|path| path.as_os_str() == "-") {
             return Err(Error::Usage("export names a trace by its file: standard input is none".into()).into());
         }
-        let traces = traces(&self.paths, &self.out)?;
+        let traces = recordings(&self.recordings.traces, &self.out)?;
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
         let choice = Choice {
             tables: self.tables(),
@@ -126,21 +130,23 @@ impl Export {
             code_page: self.ansi_codepage,
         };
         let done = Progress::default();
-        let size = |path: &PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
+        let size = |recording: &Recording| -> u64 {
+            recording.files().map(|path| std::fs::metadata(path).map_or(0, |data| data.len())).sum()
+        };
         let all_bytes = traces.iter().map(size).sum();
         let failed: Mutex<Option<anyhow::Error>> = Mutex::default();
         let work = || {
-            while let Some(path) = traces.get(done.next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some(recording) = traces.get(done.next.fetch_add(1, Ordering::Relaxed)) {
                 if done.stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                if let Err(error) = self.export(&dataset, path, &choice, &done) {
+                if let Err(error) = self.export(&dataset, recording, &choice, &done) {
                     done.stopped.store(true, Ordering::Relaxed);
                     if let Ok(mut first) = failed.lock() {
                         first.get_or_insert(error);
                     }
                 }
-                done.bytes.fetch_add(size(path), Ordering::Relaxed);
+                done.bytes.fetch_add(size(recording), Ordering::Relaxed);
             }
         };
         let at_a_time = AT_A_TIME.min(traces.len()).min(trace::threads());
@@ -183,20 +189,20 @@ impl Export {
         tables
     }
 
-    fn export(&self, dataset: &Dataset, path: &Path, choice: &Choice, done: &Progress) -> anyhow::Result<()> {
+    fn export(&self, dataset: &Dataset, recording: &Recording, choice: &Choice, done: &Progress) -> anyhow::Result<()> {
         let limits = UnpackLimits {
             in_memory: self.in_memory.as_u64(),
             most: self.unpack_limit.as_u64(),
             ..UnpackLimits::default()
         };
-        let outcome = dataset.export(path, choice, &limits)?;
+        let outcome = dataset.export(&recording.trace, &recording.with, choice, &limits)?;
         if outcome.error.is_some() {
             done.broken.fetch_add(1, Ordering::Relaxed);
         }
         if self.quiet {
             return Ok(());
         }
-        writeln!(std::io::stdout(), "{}", line(path, &outcome)).context("cannot write to standard output")
+        writeln!(std::io::stdout(), "{}", line(&recording.trace, &outcome)).context("cannot write to standard output")
     }
 }
 
