@@ -5,7 +5,7 @@ use super::{cab, zip};
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 
 /// A form of archive. No log begins as one of them: the bytes would be an odd or too large size of its first buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,22 @@ impl Archive {
         SIGNATURES.iter().find(|(_, signature, _)| bytes.starts_with(signature)).map(|(archive, ..)| *archive)
     }
 
+    /// Bytes that tell an archive.
+    pub const LONGEST_SIGNATURE: u64 = 8;
+
+    /// True for a form that is unpacked from its begin to its end, without its length.
+    pub fn is_stream(self) -> bool {
+        self == Archive::Gzip
+    }
+
+    /// Unpacks such a form while it is read; as [`Archive::unpack`].
+    ///
+    /// # Errors
+    /// As [`Archive::unpack`].
+    pub fn unpack_stream(self, packed: &mut dyn BufRead, store: &mut Store<'_>) -> Result<Option<String>, String> {
+        store.fill(&mut MultiGzDecoder::new(packed))
+    }
+
     /// Its name with an article.
     pub fn what(self) -> &'static str {
         SIGNATURES.iter().find(|(archive, ..)| *archive == self).map_or("", |(.., what)| what)
@@ -50,7 +66,7 @@ impl Archive {
             (Archive::Zip, _) => zip::unpack(packed, member, store),
             (Archive::Cab, _) => cab::unpack(packed, member, store),
             (_, Some(_)) => Err(format!("{} holds one file without a name; leave out what follows the !", self.what())),
-            (Archive::Gzip, _) => store.fill(&mut MultiGzDecoder::new(packed)),
+            (Archive::Gzip, _) => self.unpack_stream(&mut &*packed, store),
             (Archive::Zstandard, _) => store.fill(&mut Frames { rest: packed, open: None }),
             (Archive::SevenZip | Archive::Xz | Archive::Bzip2, _) => {
                 Err(format!("it is {}, which is not read; unpack it and name the .etl file that it holds", self.what()))

@@ -13,10 +13,10 @@ mod zip;
 use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;
-use store::{Bytes, Store};
+use store::{Bytes, Counting, PackedBytes, Store};
 
 /// The bytes of a trace.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Input {
     bytes: Bytes,
     /// Why unpacking ended before the end of the trace, if it did.
     pub cut: Option<String>,
+    /// True when the bytes came out of an archive.
+    unpacked: bool,
 }
 
 /// The path that stands for standard input.
@@ -46,34 +48,54 @@ impl Input {
         let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason };
         let (file, member) = split_member(path);
         let packed = match file.as_os_str() == STANDARD_INPUT {
-            true => Input::all_of(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
+            true => Input::streamed(&mut io::stdin().lock(), limits).map_err(not_unpacked)?,
             false => {
                 let map = Mapping::open(&file).map_err(|source| Error::Unreadable { path: path.into(), source })?;
-                Input { bytes: Bytes::Mapped(map), cut: None }
+                Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false }
             }
         };
-        let Some(archive) = Archive::of(packed.bytes()) else {
+        let Some(archive) = Archive::of(packed.bytes()).filter(|_| !packed.unpacked) else {
             return match member {
                 Some(_) => Err(not_unpacked(format!("{} is no archive", file.display()))),
                 None => Ok(packed),
             };
         };
-        let mut store = Store::new(limits, Some(packed.bytes().len() as u64));
+        let mut store = Store::new(limits, Some(PackedBytes::new((packed.bytes().len() as u64).into())));
         let cut = archive.unpack(packed.bytes(), member.as_deref(), &mut store).map_err(not_unpacked)?;
         let bytes = store.into_bytes().map_err(|error| not_unpacked(error.to_string()))?;
-        let input = Input { bytes, cut: cut.or(packed.cut) };
-        match Archive::of(input.bytes()) {
-            Some(inner) => Err(not_unpacked(format!("it holds {}: unpack the outer one first", inner.what()))),
-            None => Ok(input),
+        Input { bytes, cut: cut.or(packed.cut), unpacked: true }.without_archive().map_err(not_unpacked)
+    }
+
+    /// All that standard input gives. What is packed as a stream is unpacked while it is read.
+    fn streamed(reader: &mut dyn Read, limits: &UnpackLimits) -> Result<Input, String> {
+        let mut first = Vec::new();
+        reader.take(Archive::LONGEST_SIGNATURE).read_to_end(&mut first).map_err(|error| error.to_string())?;
+        let (all, bytes) = Counting::new(first.as_slice().chain(reader));
+        match Archive::of(&first) {
+            Some(archive) if archive.is_stream() => {
+                let mut store = Store::new(limits, Some(bytes));
+                let cut = archive.unpack_stream(&mut BufReader::new(all), &mut store)?;
+                Input::stored(store, cut, true)?.without_archive()
+            }
+            _ => {
+                let (mut all, mut store) = (all, Store::new(limits, None));
+                let cut = store.fill(&mut all)?;
+                Input::stored(store, cut, false)
+            }
         }
     }
 
-    /// All that a reader gives.
-    fn all_of(reader: &mut dyn Read, limits: &UnpackLimits) -> Result<Input, String> {
-        let mut store = Store::new(limits, None);
-        let cut = store.fill(reader)?;
+    fn stored(store: Store<'_>, cut: Option<String>, unpacked: bool) -> Result<Input, String> {
         let bytes = store.into_bytes().map_err(|error| error.to_string())?;
-        Ok(Input { bytes, cut })
+        Ok(Input { bytes, cut, unpacked })
+    }
+
+    /// What was unpacked, unless it is an archive again.
+    fn without_archive(self) -> Result<Input, String> {
+        match Archive::of(self.bytes()) {
+            Some(inner) => Err(format!("it holds {}: unpack the outer one first", inner.what())),
+            None => Ok(self),
+        }
     }
 
     /// All bytes of the trace.

@@ -3,14 +3,21 @@
 use super::map::Mapping;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 
 /// An archive that unpacks to more than this many times its size is made to fill the disk …
 const MOST_EXPANSION: u64 = 200;
 /// … once it has unpacked to this many bytes: small files of zeros are harmless.
 const EXPANSION_MATTERS: u64 = 256 << 20;
-/// Bytes that are read at a time.
+/// Bytes that are unpacked at a time, and how many such pieces wait to be stored.
 const PIECE: usize = 1 << 20;
+const PIECES_AHEAD: usize = 4;
+
+/// A number of bytes that can grow while they are unpacked.
+pub type PackedBytes = Arc<AtomicU64>;
 
 /// How much may be unpacked, bytes, and how much is.
 #[derive(Debug)]
@@ -51,33 +58,36 @@ impl Bytes {
 #[derive(Debug)]
 pub struct Store<'l> {
     limits: &'l UnpackLimits,
-    /// Size of the archive; `None` for standard input.
-    packed: Option<u64>,
+    /// Bytes of the archive so far; `None` for a trace that is not packed.
+    packed: Option<PackedBytes>,
     held: Vec<u8>,
     file: Option<File>,
     written: u64,
 }
 
 impl<'l> Store<'l> {
-    /// An empty store; `packed` is the size of the archive.
-    pub fn new(limits: &'l UnpackLimits, packed: Option<u64>) -> Store<'l> {
+    /// An empty store; `packed` is the size of the archive, or how much of it has been read.
+    pub fn new(limits: &'l UnpackLimits, packed: Option<PackedBytes>) -> Store<'l> {
         Store { limits, packed, held: Vec::new(), file: None, written: 0 }
     }
 
-    /// Takes all that `reader` gives. Returns why it ended early, where some bytes were read before an error.
+    /// Takes all that `reader` gives. A thread of its own stores the bytes, so that the next ones are unpacked meanwhile.
+    /// Returns why it ended early, where some bytes were read before an error.
     ///
     /// # Errors
     /// A limit that is exceeded, the error of the temporary file, or of the reader when it gave nothing.
     pub fn fill(&mut self, reader: &mut dyn Read) -> Result<Option<String>, String> {
-        let mut piece = vec![0; PIECE];
-        loop {
-            match reader.read(&mut piece) {
-                Ok(0) => return Ok(None),
-                Ok(read) => self.add(piece.get(..read).unwrap_or_default())?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if self.written == 0 => return Err(format!("nothing in it can be unpacked: {error}")),
-                Err(error) => return Ok(Some(error.to_string())),
-            }
+        let had = self.written;
+        let ended = std::thread::scope(|scope| {
+            let (send, receive) = sync_channel::<Vec<u8>>(PIECES_AHEAD);
+            let stored = scope.spawn(|| receive.into_iter().try_for_each(|piece| self.add(&piece)));
+            let ended = send_all(reader, &send);
+            drop(send);
+            stored.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| ended)
+        })?;
+        match ended {
+            Some(error) if self.written == had => Err(format!("nothing in it can be unpacked: {error}")),
+            ended => Ok(ended.map(|error| error.to_string())),
         }
     }
 
@@ -88,7 +98,8 @@ impl<'l> Store<'l> {
             let limit = self.limits.most;
             return Err(format!("it unpacks to more than the limit of {limit} bytes"));
         }
-        let expected = self.packed.map_or(u64::MAX, |packed| packed.saturating_mul(MOST_EXPANSION));
+        let packed = self.packed.as_ref().map(|packed| packed.load(Ordering::Relaxed));
+        let expected = packed.map_or(u64::MAX, |packed| packed.saturating_mul(MOST_EXPANSION));
         if self.written > expected.max(EXPANSION_MATTERS) {
             return Err(format!("it unpacks to more than {MOST_EXPANSION} times its size, as no trace does"));
         }
@@ -120,12 +131,46 @@ impl<'l> Store<'l> {
     }
 }
 
+/// Sends what a reader gives in pieces, until it ends or nobody takes them any more. Returns its error.
+fn send_all(reader: &mut dyn Read, to: &SyncSender<Vec<u8>>) -> Option<io::Error> {
+    loop {
+        let mut piece = Vec::with_capacity(PIECE);
+        let read = reader.take(PIECE as u64).read_to_end(&mut piece);
+        // What came before an error counts.
+        if piece.is_empty() || to.send(piece).is_err() || read.is_err() {
+            return read.err();
+        }
+    }
+}
+
+/// A reader that counts its bytes.
+pub struct Counting<R> {
+    reader: R,
+    bytes: PackedBytes,
+}
+
+impl<R> Counting<R> {
+    /// Of this reader, and where it counts.
+    pub fn new(reader: R) -> (Counting<R>, PackedBytes) {
+        let bytes = PackedBytes::default();
+        (Counting { reader, bytes: bytes.clone() }, bytes)
+    }
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(bytes)?;
+        self.bytes.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn stored(bytes: u64, limits: &UnpackLimits, packed: Option<u64>) -> Result<Vec<u8>, String> {
-        let mut store = Store::new(limits, packed);
+        let mut store = Store::new(limits, packed.map(|bytes| PackedBytes::new(bytes.into())));
         assert_eq!(store.fill(&mut io::repeat(7).take(bytes))?, None);
         Ok(store.into_bytes().unwrap().as_slice().to_vec())
     }
@@ -159,9 +204,14 @@ mod tests {
             }
         }
         let limits = UnpackLimits::default();
-        let mut store = Store::new(&limits, Some(9));
+        let mut store = Store::new(&limits, Some(PackedBytes::new(9.into())));
         assert_eq!(store.fill(&mut Broken(2)).unwrap().as_deref(), Some("it broke"));
         assert_eq!(store.held, b"abcabc");
-        assert!(Store::new(&limits, Some(9)).fill(&mut Broken(0)).unwrap_err().contains("it broke"));
+        assert!(
+            Store::new(&limits, Some(PackedBytes::new(9.into())))
+                .fill(&mut Broken(0))
+                .unwrap_err()
+                .contains("it broke")
+        );
     }
 }

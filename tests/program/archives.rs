@@ -90,6 +90,17 @@ fn standard_input_may_be_a_trace_or_an_archive() {
         let ran = finish(pfnset(&["resident", "-", "--format", "csv"]).write_stdin(bytes));
         assert_eq!((ran.code, ran.err.as_str(), ran.out.as_str()), (0, "", expected.as_str()));
     }
+    let refused = |bytes: Vec<u8>, more: &[&str], says: &str| {
+        let ran = finish(pfnset(&[&["info", "-"], more].concat()).write_stdin(bytes));
+        assert!(ran.code == 3 && ran.out.is_empty() && ran.err.contains(says), "{ran:?}");
+    };
+    refused(gzip(&trace()), &["--unpack-limit", "100KiB"], "limit of 102400 bytes");
+    refused(gzip(&vec![0; 300 << 20]), &[], "more than 200 times its size");
+    refused(gzip(&gzip(&trace())), &[], "it holds a gzip file");
+    refused(b"\x1f\x8b, and no gzip file".to_vec(), &[], "nothing in it can be unpacked");
+    let packed = gzip(&trace());
+    let cut = finish(pfnset(&["info", "-"]).write_stdin(&packed[..packed.len() / 2]));
+    assert!(cut.code == 0 && cut.out.contains("DAMAGED"), "{cut:?}");
     let ran = finish(pfnset(&["info", "-"]).write_stdin("no trace"));
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));
     assert!(ran.err.contains("no .etl file") && ran.err.lines().count() == 1, "{}", ran.err);
