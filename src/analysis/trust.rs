@@ -211,8 +211,8 @@ impl TrustReport {
         lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
         if let Some((held, named)) = self.cut {
             lines.push(format!(
-                "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so all \
-                 numbers are lower bounds, and rundowns may be missing. Copy it again",
+                "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so \
+                 numbers are of what is left, and what is joined with a missing rundown has the wrong category. Copy it again",
                 counted(held, "buffer", "buffers"),
                 count(named),
             ));

@@ -94,7 +94,12 @@ impl Read for Frames<'_> {
                 }
             }
             if let Some(ended) = self.open.take() {
-                self.rest = ended.into_inner();
+                let (rest, frame) = ended.into_parts();
+                self.rest = rest;
+                let sums = frame.get_checksum_from_data().zip(frame.get_calculated_checksum());
+                if sums.is_some_and(|(told, found)| told != found) {
+                    return Err(io::Error::other("its checksum is not that of its content"));
+                }
             }
             if self.rest.is_empty() {
                 return Ok(0);

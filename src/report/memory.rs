@@ -4,6 +4,7 @@ use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::tables::{NARROW, WIDE};
+use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::table::{Dimension as _, Table};
 use crate::event::memory_counters::WorkingSetSizes;
@@ -47,9 +48,17 @@ impl<'a> MemoryReport<'a> {
             Some((pages, _)) => format!("physical memory {}", text::bytes(pages.saturating_mul(4096))),
             None => "physical memory is unknown, and so is what is in use".to_owned(),
         };
-        let processes = counted(self.set.processes.len() as u64, "process", "processes");
+        let processes = match self.set.processes.len() as u64 {
+            0 => String::new(),
+            processes => format!("; {}", counted(processes, "process", "processes")),
+        };
+        let what = match (&self.set.timeline, self.set.group_by) {
+            (Some(MemoryTimeline::WorkingSets(_)), _) => "working sets",
+            (None, None) if self.set.samples.len() > 1 => "repurposed in pages, sizes",
+            _ => "sizes",
+        };
         let unit = self.unit.title().trim_start_matches("Size/");
-        format!("{samples}; {processes}; {physical}; sizes in {unit}")
+        format!("{samples}{processes}; {physical}; {what} in {unit}")
     }
 }
 

@@ -244,3 +244,40 @@ fn export_takes_the_files_of_a_recording_as_one_trace() {
     );
     assert_eq!(run("export . --with b.etl --out four").code, 2);
 }
+
+/// What was lost of a further file makes the budgets invalid that rest on it, and no others.
+#[test]
+fn a_loss_in_a_further_file_makes_its_budgets_invalid() {
+    let folder = tempfile::tempdir().unwrap();
+    let budgets = "[[budget]]\nname = \"Heaps\"\nwhere = { category = \"Win32Heap\" }\nmax = \"1 GiB\"\n\
+                   [[budget]]\nname = \"Pool\"\nwhere = { category = \"NonPagedPool\" }\nmax = \"1 GiB\"\n";
+    put(folder.path(), "budgets.toml", budgets.as_bytes());
+    let verdicts = |lost: &[u64]| {
+        let session = Session { buffer_size: 0x400, compression: Compression::None, mode: 1, ..beside() };
+        let (mut a, mut b) = (Trace::new(self::session()), Trace::new(session));
+        for (number, rec) in records(2, Vec::new()).into_iter().enumerate() {
+            if rec.hook != PAGE_IN_MEMORY && number % 2 == 0 { b.add(&rec) } else { a.add(&rec) }
+        }
+        put(folder.path(), "a.etl", &a.finish());
+        put(folder.path(), "b.etl", &b.lose_buffers(lost).finish());
+        let line = ["check", "a.etl", "--with", "b.etl", "--budgets", "budgets.toml", "--format", "json"];
+        let ran = finish(pfnset(&line).current_dir(folder.path()));
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{ran:?}"));
+        let budgets = json["traces"][0]["budgets"].as_array().unwrap().clone();
+        let verdicts: Vec<String> = budgets.iter().map(|b| b["verdict"].as_str().unwrap().to_owned()).collect();
+        (ran.code, verdicts, budgets[0]["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(verdicts(&[]), (0, vec!["pass".into(), "pass".into()], String::new()));
+    let lost: Vec<_> = (1..8).map(|buffer| verdicts(&[buffer])).collect();
+    let invalid: Vec<_> = lost.iter().filter(|(_, verdicts, _)| verdicts[0] == "invalid").collect();
+    assert!(!invalid.is_empty(), "{lost:?}");
+    let mut seen = 0;
+    for (code, verdicts, reason) in invalid {
+        assert_eq!((*code, verdicts[1].as_str()), (3, "pass"), "the pages are in the other file: {reason}");
+        // Where all heap ranges were in that buffer, nothing tells that they were recorded.
+        let known = ["b.etl: 1 buffer is missing between", "the keyword Win32HeapRanges was not recorded"];
+        assert!(known.iter().any(|known| reason.contains(known)), "{reason}");
+        seen += usize::from(reason.contains(known[0]));
+    }
+    assert!(seen > 0, "the file is named");
+}

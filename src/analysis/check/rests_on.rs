@@ -7,6 +7,7 @@ use crate::analysis::trust::{Fate, TrustReport};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::etl::order::Span;
 use crate::etl::record::HookId;
 use crate::event::hooks::*;
 use crate::event::payload::hook_of;
@@ -121,6 +122,36 @@ pub struct Evidence<'t> {
     anywhere: Option<String>,
 }
 
+/// One file of the recording.
+struct FileEvidence<'e> {
+    /// Its name, of a further file.
+    name: Option<&'e str>,
+    etl: &'e EtlFile,
+    trust: &'e TrustReport,
+    /// Times of its buffers.
+    spans: &'e [Option<Span>],
+}
+
+impl FileEvidence<'_> {
+    /// A reason with the file's name, where it is not the first file's.
+    fn named(&self, reason: String) -> String {
+        self.name.map_or(reason.clone(), |name| format!("{name}: {reason}"))
+    }
+}
+
+/// The files of a recording.
+fn files<'e>(etl: &'e EtlFile, survey: &'e Survey, trust: &'e TrustReport) -> Vec<FileEvidence<'e>> {
+    let first =
+        FileEvidence { name: None, etl, trust, spans: survey.spans.get(..etl.own_buffers().len()).unwrap_or(&[]) };
+    let further = etl.further().zip(&trust.further).map(|((name, etl, at), (_, trust))| FileEvidence {
+        name: Some(name),
+        etl,
+        trust,
+        spans: survey.spans.get(at).unwrap_or(&[]),
+    });
+    std::iter::once(first).chain(further).collect()
+}
+
 impl<'t> Evidence<'t> {
     /// Collects it.
     pub fn new(etl: &EtlFile, survey: &Survey, trust: &'t TrustReport, analysis: &str) -> Evidence<'t> {
@@ -133,21 +164,25 @@ impl<'t> Evidence<'t> {
             rundowns: all.filter_map(|hook| Some((hook, nanos(survey.kernel_span(hook)?)))).collect(),
             losses: Vec::new(),
             unread: survey.misfits.iter().filter_map(|(misfit, _)| unread(misfit)).collect(),
-            anywhere: cut(etl, trust),
+            anywhere: None,
         };
-        evidence.add_losses(etl, survey);
-        evidence.add_damage(etl, survey);
+        let files = files(etl, survey, trust);
+        files.iter().for_each(|file| evidence.add_losses(file));
+        evidence.add_damage(&files, survey);
         evidence
     }
 
-    fn add_losses(&mut self, etl: &EtlFile, survey: &Survey) {
-        let loss = &self.trust.loss;
+    fn add_losses(&mut self, file: &FileEvidence<'_>) {
+        let FileEvidence { etl, trust, spans, .. } = file;
+        let loss = &trust.loss;
+        let known = self.losses.len();
+        self.anywhere = self.anywhere.take().or_else(|| cut(etl, trust).map(|reason| file.named(reason)));
         for hole in &loss.holes {
             let what = format!("{} missing", counted(hole.missing, "buffer is", "buffers are"));
             self.losses.push(LossAt { from: hole.silent.0, to: hole.silent.1, what });
         }
         let mut last = BTreeMap::new();
-        for (buffer, span) in etl.own_buffers().iter().zip(&survey.spans) {
+        for (buffer, span) in etl.own_buffers().iter().zip(*spans) {
             let Some(span) = span else { continue };
             let before = last.insert(buffer.processor, span.last).unwrap_or(span.first);
             if buffer.flags & (FLAG_EVENTS_LOST | FLAG_BUFFER_LOST) != 0 {
@@ -158,28 +193,34 @@ impl<'t> Evidence<'t> {
         for (_, at) in &loss.dropped {
             self.losses.push(LossAt { from: *at, to: *at, what: "events were dropped".into() });
         }
-        if self.anywhere.is_none() && loss.missing_buffers > 0 && lacks_a_processor(etl, survey) {
+        if self.anywhere.is_none() && loss.missing_buffers > 0 && lacks_a_processor(etl, spans) {
             let buffers = counted(loss.missing_buffers, "buffer is", "buffers are");
-            self.anywhere =
-                Some(format!("{buffers} missing, perhaps all of a processor; the trace does not tell when"));
+            let when = "perhaps all of a processor; the trace does not tell when";
+            self.anywhere = Some(file.named(format!("{buffers} missing, {when}")));
         }
         let listed: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
-        let is_unknown = self.losses.is_empty() && loss.any() || listed < loss.missing_buffers;
+        let is_unknown = self.losses.len() == known && loss.any() || listed < loss.missing_buffers;
         if is_unknown && self.anywhere.is_none() {
             let what = loss.summary().unwrap_or_default();
-            self.anywhere = Some(format!("{what}; the trace does not tell when"));
+            self.anywhere = Some(file.named(format!("{what}; the trace does not tell when")));
+        }
+        for loss in self.losses.iter_mut().skip(known) {
+            loss.what = file.named(std::mem::take(&mut loss.what));
         }
     }
 
-    fn add_damage(&mut self, etl: &EtlFile, survey: &Survey) {
+    fn add_damage(&mut self, files: &[FileEvidence<'_>], survey: &Survey) {
         let damage = &survey.damage;
         for place in &damage.places {
-            let buffers = etl.own_buffers();
+            let own =
+                |file: &&FileEvidence<'_>| file.name.is_some_and(|name| place.what.starts_with(&format!("{name}: ")));
+            let Some(file) = files.iter().find(own).or(files.first()) else { continue };
+            let buffers = file.etl.own_buffers();
             let after = buffers.iter().position(|buffer| buffer.offset > place.offset).unwrap_or(buffers.len());
-            let what = format!("the file is damaged at offset {}", place.offset);
-            match after.checked_sub(1).and_then(|at| survey.spans.get(at).copied().flatten()) {
+            let what = file.named(format!("the file is damaged at offset {}", place.offset));
+            match after.checked_sub(1).and_then(|at| file.spans.get(at).copied().flatten()) {
                 Some(span) => {
-                    let (from, to) = (etl.clock.nanos(span.first), etl.clock.nanos(span.last));
+                    let (from, to) = (file.etl.clock.nanos(span.first), file.etl.clock.nanos(span.last));
                     self.losses.push(LossAt { from, to, what });
                 }
                 None => self.anywhere = self.anywhere.take().or(Some(what)),
@@ -263,8 +304,8 @@ fn unread(misfit: &Misfit) -> Option<HookId> {
 }
 
 /// True when a processor of the session has no records: what is missing may be all of it, at any time.
-fn lacks_a_processor(etl: &EtlFile, survey: &Survey) -> bool {
-    let buffers = etl.own_buffers().iter().zip(&survey.spans);
+fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
+    let buffers = etl.own_buffers().iter().zip(spans);
     let data = buffers.filter(|(buffer, span)| buffer.kind != TYPE_HEADER && span.is_some());
     let seen: BTreeSet<u16> = data.map(|(buffer, _)| buffer.processor).collect();
     etl.header.mode & MODE_NO_PER_PROCESSOR == 0 && (seen.len() as u64) < u64::from(etl.header.processors)

@@ -24,7 +24,8 @@ pub fn doubts(
         let switches = counted(breaks, "switch is", "switches are");
         lines.push(format!(
             "the chain of context switches is broken: {switches} from another thread than the one that ran; the time \
-             before each is unknown"
+             before each is unknown. Ready delays and queue lengths can be too large from there on: a thread whose \
+             switch is missing counts as ready until its next one"
         ));
     }
     if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {

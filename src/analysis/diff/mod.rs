@@ -46,6 +46,8 @@ pub struct Diff {
     pub dimensions: Vec<Dimension>,
     /// Keys that differ by more than is allowed, the largest change first.
     pub differing: Vec<DiffRow>,
+    /// Keys that do not differ, where they were asked for.
+    pub unchanged: Vec<DiffRow>,
     /// Sums over all keys.
     pub all: Totals,
     /// Sums over the keys that differ by no more than is allowed, and by something.
@@ -140,6 +142,7 @@ impl Diff {
             all: totals,
             within: Totals::of(&within),
             same: Totals::of(&same),
+            unchanged: if query.keeps_same { same } else { Vec::new() },
             differing,
             is_tolerant: query.tolerance.is_any(),
             top: query.top,

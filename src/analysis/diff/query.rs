@@ -29,6 +29,8 @@ pub struct DiffQuery {
     pub matching: Option<Match>,
     /// What rows may differ by.
     pub tolerance: Tolerance,
+    /// True to keep the rows that do not differ.
+    pub keeps_same: bool,
 }
 
 /// What is compared, and how, by what the two sides are.

@@ -66,15 +66,17 @@ impl Differences {
     /// Between the resident sets of two traces.
     pub fn new(left: &Source, right: &Source) -> Part<Differences> {
         let by = |dimensions: &[Dimension]| {
-            let query = DiffQuery { group_by: Some(dimensions.to_vec()), ..DiffQuery::default() };
+            let query = DiffQuery { group_by: Some(dimensions.to_vec()), keeps_same: true, ..DiffQuery::default() };
             Diff::new(left, right, &query).map_err(|error| super::one_line(&error.to_string()))
         };
         let diff = by(&[Dimension::Category, Dimension::Process])?;
-        let by_category = changes(&diff.differing, 0);
-        let mut by_process = changes(&diff.differing, 1);
+        // A category that changed has processes in which it did not.
+        let rows = || diff.differing.iter().chain(&diff.unchanged);
+        let by_category = changes(rows(), 0);
+        let mut by_process = changes(rows(), 1);
         // What belongs to no process is told by category.
         by_process.retain(|change| ![NO_PROCESS, SHARED].contains(&change.label.as_str()));
-        let tiles = tiles(&diff.differing);
+        let tiles = tiles(rows());
         Ok(Differences { diff, by_category, by_process, tiles })
     }
 
@@ -127,7 +129,7 @@ fn class_of(label: &str) -> Option<Class> {
 }
 
 /// Rows by the label at one place, the largest change first. What did not change in sum is left out.
-fn changes(rows: &[DiffRow], place: usize) -> Vec<Change> {
+fn changes<'r>(rows: impl Iterator<Item = &'r DiffRow>, place: usize) -> Vec<Change> {
     let mut all: BTreeMap<&str, Change> = BTreeMap::new();
     for row in rows {
         let Some(label) = row.labels.get(place) else { continue };
@@ -142,7 +144,7 @@ fn changes(rows: &[DiffRow], place: usize) -> Vec<Change> {
 }
 
 /// Categories by size with their largest processes; together at most [`TILES`].
-fn tiles(rows: &[DiffRow]) -> Vec<CategoryChange> {
+fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
     let mut all: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for row in rows {
         let [category, process] = &row.labels[..] else { continue };
@@ -171,12 +173,37 @@ fn tiles(rows: &[DiffRow]) -> Vec<CategoryChange> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code_page::CodePage;
     use crate::exported::amount::{Amount, Limit};
+    use crate::exported::wpa::WpaOptions;
+    use crate::input::UnpackLimits;
+    use std::path::Path;
 
     fn row(labels: [&str; 2], left: i64, right: i64) -> DiffRow {
         let pages = |pages: i64| Some(Amount::of_pages(pages));
         let labels = labels.map(str::to_owned).to_vec();
         DiffRow { labels, left: pages(left), right: pages(right), limit: Limit::default() }
+    }
+
+    /// What did not change by process counts in the sums by category and by process.
+    #[test]
+    fn both_sides_are_whole() {
+        let open = |name: &str| {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
+            Source::open(&path, &UnpackLimits::default(), &WpaOptions::default(), CodePage::default()).unwrap()
+        };
+        let (left, right) = (open("resident-small.etl"), open("refset-small.etl"));
+        let found = Differences::new(&left, &right).unwrap();
+        for (dimension, changes) in [(Dimension::Category, &found.by_category), (Dimension::Process, &found.by_process)]
+        {
+            let query = DiffQuery { group_by: Some(vec![dimension]), ..DiffQuery::default() };
+            let rows = Diff::new(&left, &right, &query).unwrap().differing;
+            assert!(changes.len() > 5);
+            for change in changes {
+                let row = rows.iter().find(|row| row.labels == [change.label.clone()]).unwrap();
+                assert_eq!((change.left, change.right), (row.left_pages(), row.right_pages()), "{}", change.label);
+            }
+        }
     }
 
     #[test]
@@ -187,13 +214,13 @@ mod tests {
             row(["Image", "b.exe"], 30, 10),
             row(["MapFile", "b.exe"], 7, 8),
         ];
-        let by_process = changes(&rows, 1);
+        let by_process = changes(rows.iter(), 1);
         let of = |changes: &[Change]| changes.iter().map(|c| (c.label.clone(), c.delta())).collect::<Vec<_>>();
         assert_eq!(of(&by_process), [("b.exe".into(), -19), ("a.exe".into(), 15)]);
-        let by_category = changes(&rows, 0);
+        let by_category = changes(rows.iter(), 0);
         assert_eq!(of(&by_category), [("Win32Heap".into(), -5), ("MapFile".into(), 1)], "Image moved, and is as large");
         assert_eq!(by_category[0].class, Some(Class::Dynamic));
-        let tiles = tiles(&rows);
+        let tiles = tiles(rows.iter());
         assert_eq!((tiles[0].all.label.as_str(), tiles[0].parts.len()), ("Image", 2));
         let many: Vec<Change> =
             (1..30).map(|n| Change { label: format!("p{n}"), class: None, left: 0, right: n }).collect();

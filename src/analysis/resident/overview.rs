@@ -6,9 +6,10 @@ use crate::analysis::resident::columns::{
     ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, PAGES, SHARE, SIZE, STANDBY_SIZE,
     WPA_SIZE,
 };
-use crate::analysis::resident::row_counts::PageCounts;
+use crate::analysis::resident::row_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
+use std::cmp::Reverse;
 
 /// Lines of classes, categories and processes, the rule above the processes included. With the three lines on memory, the heading, the total and the line of
 /// checks they are 24.
@@ -65,6 +66,12 @@ impl ResidentSet {
     pub fn overview(&self, snapshot: &SnapshotSet) -> Table {
         let mut processes = Node { label: "Processes (own pages)".to_owned(), ..snapshot.processes.clone() };
         let mut classes = classes(snapshot, |groups| self.sort.tree(groups, None));
+        // Who asks for WPA's numbers must see the largest of both.
+        let asks_wpa = self.compares && self.view.wpa && self.sort == ResidentOrder::default();
+        let size = |pages: &PageCounts| if asks_wpa { pages.pages.max(pages.pages_wpa) } else { pages.pages };
+        if asks_wpa {
+            classes.iter_mut().for_each(|class| class.parts.sort_by_key(|part| Reverse(size(&part.measure))));
+        }
         let some = |parts: usize, most: usize| if parts > most + 1 { most } else { parts };
         if let Some(top) = self.top {
             classes.iter_mut().for_each(|class| cut(class, top, "categories"));
@@ -73,7 +80,7 @@ impl ResidentSet {
             let listed = some(processes.parts.len(), PROCESSES);
             cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
-            cut_classes(&mut classes, LINES.saturating_sub(below));
+            cut_classes(&mut classes, LINES.saturating_sub(below), size);
         }
         let all = snapshot.tree.measure;
         let columns = self.overview_columns(&all);
@@ -163,7 +170,7 @@ fn cut(node: &mut Node<PageCounts>, most: usize, what: &str) {
 }
 
 /// Leaves in each class the first categories, so that all take at most this many lines and the largest are among them.
-fn cut_classes(classes: &mut [Node<PageCounts>], most: usize) {
+fn cut_classes(classes: &mut [Node<PageCounts>], most: usize, size: impl Fn(&PageCounts) -> u64) {
     let mut shown = vec![0; classes.len()];
     let taken = |shown: &[usize]| -> usize {
         let of_classes = classes.iter().zip(shown).map(|(class, &shown)| 1 + lines(shown, class.parts.len()));
@@ -177,7 +184,7 @@ fn cut_classes(classes: &mut [Node<PageCounts>], most: usize) {
             *at += 1;
             // A free page is Unused, so a line for it says nothing.
             let says_something = class.parts.len() > 1 || part.label != Category::Unused.name();
-            (says_something && taken(&with_next) <= most).then_some((part.measure.pages, with_next))
+            (says_something && taken(&with_next) <= most).then_some((size(&part.measure), with_next))
         };
         match classes.iter().enumerate().filter_map(next).max_by_key(|(pages, _)| *pages) {
             Some((_, with_next)) => shown = with_next,
@@ -205,7 +212,7 @@ mod tests {
 
     fn cut_to(most: usize) -> Vec<(String, usize, u64)> {
         let mut classes = vec![class("a", &[90, 70, 5]), class("b", &[80, 1]), class("c", &[3])];
-        cut_classes(&mut classes, most);
+        cut_classes(&mut classes, most, |pages| pages.pages);
         let more = |class: &Node<PageCounts>| class.more.map_or(0, |(parts, _)| parts);
         classes.iter().map(|class| (class.label.clone(), class.parts.len(), more(class))).collect()
     }

@@ -13,9 +13,11 @@ use pfnset::analysis::check::suggest::suggest;
 use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file, worst};
 use pfnset::analysis::diff::source::{Content, Source};
+use pfnset::analysis::trust::TrustReport;
 use pfnset::error::Error;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::{Input, STANDARD_INPUT};
+use pfnset::load::survey::Survey;
 use pfnset::report::check::{CheckReport, junit, suggestions};
 use pfnset::report::text::Unit;
 use std::path::{Path, PathBuf};
@@ -96,7 +98,11 @@ impl Check {
         trace::prepare_all(common, &self.recordings)?;
         let recording = self.recordings.traces.first().context("no trace")?;
         let etl = trace::open_recording(common, recording)?;
-        let found = trace::with_bar(common, &etl, 4, || suggest(&etl)).map_err(Error::MissingEvents)?;
+        let found = trace::with_bar(common, &etl, 4, || suggest(&etl)).map_err(|reason| {
+            // What is missing may lie in the part that was lost.
+            let is_doubtful = TrustReport::new(&etl, &Survey::new(&etl)).any();
+            if is_doubtful { Error::MissingPart(reason) } else { Error::MissingEvents(reason) }
+        })?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
         out.flush()?;

@@ -139,6 +139,7 @@ impl Diff {
             snapshots: self.snapshot.unwrap_or_default(),
             matching,
             tolerance: self.tolerance,
+            ..DiffQuery::default()
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
-use crate::cli::{output, progress, trace};
+use crate::cli::{output, progress, terminal, trace};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
@@ -13,6 +13,7 @@ use pfnset::dataset::run::{Choice, Outcome};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::error::Error;
 use pfnset::input::UnpackLimits;
+use pfnset::report::text::wrap;
 use pfnset::units::{count, counted};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -202,7 +203,9 @@ impl Export {
         if self.quiet {
             return Ok(());
         }
-        writeln!(std::io::stdout(), "{}", line(&recording.trace, &outcome)).context("cannot write to standard output")
+        let (line, width) = (line(&recording.trace, &outcome), terminal::output_width(false));
+        let text = wrap(&line, width.into()).join("\n");
+        writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
     }
 }
 

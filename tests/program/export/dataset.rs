@@ -81,7 +81,8 @@ fn many_traces_at_once_and_broken_ones_are_rows() {
     let none = from.join("none.etl");
     let ran = export(&dataset, &[from.to_str().unwrap(), none.to_str().unwrap()]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert_eq!(ran.out.lines().count(), 4, "{}", ran.out);
+    // A long line continues on the next one.
+    assert_eq!(ran.out.lines().filter(|line| line.starts_with('t')).count(), 4, "{}", ran.out);
     assert_eq!(ran.err, "pfnset: warning: 2 of 4 traces could not be read; the column error of traces says why\n");
     let traces: BTreeMap<String, _> =
         rows(&dataset, "traces").into_iter().map(|(id, row)| (row["trace_file"].clone(), (id, row))).collect();
