@@ -103,6 +103,19 @@ impl Loss {
         loss
     }
 
+    /// Adds what another file of the recording lost.
+    pub(super) fn add(&mut self, other: &Loss) {
+        self.events_lost = self.events_lost.saturating_add(other.events_lost);
+        self.buffers_lost = self.buffers_lost.saturating_add(other.buffers_lost);
+        self.counters_known &= other.counters_known;
+        self.flagged_events_lost += other.flagged_events_lost;
+        self.flagged_buffer_lost += other.flagged_buffer_lost;
+        self.missing_buffers += other.missing_buffers;
+        self.holes.extend_from_slice(&other.holes);
+        self.holes.truncate(MOST_HOLES);
+        self.dropped.extend_from_slice(&other.dropped);
+    }
+
     /// True when something was lost for certain.
     pub fn any(&self) -> bool {
         self.events_lost != 0

@@ -88,6 +88,13 @@ impl TrustReport {
         }
     }
 
+    /// What all files of the recording lost together; the fastest moment is that of the first.
+    pub fn loss_of_all(&self) -> Loss {
+        let mut all = self.loss.clone();
+        self.further.iter().for_each(|(_, report)| all.add(&report.loss));
+        all
+    }
+
     /// The reports of all files.
     fn files(&self) -> impl Iterator<Item = &TrustReport> {
         std::iter::once(self).chain(self.further.iter().map(|(_, report)| report))

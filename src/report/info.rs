@@ -69,6 +69,7 @@ impl<'a> InfoReport<'a> {
             text::utc(i.boot).unwrap_or_else(|| "?".into()),
             if i.merged { "; is itself a merged file" } else { "" }
         );
+        let loss = i.trust.loss_of_all();
         vec![
             ("File", "path", path),
             ("File", "size", format!("{} ({} bytes)", text::bytes(i.size_bytes), text::count(i.size_bytes))),
@@ -89,9 +90,9 @@ impl<'a> InfoReport<'a> {
                 "keywords",
                 if i.keywords.is_empty() { "none of the kernel".into() } else { i.keywords.join(", ") },
             ),
-            ("Lost", "events", lost(i.trust.loss.events_lost, i.trust.loss.counters_known)),
-            ("Lost", "buffers", lost(i.trust.loss.buffers_lost, i.trust.loss.counters_known)),
-            ("Lost", "missing sequence numbers", text::count(i.trust.loss.missing_buffers)),
+            ("Lost", "events", lost(loss.events_lost, loss.counters_known)),
+            ("Lost", "buffers", lost(loss.buffers_lost, loss.counters_known)),
+            ("Lost", "missing sequence numbers", text::count(loss.missing_buffers)),
             ("Lost", "damaged places", text::count(i.trust.damaged)),
         ]
     }
@@ -125,7 +126,7 @@ impl<'a> InfoReport<'a> {
     }
 
     fn loss(&self) -> Value {
-        let loss = &self.info.trust.loss;
+        let loss = self.info.trust.loss_of_all();
         json!({
             "missing_buffers": loss.missing_buffers,
             "buffers_flagged_events_lost": loss.flagged_events_lost,
@@ -183,7 +184,8 @@ impl Report for InfoReport<'_> {
             }
             labelled(out, label, &value, width)?;
         }
-        for hole in i.trust.loss.holes.iter().skip(3) {
+        let loss = i.trust.loss_of_all();
+        for hole in loss.holes.iter().skip(3) {
             let when = format!(
                 "{} numbers from {} on, silent {:.3} s to {:.3} s",
                 text::count(hole.missing),
@@ -193,7 +195,7 @@ impl Report for InfoReport<'_> {
             );
             labelled(out, "hole", &when, width)?;
         }
-        for (processor, time) in &i.trust.loss.dropped {
+        for (processor, time) in &loss.dropped {
             labelled(out, "last drop", &format!("processor {processor} at {} s", text::seconds(*time)), width)?;
         }
         damaged_places(out, &i.damage, width)?;
