@@ -51,7 +51,7 @@ impl Trust {
     /// A sentence for people.
     pub fn text(self) -> String {
         match self {
-            Trust::Yes => "trust it; nothing is lost, damaged or cut".into(),
+            Trust::Yes => "trust it; nothing is lost, damaged or cut; tables have their own checks".into(),
             Trust::WithCare(warnings) => {
                 format!("trust it with care; nothing is lost, but there {}", there_are(warnings))
             }
