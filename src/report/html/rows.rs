@@ -8,10 +8,12 @@ use maud::{Markup, html};
 /// The table below a caption.
 pub fn table(caption: &str, table: &Table, unit: Unit) -> Markup {
     let unit = unit.for_largest(largest(table));
+    // A column without a title of its own has the unit in its heading.
+    let is_told = table.columns.iter().any(|column| column.title.is_empty()) || largest(table) == 0;
     html! {
         div.scroll {
             table {
-                caption { (caption) }
+                caption { (caption) @if !is_told { ", sizes in " (unit.title().trim_start_matches("Size/")) } }
                 thead { tr {
                     @for column in &table.columns {
                         th scope="col" class=[(column.align == Align::Right).then_some("number")] {
