@@ -4,7 +4,7 @@ use crate::analysis::cpu::processor::Owner;
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::{CpuUse, TimelineStep};
 use crate::analysis::overview::{step_of, thinned};
-use crate::analysis::table::Table;
+use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::units::Nanos;
@@ -70,6 +70,20 @@ impl CpuOverview {
             delays: delays(&set),
             set,
         })
+    }
+
+    /// The numbers of the picture of delays.
+    pub fn delay_table(&self) -> Table {
+        let line = |delay: &ReadyDelay| {
+            let times = [delay.p50_ns, delay.p95_ns, delay.max_ns].map(Value::Duration);
+            Line::new([Value::text(&delay.process), Value::count(delay.count)].into_iter().chain(times))
+        };
+        let columns = ["Delays", "Median", "p95", "Max"].map(Column::number);
+        Table {
+            columns: [Column::text("Process")].into_iter().chain(columns).collect(),
+            lines: self.delays.iter().map(line).collect(),
+            ..Table::default()
+        }
     }
 
     /// Processes with their time and delays.

@@ -291,7 +291,8 @@ fn cpu(traces: &[TracePage<'_>]) -> Markup {
             html! {
                 (figure("cpu", number, "Share of all processors over time by process, stacked, in percent; the rest is idle or unknown.",
                     &[("processes", found.process_table())]))
-                (figure("delays", number, "How long threads were ready and had to wait for a processor, by process: the delay that 95 of 100 did not exceed, and the longest. The scale is logarithmic.", &[]))
+                (figure("delays", number, "How long threads were ready and had to wait for a processor, by process: the delay that 95 of 100 did not exceed, and the longest. The scale is logarithmic.",
+                    &[("ready delays", found.delay_table())]))
             }
         },
     )
