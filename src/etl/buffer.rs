@@ -102,6 +102,7 @@ impl Buffer {
         if let Ok((header, _)) = Header::mut_from_prefix(bytes) {
             header.size.set(size);
             header.flags.set(header.flags.get() & !FLAG_COMPRESSED);
+            header.used.set(header.used.get().min(size));
         }
     }
 

@@ -8,9 +8,13 @@ use std::io::{self, Write};
 /// Buffers that are made at a time.
 const AT_A_TIME: usize = 64;
 
+/// A compressed buffer becomes at most this many times as large, unless its records need more.
+const MOST_GROWTH: u32 = 16;
+
 impl EtlFile {
     /// Writes this file again; further files of the recording are not written. `change` gives the new bytes of an event area,
-    /// as many as it has. Compressed buffers become uncompressed ones of the session's buffer size. What lies between
+    /// as many as it has. Compressed buffers become uncompressed ones, of the session's buffer size where they
+    /// filled more than a small part of it. What lies between
     /// buffers and after the last one becomes zero.
     ///
     /// # Errors
@@ -38,13 +42,22 @@ impl EtlFile {
     fn rewritten(&self, area: &Area<'_>, change: &impl Fn(&Area<'_>) -> Vec<u8>) -> Vec<u8> {
         let buffer = &area.buffer;
         let header = usize::try_from(buffer.offset.0).ok().and_then(|at| self.own_bytes().get(at..));
-        let size = if buffer.is_compressed() { self.header.buffer_size_bytes } else { buffer.size_bytes };
+        let area_bytes = change(area);
+        let size = match buffer.is_compressed() {
+            // The file says how large buffers are: a small one must not become a large one for that alone.
+            true => {
+                let real = BUFFER_HEADER_BYTES.saturating_add(u32::try_from(area_bytes.len()).unwrap_or(u32::MAX));
+                let most = buffer.size_bytes.saturating_mul(MOST_GROWTH).max(real);
+                self.header.buffer_size_bytes.min(most)
+            }
+            false => buffer.size_bytes,
+        };
         let mut bytes: Vec<u8> =
             header.unwrap_or_default().iter().copied().take(BUFFER_HEADER_BYTES as usize).collect();
         if buffer.is_compressed() {
             Buffer::make_uncompressed(&mut bytes, size);
         }
-        bytes.extend(change(area));
+        bytes.extend(area_bytes);
         bytes.resize(size as usize, 0xff);
         bytes
     }

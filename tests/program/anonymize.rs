@@ -1,6 +1,7 @@
 //! `pfnset anonymize`: all tables say the same before and after but for names, and no name of the trace is left in the file.
 
 use crate::program::{fixtures, out, run};
+use etl_writer::{Compression, Ptr, Rec, Session, Trace, file_of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -141,4 +142,17 @@ fn the_trace_and_other_files_are_not_written_over() {
     let to = folder.path().join("d.etl");
     assert_eq!(run(&["anonymize", text(&other), "-o", text(&to), "--strict", "-q"]).code, 3, "it is written, and cut");
     assert!(out(&["info", text(&to)]).contains("DAMAGED in 1 place"));
+}
+
+/// The file says how large its buffers are; that alone makes no large file.
+#[test]
+fn large_buffers_with_little_in_them_stay_small() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = Session { buffer_size: 0x0100_0000, compression: Compression::Xpress, ..Session::windows10() };
+    let recs = (0..50).map(|n| Rec::perf(Ptr::P8, 0x0f2e, 2, vec![0; 16]).at(1_000_000_000 + n * 1_000));
+    let trace = file_of(&Trace::new(session).push_all(recs).finish());
+    let new = anonymized(trace.path(), folder.path());
+    let size = |path: &Path| std::fs::metadata(path).expect("a file").len();
+    assert!(size(&new) <= 20 * size(trace.path()).max(4096), "{} of {}", size(&new), size(trace.path()));
+    assert_eq!(figures(&["events"], trace.path()), figures(&["events"], &new));
 }
