@@ -106,7 +106,8 @@ impl EtlFile {
             true => format!("it ends after {} bytes, inside its first record", bytes.len()),
             false => "its first record is no log-file header".to_owned(),
         };
-        let record = area.records().next().and_then(|raw| raw.read().ok()).ok_or_else(no_header)?;
+        let (raw, record) =
+            area.records().next().and_then(|raw| raw.read().ok().map(|record| (raw, record))).ok_or_else(no_header)?;
         if !matches!(record.header, HeaderType::System32 | HeaderType::System64)
             || record.id != RecordId::Kernel(HookId(0))
         {
@@ -123,7 +124,9 @@ impl EtlFile {
             compressed: header.mode & MODE_COMPRESSED != 0,
             zeros_expected: header.mode & MODE_PREALLOCATE != 0 || header.end_time.is_none(),
         };
-        let (first, session_buffer_bytes, doubt) = settle_sizes(bytes, first, header.buffer_size_bytes, mode);
+        // The first buffer holds the whole log-file header.
+        let least = BUFFER_HEADER_BYTES.saturating_add(u32::try_from(raw.bytes.len()).unwrap_or(u32::MAX));
+        let (first, session_buffer_bytes, doubt) = settle_sizes(bytes, first, header.buffer_size_bytes, least, mode);
         doubt.into_iter().for_each(|d| damage.push(d));
         let indexed = index(bytes, first, session_buffer_bytes, mode);
         damage.append(indexed.damage);
@@ -305,9 +308,9 @@ impl EtlFile {
 ///
 /// In an uncompressed file BufferSize of every buffer equals the session's buffer size in the log-file header, so a
 /// second buffer where the first one ends, of the same size, proves the header wrong. Without that proof the first
-/// buffer is taken to end where the session says.
-fn settle_sizes(file: &[u8], mut first: Buffer, stated: u32, mode: Mode) -> (Buffer, u32, Option<Damage>) {
-    let sound = BUFFER_HEADER_BYTES + 8..=LARGEST_SESSION_BUFFER;
+/// buffer is taken to end where the session says. `least` is the size of what the first buffer must hold.
+fn settle_sizes(file: &[u8], mut first: Buffer, stated: u32, least: u32, mode: Mode) -> (Buffer, u32, Option<Damage>) {
+    let sound = least.min(LARGEST_SESSION_BUFFER)..=LARGEST_SESSION_BUFFER;
     let size_at = |at: u32| file.get(at as usize..).and_then(|b| b.first_chunk()).map(|b| u32::from_le_bytes(*b));
     let own = size_at(0).unwrap_or(first.size_bytes);
     let second = file.get(own as usize..).map(|rest| Buffer::read(rest, FileOffset(u64::from(own)), own));

@@ -7,6 +7,8 @@ use crate::reading::{Effort, Found, read_all, read_pages, recorded_traces};
 use etl_writer::file_of;
 use etl_writer::hostile::{flipped, made_to_hurt, made_up_traces, noise};
 use etl_writer::{Rng, Session, Trace};
+use pfnset::anonymized::{self, StandIns};
+use pfnset::etl::EtlFile;
 use std::fs::OpenOptions;
 use std::path::Path;
 
@@ -174,5 +176,22 @@ fn files_made_to_hurt_are_read() {
     for (name, bytes) in made_to_hurt() {
         let found = read_all(file_of(&bytes).path(), Effort::All);
         assert!(found.opened, "{name}");
+    }
+}
+
+/// Whatever buffer size the log-file header states: what could be read can be read again after it was written without names.
+#[test]
+fn written_without_names_it_opens_again() {
+    const BUFFER_SIZE_AT: usize = 0x48 + 0x20; // after the buffer's header and the record's
+    for (name, mut bytes) in made_up_traces() {
+        let whole = EtlFile::open(file_of(&bytes).path()).expect("a sound trace").header.buffer_size_bytes;
+        assert_eq!(bytes[BUFFER_SIZE_AT..][..4], whole.to_le_bytes(), "{name}");
+        for stated in (0..whole).step_by(24).chain([1 << 20, u32::MAX]) {
+            bytes[BUFFER_SIZE_AT..][..4].copy_from_slice(&stated.to_le_bytes());
+            let etl = EtlFile::open(file_of(&bytes).path()).expect("its first record is whole");
+            let mut new = Vec::new();
+            anonymized::write(&etl, &StandIns::new(b"a"), &mut new).expect("memory takes all");
+            assert!(EtlFile::open(file_of(&new).path()).is_ok(), "{name} with {stated}");
+        }
     }
 }
