@@ -17,6 +17,7 @@ mod filters;
 mod first_screen;
 mod junit;
 mod machine;
+mod man;
 mod memory;
 mod names;
 mod output;

@@ -8,6 +8,7 @@
 mod circles;
 mod dependencies;
 mod limits;
+mod manifests;
 
 use std::path::{Path, PathBuf};
 

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod events;
 pub mod export;
 pub mod info;
+pub mod man;
 pub mod memory;
 pub mod pages;
 pub mod processes;
@@ -137,6 +138,9 @@ commands! {
     Words(words::Words), None;
     /// Print a shell completion script
     Completions(completions::Completions), None;
+    /// Write the manual pages of all commands
+    #[command(hide = true)]
+    Man(man::Man), None;
 }
 
 #[cfg(test)]
