@@ -222,12 +222,15 @@ fn a_table_says_of_which_snapshot_it_is() {
     assert_eq!((&first["left"]["snapshot"], &first["right"]["total_pages"]), (&0.into(), &1.into()));
     let ran = diff(&folder, &["two.etl", "both.csv", "--snapshot", "0,2"]);
     assert!(ran.code == 2 && ran.err.contains("both.csv has no snapshot 2"), "{ran:?}");
+    write(&folder, "other.csv", "Page Category;Snapshot Time (s);Page Count\nImage;86400;1\n");
+    let doubts = |found: &Value| found["warnings"].to_string().contains("it may be of another trace");
+    assert!(doubts(&json_of("other.csv", &[])) && !doubts(&last) && !doubts(&first), "a time of no page sequence");
 }
 
 #[test]
 fn files_that_are_none_are_told_in_one_line() {
     let folder = folder();
-    let cases: [(&[u8], &str); 14] = [
+    let cases: [(&[u8], &str); 15] = [
         (b"Hello, this is a letter and no table at all.\nIt goes on.\n", "it begins with \"Hello, this is a letter \""),
         (b"", "and it is empty"),
         (b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0", "its first bytes are 7f 45 4c 46"),
@@ -249,6 +252,7 @@ fn files_that_are_none_are_told_in_one_line() {
         ),
         (b"Page Category,Page Count\nImage,1\nMapFile,1,2\n", "line 3: it has 3 columns where the heading has 2"),
         (b"Page Category,Page Count\nImage,many\n", "line 2, column \"Page Count\": \"many\" is no number"),
+        (b"Page Category,Page Count\nImage,-3\n", "line 2, column \"Page Count\": \"-3\" is less than no memory"),
         (
             b"Page Category,Page Frame Number\nImage,0xg\n",
             "line 2, column \"Page Frame Number\": \"0xg\" is no hexadecimal",
@@ -296,6 +300,8 @@ fn what_a_side_does_not_have_is_wrong_usage() {
         (&["one.etl", "wpa.csv", "-o", "wpa.csv"], "is the input itself"),
         (&["one.etl", "wpa.csv", "--locale", "tlh"], "known are en"),
         (&["one.etl", "wpa.csv", "--map", "Count"], "expected HEADING=MEANING"),
+        (&["one.etl", "one.etl", "--map", "Count=pages"], "no side is one"),
+        (&["one.etl", "one.etl", "--locale", "de"], "no side is one"),
     ] {
         let ran = diff(&folder, arguments);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:?}");

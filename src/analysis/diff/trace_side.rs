@@ -32,6 +32,9 @@ pub struct ResidentSide<'e> {
     pub doubtful: bool,
 }
 
+/// How far the time that a table tells may be from the page sequence, seconds. Cell formats round to a second at most.
+const NEAR_SECONDS: f64 = 1.0;
+
 /// Pages of a trace by WPA's category, ours, and the rule that gave ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
@@ -66,6 +69,18 @@ impl<'e> ResidentSide<'e> {
         warnings.extend(model.sequence_warnings(etl));
         let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
         warnings.extend(trust.not_there(&missing));
+        let compared = snapshot.and_then(|index| model.snapshots.get(index));
+        warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
+            let last = etl.clock.nanos(snapshot.last_time).seconds();
+            let is_near = (seconds(snapshot) - NEAR_SECONDS..=last + NEAR_SECONDS).contains(&near);
+            (!is_near).then(|| {
+                format!(
+                    "the other side's snapshot was at {near} s, the nearest page sequence began at {:.3} s: it may be of \
+                     another trace",
+                    seconds(snapshot)
+                )
+            })
+        }));
         Ok(ResidentSide { etl, snapshot: snapshot.unwrap_or(0), warnings, doubtful: trust.any(), model })
     }
 

@@ -160,6 +160,10 @@ impl Diff {
         trace::prepare_all(common, &self.recordings)?;
         let open = |side: &Recording| trace::open_source(common, side, &options);
         let (left, right) = (open(left)?, open(right)?);
+        if options != WpaOptions::default() && !left.is_export() && !right.is_export() {
+            let flags = "--map, --locale, --decimal and --group";
+            return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
+        }
         let traces: Vec<&EtlFile> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
         let total = traces.iter().map(|etl| 2 * etl.size_bytes()).sum();
         let done = || traces.iter().map(|etl| etl.bytes_read()).sum();

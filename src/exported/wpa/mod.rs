@@ -22,7 +22,7 @@ use rows::{PageCell, Reading, Rows};
 use text::Text;
 
 /// What the user says of exported files.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WpaOptions {
     /// Headings and what their columns are.
     pub columns: Vec<(String, String)>,

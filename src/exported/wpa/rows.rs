@@ -2,7 +2,7 @@
 //!
 //! No row allocates. Memory follows the distinct keys, and takes [`PageCell`] for each page.
 
-use super::columns::{Columns, Says};
+use super::columns::{Columns, ExportedTable, Says};
 use super::culture::{Culture, Decimals, NotANumber, Place, Roles, number};
 use super::labels::{LabelCache, Labels};
 use super::text::Text;
@@ -86,6 +86,8 @@ pub enum Fault {
     Length(usize),
     /// The text of a cell is no number.
     NoNumber(String),
+    /// Less than no memory, in a resident set.
+    Negative(String),
     /// The text of a cell can be two numbers.
     Ambiguous(String),
     /// The text of a cell is no page frame number or address.
@@ -289,6 +291,10 @@ impl Reading<'_> {
         };
         match number(cell, decimals, self.culture) {
             Ok(number) => {
+                // Impact sizes of a reference set can be negative: what was released counts down.
+                if number.digits < 0 && self.columns.table == ExportedTable::Resident {
+                    return Err(RowError { place, fault: Fault::Negative(text()) });
+                }
                 if number.signs != (None, None) {
                     part.rows.roles.note(&number, place);
                 }

@@ -23,6 +23,10 @@ impl Reading<'_> {
             Fault::NoNumber(text) => {
                 format!("{place}: \"{text}\" is no number; --map \"HEADING=ignore\" leaves a column out")
             }
+            Fault::Negative(text) => format!(
+                "{place}: \"{text}\" is less than no memory, as in a table of differences; export one snapshot, or leave the \
+                 column out with --map \"HEADING=ignore\""
+            ),
             Fault::Ambiguous(text) => format!(
                 "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; say it \
                  with --locale en (or de, fr, …), or with --decimal and --group"
