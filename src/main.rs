@@ -2,6 +2,8 @@
 
 mod cli;
 
+use cli::exit::Exit;
+use pfnset::input::lost_pages;
 use std::process::ExitCode;
 
 #[cfg(target_env = "musl")]
@@ -9,12 +11,19 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    lost_pages::exit_with(Exit::BadInput as u8);
     let exit = cli::commands::Cli::read().command.run().unwrap_or_else(|error| {
         let exit = cli::exit::of_error(&error);
-        if exit != cli::exit::Exit::Fine {
+        if exit != Exit::Fine {
             cli::notes::write(&format!("{error:#}"));
         }
         exit
     });
-    exit.into()
+    match lost_pages::shrunk().first() {
+        Some(path) => {
+            cli::notes::write(&format!("cannot trust {}: {}", path.display(), lost_pages::REASON));
+            Exit::BadInput.into()
+        }
+        None => exit.into(),
+    }
 }

@@ -1,5 +1,6 @@
 //! Flags that commands share. No input or output happens here.
 
+use crate::cli::terminal::{CHARACTERS, Characters};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
@@ -73,6 +74,10 @@ pub struct Printing {
     /// Colors: on a terminal, always or never (NO_COLOR is respected)
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
+    /// Lines, bars and marks in text: as the terminal or the locale shows them, unicode or ascii; JSON, CSV and files are UTF-8
+    #[arg(long, value_enum, default_value_t = Characters::Auto, value_name = "WHICH", env = CHARACTERS)]
+    #[arg(hide_env_values = true, hide_short_help = true)]
+    pub characters: Characters,
     /// No progress bar and no notes on standard error
     #[arg(short, long)]
     pub quiet: bool,

@@ -60,7 +60,8 @@ impl Asked<'_> {
         let inputs: Vec<Named> = common.traces().flat_map(|path| named(path, None)).collect();
         inputs.iter().flatten().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
         output::writing(common, |out, width| {
-            let mut answers = self.form(out, width);
+            let mut out = output::for_people(out, common.format, common);
+            let mut answers = self.form(&mut out, width);
             let mut worst = Exit::Fine;
             for input in inputs {
                 let (path, mut written) = (input.as_ref().unwrap_or_else(|(path, _)| path), Ok(()));

@@ -40,10 +40,16 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Whether an error says that nobody reads the output any more. Wine, and Windows for pipes with names, have a code for it
+/// that the standard library does not count as that: ERROR_PIPE_NOT_CONNECTED.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    const PIPE_NOT_CONNECTED: i32 = 233;
+    error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(PIPE_NOT_CONNECTED)
+}
+
 /// The code for an error. A closed pipe (`pfnset … | head`) is no error: the reader wants no more.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    let closed_pipe = |e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe;
-    if error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(closed_pipe)) {
+    if error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
         return Exit::Fine;
     }
     match error.downcast_ref::<Error>() {

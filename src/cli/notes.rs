@@ -1,7 +1,8 @@
 //! What goes to standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`; where there is
 //! neither, each stays one line, for programs that read them.
 
-use crate::cli::terminal;
+use crate::cli::terminal::{self, Characters};
+use pfnset::report::ascii::ascii;
 use pfnset::report::fit::Fitted;
 use pfnset::report::text;
 use std::io::{self, Write};
@@ -17,8 +18,21 @@ pub fn write_usage(error: &clap::Error) {
     write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string());
 }
 
+/// Writes the help or the version to standard output, as the parser of the command line does.
+pub fn write_help(error: &clap::Error) {
+    match Characters::of_variable().output_is_ascii(false) {
+        true => {
+            let text = error.render().ansi().to_string().replace('…', "...");
+            let _ = anstream::stdout().write_all(ascii(&text).as_bytes());
+        }
+        false => drop(error.print()),
+    }
+}
+
 /// Nobody may be there to read it: that is no error.
 fn write_fitted(out: &mut dyn Write, text: &str) {
+    let in_ascii = Characters::error_is_ascii().then(|| ascii(text));
+    let text = in_ascii.as_deref().unwrap_or(text);
     let _ = match terminal::error_width() {
         None => out.write_all(text.as_bytes()),
         Some(width) => {

@@ -1,10 +1,12 @@
 //! Where the output goes: standard output or a file, with or without color.
 
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
+use crate::cli::exit::is_closed_pipe;
 use crate::cli::{notes, terminal};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use pfnset::error::Error;
+use pfnset::report::ascii::Ascii;
 use pfnset::report::fit::Fitted;
 use pfnset::report::{Report, Style};
 use std::cell::Cell;
@@ -17,7 +19,7 @@ const STANDARD_OUTPUT: &str = "standard output";
 
 /// Prints a report in the form that the user asked for.
 pub fn print(report: &dyn Report, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
-    writing(printing, |out, width| write(report, format, width, out))?;
+    writing(printing, |out, width| write(report, format, width, &mut *for_people(out, format, printing)))?;
     if format != OutputFormat::Table && !printing.quiet {
         warn(report.warnings());
     }
@@ -51,6 +53,20 @@ pub fn warn(warnings: &[String]) {
     warnings.iter().for_each(|warning| notes::write(&format!("warning: {warning}")));
 }
 
+/// The same output for a form; text for people gets the characters that the terminal shows.
+pub fn for_people<'o>(out: &'o mut dyn Write, format: OutputFormat, printing: &Printing) -> Box<dyn Write + 'o> {
+    let is_text = matches!(format, OutputFormat::Table | OutputFormat::Markdown);
+    match is_text && is_ascii(printing) {
+        true => Box::new(Ascii(out)),
+        false => Box::new(out),
+    }
+}
+
+/// Whether text needs ASCII stand-ins.
+fn is_ascii(printing: &Printing) -> bool {
+    printing.characters.output_is_ascii(printing.output.is_some())
+}
+
 fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Write) -> anyhow::Result<()> {
     match format {
         OutputFormat::Table => {
@@ -77,7 +93,10 @@ struct Named<W> {
 
 impl<W> Named<W> {
     fn told<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        result.map_err(|error| io::Error::new(error.kind(), format!("cannot write {}: {error}", self.name)))
+        result.map_err(|error| {
+            let kind = if is_closed_pipe(&error) { io::ErrorKind::BrokenPipe } else { error.kind() };
+            io::Error::new(kind, format!("cannot write {}: {error}", self.name))
+        })
     }
 }
 
@@ -165,7 +184,7 @@ pub struct Rows {
     color: bool,
 }
 
-/// Opens it.
+/// Opens it for a file, or for rows that programs read.
 pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
     let choice = match printing.color {
         Color::Auto if printing.output.is_some() => ColorChoice::Never,
@@ -178,6 +197,15 @@ pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
         None => Box::new(Named { out: io::stdout(), name: STANDARD_OUTPUT.into() }),
     };
     Ok(Rows { out, color: choice != ColorChoice::Never })
+}
+
+/// Opens it for rows that people read.
+pub fn open_rows_for_people(printing: &Printing) -> anyhow::Result<Rows> {
+    let rows = open_rows(printing)?;
+    Ok(match is_ascii(printing) {
+        true => Rows { out: Box::new(Ascii(rows.out)), ..rows },
+        false => rows,
+    })
 }
 
 impl Rows {

@@ -1,5 +1,6 @@
 //! A progress bar on standard error: only on a terminal, only for work over a second.
 
+use crate::cli::terminal::Characters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -33,7 +34,10 @@ fn shown<T>(
             }
             let bar = ProgressBar::with_draw_target(total_bytes, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style);
+                bar.set_style(match Characters::error_is_ascii() {
+                    true => style.progress_chars("#>-").tick_chars("|/-\\ "),
+                    false => style,
+                });
             }
             while waiting.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position(done_bytes());

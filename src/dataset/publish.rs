@@ -76,7 +76,7 @@ fn prepare(dataset: &Dataset, plan: &Plan, folder: &Path) -> Result<(), Error> {
     }
     let write = |name: &str, bytes: Vec<u8>| {
         let path = folder.join(name);
-        let written = fs::write(&path, bytes).and_then(|()| File::open(&path)?.sync_all());
+        let written = fs::write(&path, bytes).and_then(|()| File::options().write(true).open(&path)?.sync_all());
         written.map_err(not_written(&path))
     };
     write(&state_name(plan), serde_json::to_vec(&plan.state).unwrap_or_default())?;

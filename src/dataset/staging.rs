@@ -81,7 +81,8 @@ impl Staging {
             let (names, rows) = part.finish()?;
             for name in &names {
                 let path = folder.path().join(table.name()).join(name);
-                let file = File::open(&path).map_err(not_written(&path))?;
+                // Windows writes only such files through to the disk that are open for writing.
+                let file = File::options().write(true).open(&path).map_err(not_written(&path))?;
                 // What is moved into the dataset must be there after a power failure too.
                 file.sync_all().map_err(not_written(&path))?;
                 bytes += file.metadata().map_err(not_written(&path))?.len();

@@ -13,6 +13,7 @@ mod zip;
 use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
+pub use map::lost_pages;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;

@@ -4,6 +4,7 @@ use super::map::Mapping;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -125,7 +126,7 @@ impl<'l> Store<'l> {
     /// The system's error when the temporary file cannot be mapped.
     pub fn into_bytes(self) -> io::Result<Bytes> {
         match self.file {
-            Some(file) => Mapping::of(&file).map(Bytes::Mapped),
+            Some(file) => Mapping::of(file, Path::new("a temporary file")).map(Bytes::Mapped),
             None => Ok(Bytes::Held(self.held)),
         }
     }

@@ -1,5 +1,6 @@
 //! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
 
+pub mod ascii;
 pub mod check;
 pub mod chosen;
 pub mod counter;

@@ -3,6 +3,7 @@
 
 mod anonymize;
 mod archives;
+mod characters;
 mod check;
 mod cli;
 mod contract;
@@ -16,6 +17,7 @@ mod export;
 mod filters;
 mod first_screen;
 mod junit;
+mod lost_pages;
 mod machine;
 mod man;
 mod memory;

@@ -1,11 +1,33 @@
-//! How the tests run the program: in a folder of its own, without the user's settings.
+//! How the tests run the program: in a folder of its own, without the user's settings. `PFNSET_TEST_PROGRAM` names another
+//! program to be tested, as `.ci/windows` does: a script that runs `pfnset.exe` with its arguments under Wine.
 
 use assert_cmd::Command;
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The folder of the traces that are kept with the source.
 pub fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// The program.
+pub fn program() -> OsString {
+    other_program().unwrap_or_else(|| env!("CARGO_BIN_EXE_pfnset").into())
+}
+
+fn other_program() -> Option<OsString> {
+    std::env::var_os("PFNSET_TEST_PROGRAM")
+}
+
+/// True where the program is one for Windows; says aloud what is not tested then and why.
+pub fn skipped_on_windows(test: &str, reason: &str) -> bool {
+    let is_windows = cfg!(windows) || other_program().is_some();
+    if is_windows {
+        // Not eprintln, which tests capture.
+        writeln!(std::io::stderr(), "SKIPPED: {test}: {reason}").expect("standard error");
+    }
+    is_windows
 }
 
 /// What a run gave.
@@ -21,10 +43,14 @@ pub fn pfnset(arguments: &[&str]) -> Command {
     Command::from_std(command(arguments))
 }
 
+/// Variables that change what is printed. `PFNSET_CHARACTERS` is not among them: it belongs to a script for Wine.
+const SETTINGS: [&str; 9] =
+    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "RUST_BACKTRACE", "LC_ALL", "LC_CTYPE", "LANG"];
+
 /// The same to be spawned.
 pub fn command(arguments: &[&str]) -> std::process::Command {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pfnset"));
-    for setting in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "RUST_BACKTRACE"] {
+    let mut command = std::process::Command::new(program());
+    for setting in SETTINGS {
         command.env_remove(setting);
     }
     command.current_dir(fixtures()).args(arguments);

@@ -55,7 +55,8 @@ pub struct Cli {
 impl Cli {
     /// Reads the command line; wrong usage ends the program, with a message.
     pub fn read() -> Cli {
-        Cli::try_parse().unwrap_or_else(|mut error| {
+        // Shells of Windows do not expand patterns of file names.
+        Cli::try_parse_from(wild::args_os()).unwrap_or_else(|mut error| {
             if error.kind() == ErrorKind::UnknownArgument {
                 // The tip of the parser is to pass a flag as the value of another, which nobody wants.
                 error.remove(ContextKind::Suggested);
@@ -67,7 +68,8 @@ impl Cli {
                 notes::write_usage(&error);
                 std::process::exit(error.exit_code());
             }
-            error.exit()
+            notes::write_help(&error);
+            std::process::exit(error.exit_code());
         })
     }
 }

@@ -59,7 +59,10 @@ impl Pages {
         let (form, width) = (self.format, output::width(&self.base));
         let etl = trace::open(&self.base)?;
         let listing = trace::with_bar(&self.base, &etl, 1, || PageListing::new(&etl, &query))?;
-        let mut out = output::open_rows(&self.base)?;
+        let mut out = match form {
+            PageForm::Table => output::open_rows_for_people(&self.base)?,
+            PageForm::Csv | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
+        };
         if form == PageForm::Table {
             out.text(|text| text::warnings(text, &listing.warnings, width))?;
         } else if !self.base.quiet {

@@ -1,6 +1,6 @@
 //! `pfnset words`: the glossary of docs/words.md.
 
-use crate::cli::args::Printing;
+use crate::cli::args::{OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use clap::Args;
@@ -27,6 +27,7 @@ impl Words {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let mut out = output::open(&self.printing)?;
+        let mut out = output::for_people(&mut out, OutputFormat::Table, &self.printing);
         let mut fitted = Fitted::new(&mut out, output::width(&self.printing));
         writeln!(fitted, "{}", glossary())?;
         fitted.flush()?;

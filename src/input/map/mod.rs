@@ -1,5 +1,8 @@
-//! The memory map of a trace: the only `unsafe` code of the crate.
+//! The memory map of a trace: this file and [`lost_pages`] have the only `unsafe` code of the crate.
 
+pub mod lost_pages;
+
+use lost_pages::Watch;
 #[cfg(target_os = "linux")]
 use memmap2::UncheckedAdvice;
 use memmap2::{Mmap, MmapOptions};
@@ -7,11 +10,21 @@ use memmap2::{Mmap, MmapOptions};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The bytes of a file, mapped read-only; an empty file is an empty slice.
 #[derive(Debug)]
-pub struct Mapping(Option<Mmap>);
+pub struct Mapping(Option<Mapped>);
+
+#[derive(Debug)]
+struct Mapped {
+    // Fields are dropped in this order.
+    _watch: Watch,
+    map: Mmap,
+    /// The file and its name, for a look at its size when the map is not read any more.
+    file: File,
+    path: PathBuf,
+}
 
 impl Mapping {
     /// Maps the file at `path`.
@@ -30,27 +43,25 @@ impl Mapping {
                 "not a regular file; write the trace to a file first, or give it on standard input and name it -",
             ));
         }
-        Mapping::of(&File::open(path)?)
+        Mapping::of(File::open(path)?, path)
     }
 
-    /// Maps an open file.
+    /// Maps an open file; messages call it `path`.
     ///
     /// # Errors
     /// The system's error.
-    pub fn of(file: &File) -> io::Result<Mapping> {
+    pub fn of(file: File, path: &Path) -> io::Result<Mapping> {
         if file.metadata()?.len() == 0 {
             return Ok(Mapping(None)); // most systems refuse to map an empty file
         }
         // SAFETY: the map is read-only and private to this value, and the bytes are only ever read as plain integers
         // and slices of u8, for which any content is valid. What cannot be ruled out is another process that writes
         // to the file meanwhile: changed bytes would break the aliasing rule for `&[u8]` in theory (in practice we
-        // read garbage, and every number from the file is checked where it is used), and a file that *shrinks* while
-        // mapped makes the system raise SIGBUS (an in-page error on Windows) at the next read of a lost page, which
-        // ends the process. ETW never rewrites a closed log, so both need a user who overwrites the trace under us;
-        // the README says not to. Reading through a buffer instead costs a copy of the whole trace.
+        // read garbage, and every number from the file is checked where it is used). A file that shrinks while it is
+        // mapped is the matter of `lost_pages`. Reading through a buffer instead costs a copy of the whole trace.
         #[allow(unsafe_code)]
-        let map = unsafe { MmapOptions::new().map(file)? };
-        Ok(Mapping(Some(map)))
+        let map = unsafe { MmapOptions::new().map(&file)? };
+        Ok(Mapping(Some(Mapped { _watch: Watch::new(path, &map), map, file, path: path.to_owned() })))
     }
 
     /// Releases the pages of a large map on all threads. Unmapping would release them on one thread only, which takes more
@@ -58,7 +69,7 @@ impl Mapping {
     #[cfg(target_os = "linux")]
     fn release(&self) {
         const CHUNK: usize = 16 << 20; // a multiple of any page size
-        let Some(map) = &self.0 else { return };
+        let Some(Mapped { map, .. }) = &self.0 else { return };
         (0..map.len().div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
             let (at, length) = (chunk * CHUNK, CHUNK.min(map.len() - chunk * CHUNK));
             // SAFETY: the map is of a file and read-only. "Don't need" drops the system's entries for its pages, and a
@@ -71,13 +82,19 @@ impl Mapping {
 
     /// All bytes of the file.
     pub fn bytes(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |mapped| &mapped.map)
     }
 }
 
-#[cfg(target_os = "linux")]
 impl Drop for Mapping {
     fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
         self.release();
+        // A lost part that nothing has read raised no signal, and the rest of the last page reads as zeros.
+        if let Some(Mapped { map, file, path, .. }) = &self.0
+            && file.metadata().is_ok_and(|now| now.len() < map.len() as u64)
+        {
+            lost_pages::note_shrunk(path);
+        }
     }
 }
