@@ -10,6 +10,7 @@ mod publish;
 pub mod run;
 mod staging;
 mod state;
+mod text_column;
 
 use crate::analysis::export::schema::Table;
 use crate::error::Error;

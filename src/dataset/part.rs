@@ -2,8 +2,11 @@
 
 use crate::analysis::export::Columns;
 use crate::analysis::export::schema::{Column, Kind, Table};
+use crate::dataset::text_column::TextColumn;
 use crate::dataset::{Format, csv, not_written};
 use crate::error::Error;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
@@ -175,28 +178,42 @@ fn write_arrow(batch: &RecordBatch, file: File) -> Result<(), Wrapped> {
     Ok(writer.into_inner()?.into_inner().map_err(io::IntoInnerError::into_error).map(drop)?)
 }
 
-/// How the columns of a table are stored.
+/// How columns are compressed.
+fn level() -> ZstdLevel {
+    ZstdLevel::try_new(1).unwrap_or_default()
+}
+
+/// True for columns by which rows are sorted: with the least and the greatest text of each page, readers pass over pages.
+/// Of other texts a page has nearly all values.
+fn is_sorted_by(column: &Column) -> bool {
+    column.kind == Kind::Text && matches!(column.name, "process" | "category")
+}
+
+/// How the columns of a table are stored that are no texts.
 fn properties(table: Table) -> WriterProperties {
-    let level = ZstdLevel::try_new(1).unwrap_or_default();
     let all = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(level))
+        .set_compression(Compression::ZSTD(level()))
         .set_created_by(concat!("pfnset ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(None);
     let stored = |all: parquet::file::properties::WriterPropertiesBuilder, column: &Column| {
         let path = ColumnPath::from(column.name);
         match (column.kind, column.name) {
-            // By them rows are sorted, so their pages can be skipped.
-            (Kind::Text, "process" | "category") => all.set_column_statistics_enabled(path, EnabledStatistics::Page),
-            // Of the others a row group has nearly all values: least and greatest say nothing.
-            (Kind::Text, _) => all.set_column_statistics_enabled(path, EnabledStatistics::None),
-            (Kind::Integer, "pfn" | "file_offset" | "base") | (Kind::Address, _) => all
+            // Different in each row, or few small numbers: a dictionary of them takes longer and saves nothing.
+            (Kind::Integer, "pfn" | "file_offset" | "base" | "snapshot" | "instance" | "session" | "priority")
+            | (Kind::Address, _) => all
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
             _ => all,
         }
     };
     table.columns().iter().fold(all, stored).build()
+}
+
+/// An encoded column.
+enum Chunk {
+    Texts(TextColumn),
+    Other(ArrowColumnChunk),
 }
 
 impl Parquet {
@@ -208,20 +225,27 @@ impl Parquet {
 
     /// A batch becomes a row group; its columns are made and encoded in parallel, each in memory only for that time.
     fn write(&mut self, table: Table, column: &Columns<'_>) -> Result<(), Wrapped> {
-        let schema = table.schema();
+        let (schema, stored) = (table.schema(), self.writer.schema_descr().columns().to_vec());
         let writers = self.factory.create_column_writers(self.groups)?;
-        let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<ArrowColumnChunk, Wrapped> {
+        let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<Chunk, Wrapped> {
             let array = column(place)?;
+            if let (Some(texts), Some(descriptor)) = (array.as_dictionary_opt::<Int32Type>(), stored.get(place)) {
+                let statistics = table.columns().get(place).is_some_and(is_sorted_by);
+                return Ok(Chunk::Texts(TextColumn::new(descriptor, texts, statistics, level())?));
+            }
             for leaf in compute_leaves(schema.field(place), &array)? {
                 writer.write(&leaf)?;
             }
-            Ok(writer.close()?)
+            Ok(Chunk::Other(writer.close()?))
         };
-        let chunks: Vec<Result<ArrowColumnChunk, Wrapped>> =
+        let chunks: Vec<Result<Chunk, Wrapped>> =
             writers.into_par_iter().enumerate().with_max_len(1).map(encode).collect();
         let mut group = self.writer.next_row_group()?;
         for chunk in chunks {
-            chunk?.append_to_row_group(&mut group)?;
+            match chunk? {
+                Chunk::Texts(chunk) => chunk.append_to_row_group(&mut group)?,
+                Chunk::Other(chunk) => chunk.append_to_row_group(&mut group)?,
+            }
         }
         group.close()?;
         self.groups += 1;
@@ -231,5 +255,97 @@ impl Parquet {
     fn finish(self) -> Result<(), Wrapped> {
         let file = self.writer.into_inner()?;
         Ok(file.into_inner().map_err(io::IntoInnerError::into_error).map(drop)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::export::Sink;
+    use crate::analysis::export::rows::{Cell, Rows};
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use std::fs;
+    use std::sync::Mutex;
+
+    struct To(Mutex<Part>);
+
+    impl Sink for To {
+        fn write(&self, _: Table, rows: usize, column: &Columns<'_>) -> Result<(), Error> {
+            self.0.lock().unwrap().write(rows, column)
+        }
+    }
+
+    /// A table in batches of so many rows.
+    fn written(folder: &Path, format: Format, batches: &[i64]) -> Vec<String> {
+        let to = To(Mutex::new(Part::new(Table::CpuWaits, folder, format).unwrap()));
+        for (batch, rows) in batches.iter().enumerate() {
+            let mut table = Rows::new(Table::CpuWaits, &to);
+            for row in 0..*rows {
+                let name = format!("process {batch}");
+                let waits = Cell::Integer(row);
+                table
+                    .push([Cell::Text(&name), Cell::Integer(1), Cell::Text("Executive"), waits, Cell::Real(0.5)])
+                    .unwrap();
+            }
+            table.finish().unwrap();
+        }
+        let (files, rows) = to.0.into_inner().unwrap().finish().unwrap();
+        assert_eq!(rows, batches.iter().sum::<i64>() as u64);
+        files
+    }
+
+    /// Names of processes, row by row.
+    fn processes(batches: impl Iterator<Item = RecordBatch>) -> Vec<String> {
+        let of_batch = |batch: RecordBatch| -> Vec<String> {
+            let column = batch.column(0).as_dictionary::<Int32Type>().clone();
+            let texts = column.downcast_dict::<arrow_array::StringArray>().unwrap();
+            texts.into_iter().map(|text| text.unwrap().to_owned()).collect()
+        };
+        batches.flat_map(of_batch).collect()
+    }
+
+    #[test]
+    fn batches_are_row_groups_files_or_lines() {
+        let expected = ["process 0", "process 0", "process 1", "process 1", "process 1"];
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &String| File::open(folder.path().join(name)).unwrap();
+
+        let names = written(folder.path(), Format::Parquet, &[2, 3]);
+        assert_eq!(names, ["part-0.parquet"]);
+        let reader = ParquetRecordBatchReaderBuilder::try_new(open(&names[0])).unwrap();
+        assert_eq!(reader.metadata().num_row_groups(), 2);
+        // Batches of the reader end with their row group, because each has a dictionary of its own.
+        let groups = (0..2).map(|group| {
+            let reader = ParquetRecordBatchReaderBuilder::try_new(open(&names[0])).unwrap();
+            reader.with_row_groups(vec![group]).build().unwrap().next().unwrap().unwrap()
+        });
+        assert_eq!(processes(groups), expected);
+
+        let names = written(folder.path(), Format::Arrow, &[2, 3]);
+        assert_eq!(names, ["part-0.arrow", "part-1.arrow"]);
+        let read = |name| arrow_ipc::reader::FileReader::try_new(open(name), None).unwrap();
+        assert_eq!(processes(names.iter().flat_map(read).map(Result::unwrap)), expected);
+
+        let names = written(folder.path(), Format::Csv, &[2, 3]);
+        assert_eq!(names, ["part-0.csv"]);
+        let text = fs::read_to_string(folder.path().join(&names[0])).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "process,thread,reason,waits,waiting_s");
+        assert_eq!(
+            (lines.len(), lines[1], lines[5]),
+            (6, "process 0,1,Executive,0,0.5", "process 1,1,Executive,2,0.5")
+        );
+    }
+
+    #[test]
+    fn a_table_without_rows_has_its_columns_in_all_forms() {
+        let folder = tempfile::tempdir().unwrap();
+        for (format, name) in
+            [(Format::Parquet, "part-0.parquet"), (Format::Arrow, "part-0.arrow"), (Format::Csv, "part-0.csv")]
+        {
+            assert_eq!(written(folder.path(), format, &[0]), [name]);
+            assert_eq!(written(folder.path(), format, &[]), [name]);
+            assert!(folder.path().join(name).metadata().unwrap().len() > 0);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::ArrowError;
 use foldhash::HashMap as FastMap;
 use std::hash::{Hash, Hasher};
@@ -214,7 +214,6 @@ impl<'c> PageTexts<'c> {
         keys: impl ExactSizeIterator<Item = &'k PageKey>,
     ) -> Result<Option<ArrayRef>, ArrowError> {
         let instances = self.context.processes.instances.len() as u32;
-        let number = |number: u32| (number != NONE).then_some(number as i32);
         let column = match name {
             "list" => few(PageList::ALL.map(PageList::name), keys.map(|key| key.bits(LIST_AT, 3)))?,
             "use" => few(PageUse::ALL.map(PageUse::name), keys.map(|key| key.bits(USE_AT, 4)))?,
@@ -228,10 +227,10 @@ impl<'c> PageTexts<'c> {
             "class" => few(Class::ALL.map(Class::name), keys.map(|key| key.category().class() as usize))?,
             "process" => {
                 let texts = StringArray::from_iter_values(self.process_texts());
-                dictionary(optional(keys.map(|key| number(key.process))), Arc::new(texts))?
+                dictionary(optional(keys.map(|key| key.process)), Arc::new(texts))?
             }
-            "file" => dictionary(optional(keys.map(|key| number(key.file))), Arc::new(self.detail_texts()))?,
-            "detail" => dictionary(optional(keys.map(|key| number(key.detail))), Arc::new(self.detail_texts()))?,
+            "file" => dictionary(optional(keys.map(|key| key.file)), Arc::new(self.detail_texts()))?,
+            "detail" => dictionary(optional(keys.map(|key| key.detail)), Arc::new(self.detail_texts()))?,
             "priority" => Arc::new(Int64Array::from_iter_values(keys.map(|key| key.bits(FLAG_BITS, 3) as i64))),
             "instance" => {
                 let instance = |key: &PageKey| (key.process < instances).then_some(i64::from(key.process));
@@ -247,8 +246,11 @@ impl<'c> PageTexts<'c> {
     }
 }
 
-fn optional(numbers: impl ExactSizeIterator<Item = Option<i32>>) -> Int32Array {
-    numbers.collect()
+/// Numbers of texts, null for [`NONE`].
+fn optional(numbers: impl Iterator<Item = u32>) -> Int32Array {
+    let all = Int32Array::from_iter_values(numbers.map(|number| number as i32));
+    let known = BooleanArray::from_unary(&all, |number| number != NONE as i32);
+    Int32Array::new(all.values().clone(), Some(known.values().clone().into()))
 }
 
 /// A column of few texts, which every page has.

@@ -57,11 +57,10 @@ pub fn write(
 ) -> Result<(), Error> {
     let texts = PageTexts::new(context);
     let at = At { index: index as i64, seconds: etl.clock.nanos(snapshot.first.time).seconds() };
-    let mut counts: FastMap<PageKey, u64> = FastMap::default();
-    for runs in groups(&snapshot.runs) {
+    let read = |runs: &[PageRun]| -> Vec<Found<'_>> {
         let part = Snapshot { runs: runs.to_vec(), ..empty_like(snapshot) };
         let empty = || Found { judge: BatchJudge::new(context), rows: Vec::new(), counts: FastMap::default() };
-        let found = part.fold(etl, empty, |found, pages| {
+        part.fold(etl, empty, |found, pages| {
             found.judge.judge(pages);
             for (page, verdict) in pages.iter().zip(found.judge.verdicts(pages.len())) {
                 let key = texts.key(page, verdict);
@@ -73,16 +72,26 @@ pub fn write(
                     found.rows.push(Row { pfn: page.pfn, at: place.unwrap_or(0), key });
                 }
             }
-        });
+        })
+    };
+    let mut counts: FastMap<PageKey, u64> = FastMap::default();
+    let mut take = |found: Vec<Found<'_>>| {
         let mut rows: Vec<Vec<Row>> = Vec::new();
         for part in found {
             part.counts.into_iter().for_each(|(key, pages)| *counts.entry(key).or_default() += pages);
             rows.push(part.rows);
         }
-        if wanted.pages {
-            write_rows(rows, &texts, at, sink)?;
-        }
+        if wanted.pages { write_rows(rows, &texts, at, sink) } else { Ok(()) }
+    };
+    let mut last = Vec::new();
+    for runs in groups(&snapshot.runs) {
+        // Some steps of writing a batch have one thread; meanwhile the others read the next.
+        let before = std::mem::take(&mut last);
+        let (found, taken) = rayon::join(|| read(runs), || if before.is_empty() { Ok(()) } else { take(before) });
+        taken?;
+        last = found;
     }
+    take(last)?;
     if wanted.resident { write_counts(counts, &texts, at, sink) } else { Ok(()) }
 }
 
