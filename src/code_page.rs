@@ -46,6 +46,11 @@ impl FromStr for CodePage {
 }
 
 impl CodePage {
+    /// Its name, as in windows-1252.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
     /// The text: UTF-8 where it is valid, else by this code page, else by Windows-1252, which has a character for every
     /// byte. A letter that was cut at the end is left out.
     pub fn text(self, name: Narrow<'_>) -> String {

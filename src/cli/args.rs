@@ -8,6 +8,7 @@ use clap::{Arg, Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
 use pfnset::code_page::CodePage;
 use pfnset::error::Error;
+use pfnset::input::UnpackLimits;
 use pfnset::report::text::Unit;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -40,6 +41,24 @@ pub struct Base {
     pub further: Vec<PathBuf>,
     #[command(flatten)]
     pub printing: Printing,
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Exit with code 3 when data was lost while recording or the file is damaged
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl std::ops::Deref for Base {
+    type Target = Printing;
+
+    fn deref(&self) -> &Printing {
+        &self.printing
+    }
+}
+
+/// Flags of every command that reads traces: how they are read.
+#[derive(Debug, Args)]
+pub struct Reading {
     /// Threads (default: all processors)
     #[arg(short = 'j', long, value_name = "N", value_parser = threads)]
     pub threads: Option<u16>,
@@ -52,16 +71,12 @@ pub struct Base {
     /// Archives and standard input: what is larger is an error
     #[arg(long, value_name = "SIZE", default_value = "64GiB", hide_short_help = true)]
     pub unpack_limit: ByteSize,
-    /// Exit with code 3 when data was lost while recording or the file is damaged
-    #[arg(long)]
-    pub strict: bool,
 }
 
-impl std::ops::Deref for Base {
-    type Target = Printing;
-
-    fn deref(&self) -> &Printing {
-        &self.printing
+impl Reading {
+    /// How much may be unpacked.
+    pub fn limits(&self) -> UnpackLimits {
+        UnpackLimits { in_memory: self.in_memory.as_u64(), most: self.unpack_limit.as_u64(), ..UnpackLimits::default() }
     }
 }
 

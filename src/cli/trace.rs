@@ -1,13 +1,12 @@
 //! What every command does with its trace: open it, show progress, print the report, choose the exit code.
 
-use crate::cli::args::{Base, ColumnArgs, Common};
+use crate::cli::args::{Base, ColumnArgs, Common, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress};
 use anyhow::Context;
 use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::recording::{self, RecordingFile};
-use pfnset::error::Error;
 use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
@@ -24,14 +23,8 @@ pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
 }
 
 /// Opens all files of a recording.
-pub fn open_recording(base: &Base, recording: &Recording) -> anyhow::Result<EtlFile> {
-    let mut all = open_file(base, &recording.trace)?;
-    for path in &recording.with {
-        let first = recording.trace.clone();
-        let not_one = |reason| Error::NotOneRecording { other: path.clone(), first, reason };
-        recording::add(&mut all, &path.display().to_string(), open_file(base, path)?).map_err(not_one)?;
-    }
-    Ok(all)
+pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<EtlFile> {
+    recording::open_all(&files.trace, &files.with, |path| open_file(base, path))
 }
 
 /// Opens the trace and the other files that fit to it; tells of each file whether it does.
@@ -52,11 +45,12 @@ pub fn prepare_all(base: &Base, recordings: &Recordings) -> anyhow::Result<()> {
 /// Checks that no input is written over, and sets the number of threads.
 pub fn prepare(base: &Base) -> anyhow::Result<()> {
     output::spare_the_trace(base)?;
-    base.threads.map_or(Ok(()), limit_threads)
+    limit_threads(&base.reading)
 }
 
 /// Sets the number of threads.
-pub fn limit_threads(threads: u16) -> anyhow::Result<()> {
+pub fn limit_threads(reading: &Reading) -> anyhow::Result<()> {
+    let Some(threads) = reading.threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
     pool.build_global().context("cannot start threads")
 }
@@ -69,13 +63,13 @@ pub fn threads() -> usize {
 /// Opens one file.
 pub fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
     let mut etl = unpacked(base, |limits| EtlFile::open_within(path, limits))?;
-    etl.code_page = base.ansi_codepage;
+    etl.code_page = base.reading.ansi_codepage;
     Ok(etl)
 }
 
 /// Opens a side of a comparison; a trace can have more files.
 pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyhow::Result<Source> {
-    let open = |limits: &_| Source::open(&files.trace, limits, options, base.ansi_codepage);
+    let open = |limits: &_| Source::open(&files.trace, limits, options, base.reading.ansi_codepage);
     let mut source = unpacked(base, open)?;
     for path in &files.with {
         source.add(path, open_file(base, path)?)?;
@@ -85,11 +79,7 @@ pub fn open_source(base: &Base, files: &Recording, options: &WpaOptions) -> anyh
 
 /// Opens an input, which may have to be unpacked.
 pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
-    let limits = UnpackLimits {
-        in_memory: base.in_memory.as_u64(),
-        most: base.unpack_limit.as_u64(),
-        ..UnpackLimits::default()
-    };
+    let limits = base.reading.limits();
     let unpacked = || limits.unpacked.load(Ordering::Relaxed);
     progress::while_unpacking(base.quiet, unpacked, || open(&limits))
 }

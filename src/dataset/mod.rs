@@ -5,6 +5,7 @@
 //! engines pass over.
 
 mod csv;
+mod identity;
 pub mod part;
 mod publish;
 pub mod run;

@@ -5,6 +5,10 @@
 //! places, each by a rename that replaces the part before. Who is killed meanwhile leaves the ready folder, and whoever
 //! opens the dataset next goes on where he stopped: each step can be done twice. One lock of the dataset lets only one
 //! process publish at a time.
+//!
+//! Readers know nothing of the journal. For them the row in `traces` says that a trace is there: it comes after all other
+//! tables of a trace. Where these are replaced by others than before, it goes first, so that nobody finds old and new tables
+//! of a trace that is listed.
 
 use crate::analysis::export::schema::Table;
 use crate::dataset::staging::{Staged, WRITING, lock_of};
@@ -29,8 +33,46 @@ struct Plan {
     put: BTreeMap<String, Vec<String>>,
     /// Tables whose partition goes.
     drop: Vec<String>,
+    /// The row in `traces` goes first, because the tables are others than before.
+    #[serde(default)]
+    unlist: bool,
     /// Of the trace, when all of it is done.
     state: State,
+}
+
+/// A step of publishing. Each can be done twice.
+#[derive(Debug)]
+enum Step {
+    /// A part comes into its place, over the one before.
+    Put { from: PathBuf, to: PathBuf },
+    /// All parts of a partition go but those.
+    RemoveBut(PathBuf, Vec<String>),
+    /// All parts of a partition go, as long as this file waits to come into it.
+    MakeRoomFor(PathBuf, PathBuf),
+    /// A folder goes if nothing is in it.
+    RemoveEmpty(PathBuf),
+    /// A folder goes.
+    RemoveAll(PathBuf),
+}
+
+impl Step {
+    fn run(&self) -> Result<(), Error> {
+        match self {
+            Step::Put { from, to } => {
+                let folder = to.parent().unwrap_or(to);
+                fs::create_dir_all(folder).map_err(not_written(folder))?;
+                unless_done(fs::rename(from, to)).map_err(not_written(to))
+            }
+            Step::RemoveBut(partition, files) => remove_parts(partition, files),
+            Step::MakeRoomFor(waiting, partition) if waiting.exists() => remove_parts(partition, &[]),
+            Step::MakeRoomFor(..) => Ok(()),
+            Step::RemoveEmpty(folder) => {
+                let _ = fs::remove_dir(folder); // something that is no part lies there
+                Ok(())
+            }
+            Step::RemoveAll(folder) => unless_done(fs::remove_dir_all(folder)).map_err(not_written(folder)),
+        }
+    }
 }
 
 /// Makes staged parts parts of the dataset. `drop` are tables that the trace has no more.
@@ -41,17 +83,9 @@ pub fn publish(dataset: &Dataset, staged: Staged, id: &str, drop: &[Table], stat
     let Staged { folder, lock, files, .. } = staged;
     let put = files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())).collect();
     let drop = drop.iter().map(|table| table.name().to_owned()).collect();
-    let plan = Plan { id: id.to_owned(), put, drop, state };
+    let mut plan = Plan { id: id.to_owned(), put, drop, unlist: true, state };
     let ready = ready_of(&folder);
-    let made_ready = || {
-        prepare(dataset, &plan, &folder)?;
-        let one_at_a_time = lock_dataset(dataset)?;
-        // What another run left would come over these parts later.
-        finish_ready(dataset)?;
-        fs::rename(&folder, &ready).map_err(not_written(&ready))?;
-        Ok(one_at_a_time)
-    };
-    match made_ready() {
+    match make_ready(dataset, &mut plan, &folder, &ready) {
         Ok(_one_at_a_time) => apply(dataset, &ready, &plan)?,
         Err(error) => {
             let _ = fs::remove_dir_all(&folder); // the error says what is wrong
@@ -61,6 +95,17 @@ pub fn publish(dataset: &Dataset, staged: Staged, id: &str, drop: &[Table], stat
     }
     std::mem::drop(lock);
     Ok(())
+}
+
+/// Writes the plan, and gives the folder its other name. Returns the lock of the dataset.
+fn make_ready(dataset: &Dataset, plan: &mut Plan, folder: &Path, ready: &Path) -> Result<File, Error> {
+    let one_at_a_time = lock_dataset(dataset)?;
+    // What another run left would come over these parts later.
+    finish_ready(dataset)?;
+    plan.unlist = dataset.state(&plan.id).is_none_or(|before| !before.can_be_mixed_with(&plan.state));
+    prepare(dataset, plan, folder)?;
+    fs::rename(folder, ready).map_err(not_written(ready))?;
+    Ok(one_at_a_time)
 }
 
 fn ready_of(folder: &Path) -> PathBuf {
@@ -105,25 +150,30 @@ fn remove_empty(dataset: &Dataset, plan: &Plan) {
 
 /// Moves the parts of a ready folder into their places.
 fn apply(dataset: &Dataset, ready: &Path, plan: &Plan) -> Result<(), Error> {
-    let of = |table: Table| plan.put.get(table.name()).map_or(&[][..], Vec::as_slice);
-    // In the order of the list: who sees the row in `traces` sees the other tables too.
+    steps(dataset, ready, plan).iter().try_for_each(Step::run)
+}
+
+/// What has to be done with a ready folder, in this order.
+fn steps(dataset: &Dataset, ready: &Path, plan: &Plan) -> Vec<Step> {
+    let partition = |table: Table| dataset.partition(table, &plan.id);
+    let files = |table: Table| plan.put.get(table.name()).map_or(&[][..], Vec::as_slice);
+    let staged = |table: Table, file: &str| ready.join(table.name()).join(file);
+    let mut steps = Vec::new();
+    if plan.unlist {
+        let waiting = files(Table::Traces).iter().map(|file| staged(Table::Traces, file));
+        steps.extend(waiting.map(|file| Step::MakeRoomFor(file, partition(Table::Traces))));
+    }
+    let drop = tables(plan.drop.iter()).map(&partition);
+    steps.extend(drop.flat_map(|folder| [Step::RemoveBut(folder.clone(), Vec::new()), Step::RemoveEmpty(folder)]));
+    // In the order of the list: `traces` is the last.
     for table in Table::ALL.into_iter().filter(|table| plan.put.contains_key(table.name())) {
-        let partition = dataset.partition(table, &plan.id);
-        fs::create_dir_all(&partition).map_err(not_written(&partition))?;
-        for file in of(table) {
-            let place = partition.join(file);
-            unless_done(fs::rename(ready.join(table.name()).join(file), &place)).map_err(not_written(&place))?;
-        }
-        remove_parts(&partition, of(table))?;
+        let put = |file: &String| Step::Put { from: staged(table, file), to: partition(table).join(file) };
+        steps.extend(files(table).iter().map(put));
+        steps.push(Step::RemoveBut(partition(table), files(table).to_vec()));
     }
-    for table in tables(plan.drop.iter()) {
-        let partition = dataset.partition(table, &plan.id);
-        remove_parts(&partition, &[])?;
-        let _ = fs::remove_dir(&partition); // something that is no part lies there
-    }
-    let state = State::path(&dataset.states(), &plan.id);
-    unless_done(fs::rename(ready.join(state_name(plan)), &state)).map_err(not_written(&state))?;
-    fs::remove_dir_all(ready).map_err(not_written(ready))
+    steps.push(Step::Put { from: ready.join(state_name(plan)), to: State::path(&dataset.states(), &plan.id) });
+    steps.push(Step::RemoveAll(ready.to_path_buf()));
+    steps
 }
 
 /// What is not there has been moved or removed before.
@@ -216,8 +266,8 @@ mod tests {
     use crate::analysis::export::{Sink, rows::Rows};
     use crate::dataset::Format;
 
-    /// A dataset with one trace whose tables are files of one line, published up to some rename.
-    fn published(folder: &Path, version: &str, tables: &[Table], steps: Option<usize>) -> Dataset {
+    /// A dataset with one trace whose tables are files of one line, published up to some step.
+    fn published(folder: &Path, version: &str, tables: &[Table], stop_after: Option<usize>) -> Dataset {
         let dataset = Dataset::open(folder, Format::Csv, version).unwrap();
         let staging = dataset.stage().unwrap();
         tables.iter().for_each(|table| Rows::new(*table, &staging as &dyn Sink).finish().unwrap());
@@ -230,7 +280,7 @@ mod tests {
         let drop: Vec<Table> = Table::ALL.into_iter().filter(|table| !tables.contains(table)).collect();
         let names = |table: &Table| (table.name().to_owned(), staged.files[table].clone());
         let state = State { version: version.into(), files: tables.iter().map(names).collect(), ..State::default() };
-        let Some(steps) = steps else {
+        let Some(stop_after) = stop_after else {
             publish(&dataset, staged, "t1", &drop, state).unwrap();
             return dataset;
         };
@@ -238,15 +288,13 @@ mod tests {
         let Staged { folder, lock, files, .. } = staged;
         let put = files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())).collect();
         let drop = drop.iter().map(|table| table.name().to_owned()).collect();
-        let plan = Plan { id: "t1".into(), put, drop, state };
-        prepare(&dataset, &plan, &folder).unwrap();
+        let mut plan = Plan { id: "t1".into(), put, drop, unlist: false, state };
         let ready = ready_of(&folder);
-        if steps > 0 {
-            fs::rename(&folder, &ready).unwrap();
-        }
-        for table in files.keys().take(steps.saturating_sub(1)) {
-            let place = dataset.partition(*table, "t1").join("part-0.csv");
-            fs::rename(ready.join(table.name()).join("part-0.csv"), place).unwrap();
+        if stop_after == 0 {
+            prepare(&dataset, &plan, &folder).unwrap();
+        } else {
+            std::mem::drop(make_ready(&dataset, &mut plan, &folder, &ready).unwrap());
+            steps(&dataset, &ready, &plan).iter().take(stop_after - 1).for_each(|step| step.run().unwrap());
         }
         std::mem::drop(lock);
         dataset
@@ -258,21 +306,55 @@ mod tests {
         Table::ALL.into_iter().filter_map(read).collect()
     }
 
+    /// Tables by version: of a trace that is listed all are of one version, at any moment.
+    fn check_what_readers_see(dataset: &Dataset, versions_there: &[&str]) {
+        let now = versions(dataset);
+        if let Some(listed) = now.get("traces") {
+            assert!(now.values().all(|version| version == listed), "{now:?}");
+            assert!(versions_there.contains(&listed.as_str()), "{now:?}");
+        }
+    }
+
     #[test]
     fn whoever_comes_next_finishes_what_was_made_ready_and_nothing_else() {
         let (before, after) = ([Table::Files, Table::Cpu, Table::Traces], [Table::Files, Table::Ranges, Table::Traces]);
-        for steps in 0..=4 {
+        let mut unlisted = 0;
+        for stop_after in 0..=50 {
             let folder = tempfile::tempdir().unwrap();
             let dataset = published(folder.path(), "1", &before, None);
             assert_eq!(versions(&dataset).into_keys().collect::<Vec<_>>(), ["cpu", "files", "traces"]);
-            published(folder.path(), "2", &after, Some(steps));
+            published(folder.path(), "2", &after, Some(stop_after));
+            check_what_readers_see(&dataset, &["1", "2"]);
+            unlisted += u32::from(!versions(&dataset).contains_key("traces"));
             let dataset = Dataset::open(folder.path(), Format::Csv, "3").unwrap();
-            let (version, tables) = if steps == 0 { ("1", before) } else { ("2", after) };
+            let (version, tables) = if stop_after == 0 { ("1", before) } else { ("2", after) };
             let expected = tables.map(|table| (table.name(), version.to_owned()));
-            assert_eq!(versions(&dataset), BTreeMap::from(expected), "after {steps} steps");
+            assert_eq!(versions(&dataset), BTreeMap::from(expected), "after {stop_after} steps");
             assert_eq!(dataset.state("t1").map(|state| state.version).as_deref(), Some(version));
             assert_eq!(fs::read_dir(dataset.work()).unwrap().count(), 0);
         }
+        assert!((3..45).contains(&unlisted), "{unlisted}");
+    }
+
+    #[test]
+    fn a_trace_with_the_same_rows_again_stays_listed() {
+        let tables = [Table::Files, Table::Cpu, Table::Traces];
+        for stop_after in 0..=50 {
+            let folder = tempfile::tempdir().unwrap();
+            published(folder.path(), "1", &tables, None);
+            let dataset = published(folder.path(), "1", &tables[1..], Some(stop_after));
+            assert_eq!(versions(&dataset)["traces"], "1", "after {stop_after} steps");
+        }
+    }
+
+    #[test]
+    fn parts_that_are_no_more_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let dataset = published(folder.path(), "1", &[Table::Files, Table::Traces], None);
+        let further = dataset.partition(Table::Files, "t1").join("part-1.csv");
+        fs::write(&further, "1").unwrap();
+        published(folder.path(), "1", &[Table::Files, Table::Traces], None);
+        assert!(!further.exists());
     }
 
     #[test]

@@ -4,16 +4,14 @@ use crate::analysis::export::schema::Table;
 use crate::analysis::export::{TraceFile, export, trace};
 use crate::analysis::recording;
 use crate::code_page::CodePage;
+use crate::dataset::identity::{identify, pseudonym};
 use crate::dataset::staging::Staging;
 use crate::dataset::state::State;
 use crate::dataset::{Dataset, publish};
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::input::UnpackLimits;
-use sha2::{Digest, Sha256};
+use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
 use std::cell::LazyCell;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What is asked for.
@@ -46,87 +44,22 @@ pub struct Outcome {
     pub error: Option<String>,
 }
 
-/// Hexadecimal digits of a digest in the name of a trace, after a letter: without it, engines could take the name for a
-/// number.
-const ID_DIGITS: usize = 20;
-
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn id_of(digest: &str) -> String {
-    format!("t{}", digest.get(..ID_DIGITS).unwrap_or(digest))
-}
-
-/// SHA-256 of a file, and its size.
-fn digest(path: &Path) -> io::Result<(Sha256, u64)> {
-    let mut file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let (mut hasher, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; 1 << 20]);
-    loop {
-        let read = match file.read(&mut piece) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read?,
+/// Opens a recording. `streamed` is what standard input gave, where one of the files is that.
+fn open(
+    path: &Path,
+    further: &[PathBuf],
+    code_page: CodePage,
+    limits: &UnpackLimits,
+    mut streamed: Option<Result<Input, Error>>,
+) -> Result<EtlFile, Error> {
+    recording::open_all(path, further, |path| {
+        let mut etl = match streamed.take_if(|_| path.as_os_str() == STANDARD_INPUT) {
+            Some(input) => EtlFile::from_input(input?).map_err(|reason| Error::NotEtl { path: path.into(), reason })?,
+            None => EtlFile::open_within(path, limits)?,
         };
-        if read == 0 {
-            return Ok((hasher, bytes));
-        }
-        hasher.update(piece.get(..read).unwrap_or_default());
-        bytes += read as u64;
-    }
-}
-
-/// A trace's name in the dataset, and what is known of its file. Of a trace in an archive of several, its name there counts
-/// too; a file that cannot be read is known by its path.
-fn identify(path: &Path, version: &str) -> (String, TraceFile) {
-    let shown = path.display().to_string();
-    let file = TraceFile { file: shown.clone(), digest: None, bytes: None, program_version: version.to_owned() };
-    let (archive, member) = crate::input::split_member(path);
-    match digest(&archive) {
-        Ok((hasher, bytes)) => {
-            let of_file = hex(hasher.clone().finalize());
-            let id = match &member {
-                None => id_of(&of_file),
-                Some(member) => id_of(&hex(hasher.chain_update("!").chain_update(member).finalize())),
-            };
-            (id, TraceFile { digest: Some(of_file), bytes: Some(bytes), ..file })
-        }
-        Err(_) => (id_of(&hex(Sha256::digest(shown.as_bytes()))), file),
-    }
-}
-
-/// The machine's name as a digest: the same machine has the same one, and who does not know the name learns nothing.
-fn pseudonym(name: &str) -> String {
-    let digest = hex(Sha256::digest(name.as_bytes()));
-    format!("m{}", digest.get(..12).unwrap_or_default())
-}
-
-/// [`identify`] for a recording of several files: its name comes from those of all of them.
-fn identify_all(path: &Path, further: &[PathBuf], version: &str) -> (String, TraceFile) {
-    let (id, file) = identify(path, version);
-    if further.is_empty() {
-        return (id, file);
-    }
-    let ids = further.iter().map(|path| identify(path, version).0);
-    let all = ids.fold(Sha256::new_with_prefix(&id), |hasher, id| hasher.chain_update("+").chain_update(id));
-    (id_of(&hex(all.finalize())), file)
-}
-
-/// Opens a recording.
-fn open(path: &Path, further: &[PathBuf], code_page: CodePage, limits: &UnpackLimits) -> Result<EtlFile, Error> {
-    let open = |path: &Path| {
-        let mut etl = EtlFile::open_within(path, limits)?;
         etl.code_page = code_page;
         Ok(etl)
-    };
-    let mut all = open(path)?;
-    for other in further {
-        let not_one = |reason| Error::NotOneRecording { other: other.clone(), first: path.into(), reason };
-        recording::add(&mut all, &other.display().to_string(), open(other)?).map_err(not_one)?;
-    }
-    Ok(all)
+    })
 }
 
 /// An error with its causes.
@@ -152,26 +85,43 @@ impl Dataset {
         choice: &Choice,
         limits: &UnpackLimits,
     ) -> Result<Outcome, Error> {
-        let identify = || identify_all(path, further, &self.version);
-        let open = || open(path, further, choice.code_page, limits);
-        if choice.resume {
-            let (id, file) = identify();
-            let before = self.before(&id).filter(|state| file.digest.is_some() && state.covers(&choice.tables));
-            if let Some(state) = before {
+        let is_streamed = |path: &Path| path.as_os_str() == STANDARD_INPUT;
+        let is_streamed = is_streamed(path) || further.iter().any(|path| is_streamed(path));
+        let streamed = is_streamed.then(|| Input::open(Path::new(STANDARD_INPUT), limits));
+        let identify = |streamed| identify(path, further, &self.version, streamed);
+        let open = |streamed| open(path, further, choice.code_page, limits, streamed);
+        if choice.resume || streamed.is_some() {
+            let bytes = streamed.as_ref().and_then(|input| input.as_ref().ok()).map(Input::bytes);
+            let (id, file) = identify(bytes);
+            let before = self
+                .before(&id, choice)
+                .filter(|state| file.digest.is_some() && state.covers(&choice.tables, choice.machine_names));
+            if let Some(state) = before.filter(|_| choice.resume) {
                 return Ok(outcome(&id, &state, true));
             }
-            return self.export_as(open, choice, || (id, file));
+            return self.export_as(|| open(streamed), choice, || (id, file));
         }
         std::thread::scope(|scope| {
             // The digest takes one thread as long as reading the file; the export has the others.
-            let identified = scope.spawn(identify);
-            self.export_as(open, choice, || identified.join().unwrap_or_else(|_| identify()))
+            let identified = scope.spawn(|| identify(None));
+            self.export_as(|| open(None), choice, || identified.join().unwrap_or_else(|_| identify(None)))
         })
     }
 
-    /// What the dataset has of a trace from this version, in this form.
-    fn before(&self, id: &str) -> Option<State> {
-        self.state(id).filter(|state| state.is_of(&self.version, self.format))
+    /// The state of a trace whose tables are all there, as far as it is known before they are written.
+    fn state_for(&self, choice: &Choice) -> State {
+        State {
+            version: self.version.clone(),
+            format: self.format.name().to_owned(),
+            code_page: choice.code_page.name().to_owned(),
+            machine_names: choice.machine_names,
+            ..State::default()
+        }
+    }
+
+    /// What the dataset has of a trace with the rows and in the form that it would have now.
+    fn before(&self, id: &str, choice: &Choice) -> Option<State> {
+        self.state(id).filter(|state| state.is_like(&self.state_for(choice)))
     }
 
     fn export_as(
@@ -191,7 +141,7 @@ impl Dataset {
         };
         let (id, file) = &*identity;
         match exported {
-            Ok(()) => self.keep(staging, id, choice, self.before(id), None),
+            Ok(()) => self.keep(staging, id, choice, self.before(id, choice), None),
             Err(error @ Error::NotWritten { .. }) => Err(error),
             Err(error) => {
                 drop(staging);
@@ -221,8 +171,7 @@ impl Dataset {
         files.extend(staged.files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())));
         let drop: Vec<Table> = Table::ALL.into_iter().filter(|table| !files.contains_key(table.name())).collect();
         let (rows, bytes) = (staged.rows, staged.bytes);
-        let (version, format) = (self.version.clone(), self.format.name().to_owned());
-        let state = State { version, format, files, asked, error, rows, bytes };
+        let state = State { files, asked, error, rows, bytes, ..self.state_for(choice) };
         let done = outcome(id, &state, false);
         publish::publish(self, staged, id, &drop, state)?;
         Ok(done)

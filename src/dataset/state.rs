@@ -1,7 +1,6 @@
 //! What a dataset has of a trace: from which program, in which form, which tables. `--resume` goes by it.
 
 use crate::analysis::export::schema::Table;
-use crate::dataset::Format;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,6 +13,12 @@ pub struct State {
     pub version: String,
     /// Their form.
     pub format: String,
+    /// The encoding of 8-bit names.
+    #[serde(default)]
+    pub code_page: String,
+    /// True when the machine's name was written as it is.
+    #[serde(default)]
+    pub machine_names: bool,
     /// Files by table.
     pub files: BTreeMap<String, Vec<String>>,
     /// Tables that were asked for; those that the trace does not have are not in `files`.
@@ -43,13 +48,22 @@ impl State {
         self.files.iter().filter_map(known).collect()
     }
 
-    /// True when all of its tables are of this version and form.
-    pub fn is_of(&self, version: &str, format: Format) -> bool {
-        self.version == version && self.format == format.name()
+    /// True when all of its tables have the rows and the form that they would have now.
+    pub fn is_like(&self, other: &State) -> bool {
+        let like = |state: &State| (state.version.clone(), state.format.clone(), state.code_page.clone());
+        like(self) == like(other)
     }
 
-    /// True when all of these tables were asked for.
-    pub fn covers(&self, tables: &[Table]) -> bool {
-        tables.iter().all(|table| self.asked.iter().any(|asked| asked == table.name()))
+    /// True when nobody can tell this state's tables and those of `other` apart while some of each are there: the same rows,
+    /// each table in one file.
+    pub fn can_be_mixed_with(&self, other: &State) -> bool {
+        let is_whole = |state: &State| state.error.is_none() && state.files.values().all(|files| files.len() == 1);
+        self.is_like(other) && is_whole(self) && is_whole(other)
+    }
+
+    /// True when all of these tables were asked for, and the machine's name in this form.
+    pub fn covers(&self, tables: &[Table], machine_names: bool) -> bool {
+        self.machine_names == machine_names
+            && tables.iter().all(|table| self.asked.iter().any(|asked| asked == table.name()))
     }
 }

@@ -1,5 +1,6 @@
 //! `pfnset export`: its flags, the traces that they name, and what is printed of each.
 
+use crate::cli::args::Reading;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
@@ -8,13 +9,13 @@ use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::export::schema::Table;
-use pfnset::code_page::CodePage;
 use pfnset::dataset::run::{Choice, Outcome};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::error::Error;
-use pfnset::input::UnpackLimits;
+use pfnset::input::STANDARD_INPUT;
 use pfnset::report::text::wrap;
 use pfnset::units::{count, counted};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -46,7 +47,7 @@ Examples:
 pub struct Export {
     #[command(flatten)]
     pub recordings: Recordings,
-    /// Traces (.etl, archives with one, ARCHIVE!NAME) and folders with traces
+    /// Traces (.etl, archives with one, ARCHIVE!NAME, - for standard input) and folders with traces
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Folder of the dataset: it is made, or the traces are added
@@ -67,18 +68,8 @@ pub struct Export {
     /// Write the names of machines; else each has a pseudonym
     #[arg(long)]
     pub machine_names: bool,
-    /// Threads (default: all processors)
-    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub threads: Option<u16>,
-    /// Code page of 8-bit names that are no UTF-8: that of the recording machine, as in 1251 or shift_jis
-    #[arg(long, default_value = "1252", value_name = "PAGE")]
-    pub ansi_codepage: CodePage,
-    /// Archives: what is larger goes to a temporary file
-    #[arg(long, value_name = "SIZE", default_value = "4GiB", hide_short_help = true)]
-    pub in_memory: ByteSize,
-    /// Archives: what is larger is an error
-    #[arg(long, value_name = "SIZE", default_value = "64GiB", hide_short_help = true)]
-    pub unpack_limit: ByteSize,
+    #[command(flatten)]
+    pub reading: Reading,
     /// Print nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
@@ -111,24 +102,37 @@ struct Progress {
     bytes: AtomicU64,
     broken: AtomicUsize,
     stopped: AtomicBool,
+    /// The path of each trace, by its name in the dataset.
+    paths: Mutex<BTreeMap<String, PathBuf>>,
+}
+
+impl Progress {
+    /// The path by which the same trace was exported before.
+    fn same_trace(&self, id: &str, path: &Path) -> Option<PathBuf> {
+        let mut paths = self.paths.lock().ok()?;
+        let before = paths.get(id).cloned();
+        if before.is_none() {
+            paths.insert(id.to_owned(), path.to_path_buf());
+        }
+        before
+    }
 }
 
 impl Export {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        if let Some(threads) = self.threads {
-            trace::limit_threads(threads)?;
-        }
-        if self.paths.iter().any(|path| path.as_os_str() == "-") {
-            return Err(Error::Usage("export names a trace by its file: standard input is none".into()).into());
-        }
+        trace::limit_threads(&self.reading)?;
         let traces = recordings(&self.recordings.traces, &self.out)?;
+        let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
+        if streamed.count() > 1 {
+            return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
+        }
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
         let choice = Choice {
             tables: self.tables(),
             resume: self.resume,
             machine_names: self.machine_names,
-            code_page: self.ansi_codepage,
+            code_page: self.reading.ansi_codepage,
         };
         let done = Progress::default();
         let size = |recording: &Recording| -> u64 {
@@ -191,11 +195,7 @@ impl Export {
     }
 
     fn export(&self, dataset: &Dataset, recording: &Recording, choice: &Choice, done: &Progress) -> anyhow::Result<()> {
-        let limits = UnpackLimits {
-            in_memory: self.in_memory.as_u64(),
-            most: self.unpack_limit.as_u64(),
-            ..UnpackLimits::default()
-        };
+        let limits = self.reading.limits();
         let outcome = dataset.export(&recording.trace, &recording.with, choice, &limits)?;
         if outcome.error.is_some() {
             done.broken.fetch_add(1, Ordering::Relaxed);
@@ -203,17 +203,21 @@ impl Export {
         if self.quiet {
             return Ok(());
         }
-        let (line, width) = (line(&recording.trace, &outcome), terminal::output_width(false));
+        let same = done.same_trace(&outcome.id, &recording.trace);
+        let (line, width) = (line(&recording.trace, &outcome, same.as_deref()), terminal::output_width(false));
         let text = wrap(&line, width.into()).join("\n");
         writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
     }
 }
 
 /// What is said of a trace.
-fn line(path: &Path, outcome: &Outcome) -> String {
+fn line(path: &Path, outcome: &Outcome, same: Option<&Path>) -> String {
     let Outcome { id, rows, bytes, tables, .. } = outcome;
     match &outcome.error {
         Some(error) => format!("{id}  {error}"),
+        None if same.is_some() => {
+            format!("{id}  {}: the same trace as {}", path.display(), same.unwrap_or(path).display())
+        }
         None if outcome.passed_over => format!("{id}  {}: there already", path.display()),
         None => format!(
             "{id}  {}: {}, {}, {}",

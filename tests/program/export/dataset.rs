@@ -1,7 +1,7 @@
 //! How traces come into a dataset: forms of files, many at once, broken ones, again, a full disk.
 
 use super::{id_of, parts, rows, text};
-use crate::program::{Ran, finish, fixtures, run, skipped_on_windows};
+use crate::program::{Ran, finish, fixtures, pfnset, run, skipped_on_windows};
 use arrow_ipc::reader::FileReader;
 use etl_writer::{ResidentSpec, generate_resident};
 use std::collections::BTreeMap;
@@ -139,6 +139,8 @@ fn resume_passes_over_what_is_there() {
         .unwrap();
     assert!(!resumed(&["--tables", "resident"]), "a file is missing");
     assert!(!resumed(&["--tables", "resident", "--format", "csv"]), "another form");
+    assert!(!resumed(&["--tables", "resident", "--ansi-codepage", "1251"]), "another code page");
+    assert!(!resumed(&["--tables", "resident", "--machine-names"]), "names instead of pseudonyms");
     // A table that the trace cannot have is not missing; a broken trace is told again.
     assert!(!resumed(&[]) && resumed(&[]));
     let letter = folder.path().join("letter.etl");
@@ -198,13 +200,49 @@ fn a_full_disk_is_an_error_and_leaves_no_part() {
 }
 
 #[test]
+fn standard_input_is_a_trace_by_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let (piped, named) = (folder.path().join("piped"), folder.path().join("named"));
+    let pipe = |bytes: Vec<u8>, more: &[&str]| {
+        let mut command = pfnset(&["export", "-", "--out", piped.to_str().unwrap()]);
+        finish(command.args(more).write_stdin(bytes))
+    };
+    let trace = fs::read(fixtures().join(TRACE)).unwrap();
+    assert_eq!(pipe(trace.clone(), &[]).code, 0);
+    assert_eq!(export(&named, &[TRACE, "-q"]).code, 0);
+    let without_traces = |dataset: &Path| -> BTreeMap<String, Vec<u8>> {
+        files(dataset).into_iter().filter(|(name, _)| !name.starts_with("traces/")).collect()
+    };
+    assert!(without_traces(&piped).keys().eq(without_traces(&named).keys()), "one name, and the same tables");
+    let [(id, row)] = &rows(&piped, "traces")[..] else { panic!("one trace") };
+    let [(same_id, same)] = &rows(&named, "traces")[..] else { panic!("one trace") };
+    assert_eq!((id, &row["digest"], &row["records"]), (same_id, &same["digest"], &same["records"]));
+    assert_eq!((row["trace_file"].as_str(), &row["file_bytes"]), ("-", &same["file_bytes"]));
+    let ran = pipe(trace, &["--resume"]);
+    assert!(ran.code == 0 && ran.out.contains("there already"), "{ran:?}");
+    let ran = pipe(b"Hello, this is no trace".to_vec(), &[]);
+    assert!(ran.code == 3 && rows(&piped, "traces").len() == 2, "{ran:?}");
+}
+
+#[test]
+fn the_same_trace_by_two_names_is_there_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (twin, dataset) = (folder.path().join("twin.etl"), folder.path().join("dataset"));
+    fs::copy(fixtures().join(TRACE), &twin).unwrap();
+    let ran = export(&dataset, &[TRACE, twin.to_str().unwrap(), "--tables", "files"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out.matches("the same trace as").count(), 1, "{}", ran.out);
+    assert_eq!(rows(&dataset, "traces").len(), 1);
+}
+
+#[test]
 fn wrong_usage_is_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let dataset = folder.path().join("dataset");
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     for (ran, says) in [
-        (export(&dataset, &["-"]), "standard input"),
+        (export(&dataset, &["-", TRACE, "--with", "-"]), "only one of the files can be standard input"),
         (export(&dataset, &[TRACE, "--tables", "pages,page"]), "unknown table \"page\"; there are pages, resident"),
         (export(&dataset, &[folder.path().to_str().unwrap()]), "holds no trace"),
         (export(&file.join("below"), &[TRACE]), "cannot write"),

@@ -1,0 +1,81 @@
+//! A trace's name in the dataset, from the digest of its file.
+
+use crate::analysis::export::TraceFile;
+use crate::input::{STANDARD_INPUT, split_member};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Hexadecimal digits of a digest in the name of a trace, after a letter: without it, engines could take the name for a
+/// number.
+const ID_DIGITS: usize = 20;
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn id_of(digest: &str) -> String {
+    format!("t{}", digest.get(..ID_DIGITS).unwrap_or(digest))
+}
+
+/// SHA-256 of a file, and its size; of standard input, that of `streamed`.
+fn digest(path: &Path, streamed: Option<&[u8]>) -> io::Result<(Sha256, u64)> {
+    if path.as_os_str() == STANDARD_INPUT {
+        let bytes = streamed.ok_or_else(|| io::Error::other("standard input was not read"))?;
+        return Ok((Sha256::new_with_prefix(bytes), bytes.len() as u64));
+    }
+    let mut file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let (mut hasher, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; 1 << 20]);
+    loop {
+        let read = match file.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if read == 0 {
+            return Ok((hasher, bytes));
+        }
+        hasher.update(piece.get(..read).unwrap_or_default());
+        bytes += read as u64;
+    }
+}
+
+/// The name of one file, and what is known of it. Of a trace in an archive of several, its name there counts too; a file that
+/// cannot be read is known by its path.
+fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (String, TraceFile) {
+    let shown = path.display().to_string();
+    let file = TraceFile { file: shown.clone(), digest: None, bytes: None, program_version: version.to_owned() };
+    let (archive, member) = split_member(path);
+    match digest(&archive, streamed) {
+        Ok((hasher, bytes)) => {
+            let of_file = hex(hasher.clone().finalize());
+            let id = match &member {
+                None => id_of(&of_file),
+                Some(member) => id_of(&hex(hasher.chain_update("!").chain_update(member).finalize())),
+            };
+            (id, TraceFile { digest: Some(of_file), bytes: Some(bytes), ..file })
+        }
+        Err(_) => (id_of(&hex(Sha256::digest(shown.as_bytes()))), file),
+    }
+}
+
+/// The name of a recording, from all of its files, and what is known of the first. `streamed` is the trace that came by
+/// standard input, unpacked.
+pub fn identify(path: &Path, further: &[PathBuf], version: &str, streamed: Option<&[u8]>) -> (String, TraceFile) {
+    let (id, file) = of_one(path, version, streamed);
+    if further.is_empty() {
+        return (id, file);
+    }
+    let ids = further.iter().map(|path| of_one(path, version, streamed).0);
+    let all = ids.fold(Sha256::new_with_prefix(&id), |hasher, id| hasher.chain_update("+").chain_update(id));
+    (id_of(&hex(all.finalize())), file)
+}
+
+/// The machine's name as a digest: the same machine has the same one, and who does not know the name learns nothing.
+pub fn pseudonym(name: &str) -> String {
+    let digest = hex(Sha256::digest(name.as_bytes()));
+    format!("m{}", digest.get(..12).unwrap_or_default())
+}
