@@ -1,6 +1,6 @@
 //! The program as a whole: exit codes, messages, streams, colors, threads.
 
-use crate::program::{Ran, command, finish, fixtures, out, pfnset, run, trace_commands};
+use crate::program::{Ran, command, finish, fixtures, out, pfnset, run, skipped_on_windows, trace_commands};
 use etl_writer::file_of;
 use etl_writer::hostile::flipped;
 use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
@@ -49,6 +49,9 @@ fn what_cannot_be_read_is_code_3_and_one_line() {
 #[cfg(unix)]
 #[test]
 fn devices_and_pipes_are_code_3_and_do_not_wait() {
+    if skipped_on_windows("devices_and_pipes_are_code_3_and_do_not_wait", "pipes with names are no files there") {
+        return;
+    }
     assert_refused(&run(&["info", "/dev/null"]), 3, "not a regular file");
     // A pipe into which nobody writes: opening it would wait for ever.
     let folder = tempfile::tempdir().unwrap();
@@ -331,6 +334,9 @@ fn an_address_in_the_place_of_a_pfn_is_told() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_written_is_named() {
+    if skipped_on_windows("what_cannot_be_written_is_named", "no /dev/full there") {
+        return;
+    }
     for arguments in
         [&["resident", TRACE][..], &["info", TRACE, "--format", "json"], &["pages", TRACE, "--format", "csv"]]
     {
