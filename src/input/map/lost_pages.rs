@@ -142,7 +142,7 @@ mod system {
 #[cfg(windows)]
 mod system {
     use super::lost;
-    use windows_sys::Win32::Foundation::EXCEPTION_IN_PAGE_ERROR;
+    use windows_sys::Win32::Foundation::{EXCEPTION_ACCESS_VIOLATION, EXCEPTION_IN_PAGE_ERROR};
     use windows_sys::Win32::Storage::FileSystem::WriteFile;
     use windows_sys::Win32::System::Console::{GetStdHandle, STD_ERROR_HANDLE};
     use windows_sys::Win32::System::Diagnostics::Debug::{
@@ -164,7 +164,8 @@ mod system {
     unsafe extern "system" fn handler(exception: *mut EXCEPTION_POINTERS) -> i32 {
         // SAFETY: see above. Parameters: how it was accessed, the address, the status of the system.
         let record = unsafe { &*(*exception).ExceptionRecord };
-        if record.ExceptionCode == EXCEPTION_IN_PAGE_ERROR {
+        // Wine says of a cut file that the access is a violation, which one inside of a map never is.
+        if [EXCEPTION_IN_PAGE_ERROR, EXCEPTION_ACCESS_VIOLATION].contains(&record.ExceptionCode) {
             if let Some((code, text)) = lost(record.ExceptionInformation[1]) {
                 // SAFETY: the text is valid for its length; no other pointer is needed.
                 unsafe {
