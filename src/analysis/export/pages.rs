@@ -64,7 +64,7 @@ pub fn write(
             found.judge.judge(pages);
             for (page, verdict) in pages.iter().zip(found.judge.verdicts(pages.len())) {
                 let key = texts.key(page, verdict);
-                if wanted.resident {
+                if wanted.resident && !wanted.pages {
                     *found.counts.entry(key).or_default() += 1;
                 }
                 if wanted.pages {
@@ -77,11 +77,19 @@ pub fn write(
     let mut counts: FastMap<PageKey, u64> = FastMap::default();
     let mut take = |found: Vec<Found<'_>>| {
         let mut rows: Vec<Vec<Row>> = Vec::new();
+        let mut count = |(key, pages)| *counts.entry(key).or_default() += pages;
         for part in found {
-            part.counts.into_iter().for_each(|(key, pages)| *counts.entry(key).or_default() += pages);
+            part.counts.into_iter().for_each(&mut count);
             rows.push(part.rows);
         }
-        if wanted.pages { write_rows(rows, &texts, at, sink) } else { Ok(()) }
+        if !wanted.pages {
+            return Ok(());
+        }
+        let rows = Order { ranks: texts.process_ranks() }.sorted(rows);
+        if wanted.resident {
+            counted(&rows).into_iter().for_each(count);
+        }
+        write_rows(&rows, &texts, at, sink)
     };
     let mut last = Vec::new();
     for runs in groups(&snapshot.runs) {
@@ -178,17 +186,34 @@ impl Order {
                 *next += 1;
             }
         }
-        let place = |row: &Row| (row.key.process(), row.key.category());
-        let same: Vec<&mut [Row]> = sorted.chunk_by_mut(|a, b| place(a) == place(b)).collect();
+        let same: Vec<&mut [Row]> = sorted.chunk_by_mut(of_same_place).collect();
         same.into_par_iter().for_each(|rows| rows.sort_unstable_by_key(|row| (row.pfn, row.at, row.key)));
         sorted
     }
 }
 
-fn write_rows(parts: Vec<Vec<Row>>, texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Result<(), Error> {
-    let order = Order { ranks: texts.process_ranks() }.sorted(parts);
-    let rows = || order.iter();
-    sink.write(Table::Pages, order.len(), &|place| {
+/// True for rows of one process and category.
+#[inline(always)]
+fn of_same_place(a: &Row, b: &Row) -> bool {
+    let place = |row: &Row| (row.key.process(), row.key.category());
+    place(a) == place(b)
+}
+
+/// How many of the sorted rows have the same key. Of one process and category there are few keys: their counts stay near.
+fn counted(rows: &[Row]) -> Vec<(PageKey, u64)> {
+    let same: Vec<&[Row]> = rows.chunk_by(of_same_place).collect();
+    let counts = same.into_par_iter().flat_map_iter(|rows| {
+        let mut counts: FastMap<PageKey, u64> = FastMap::default();
+        rows.iter().for_each(|row| *counts.entry(row.key).or_default() += 1);
+        counts
+    });
+    counts.collect()
+}
+
+/// Writes sorted rows.
+fn write_rows(all: &[Row], texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Result<(), Error> {
+    let rows = || all.iter();
+    sink.write(Table::Pages, all.len(), &|place| {
         let file = |row: &Row| row.key.is_file_backed();
         Ok(match name_of(Table::Pages, place) {
             "pfn" => Arc::new(Int64Array::from_iter_values(rows().map(|row| row.pfn as i64))),
@@ -198,7 +223,7 @@ fn write_rows(parts: Vec<Vec<Row>>, texts: &PageTexts<'_>, at: At, sink: &dyn Si
             "file_offset" => Arc::new(rows().map(|row| file(row).then_some(row.at as i64)).collect::<Int64Array>()),
             name => match texts.column(name, rows().map(|row| &row.key))? {
                 Some(column) => column,
-                None => at.column(name, order.len())?,
+                None => at.column(name, all.len())?,
             },
         })
     })
