@@ -14,6 +14,7 @@ pub(crate) mod process_starts;
 pub(crate) mod scheduling;
 pub(crate) mod space_events;
 pub mod survey;
+mod timed_records;
 pub(crate) mod walk;
 pub(crate) mod working_set_events;
 pub(crate) mod working_set_records;

@@ -15,6 +15,7 @@ use crate::event::hooks::{
 use crate::event::outcome::Parsed;
 use crate::event::perfinfo::{Dpc, DpcKind, Interrupt, InterruptKind, ProfileSample};
 use crate::event::{Decoded, Event, Payload, decode};
+use crate::load::timed_records::{for_each_moment, order_of};
 use crate::load::walk::{CountOnly, Run, Visitor};
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -193,11 +194,6 @@ impl<'r> SchedulingScan<'r> {
     }
 }
 
-fn order_of(rank: &[u32], area: &Area<'_>, offset: u32) -> u64 {
-    let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
-    u64::from(rank) << 32 | u64::from(offset)
-}
-
 impl Visitor for SchedulingScan<'_> {
     #[inline(always)]
     fn take_run(
@@ -299,43 +295,23 @@ impl<'e> SchedulingReader<'e> {
         let file = usize::from(area.buffer.file);
         let mut latest = found.latest_of(area.buffer.file);
         let mut reader = BufferReader { found, wait_reasons: self.wait_reasons, is_sorted: true };
-        let mut time = self.etl.before_first();
-        let rank = order_of(&self.rank, area, 0);
-        for raw in area.records() {
-            let hook = match raw.kernel_time() {
-                Some(own) => {
-                    time = if area.stamps.contains(own) { own } else { time };
-                    raw.hook()
-                }
-                None => {
-                    time = untimed(area, raw, time);
-                    None
-                }
-            };
-            let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+        for_each_moment(area, &self.rank, self.etl.before_first(), |raw, hook, moment| {
             let is_wanted = match hook {
                 Some(hook) => reader.kernel_record(raw, hook, moment, area).is_some(),
                 None => reader.decode(raw, moment, area).is_some(),
             };
-            if is_wanted && time < latest {
+            if is_wanted && moment.time < latest {
                 (reader.is_sorted, reader.found.went_back) = (false, reader.found.went_back + 1);
             } else if is_wanted {
-                latest = time;
+                latest = moment.time;
             }
-        }
+        });
         let is_sorted = reader.is_sorted;
         found.latest.get_mut(file).into_iter().for_each(|slot| *slot = latest);
         if !is_sorted && let Some(own) = found.events.get_mut(begin..) {
             own.sort_by_key(|event| event.moment);
         }
     }
-}
-
-/// Time of a record without a kernel header; that of the record before it when it has none that can be true.
-#[cold]
-#[inline(never)]
-fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
-    area.time_of(&raw).unwrap_or(before)
 }
 
 struct BufferReader<'f> {

@@ -7,6 +7,7 @@ use crate::etl::area::Area;
 use crate::etl::record::{HookId, RawRecord};
 use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Decoded, Event, decode};
+use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
 use crate::units::{PointerSize, Ticks};
 
@@ -51,35 +52,20 @@ impl EventRange<'_> {
     /// Reads one buffer.
     #[inline(always)]
     pub fn read(&self, area: &Area<'_>, visitor: &mut impl EventVisitor) {
-        let rank = self.rank.get(area.index as usize).copied().unwrap_or(area.index);
-        let rank = u64::from(rank) << 32;
-        let mut time = self.before_first;
-        for raw in area.records() {
-            let hook = match raw.kernel_time() {
-                Some(own) => {
-                    time = if area.stamps.contains(own) { own } else { time };
-                    raw.hook()
-                }
-                None => {
-                    time = untimed(area, raw, time);
-                    None
-                }
-            };
-            let moment = Moment { time, order: rank | u64::from(raw.position.offset) };
+        for_each_moment(area, self.rank, self.before_first, |raw, hook, moment| {
             if moment < self.begin || self.end <= moment {
-                continue;
+                return;
             }
             match hook {
                 Some(hook) if WorkingSetEvent::is(hook) => kernel_event(raw, hook, moment, visitor),
                 Some(hook) if !self.others.contains(&hook) => {}
                 _ => decoded(raw, moment, visitor),
             }
-        }
+        });
     }
 }
 
-/// An event with a kernel header. The record is handed on by value: where its address is taken, every field goes through
-/// memory, and the loop takes twice as long.
+/// An event with a kernel header.
 #[inline(always)]
 fn kernel_event(raw: RawRecord<'_>, hook: HookId, moment: Moment, visitor: &mut impl EventVisitor) {
     let pointer = raw.header.pointer();
@@ -103,11 +89,4 @@ fn decoded(raw: RawRecord<'_>, moment: Moment, visitor: &mut impl EventVisitor) 
         Some(event) => visitor.working_set_event(event, header),
         None => visitor.other_event(&event, header),
     }
-}
-
-/// Time of a record without a kernel header; that of the record before it when it has none that can be true.
-#[cold]
-#[inline(never)]
-fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
-    area.time_of(&raw).unwrap_or(before)
 }
