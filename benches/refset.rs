@@ -39,7 +39,7 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
         let etl = EtlFile::open(&path).expect("the trace");
         let set = ReferenceSet::new(&etl, &Query::default()).expect("a reference set");
         times.push(begin.elapsed());
-        assert_eq!(set.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
+        assert_eq!(set.flows.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
         assert_eq!(set.verification.as_ref().map(|v| v.residue()), Some(0.0));
         held = set.peak.0;
     }

@@ -21,6 +21,7 @@ mod recording;
 mod resync;
 mod rewrite;
 pub mod stamps;
+pub(crate) mod time_slice;
 pub(crate) mod wrong_stamps;
 
 pub use file::{EtlFile, Scratch};

@@ -52,6 +52,9 @@ pub fn duration(text: &str) -> Option<Nanos> {
     i128::try_from(std::time::Duration::try_from(parsed).ok()?.as_nanos()).ok().map(Nanos)
 }
 
+/// Most points of a timeline.
+const MOST_POINTS: i128 = 10_000;
+
 /// Where the window comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -185,6 +188,30 @@ impl Window {
     /// True for moments inside.
     pub fn holds(&self, moment: Moment) -> bool {
         self.from < moment && moment <= self.to
+    }
+
+    /// Stamps of the points: from the window's begin in steps, and its end.
+    ///
+    /// # Errors
+    /// A usage error for a step of 0 or one that gives too many points.
+    pub fn points(&self, clock: &Clock, step: Nanos) -> Result<Vec<Ticks>, Error> {
+        let (from, to) = (clock.nanos(self.from.time), clock.nanos(self.to.time));
+        let length = to.0.saturating_sub(from.0);
+        if step.0 <= 0 {
+            return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
+        }
+        if length / step.0 >= MOST_POINTS {
+            let least = Nanos(length / MOST_POINTS + 1).seconds();
+            return Err(Error::Usage(format!(
+                "a timeline has at most {MOST_POINTS} points; for {:.3} s the step must be at least {least:.6} s",
+                Nanos(length).seconds()
+            )));
+        }
+        let steps = (0..=length / step.0).map(|n| clock.ticks_at(Nanos(from.0 + n * step.0)));
+        let mut points: Vec<Ticks> = steps.collect();
+        points.push(self.to.time);
+        points.dedup();
+        Ok(points)
     }
 }
 

@@ -196,8 +196,8 @@ impl ReferenceValues {
             return Err(fault);
         }
         match budget.measure {
-            Measure::Accessed => Ok(by_reason(&set.accesses, conditions)),
-            Measure::Reaccesses => Ok(by_reason(&set.reaccesses, conditions)),
+            Measure::Accessed => Ok(by_reason(&set.flows.accesses, conditions)),
+            Measure::Reaccesses => Ok(by_reason(&set.flows.reaccesses, conditions)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
                 let selected = reference_set(etl, conditions).map_err(|error| error.brief())?;

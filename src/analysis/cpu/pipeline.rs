@@ -4,8 +4,8 @@
 use crate::analysis::cpu::merged::Merged;
 use crate::analysis::cpu::processor::{Processor, StepList};
 use crate::analysis::cpu::scheduler::Scheduler;
-use crate::analysis::reference::time_slice::{TimeSlice, slices};
 use crate::etl::EtlFile;
+use crate::etl::time_slice::{TimeSlice, slices};
 use crate::load::history::History;
 use crate::load::scheduling::{BufferFacts, SchedulingReader};
 use crate::units::Ticks;

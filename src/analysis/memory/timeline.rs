@@ -5,7 +5,6 @@ use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep}
 use crate::analysis::memory::tables::size;
 use crate::analysis::memory::working_sets::MemoryTrack;
 use crate::analysis::memory::{MemorySet, columns};
-use crate::analysis::reference::timeline::points;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value, Values};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -51,7 +50,8 @@ impl MemoryTimeline {
         moments.dedup();
         if let (TimelineStep::Every(step), Some((&from, &to))) = (step, moments.first().zip(moments.last())) {
             let between = Window { from, to, ..window.clone() };
-            moments = points(etl, &between, step)?.into_iter().map(|time| Moment { time, order: u64::MAX }).collect();
+            moments =
+                between.points(&etl.clock, step)?.into_iter().map(|time| Moment { time, order: u64::MAX }).collect();
         }
         Ok(Some(match tracks {
             Some(_) => MemoryTimeline::WorkingSets(moments),

@@ -62,8 +62,8 @@ impl ReferenceOverview {
 
     /// Accesses and releases in the window by reason: name, pages accessed, pages released.
     pub fn reasons(&self) -> Vec<(&'static str, u64, u64)> {
-        let accesses = AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.set.accesses);
-        let releases = ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.set.releases);
+        let accesses = AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.set.flows.accesses);
+        let releases = ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.set.flows.releases);
         let all = accesses.map(|(name, pages)| (name, pages, 0)).chain(releases.map(|(name, pages)| (name, 0, pages)));
         all.filter(|(_, accessed, released)| accessed + released > 0).collect()
     }

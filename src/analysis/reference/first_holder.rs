@@ -1,8 +1,8 @@
 //! Physical pages that several owners share. Each counts once, for the owner that accessed it first, from the access of its
 //! first holder to the release of its last holder. So impact sizes add up to the memory of the system.
 
-use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::page::Held;
+use crate::analysis::reference::plan::{Plan, RowCount, RowKey};
 use crate::analysis::reference::reason::ReleaseReason;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
@@ -41,7 +41,7 @@ fn key(held: &Held) -> (bool, u64) {
 
 impl SharedPages {
     /// Applies changes in time order.
-    pub fn apply(&mut self, plan: &CountingPlan<'_>, shares: &[Share], rows: &mut FastMap<RowKey, RowCount>) {
+    pub fn apply(&mut self, plan: &Plan<'_>, shares: &[Share], rows: &mut FastMap<RowKey, RowCount>) {
         for share in shares {
             let Some(reason) = share.release else {
                 let first = Shared { holders: 0, owner: share.owner, held: share.held };
@@ -63,15 +63,10 @@ impl SharedPages {
     }
 
     /// The window ends: what is held now goes into the rows.
-    pub fn stop(&self, plan: &CountingPlan<'_>, rows: &mut FastMap<RowKey, RowCount>) {
+    pub fn stop(&self, plan: &Plan<'_>, rows: &mut FastMap<RowKey, RowCount>) {
         for shared in self.pages.values() {
             let (key, impact_pages) = plan.row(shared.owner, &shared.held, None);
             *rows.entry(key).or_default() += RowCount { pages: 0, impact_pages };
         }
-    }
-
-    /// The working sets have been emptied.
-    pub fn reset(&mut self) {
-        self.pages.clear();
     }
 }

@@ -44,21 +44,20 @@ struct Stretch {
     rise: i64,
 }
 
-/// Changes of one slice, added up.
+/// Changes of one slice up to the window's end, added up.
 #[derive(Debug)]
 struct Sums {
     first: Ticks,
     width: i64,
+    /// Before the window.
     before: i64,
-    after: i64,
     inside: Vec<Stretch>,
-    any_inside: bool,
 }
 
 impl Sums {
     fn new(first: Ticks, last: Ticks) -> Sums {
         let width = (last.0.saturating_sub(first.0) / STRETCHES as i64).saturating_add(1);
-        Sums { first, width, before: 0, after: 0, inside: vec![Stretch::default(); STRETCHES + 1], any_inside: false }
+        Sums { first, width, before: 0, inside: vec![Stretch::default(); STRETCHES + 1] }
     }
 
     #[inline]
@@ -71,10 +70,7 @@ impl Sums {
         for change in changes {
             if change.moment <= window.from {
                 self.before += change.pages;
-            } else if change.moment > window.to {
-                self.after += change.pages;
-            } else {
-                self.any_inside = true;
+            } else if change.moment <= window.to {
                 let index = self.index(change.moment);
                 if let Some(stretch) = self.inside.get_mut(index) {
                     stretch.sum += change.pages;
@@ -87,8 +83,6 @@ impl Sums {
 
     fn merge(mut self, other: Sums) -> Sums {
         self.before += other.before;
-        self.after += other.after;
-        self.any_inside |= other.any_inside;
         for (all, part) in self.inside.iter_mut().zip(&other.inside) {
             all.sum += part.sum;
             all.rise += part.rise;
@@ -101,20 +95,18 @@ impl Sums {
 #[derive(Debug)]
 pub struct HeldOverTime<'w> {
     window: &'w Window,
-    now: i64,
     /// Held when the window begins.
     pub at_from: i64,
-    /// Held when it ends.
+    /// Held when it ends, or now.
     pub at_to: i64,
     /// Most pages in the window, and the first time that they were held.
     pub peak: (i64, Ticks),
-    entered: bool,
 }
 
 impl<'w> HeldOverTime<'w> {
     /// Nothing is held yet.
     pub fn new(window: &'w Window) -> HeldOverTime<'w> {
-        HeldOverTime { window, now: 0, at_from: 0, at_to: 0, peak: (0, window.from.time), entered: false }
+        HeldOverTime { window, at_from: 0, at_to: 0, peak: (0, window.from.time) }
     }
 
     /// Takes the changes of one slice, which lasts from `first` to `last`, out of all shards. Call in time order: the
@@ -135,32 +127,25 @@ impl<'w> HeldOverTime<'w> {
     /// Goes on to the end of a slice. Gives the number of held pages at the begin of each stretch that can hold the
     /// maximum.
     fn add_sums(&mut self, sums: &Sums) -> Vec<Option<i64>> {
-        self.now += sums.before;
-        if !self.entered {
-            (self.at_from, self.at_to) = (self.now, self.now);
-            self.peak = (self.now, self.window.from.time);
-            self.entered = sums.any_inside || sums.after != 0;
+        if sums.before != 0 {
+            // Nothing in the window came before.
+            self.at_from += sums.before;
+            (self.at_to, self.peak.0) = (self.at_from, self.at_from);
         }
-        // What is reached for certain.
-        let mut value = self.now;
-        let reached = sums.inside.iter().map(|stretch| {
+        // What is reached for certain, and what each stretch cannot exceed.
+        let (mut value, mut certain) = (self.at_to, self.at_to);
+        let mut begins = Vec::with_capacity(sums.inside.len());
+        for stretch in &sums.inside {
+            begins.push((value, stretch.rise));
             value += stretch.sum;
-            value
-        });
-        let certain = reached.max().unwrap_or(self.now);
-        // And what cannot be exceeded.
-        let mut value = self.now;
-        let chosen = sums.inside.iter().map(|stretch| {
-            let (begin, highest) = (value, value + stretch.rise);
-            value += stretch.sum;
-            (stretch.rise > 0 && highest >= certain && highest > self.peak.0).then_some(begin)
-        });
-        let chosen = chosen.collect();
-        if sums.any_inside {
-            self.at_to = value;
+            certain = certain.max(value);
         }
-        self.now = value + sums.after;
-        chosen
+        self.at_to = value;
+        let can_hold = |(begin, rise): (i64, i64)| {
+            let highest = begin + rise;
+            (rise > 0 && highest >= certain && highest > self.peak.0).then_some(begin)
+        };
+        begins.into_iter().map(can_hold).collect()
     }
 
     /// Looks for the maximum in the changes of the chosen stretches.

@@ -2,7 +2,7 @@
 //! class of pages.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::reference::counting_plan::RowCount;
+use crate::analysis::reference::plan::RowCount;
 use crate::analysis::reference::query::RowOrder;
 use crate::analysis::reference::tally::{HeldTally, Span};
 use crate::analysis::table::group::natural;

@@ -2,9 +2,9 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::page::Held;
+use crate::analysis::reference::plan::Plan;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::rows::Labels;
 use crate::event::page::PageUse;
 use crate::model::working_set_owner::OwnerId;
 use crate::units::Ticks;
@@ -43,10 +43,10 @@ pub struct Holding {
     pub released: Option<(ReleaseReason, Ticks)>,
 }
 
-impl Labels<'_> {
+impl Plan<'_> {
     /// A kept holding with its names.
     pub fn holding(&self, kept: &KeptHolding) -> Holding {
-        let (key, _) = self.plan.row(kept.owner, &kept.held, kept.released.map(|(reason, _)| reason));
+        let (key, _) = self.row(kept.owner, &kept.held, kept.released.map(|(reason, _)| reason));
         let page = kept.held.page;
         Holding {
             process: self.label(&key, Dimension::Process),

@@ -1,13 +1,13 @@
 //! The reference set: which pages a scenario touched, who holds them, and when the peak was.
 //!
-//! Page events go through these steps: [`slice_reader`] reads events, [`owner_attribution`] makes a [`working_set_update`] of
-//! each, [`update_queue`] puts updates in order, [`owner_shard`] and [`process_replay`] replay them on each [`working_set`],
-//! [`totals`] keeps what is counted. [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by
-//! WPA's rules to show the difference, and [`verify`] compares the end with the final page sequence.
+//! Page events go through these steps: [`slice_reader`] reads events, [`owner_attribution`] makes an [`update`] of each,
+//! [`update_queue`] puts updates in order, [`owner_shard`] and [`process_replay`] replay them on each [`working_set`], [`recorder`] keeps what is counted.
+//! [`replay`] runs these steps slice by slice. [`wpa_observer`] counts the same updates by WPA's rules to show the
+//! difference, and [`verify`] compares the end with the final page sequence.
 
-pub mod balance;
-mod counting_plan;
+mod doubts;
 mod first_holder;
+pub mod flows;
 pub mod graphics;
 mod held_over_time;
 pub mod holders;
@@ -19,34 +19,30 @@ mod page;
 mod page_arena;
 mod page_map;
 mod page_set;
+mod plan;
 mod process_replay;
 pub mod query;
 pub mod reason;
 pub mod recorded;
+pub mod recorder;
 mod replay;
-mod replay_context;
 mod rows;
-mod series;
 mod slice_reader;
 mod tables;
 mod tally;
-pub(crate) mod time_slice;
 pub mod timeline;
-pub mod totals;
+mod update;
 mod update_queue;
 pub mod verify;
 mod working_set;
-mod working_set_update;
 mod wpa_observer;
 
-use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::readiness::Need;
 use crate::analysis::table::{Group, Node};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::history::History;
-use crate::load::survey::Survey;
 use crate::model::file_names::FileNames;
 use crate::model::owner_key::OwnerKeys;
 use crate::model::process::Processes;
@@ -54,24 +50,20 @@ use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::model::user_paths::UserPaths;
-use crate::model::window::{Ends, Origin, Window, recorder_marks};
+use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
-use crate::units::{Nanos, PointerSize, count};
-use balance::Balance;
-use counting_plan::{CountingPlan, RowCount};
+use crate::units::{Nanos, PointerSize};
+use flows::Flows;
 use graphics::GraphicsEvents;
 use holders::{AverageHeld, Holder, Short, average_held, holders};
 use holdings::Holding;
+use plan::{Kept, Plan, RowCount, TimelinePlan};
 use query::{Dimension, Query};
-use reason::{AccessReason, ReleaseReason};
 use recorded::RecordedSets;
+use recorder::KernelPages;
 use replay::ReplayResult;
-use replay_context::ReplayContext;
-use rows::Labels;
-use series::TimelinePlan;
 use tally::Span;
 use timeline::Timeline;
-use totals::KernelPages;
 use verify::Verification;
 use wpa_observer::WpaNeeds;
 
@@ -86,34 +78,20 @@ pub struct ReferenceSet {
     pub window: Window,
     /// Its ends since trace start.
     pub window_times: (Nanos, Nanos),
-    /// Pages accessed in the window, by reason.
-    pub accesses: [u64; AccessReason::ALL.len()],
-    /// Pages released in the window, by reason.
-    pub releases: [u64; ReleaseReason::ALL.len()],
-    /// Accesses of pages that were held already, by reason.
-    pub reaccesses: [u64; AccessReason::ALL.len()],
-    /// The same under WPA's rules.
-    pub wpa_reaccesses: [u64; AccessReason::ALL.len()],
-    /// Accesses of pages that their owner held at another address.
-    pub second_mappings: u64,
+    /// What came and went in the window.
+    pub flows: Flows,
     /// Held when the window begins, with what the active rundown names then.
     pub held_at_start: u64,
     /// Held when it ends.
     pub held_at_stop: u64,
     /// Most pages held, and when.
     pub peak: (u64, Nanos),
-    /// Accesses of pages that entered no working set: cached writes, and accesses by processes that never started.
-    pub never_held: u64,
     /// What each process held: most, when, average; the highest peak first.
     pub holders: Vec<Holder>,
     /// Averages over time of what was held.
     pub average: AverageHeld,
     /// The comparison with the working sets that Windows logged; `None` when it logged none in the window.
     pub recorded: Option<RecordedSets>,
-    /// How the pages held at stop follow from those held at start.
-    pub balance: Balance,
-    /// Accesses by processes that never started.
-    pub unattributed: u64,
     /// Events of WPA's reasons Reclaim and Offer; `None` when they were not recorded.
     pub graphics: Option<GraphicsEvents>,
     /// Kernel pages of the active rundown.
@@ -171,7 +149,7 @@ impl ReferenceSet {
     ) -> Result<ReferenceSet, Error> {
         let mut history = History::new(etl);
         history.unroll(etl);
-        need_accesses(etl, &history.survey)?;
+        doubts::need_accesses(etl, &history.survey)?;
         let sequences = snapshots(&std::mem::take(&mut history.runs));
         let (window, span, sequence) = scenario(etl, &history, &sequences, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
@@ -181,211 +159,76 @@ impl ReferenceSet {
         let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
-        let timeline = query.timeline.map(|step| timeline_plan(etl, &window, step, query)).transpose()?;
-        let plan = CountingPlan { holdings: each.is_some(), ..plan(&history, (window, span), query) };
+        let keep = Kept::of(query.kept());
         let has = |hook| history.survey.kernel_count(hook) > 0;
-        let needs = WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) };
-        let context = ReplayContext {
+        let plan = Plan {
             history: &history,
             rundowns: &rundowns,
             lifetimes: &lifetimes,
-            plan: &plan,
-            timeline: timeline.as_ref(),
-            needs,
+            needs: WpaNeeds { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) },
+            timeline: query.timeline.map(|step| TimelinePlan::new(&etl.clock, &window, step, query)).transpose()?,
+            window,
+            span,
+            keep,
+            holdings: each.is_some(),
+            slice_records: query.slice_records,
+            names: match keep.has(Dimension::File) || keep.has(Dimension::Detail) {
+                true => FileNames::new(&history),
+                false => FileNames::default(),
+            },
+            user_paths: UserPaths::new(&history.volumes),
         };
-        let labels = Labels { directory: &lifetimes, plan: &plan };
-        let mut outcome = replay::replay(etl, &context, end, |kept| {
-            each.iter_mut().for_each(|each| each(&labels.holding(kept)));
-        });
-        let shards = std::mem::take(&mut outcome.shards);
+        let mut outcome =
+            replay::replay(etl, &plan, end, |kept| each.iter_mut().for_each(|each| each(&plan.holding(kept))));
+        let shards = std::mem::take(&mut outcome.shards).into_iter().map(|(shard, _)| shard).collect();
         let verification = sequence
             .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
-
-        let rows = labels.rows(&outcome.totals.rows, &query.group_by, query);
-        let tree = labels.tree(&rows, query);
-        let label = |owner| labels.owner(Some(owner), None);
-        let holders = holders(&outcome.tallies, label, &etl.clock, plan.span);
-        let is_short = query.short > 0 && !plan.ended;
-        let short = is_short.then(|| labels.short(&outcome.totals.rows, &holders, query));
-        let comparisons = std::mem::take(&mut outcome.totals.comparisons);
-        let records = outcome.recorded_sets;
-        let recorded = comparisons.finish(records, label, |moment| etl.clock.nanos(moment.time));
         let mut set = Self::counted(etl, query, &plan, outcome);
-        (set.holders, set.recorded) = (holders, (records > 0).then_some(recorded));
-        if let Some(timeline) = &mut set.timeline {
-            timeline.name_groups(|dimension, label| labels.shown(dimension, label).into_owned());
-        }
-        set.short = short;
-        set.tree = tree;
-        set.rows = rows;
+        set.unverified = verification.is_none().then(|| doubts::unverified(etl, &history.survey));
         set.verification = verification;
-        set.has_removals = needs.removals;
-        set.graphics = GraphicsEvents::of(&history.survey);
         set.add_warnings(etl, &history.survey, query.max_residue);
         Ok(set)
     }
 
-    /// The totals; what else is shown is added later.
-    fn counted(etl: &EtlFile, query: &Query, plan: &CountingPlan<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
+    /// What was counted; the verification and doubts are added later.
+    fn counted(etl: &EtlFile, query: &Query, plan: &Plan<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
         let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let balance = Balance::of(&outcome);
-        let ReplayResult { totals, held, series, .. } = outcome;
-        let timeline = series.map(|series| Timeline::new(&etl.clock, plan.span, series));
+        let seconds = |moment: Moment| etl.clock.nanos(moment.time);
+        let ReplayResult { totals, held, groups, .. } = outcome;
+        let rows = plan.rows(&totals.rows, &query.group_by, query);
+        let holders = holders(&outcome.tallies, |owner| plan.owner(owner), &etl.clock, plan.span);
+        let is_short = query.short > 0 && !plan.with_ended();
+        let records = outcome.recorded_sets;
+        let recorded = totals.comparisons.finish(records, |owner| plan.owner(owner), seconds);
         ReferenceSet {
             warnings: Vec::new(),
             missing: Vec::new(),
-            window_times: (etl.clock.nanos(plan.window.from.time), etl.clock.nanos(plan.window.to.time)),
-            accesses: outcome.accesses,
-            releases: totals.releases,
-            reaccesses: totals.reaccesses,
-            wpa_reaccesses: totals.wpa_reaccesses,
-            second_mappings: totals.second_mappings,
-            held_at_start: balance.at_start,
-            held_at_stop: balance.at_stop,
+            window: plan.window.clone(),
+            window_times: (seconds(plan.window.from), seconds(plan.window.to)),
+            flows: totals.flows,
+            held_at_start: pages(held.at_from) + totals.flows.rundown,
+            held_at_stop: pages(held.at_to),
             peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
-            never_held: balance.never_held,
-            balance,
-            holders: Vec::new(),
+            short: is_short.then(|| plan.short(&totals.rows, &holders, query)),
+            holders,
             average: average_held(&totals.page_ticks, plan.span),
-            recorded: None,
-            unattributed: outcome.unattributed,
-            graphics: None,
+            recorded: (records > 0).then_some(recorded),
+            graphics: GraphicsEvents::of(&plan.history.survey),
             kernel: totals.kernel,
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
             verification: None,
             unverified: None,
             dimensions: query.group_by.clone(),
-            with_ended: plan.ended,
+            with_ended: plan.with_ended(),
             is_selection: !query.conditions.is_empty(),
-            rows: Vec::new(),
-            tree: Node::default(),
-            short: None,
-            timeline,
-            has_removals: false,
+            tree: plan.tree(&rows, query),
+            rows,
+            timeline: groups.map(|groups| groups.finish(&etl.clock)),
+            has_removals: plan.needs.removals,
             doubtful: false,
-            window: plan.window.clone(),
         }
     }
-
-    /// What casts doubt on the trace, on the account, and what was not recorded.
-    fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey, max_residue: f64) {
-        let trust = TrustReport::new(etl, survey);
-        self.doubtful = trust.any();
-        self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
-        self.warnings = trust.warnings();
-        self.warnings.extend(self.doubts(&trust, max_residue));
-        let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
-        let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
-        self.warnings.extend(trust.not_there(&costs));
-        self.unverified = self.verification.is_none().then(|| {
-            trust.cannot_run(
-                "Memory",
-                "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
-                "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
-                 wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-            )
-        });
-    }
-
-    /// What casts doubt on the account itself.
-    fn doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.window.origin == Origin::WholeTrace {
-            lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
-        }
-        if !self.has_removals {
-            let fate = match trust.fate("WorkingSet").is_incomplete() {
-                true => "are not in the part of the trace that is left",
-                false => "were not recorded",
-            };
-            lines.push(format!(
-                "trims {fate} (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
-            ));
-        }
-        if self.verification.is_none() {
-            let fate = match trust.fate("Memory").is_incomplete() {
-                true => "the page sequence after the scenario is in the part of the trace that is missing",
-                false => "there is no page sequence after the scenario",
-            };
-            lines.push(format!("{fate}: nothing proves the result"));
-        }
-        if self.unattributed > 0 {
-            lines.push(format!(
-                "{} accesses could not be attributed: they name no process, or one that never started",
-                count(self.unattributed)
-            ));
-        }
-        let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
-        let nothing_matches = self.verification.as_ref().is_some_and(Verification::is_hopeless);
-        if nothing_matches {
-            lines.push("no page of the final page sequence matches what is tracked: nothing proves the result".into());
-        } else if residue > max_residue {
-            lines.push(format!(
-                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
-                 recorded (pfnset refset --verify shows what differs)",
-                residue * 100.0
-            ));
-        }
-        lines.extend(self.recorded.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
-            format!(
-                "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
-                 largest differences are in --format json (working_sets)",
-                sets.residue * 100.0,
-                self.reason_of_difference(trust)
-            )
-        }));
-        lines
-    }
-
-    /// Pages accessed in the window.
-    pub fn accessed(&self) -> u64 {
-        self.accesses.iter().sum()
-    }
-
-    /// Pages released in the window.
-    pub fn released(&self) -> u64 {
-        self.releases.iter().sum()
-    }
-
-    /// Why working sets can differ from those that Windows logged.
-    fn reason_of_difference(&self, trust: &TrustReport) -> &'static str {
-        match () {
-            () if trust.any() => "data was lost or is damaged",
-            () if !self.window.resets.iter().any(|&reset| reset <= self.window.from) => {
-                "the working sets were not emptied before the window, so what was held before is unknown"
-            }
-            () if !self.has_removals => "trims were not recorded, so trimmed pages look as if still held",
-            () => "something was not recorded",
-        }
-    }
-
-    /// Accesses of held pages by the corrected rules.
-    pub fn reaccessed(&self) -> u64 {
-        self.reaccesses.iter().sum()
-    }
-
-    /// Accesses of held pages by WPA's rules.
-    pub fn reaccessed_wpa(&self) -> u64 {
-        self.wpa_reaccesses.iter().sum()
-    }
-}
-
-/// # Errors
-/// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
-fn need_accesses(etl: &EtlFile, survey: &Survey) -> Result<(), Error> {
-    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| survey.kernel_count(hook) > 0) {
-        return Ok(());
-    }
-    Err(TrustReport::new(etl, survey).cannot_run(
-        "ReferenceSet",
-        "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
-         touched",
-        "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
-         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-    ))
 }
 
 /// The window, and the page sequence at its end if there is one: the first after the scenario's stop, else the last of
@@ -410,33 +253,4 @@ fn scenario<'s>(
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
     let span = Span::new(&window, ends.last.time);
     Ok((window, span, sequence))
-}
-
-/// The timeline that the query asks for.
-fn timeline_plan(etl: &EtlFile, window: &Window, step: Nanos, query: &Query) -> Result<TimelinePlan, Error> {
-    Ok(TimelinePlan {
-        points: timeline::points(etl, window, step)?,
-        dimensions: query.timeline_dimensions()?,
-        conditions: query.conditions.clone(),
-    })
-}
-
-/// What the query needs to be counted.
-fn plan<'h>(history: &'h History, (window, span): (Window, Span), query: &Query) -> CountingPlan<'h> {
-    let mut keep = query.keep();
-    let files = keep.file || keep.detail;
-    let ended = keep.release_reason || keep.impact;
-    (keep.owner, keep.category) = (true, true);
-    CountingPlan {
-        window,
-        span,
-        ended,
-        impact: keep.impact,
-        keep,
-        holdings: false,
-        timeline: query.timeline.is_some(),
-        slice_records: query.slice_records,
-        names: if files { FileNames::new(history) } else { FileNames::default() },
-        user_paths: UserPaths::new(&history.volumes),
-    }
 }

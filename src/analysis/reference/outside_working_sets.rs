@@ -2,8 +2,8 @@
 //!
 //! Both are identified by their start, so a release without an access at the same start counts nothing.
 
+use crate::analysis::reference::flows::{Flows, add};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::totals::add;
 use crate::event::page::PageUse;
 use crate::event::page_access::PageRange;
 use crate::model::window::Window;
@@ -52,34 +52,38 @@ pub struct OutsideWorkingSets {
     pub pool_pages: u64,
     /// Pages of ranges now.
     pub range_pages: u64,
-    /// Pages accessed in the window, by reason.
-    pub accesses: [u64; AccessReason::ALL.len()],
-    /// Pages released in the window, by reason.
-    pub releases: [u64; ReleaseReason::ALL.len()],
 }
 
 impl OutsideWorkingSets {
-    /// Applies one event.
-    pub fn apply(&mut self, window: &Window, event: &OutsideEvent) {
+    /// Applies one event; what comes and goes in the window is added to `flows`.
+    pub fn apply(&mut self, window: &Window, event: &OutsideEvent, flows: &mut Flows) {
         let inside = u64::from(window.holds(event.moment));
+        let mut accessed = |reason: AccessReason, pages: u64| {
+            add(&mut flows.accesses, reason as usize, inside * pages);
+            flows.accessed_outside += inside * pages;
+        };
+        let mut released = |reason: ReleaseReason, pages: u64| {
+            add(&mut flows.releases, reason as usize, inside * pages);
+            flows.released_outside += inside * pages;
+        };
         // More than 16 TiB at once can only be damage.
         let sound = |pages: u64| pages.min(1 << 32);
         match event.kind {
             OutsideKind::PoolAllocate(address, pages) => {
                 let pages = sound(pages);
-                add(&mut self.accesses, AccessReason::PoolAllocate as usize, inside * pages);
+                accessed(AccessReason::PoolAllocate, pages);
                 self.pool_pages = self.pool_pages.saturating_add(pages);
                 let before = self.pool.insert(address, pages).unwrap_or(0);
                 self.pool_pages = self.pool_pages.saturating_sub(before);
             }
             OutsideKind::PoolFree(address) => {
                 let pages = self.pool.remove(&address).unwrap_or(0);
-                add(&mut self.releases, ReleaseReason::PoolFree as usize, inside * pages);
+                released(ReleaseReason::PoolFree, pages);
                 self.pool_pages = self.pool_pages.saturating_sub(pages);
             }
             OutsideKind::RangeAccess(page_use, start, pages) => {
                 let pages = sound(pages);
-                add(&mut self.accesses, AccessReason::PageRangeAccess as usize, inside * pages);
+                accessed(AccessReason::PageRangeAccess, pages);
                 self.range_pages = self.range_pages.saturating_add(pages);
                 let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
                 self.range_pages = self.range_pages.saturating_sub(before);
@@ -91,16 +95,10 @@ impl OutsideWorkingSets {
                 if *held == 0 {
                     self.ranges.remove(&(page_use, start));
                 }
-                add(&mut self.releases, ReleaseReason::PageRangeRelease as usize, inside * gone);
+                released(ReleaseReason::PageRangeRelease, gone);
                 self.range_pages = self.range_pages.saturating_sub(gone);
             }
         }
-    }
-
-    /// The working sets have been emptied.
-    pub fn reset(&mut self) {
-        *self =
-            OutsideWorkingSets { accesses: self.accesses, releases: self.releases, ..OutsideWorkingSets::default() };
     }
 
     /// Pool as `(first address, pages)`.
@@ -130,7 +128,7 @@ mod tests {
             origin: Origin::User,
             resets: vec![],
         };
-        let mut pages = OutsideWorkingSets::default();
+        let (mut pages, mut flows) = (OutsideWorkingSets::default(), Flows::default());
         for kind in [
             OutsideKind::PoolAllocate(0x1000, 3),
             OutsideKind::PoolFree(0x2000),
@@ -141,10 +139,10 @@ mod tests {
             OutsideKind::RangeAccess(PageUse::Awe, 5, u64::MAX),
             OutsideKind::RangeRelease(PageUse::Awe, 5, u64::MAX),
         ] {
-            pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind });
+            pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
         }
         assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
-        assert_eq!(pages.releases[ReleaseReason::PoolFree as usize], 0);
-        assert_eq!(pages.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));
+        assert_eq!(flows.releases[ReleaseReason::PoolFree as usize], 0);
+        assert_eq!(flows.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));
     }
 }

@@ -1,7 +1,7 @@
 //! Whose working set a page event is about: from records to updates.
 
 use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::working_set_update::{Update, UpdateKind};
+use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::event::page::{PageIdentity, PageKind, PageUse};
 use crate::event::page_access::{ExtraInfo, PageAccessEx, PageCombine, WorkingSetKind};
 use crate::load::working_set_events::EventHeader;

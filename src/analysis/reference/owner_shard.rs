@@ -8,17 +8,16 @@ use crate::analysis::reference::owner_attribution::process_id;
 use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::process_replay::ProcessReplay;
 use crate::analysis::reference::reason::ReleaseReason;
-use crate::analysis::reference::replay_context::ReplayContext;
-use crate::analysis::reference::totals::{Recorder, Totals};
+use crate::analysis::reference::recorder::Recorder;
+use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::analysis::reference::update_queue::OrderedUpdates;
 use crate::analysis::reference::working_set::WorkingSet;
-use crate::analysis::reference::working_set_update::{Update, UpdateKind};
 use crate::event::page::PageUse;
 use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Pages that can be read in order in the time in which one is read out of order.
 const PAGES_PER_UPDATE: usize = 8;
@@ -44,32 +43,29 @@ pub struct Shard<'h> {
     latest: Option<(OwnerId, usize)>,
     /// The system, sessions, keys that name no process.
     others: FastMap<OwnerId, WorkingSet>,
-    /// Prototype PTE, owner and place of pages of pagefile-backed sections.
-    section_pages: BTreeSet<(u64, OwnerId, Place)>,
-    /// What has been counted.
-    pub totals: Totals,
+    /// Pages of pagefile-backed sections: prototype PTE, owner and place; index of the owner's processes.
+    section_pages: BTreeMap<(u64, OwnerId, Place), usize>,
 }
 
 impl<'h> Shard<'h> {
     /// Replays updates up to `until`, with the global events of that time.
     pub fn replay(
         &mut self,
-        context: &ReplayContext<'h>,
-        updates: OrderedUpdates<'_>,
+        recorder: &mut Recorder<'_, 'h>,
+        mut updates: OrderedUpdates<'_>,
         events: &[(Moment, GlobalEvent)],
         until: Moment,
     ) {
         self.load(updates.len());
-        let mut rest = updates;
         for &(moment, event) in events {
-            let (now, later) = rest.split(moment);
-            now.iter().for_each(|update| self.apply(context, update));
-            rest = later;
-            self.advance(context, moment);
-            self.global_event(context, moment, event);
+            let (now, later) = updates.split(moment);
+            now.iter().for_each(|update| self.apply(recorder, update));
+            updates = later;
+            self.advance(recorder, moment);
+            self.global_event(recorder, moment, event);
         }
-        rest.iter().for_each(|update| self.apply(context, update));
-        self.advance(context, until);
+        updates.iter().for_each(|update| self.apply(recorder, update));
+        self.advance(recorder, until);
     }
 
     /// Loads the processes' pages into the cache before so many updates. After a slice of other shards they are no longer
@@ -82,37 +78,37 @@ impl<'h> Shard<'h> {
     }
 
     #[inline]
-    fn apply(&mut self, context: &ReplayContext<'h>, update: &Update) {
+    fn apply(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
         let index = match self.latest {
             Some((owner, index)) if owner == update.owner => index,
-            _ => self.find(context, update),
+            _ => self.find(recorder, update),
         };
         match self.processes.get_mut(index) {
             Some(process) => {
-                process.advance(context, &mut self.totals, update.moment);
-                process.apply(context, &mut self.totals, update);
+                process.advance(recorder, update.moment);
+                process.apply(recorder, update);
             }
             None => {
                 let set = self.others.entry(update.owner).or_insert_with(|| WorkingSet::new(update.owner));
-                let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
                 set.apply(recorder, update, |_| (Layer::None, 0));
             }
         }
         // Where sections are deleted, their pages are remembered.
-        if context.needs.sections
+        if recorder.plan.needs.sections
             && update.is_corrected()
             && update.kind() == UpdateKind::Shareable
             && update.page.page_use() == PageUse::PageFileMapped
         {
-            self.section_pages.insert((update.identity & !1, update.owner, Place::address(update.address())));
+            let page = (update.identity & !1, update.owner, Place::address(update.address()));
+            self.section_pages.insert(page, index);
         }
     }
 
     /// Finds the processes of an owner; an index that is none stands for owners that are no process.
-    fn find(&mut self, context: &ReplayContext<'h>, update: &Update) -> usize {
-        let index = match process_id(update.owner, context.lifetimes) {
+    fn find(&mut self, recorder: &Recorder<'_, 'h>, update: &Update) -> usize {
+        let index = match process_id(update.owner, recorder.plan.lifetimes) {
             Some(id) => *self.by_id.entry(id).or_insert_with(|| {
-                self.processes.push(ProcessReplay::new(context, id, update.moment));
+                self.processes.push(ProcessReplay::new(recorder.plan, id, update.moment));
                 self.processes.len() - 1
             }),
             None => usize::MAX,
@@ -122,10 +118,8 @@ impl<'h> Shard<'h> {
     }
 
     /// Applies the events of every process up to a moment: frees, unmapped views, ends.
-    fn advance(&mut self, context: &ReplayContext<'h>, moment: Moment) {
-        for process in self.processes.iter_mut() {
-            process.advance(context, &mut self.totals, moment);
-        }
+    fn advance(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
+        self.processes.iter_mut().for_each(|process| process.advance(recorder, moment));
     }
 
     /// All working sets.
@@ -133,8 +127,7 @@ impl<'h> Shard<'h> {
         self.processes.iter().filter_map(ProcessReplay::working_set).chain(self.others.values())
     }
 
-    fn global_event(&mut self, context: &ReplayContext<'h>, moment: Moment, event: GlobalEvent) {
-        let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
+    fn global_event(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment, event: GlobalEvent) {
         match event {
             GlobalEvent::Reset => {
                 let processes = self.processes.iter_mut().filter_map(ProcessReplay::working_set_mut);
@@ -142,30 +135,25 @@ impl<'h> Shard<'h> {
                 self.processes.iter_mut().for_each(|process| process.wpa = Default::default());
                 self.section_pages.clear();
             }
-            GlobalEvent::Stop => {
-                let processes = self.processes.iter().filter_map(ProcessReplay::working_set);
-                processes.chain(self.others.values()).for_each(|set| set.stop(recorder));
-            }
+            GlobalEvent::Stop => self.working_sets().for_each(|set| set.stop(recorder)),
             GlobalEvent::SectionDelete(low, high) => {
                 self.processes.iter_mut().for_each(|process| process.wpa.delete_section(low, high));
                 if low < high {
-                    self.delete_section(context, moment, low, high);
+                    self.delete_section(recorder, moment, low, high);
                 }
             }
         }
     }
 
     /// Pages of pagefile-backed sections with prototype PTEs at `[low, high)` are released.
-    fn delete_section(&mut self, context: &ReplayContext<'h>, moment: Moment, low: u64, high: u64) {
+    fn delete_section(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment, low: u64, high: u64) {
         let at = |prototype_pte: u64| (prototype_pte, OwnerId::SYSTEM, Place::address(0));
-        let gone: Vec<_> = self.section_pages.range(at(low)..at(high)).copied().collect();
-        let recorder = &mut Recorder { plan: context.plan, totals: &mut self.totals };
-        for (prototype_pte, owner, place) in gone {
-            self.section_pages.remove(&(prototype_pte, owner, place));
-            let set = match process_id(owner, context.lifetimes) {
-                Some(id) => (self.by_id.get(&id).and_then(|&index| self.processes.get_mut(index)))
-                    .and_then(ProcessReplay::working_set_mut)
-                    .filter(|set| set.owner == owner),
+        let gone: Vec<_> = self.section_pages.range(at(low)..at(high)).map(|(&page, &index)| (page, index)).collect();
+        for (page, index) in gone {
+            self.section_pages.remove(&page);
+            let (prototype_pte, owner, place) = page;
+            let set = match self.processes.get_mut(index) {
+                Some(process) => process.working_set_mut().filter(|set| set.owner == owner),
                 None => self.others.get_mut(&owner),
             };
             let is_it = |held: &Held| held.is_shareable() && held.identity & !1 == prototype_pte;

@@ -4,11 +4,12 @@
 //! Events are applied when the replay comes to their moment; frees and unmapped views release pages then. Rundown records
 //! at the end describe what is known already.
 
+use crate::analysis::reference::flows::add;
+use crate::analysis::reference::plan::Plan;
 use crate::analysis::reference::reason::ReleaseReason;
-use crate::analysis::reference::replay_context::ReplayContext;
-use crate::analysis::reference::totals::{Recorder, Totals, add};
+use crate::analysis::reference::recorder::Recorder;
+use crate::analysis::reference::update::Update;
 use crate::analysis::reference::working_set::WorkingSet;
-use crate::analysis::reference::working_set_update::Update;
 use crate::analysis::reference::wpa_observer::WpaObserver;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
@@ -44,9 +45,9 @@ pub struct ProcessReplay<'h> {
 
 impl<'h> ProcessReplay<'h> {
     /// The id as it is just before `moment`.
-    pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
-        let all_events: &[At<SpaceEvent>] = context.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
-        let lives = context.lifetimes.lives(process_id);
+    pub fn new(plan: &Plan<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
+        let all_events: &[At<SpaceEvent>] = plan.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
+        let lives = plan.lifetimes.lives(process_id);
         let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
         let lives = lives.get(lives.partition_point(|life| life.end < moment)..).unwrap_or_default();
         let due = Moment::FIRST;
@@ -55,14 +56,14 @@ impl<'h> ProcessReplay<'h> {
 
     /// Applies events and process ends up to and including `moment`.
     #[inline(always)]
-    pub fn advance(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, moment: Moment) {
+    pub fn advance(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
         if self.due <= moment {
-            self.catch_up(&mut Recorder { plan: context.plan, totals }, context, moment);
+            self.catch_up(recorder, moment);
         }
     }
 
     #[cold]
-    fn catch_up(&mut self, recorder: &mut Recorder<'_, 'h>, context: &ReplayContext<'h>, moment: Moment) {
+    fn catch_up(&mut self, recorder: &mut Recorder<'_, 'h>, moment: Moment) {
         loop {
             let event = self.events.split_first();
             let life = self.lives.split_first();
@@ -73,7 +74,7 @@ impl<'h> ProcessReplay<'h> {
                 _ if self.due > moment => return,
                 (Some((event, rest)), _) if event_at <= end_at => {
                     self.events = rest;
-                    if context.rundowns.rundown_phase(event) != Some(Phase::DcEnd) {
+                    if recorder.plan.rundowns.rundown_phase(event) != Some(Phase::DcEnd) {
                         self.apply_event(recorder, event);
                     }
                 }
@@ -131,16 +132,16 @@ impl<'h> ProcessReplay<'h> {
 
     /// Applies an update that comes next; the replay has been advanced to its moment.
     #[inline(always)]
-    pub fn apply(&mut self, context: &ReplayContext<'h>, totals: &mut Totals, update: &Update) {
-        if update.is_wpa() && self.wpa.observe(update, context.needs) && context.plan.window.holds(update.moment) {
-            add(&mut totals.wpa_reaccesses, update.page.reason() as usize, 1);
+    pub fn apply(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
+        let plan = recorder.plan;
+        if update.is_wpa() && self.wpa.observe(update, plan.needs) && plan.window.holds(update.moment) {
+            add(&mut recorder.totals.flows.wpa_reaccesses, update.page.reason() as usize, 1);
         }
         if !update.is_corrected() {
             return;
         }
-        let recorder = &mut Recorder { plan: context.plan, totals };
         if self.current.as_ref().is_none_or(|current| current.working_set.owner != update.owner) {
-            self.begin(recorder, context, update);
+            self.begin(recorder, update);
         }
         let Some(Current { working_set, space }) = &mut self.current else { return };
         working_set.apply(recorder, update, |address| space.layer(address));
@@ -148,14 +149,14 @@ impl<'h> ProcessReplay<'h> {
 
     /// Another process has the id now. Its space is that after the events which were applied.
     #[cold]
-    fn begin(&mut self, recorder: &mut Recorder<'_, 'h>, context: &ReplayContext<'h>, update: &Update) {
+    fn begin(&mut self, recorder: &mut Recorder<'_, 'h>, update: &Update) {
         if let Some(before) = self.current.take() {
             before.working_set.leave_all(recorder, update.moment, ReleaseReason::NotLogged);
         }
         let after = Moment { order: update.moment.order.saturating_add(1), ..update.moment };
         let space = match update.owner.owner() {
-            Owner::Process(instance) => (context.lifetimes.processes.instances.get(instance as usize))
-                .map(|instance| LiveSpace::at(self.all_events, instance, after, context.rundowns)),
+            Owner::Process(instance) => (recorder.plan.lifetimes.processes.instances.get(instance as usize))
+                .map(|instance| LiveSpace::at(self.all_events, instance, after, recorder.plan.rundowns)),
             _ => None,
         };
         let working_set = WorkingSet::new(update.owner);

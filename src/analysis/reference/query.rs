@@ -1,10 +1,10 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::reference::counting_plan::Keep;
-use crate::analysis::reference::{reason, time_slice};
+use crate::analysis::reference::reason;
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
+use crate::etl::time_slice;
 use crate::model::window::Bound;
 use crate::units::Nanos;
 
@@ -129,22 +129,10 @@ impl Query {
     }
 
     /// What rows must be kept apart by.
-    pub fn keep(&self) -> Keep {
-        let mut keep = Keep::default();
+    pub fn kept(&self) -> impl Iterator<Item = Dimension> {
         let of_timeline = self.timeline.iter().flat_map(|_| &self.timeline_by);
         let conditions = self.conditions.iter().map(|condition| &condition.dimension);
-        for &dimension in self.group_by.iter().chain(of_timeline).chain(conditions) {
-            match dimension {
-                Dimension::Process => keep.owner = true,
-                Dimension::Category | Dimension::Class => keep.category = true,
-                Dimension::File => keep.file = true,
-                Dimension::Detail => keep.detail = true,
-                Dimension::AccessReason => keep.access_reason = true,
-                Dimension::ReleaseReason => keep.release_reason = true,
-                Dimension::Impact => keep.impact = true,
-            }
-        }
-        keep
+        self.group_by.iter().chain(of_timeline).chain(conditions).copied()
     }
 }
 
@@ -158,6 +146,6 @@ mod tests {
         query.group_by("access-reason, Impact").unwrap();
         assert_eq!(query.group_by, [Dimension::AccessReason, Dimension::Impact]);
         query.condition("file=*.dll;!x*").unwrap();
-        assert_eq!(query.keep(), Keep { access_reason: true, impact: true, file: true, ..Keep::default() });
+        assert!(query.kept().eq([Dimension::AccessReason, Dimension::Impact, Dimension::File]));
     }
 }

@@ -37,17 +37,10 @@ impl Comparisons {
     /// Compares one working set.
     pub fn compare(&mut self, difference: Difference) {
         let Difference { recorded, tracked, .. } = difference;
-        self.compared += 1;
-        self.recorded_pages = self.recorded_pages.saturating_add(recorded);
-        self.differing_pages = self.differing_pages.saturating_add(recorded.abs_diff(tracked));
-        if recorded == tracked {
-            self.agree += 1;
-            return;
-        }
-        self.worst.push(difference);
-        if self.worst.len() >= 16 * MOST_DIFFERENCES {
-            self.shorten();
-        }
+        let agree = u64::from(recorded == tracked);
+        let differing_pages = recorded.abs_diff(tracked);
+        let worst = if agree == 0 { vec![difference] } else { Vec::new() };
+        self.append(Comparisons { compared: 1, recorded_pages: recorded, differing_pages, agree, worst });
     }
 
     /// Adds those of another shard.
@@ -57,7 +50,9 @@ impl Comparisons {
         self.differing_pages = self.differing_pages.saturating_add(other.differing_pages);
         self.agree += other.agree;
         self.worst.append(&mut other.worst);
-        self.shorten();
+        if self.worst.len() >= 16 * MOST_DIFFERENCES {
+            self.shorten();
+        }
     }
 
     fn shorten(&mut self) {

@@ -9,18 +9,16 @@ use crate::analysis::reference::holdings::KeptHolding;
 use crate::analysis::reference::outside_working_sets::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::reference::owner_attribution::group_of;
 use crate::analysis::reference::owner_shard::{GlobalEvent, Shard};
-use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::replay_context::ReplayContext;
-use crate::analysis::reference::rows::Labels;
-use crate::analysis::reference::series::Series;
-use crate::analysis::reference::slice_reader::{OTHERS, Reading, SHARDS, SliceReader, shard_of};
+use crate::analysis::reference::plan::Plan;
+use crate::analysis::reference::recorder::{Recorder, Totals};
+use crate::analysis::reference::slice_reader::{OTHERS, SHARDS, SliceReader, shard_of};
 use crate::analysis::reference::tally::HeldTally;
-use crate::analysis::reference::time_slice::{TimeSlice, slices};
-use crate::analysis::reference::totals::{Totals, add_all};
+use crate::analysis::reference::timeline::GroupsOverTime;
+use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::OrderedUpdates;
-use crate::analysis::reference::working_set_update::Update;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
+use crate::etl::time_slice::{TimeSlice, slices};
 use crate::load::working_set_events::EventRange;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
@@ -31,20 +29,12 @@ use std::sync::{Mutex, PoisonError};
 /// What the replay of a trace gives.
 #[derive(Debug)]
 pub struct ReplayResult<'h> {
-    /// Owners as they are at the end.
-    pub shards: Vec<Shard<'h>>,
+    /// Owners as they are at the end, and what was counted of them; at the end all of it is in [`ReplayResult::totals`].
+    pub shards: Vec<(Shard<'h>, Totals)>,
     /// All totals.
     pub totals: Totals,
-    /// Pages accessed in the window, by reason.
-    pub accesses: [u64; AccessReason::ALL.len()],
-    /// Accesses of pages that entered no working set: cached writes, and processes that never started.
-    pub never_held: u64,
-    /// Accesses of processes that never started.
-    pub unattributed: u64,
-    /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
-    pub not_started: i64,
     /// Groups of pages over time, for a timeline.
-    pub series: Option<Series<'h>>,
+    pub groups: Option<GroupsOverTime<'h>>,
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
     /// What each owner held, also those that ended.
@@ -58,8 +48,8 @@ pub struct ReplayResult<'h> {
 }
 
 /// A replay between two slices.
-struct Replay<'r, 'h> {
-    context: &'r ReplayContext<'h>,
+struct Replay<'h> {
+    plan: &'h Plan<'h>,
     outcome: ReplayResult<'h>,
     /// Global events after the current slice.
     global_events: Vec<(Moment, GlobalEvent)>,
@@ -74,36 +64,34 @@ struct Replay<'r, 'h> {
 /// after each slice.
 pub fn replay<'h>(
     etl: &EtlFile,
-    context: &ReplayContext<'h>,
+    plan: &'h Plan<'h>,
     end: Moment,
     mut each: impl FnMut(&KeptHolding),
 ) -> ReplayResult<'h> {
-    let window = &context.plan.window;
     let (rank, _) = ranks(&etl.buffers);
     // The working sets are emptied before the window: replaying begins at the last time that this happened.
-    let begin = window.resets.iter().copied().filter(|&reset| reset <= window.from).max().unwrap_or(Moment::FIRST);
-    let (lifetimes, before_first) = (context.lifetimes, etl.before_first());
-    let range = EventRange { begin, end, rank: &rank, before_first, others: &OTHERS };
-    let reading = Reading { lifetimes, window, end };
+    let resets = plan.window.resets.iter().copied();
+    let begin = resets.filter(|&reset| reset <= plan.window.from).max().unwrap_or(Moment::FIRST);
+    let range = EventRange { begin, end, rank: &rank, before_first: etl.before_first(), others: &OTHERS };
     let last = before(end);
-    let spans = || context.history.survey.spans.iter().flatten();
+    let spans = || plan.history.survey.spans.iter().flatten();
     let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
     let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();
 
-    let mut replay = Replay::new(context, begin, last);
-    let slices = slices(&context.history.survey.spans, begin.time, last.time, context.plan.slice_records);
+    let mut replay = Replay::new(plan, begin, last);
+    let slices = slices(&plan.history.survey.spans, begin.time, last.time, plan.slice_records);
     let mut readers: Vec<SliceReader<'_>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
-        readers = read(etl, slice, readers, reading, range);
+        readers = read(etl, slice, readers, || SliceReader::new(plan, end), range);
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
         replay.replay_shards(&readers, &due, until);
         let shards = replay.outcome.shards.iter_mut();
-        shards.flat_map(|shard| shard.totals.holdings.drain(..)).for_each(|holding| each(&holding));
+        shards.flat_map(|(_, totals)| totals.holdings.drain(..)).for_each(|holding| each(&holding));
         replay.add_held(slice.from.max(first_stamp), slice.to.min(last_stamp));
         replay.merge(&due, until);
     }
-    replay.finish()
+    replay.finish(&readers)
 }
 
 /// Reads the buffers of a slice in parallel, with the readers of the slice before.
@@ -111,7 +99,7 @@ fn read<'r>(
     etl: &EtlFile,
     slice: &TimeSlice,
     readers: Vec<SliceReader<'r>>,
-    reading: Reading<'r>,
+    new: impl Fn() -> SliceReader<'r> + Sync,
     range: EventRange<'_>,
 ) -> Vec<SliceReader<'r>> {
     // Buffers of one processor are in time order, so the updates of a shard are a few sorted runs.
@@ -120,26 +108,22 @@ fn read<'r>(
     let readers = Mutex::new(readers);
     let reader = || {
         let before = readers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut reader = before.unwrap_or_else(|| SliceReader::new(reading));
+        let mut reader = before.unwrap_or_else(&new);
         reader.begin(slice.to);
         reader
     };
     etl.fold_some(&by_processor, reader, |reader, _, area| range.read(area, reader))
 }
 
-impl<'r, 'h> Replay<'r, 'h> {
-    fn new(context: &'r ReplayContext<'h>, begin: Moment, last: Moment) -> Replay<'r, 'h> {
-        let window = &context.plan.window;
+impl<'h> Replay<'h> {
+    fn new(plan: &'h Plan<'h>, begin: Moment, last: Moment) -> Replay<'h> {
+        let window = &plan.window;
         let resets = window.resets.iter().map(|&reset| (reset, GlobalEvent::Reset));
         let all = resets.chain([(window.to.min(last), GlobalEvent::Stop)]);
         let outcome = ReplayResult {
-            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            shards: (0..SHARDS).map(|_| Default::default()).collect(),
             totals: Totals::default(),
-            accesses: [0; AccessReason::ALL.len()],
-            never_held: 0,
-            unattributed: 0,
-            not_started: 0,
-            series: context.timeline.map(|timeline| Series::new(timeline, window, context.plan.span)),
+            groups: GroupsOverTime::new(plan),
             recorded_sets: 0,
             tallies: Vec::new(),
             outside: OutsideWorkingSets::default(),
@@ -147,7 +131,7 @@ impl<'r, 'h> Replay<'r, 'h> {
             held: HeldOverTime::new(window),
         };
         Replay {
-            context,
+            plan,
             outcome,
             global_events: all.filter(|event| begin <= event.0).collect(),
             not_started: Vec::new(),
@@ -164,18 +148,13 @@ impl<'r, 'h> Replay<'r, 'h> {
             self.outside_events.append(&mut reader.outside);
             let deletes = reader.deleted_sections.drain(..);
             self.global_events.extend(deletes.map(|(at, low, high)| (at, GlobalEvent::SectionDelete(low, high))));
-            add_all(&mut self.outcome.accesses, &reader.accesses);
-            self.outcome.never_held += reader.never_held;
-            self.outcome.not_started += reader.accesses_not_started;
-            self.outcome.unattributed += reader.unattributed;
-            self.outcome.recorded_sets += reader.recorded_sets;
         }
         // Equal moments are in the order in which the updates were logged.
         self.not_started.sort_by_key(|(logged, update)| (update.moment, *logged));
         let started = self.not_started.partition_point(|(_, update)| update.moment <= until);
         if let Some(reader) = readers.first_mut() {
             for (_, update) in self.not_started.drain(..started) {
-                reader.updates.push(shard_of(group_of(update.owner, self.context.lifetimes)), update);
+                reader.updates.push(shard_of(group_of(update.owner, self.plan.lifetimes)), update);
             }
         }
         self.global_events.sort_unstable();
@@ -184,49 +163,48 @@ impl<'r, 'h> Replay<'r, 'h> {
 
     /// Replays all shards up to `until`.
     fn replay_shards(&mut self, readers: &[SliceReader<'_>], due: &[(Moment, GlobalEvent)], until: Moment) {
-        let context = self.context;
+        let plan = self.plan;
         let shards = self.outcome.shards.par_iter_mut().enumerate();
-        shards.for_each_init(Vec::new, |room, (index, shard)| {
+        shards.for_each_init(Vec::new, |room, (index, (shard, totals))| {
             let chunks: Vec<&[Update]> = readers.iter().flat_map(|reader| reader.updates.chunks(index)).collect();
-            shard.replay(context, OrderedUpdates::new(&chunks, room), due, until);
+            shard.replay(&mut Recorder { plan, totals }, OrderedUpdates::new(&chunks, room), due, until);
         });
     }
 
     /// Adds up the held pages of a slice.
     fn add_held(&mut self, first: Ticks, last: Ticks) {
-        let mut changes: Vec<_> = self.outcome.shards.iter_mut().map(|shard| &mut shard.totals.held).collect();
+        let mut changes: Vec<_> = self.outcome.shards.iter_mut().map(|(_, totals)| &mut totals.held).collect();
         self.outcome.held.add_slice(first, last, &mut changes);
-        if let Some(series) = &mut self.outcome.series {
-            let labels = Labels { directory: self.context.lifetimes, plan: self.context.plan };
-            series.add_slice(&labels, self.outcome.shards.iter_mut().map(|shard| &mut shard.totals.groups));
+        if let Some(groups) = &mut self.outcome.groups {
+            groups.add_slice(self.outcome.shards.iter_mut().map(|(_, totals)| &mut totals.groups));
         }
     }
 
     /// Merges what depends on the order among owners: the holders of shared pages, pool and ranges.
     fn merge(&mut self, due: &[(Moment, GlobalEvent)], until: Moment) {
-        let plan = self.context.plan;
-        let outcome = &mut self.outcome;
+        let (plan, outcome) = (self.plan, &mut self.outcome);
+        let all = &mut outcome.totals;
         let mut shares: Vec<Share> =
-            outcome.shards.iter_mut().flat_map(|shard| shard.totals.shares.drain(..)).collect();
+            outcome.shards.iter_mut().flat_map(|(_, totals)| totals.shares.drain(..)).collect();
         shares.sort_by_key(|share| share.moment);
         self.outside_events.sort_by_key(|event| event.moment);
         let (mut shares, mut events) = (shares.as_slice(), self.outside_events.as_slice());
         let end_of_slice = (until, None);
         for (moment, global) in due.iter().map(|&(moment, event)| (moment, Some(event))).chain([end_of_slice]) {
             let (now, rest) = shares.split_at(shares.partition_point(|share| share.moment <= moment));
-            self.shared.apply(plan, now, &mut outcome.totals.rows);
+            self.shared.apply(plan, now, &mut all.rows);
             shares = rest;
             let (now, rest) = events.split_at(events.partition_point(|event| event.moment <= moment));
-            now.iter().for_each(|event| outcome.outside.apply(&plan.window, event));
+            now.iter().for_each(|event| outcome.outside.apply(&plan.window, event, &mut all.flows));
             events = rest;
             match global {
                 None | Some(GlobalEvent::SectionDelete(..)) => {}
                 Some(GlobalEvent::Reset) => {
-                    self.shared.reset();
-                    outcome.outside.reset();
+                    self.shared = SharedPages::default();
+                    outcome.outside = OutsideWorkingSets::default();
                 }
                 Some(GlobalEvent::Stop) => {
-                    self.shared.stop(plan, &mut outcome.totals.rows);
+                    self.shared.stop(plan, &mut all.rows);
                     outcome.outside_at_stop = (outcome.outside.pool_pages, outcome.outside.range_pages);
                 }
             }
@@ -235,19 +213,21 @@ impl<'r, 'h> Replay<'r, 'h> {
         self.outside_events.drain(..applied);
     }
 
-    fn finish(self) -> ReplayResult<'h> {
+    fn finish(self, readers: &[SliceReader<'_>]) -> ReplayResult<'h> {
         let mut outcome = self.outcome;
-        let window = &self.context.plan.window;
-        for shard in &mut outcome.shards {
-            let mut totals = std::mem::take(&mut shard.totals);
+        let window = &self.plan.window;
+        for (shard, totals) in &mut outcome.shards {
+            let mut totals = std::mem::take(totals);
             outcome.tallies.append(&mut totals.ended);
             let alive = shard.working_sets().map(|set| (set.owner, set.tally));
             let shared = [(OwnerId::SYSTEM, totals.system), (OwnerId::new(Owner::Session(0)), totals.sessions)];
             outcome.tallies.extend(alive.chain(shared).map(|(owner, tally)| (owner, tally.finished(window))));
             outcome.totals.append(totals);
         }
-        add_all(&mut outcome.accesses, &outcome.outside.accesses);
-        add_all(&mut outcome.totals.releases, &outcome.outside.releases);
+        for reader in readers {
+            outcome.totals.flows += reader.flows;
+            outcome.recorded_sets += reader.recorded_sets;
+        }
         outcome
     }
 }

@@ -1,42 +1,27 @@
 //! Rows of the reference set: labels for the keys of the totals, conditions, groups, order.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::counting_plan::{CountingPlan, FileCode, RowCount, RowKey};
 use crate::analysis::reference::holders::{Holder, Short, by_process};
+use crate::analysis::reference::plan::{FileCode, Plan, RowCount, RowKey};
 use crate::analysis::reference::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Condition, Group, NO_LABEL, Node};
-use crate::model::process_timeline::ProcessTimeline;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// Makes rows of counted keys.
-#[derive(Debug)]
-pub struct Labels<'a> {
-    /// Processes.
-    pub directory: &'a ProcessTimeline<'a>,
-    /// File names.
-    pub plan: &'a CountingPlan<'a>,
-}
-
-impl Labels<'_> {
-    /// The label of an owner. Private pages of sessions are the system's, as WPA has no owner for them.
-    pub fn owner(&self, owner: Option<OwnerId>, category: Option<Category>) -> String {
-        let Some(owner) = owner else { return NO_LABEL.to_owned() };
-        let owner = match (owner.owner(), category) {
-            (Owner::Session(_), Some(Category::SessionPrivate)) => OwnerId::SYSTEM,
-            _ => owner,
-        };
-        owner.label(self.directory.processes, self.directory.reading)
+impl Plan<'_> {
+    /// The label of an owner.
+    pub fn owner(&self, owner: OwnerId) -> String {
+        owner.label(self.lifetimes.processes, self.lifetimes.reading)
     }
 
-    fn file(&self, code: FileCode) -> String {
+    fn file_label(&self, code: FileCode) -> String {
         match code {
             FileCode::None => NO_LABEL.to_owned(),
             FileCode::Combined => "CombinedPage".to_owned(),
-            FileCode::Name(index) => self.plan.names.name(index).to_owned(),
+            FileCode::Name(index) => self.names.name(index).to_owned(),
             FileCode::Unknown(key) => format!("Unknown (0x{key:x})"),
         }
     }
@@ -53,11 +38,15 @@ impl Labels<'_> {
     pub fn label(&self, key: &RowKey, dimension: Dimension) -> String {
         let none = || NO_LABEL.to_owned();
         match dimension {
-            Dimension::Process => self.owner(key.owner, key.category),
-            Dimension::Category => key.category.map_or_else(none, |category| category.name().to_owned()),
-            Dimension::Class => key.category.map_or_else(none, |category| category.class().name().to_owned()),
-            Dimension::File => self.file(key.file),
-            Dimension::Detail => self.file(key.detail),
+            // Private pages of sessions are the system's, as WPA has no owner for them.
+            Dimension::Process => match (key.owner.owner(), key.category) {
+                (Owner::Session(_), Category::SessionPrivate) => self.owner(OwnerId::SYSTEM),
+                _ => self.owner(key.owner),
+            },
+            Dimension::Category => key.category.name().to_owned(),
+            Dimension::Class => key.category.class().name().to_owned(),
+            Dimension::File => self.file_label(key.file),
+            Dimension::Detail => self.file_label(key.detail),
             Dimension::AccessReason => key.access_reason.map_or_else(none, |reason| reason.name().to_owned()),
             Dimension::ReleaseReason => key.release_reason.map_or_else(|| HELD.into(), |r| r.name().to_owned()),
             Dimension::Impact => key.impact.map_or_else(none, |impact| impact.name().to_owned()),
@@ -69,7 +58,7 @@ impl Labels<'_> {
         match (dimension, label) {
             (Dimension::File, NO_LABEL) => Cow::Borrowed("no file"),
             (Dimension::Detail, NO_LABEL) => Cow::Borrowed("no detail"),
-            (Dimension::File | Dimension::Detail, path) => self.plan.user_paths.shown(path),
+            (Dimension::File | Dimension::Detail, path) => self.user_paths.shown(path),
             _ => Cow::Borrowed(label),
         }
     }

@@ -2,12 +2,12 @@
 //!
 //! The hot path: a trace holds tens of millions of page events.
 
+use crate::analysis::reference::flows::{Flows, add};
 use crate::analysis::reference::outside_working_sets::{OutsideEvent, OutsideKind};
 use crate::analysis::reference::owner_attribution::{Attribution, Attributor};
-use crate::analysis::reference::reason::AccessReason;
-use crate::analysis::reference::totals::add;
+use crate::analysis::reference::plan::Plan;
+use crate::analysis::reference::update::Update;
 use crate::analysis::reference::update_queue::UpdateQueue;
-use crate::analysis::reference::working_set_update::Update;
 use crate::etl::record::HookId;
 use crate::event::hooks::{
     MEM_INFO_WS, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC,
@@ -18,8 +18,6 @@ use crate::event::section::SectionPhase;
 use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Event, Phase};
 use crate::load::working_set_events::{EventHeader, EventVisitor};
-use crate::model::process_timeline::ProcessTimeline;
-use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, Ticks};
@@ -46,22 +44,13 @@ pub fn shard_of(group: u64) -> usize {
     (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// What all threads share while they read.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading<'a> {
-    /// Process lifetimes.
-    pub lifetimes: &'a ProcessTimeline<'a>,
-    /// The window, for counting accesses.
-    pub window: &'a Window,
-    /// First moment that is not followed.
-    pub end: Moment,
-}
-
 /// A thread's reader.
 #[derive(Debug)]
 pub struct SliceReader<'a> {
-    reading: Reading<'a>,
+    plan: &'a Plan<'a>,
     attributor: Attributor<'a>,
+    /// First moment that is not followed.
+    end: Moment,
     /// Last stamp of the slice.
     until: Ticks,
     /// Updates by shard.
@@ -70,14 +59,8 @@ pub struct SliceReader<'a> {
     ahead: Vec<(usize, Update)>,
     /// Updates of processes that start later, with the moment at which they were logged: it is their order.
     pub not_started: Vec<(Moment, Update)>,
-    /// Pages accessed in the window, by reason.
-    pub accesses: [u64; AccessReason::ALL.len()],
-    /// Accesses in the window of pages that enter no working set.
-    pub never_held: u64,
-    /// Those of them by processes that never started.
-    pub unattributed: u64,
-    /// Accesses logged in the window whose process starts after it, less those whose process starts in it only.
-    pub accesses_not_started: i64,
+    /// Accesses of all slices.
+    pub flows: Flows,
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
     /// Pool and page ranges.
@@ -88,18 +71,16 @@ pub struct SliceReader<'a> {
 
 impl<'a> SliceReader<'a> {
     /// A reader that has read nothing.
-    pub fn new(reading: Reading<'a>) -> SliceReader<'a> {
+    pub fn new(plan: &'a Plan<'a>, end: Moment) -> SliceReader<'a> {
         SliceReader {
-            reading,
-            attributor: Attributor::new(reading.lifetimes),
+            plan,
+            attributor: Attributor::new(plan.lifetimes),
+            end,
             until: Ticks(i64::MIN),
             updates: UpdateQueue::new(SHARDS),
             ahead: Vec::new(),
             not_started: Vec::new(),
-            accesses: [0; AccessReason::ALL.len()],
-            never_held: 0,
-            unattributed: 0,
-            accesses_not_started: 0,
+            flows: Flows::default(),
             recorded_sets: 0,
             outside: Vec::new(),
             deleted_sections: Vec::new(),
@@ -113,8 +94,6 @@ impl<'a> SliceReader<'a> {
         for (shard, update) in self.ahead.extract_if(.., |(_, update)| update.moment.time <= until) {
             self.updates.push(shard, update);
         }
-        self.accesses = [0; AccessReason::ALL.len()];
-        (self.never_held, self.unattributed, self.accesses_not_started, self.recorded_sets) = (0, 0, 0, 0);
     }
 
     /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
@@ -122,10 +101,10 @@ impl<'a> SliceReader<'a> {
     #[inline(always)]
     fn keep(&mut self, attribution: Attribution, logged: Moment) {
         let Attribution { update, group, process_id, is_known } = attribution;
-        if update.kind().is_access() && self.reading.window.holds(logged) {
-            add(&mut self.accesses, update.page.reason() as usize, 1);
-            self.never_held += u64::from(!update.is_corrected());
-            self.unattributed += u64::from(!is_known);
+        if update.kind().is_access() && self.plan.window.holds(logged) {
+            add(&mut self.flows.accesses, update.page.reason() as usize, 1);
+            self.flows.never_held += u64::from(!update.is_corrected());
+            self.flows.unattributed += u64::from(!is_known);
         }
         let together = update.moment == logged && group == u64::from(process_id);
         if update.is_corrected() {
@@ -147,19 +126,17 @@ impl<'a> SliceReader<'a> {
             self.updates.push(shard_of(group), update);
         }
     }
-}
 
-impl SliceReader<'_> {
     /// Keeps an update of a process that has not started yet.
     #[cold]
     #[inline(never)]
     fn put_later(&mut self, update: Update, logged: Moment) {
-        let Reading { window, end, .. } = self.reading;
+        let window = &self.plan.window;
         // Emptied working sets hold nothing of it.
         let stays = !window.resets.iter().any(|&reset| logged <= reset && reset < update.moment);
         if update.kind().is_access() {
-            let enters = stays && window.holds(update.moment) && update.moment < end;
-            self.accesses_not_started += i64::from(window.holds(logged)) - i64::from(enters);
+            let enters = stays && window.holds(update.moment) && update.moment < self.end;
+            self.flows.not_started += i64::from(window.holds(logged)) - i64::from(enters);
         }
         if stays {
             self.not_started.push((logged, update));
@@ -202,7 +179,7 @@ impl EventVisitor for SliceReader<'_> {
             Event::PagefileSection { phase: SectionPhase::Delete, section } => {
                 return self.deleted_sections.push((moment, section.start, section.end));
             }
-            Event::ProcessWorkingSets(sets) if self.reading.window.holds(moment) => {
+            Event::ProcessWorkingSets(sets) if self.plan.window.holds(moment) => {
                 self.recorded_sets += 1;
                 return sets.iter().for_each(|set| {
                     let recorded = self.attributor.recorded(set.id, set.working_set_pages, header);

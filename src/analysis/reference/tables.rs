@@ -2,9 +2,9 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::balance::Step;
-use crate::analysis::reference::counting_plan::RowCount;
+use crate::analysis::reference::flows::Step;
 use crate::analysis::reference::holders::{ProcessHeld, Short};
+use crate::analysis::reference::plan::RowCount;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::timeline::{Extent, Timeline, TimelineGroup};
@@ -80,7 +80,7 @@ impl ReferenceSet {
         let rounded = self.average.by_class.iter().map(|(class, pages)| (class.name(), pages.round().max(0.0) as u64));
         let average = rounded.clone().map(|(_, pages)| pages).sum();
         let by_class = rounded.map(|(class, pages)| format!("{class} {}", count(pages))).collect::<Vec<_>>().join(", ");
-        let steps = self.balance.steps(count);
+        let steps = self.flows.steps(count);
         let steps = steps.iter().filter(|step| step.pages != 0).map(step);
         Table {
             columns: vec![
@@ -103,12 +103,12 @@ impl ReferenceSet {
 
     /// Why pages were accessed, the most frequent reason first.
     pub fn frequent_accesses(&self) -> Vec<(&'static str, u64)> {
-        frequent(AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.accesses))
+        frequent(AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.flows.accesses))
     }
 
     /// Why pages were released, the most frequent reason first.
     pub fn frequent_releases(&self) -> Vec<(&'static str, u64)> {
-        frequent(ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.releases))
+        frequent(ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.flows.releases))
     }
 }
 

@@ -1,20 +1,20 @@
 //! Held pages over time, by any dimensions that tell what is held: points at regular times, and for each group its exact
 //! peak and its average.
+//!
+//! Shards collect their changes slice by slice; here they are sorted and followed one after the other.
 
 use crate::analysis::category::Category;
+use crate::analysis::reference::plan::{Plan, RowKey, TimelinePlan};
 use crate::analysis::reference::query::Dimension;
-use crate::analysis::reference::series::{Series, TimelinePlan};
 use crate::analysis::reference::tally::{HeldTally, Span};
 use crate::analysis::table::group::natural;
-use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
-use crate::model::window::Window;
+use crate::moment::Moment;
 use crate::units::{Nanos, Ticks};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Most points of a timeline.
-const MOST_POINTS: i128 = 10_000;
+use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Most pages in the window, when that was first, and the average over time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,14 +50,7 @@ pub struct TimelineGroup {
 impl TimelineGroup {
     /// Pages at each of so many points.
     pub fn pages(&self, points: usize) -> impl Iterator<Item = u64> {
-        let mut changes = self.changes.iter().peekable();
-        let mut now = 0;
-        (0..points).map(move |point| {
-            while let Some((_, pages)) = changes.next_if(|(at, _)| *at <= point) {
-                now = *pages;
-            }
-            now
-        })
+        at_points(&self.changes, points)
     }
 }
 
@@ -76,83 +69,179 @@ pub struct Timeline {
     pub groups: Vec<TimelineGroup>,
 }
 
-/// Stamps of the points: from the window's begin in steps, and its end.
-///
-/// # Errors
-/// A usage error for a step of 0 or one that gives too many points.
-pub fn points(etl: &EtlFile, window: &Window, step: Nanos) -> Result<Vec<Ticks>, Error> {
-    let (from, to) = (etl.clock.nanos(window.from.time), etl.clock.nanos(window.to.time));
-    let length = to.0.saturating_sub(from.0);
-    if step.0 <= 0 {
-        return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
-    }
-    if length / step.0 >= MOST_POINTS {
-        let least = Nanos(length / MOST_POINTS + 1).seconds();
-        return Err(Error::Usage(format!(
-            "a timeline has at most {MOST_POINTS} points; for {:.3} s the step must be at least {least:.6} s",
-            Nanos(length).seconds()
-        )));
-    }
-    let steps = (0..=length / step.0).map(|n| etl.clock.ticks_at(Nanos(from.0 + n * step.0)));
-    let mut points: Vec<Ticks> = steps.collect();
-    points.push(window.to.time);
-    points.dedup();
-    Ok(points)
+/// The number of pages of a group changed.
+#[derive(Debug, Clone, Copy)]
+struct GroupChange {
+    /// When.
+    moment: Moment,
+    /// From when on it counts in averages and at points: the active rundown names pages that are held for longer.
+    since: Ticks,
+    /// Number of the key in its shard; in [`GroupsOverTime`] number of the group.
+    group: u32,
+    /// Pages that are added.
+    pages: i32,
 }
 
-impl Timeline {
-    /// Of the series that was followed.
-    pub fn new(clock: &Clock, span: Span, series: Series<'_>) -> Timeline {
-        let plan: &TimelinePlan = series.plan;
-        let followed = series.finish();
-        let count = |pages: i64| u64::try_from(pages).unwrap_or(0);
-        let mut pages = Vec::with_capacity(plan.points.len());
-        let mut groups: Vec<TimelineGroup> = (followed.groups.into_iter())
-            .map(|(labels, tally)| TimelineGroup {
-                shown: labels.clone(),
-                labels,
-                extent: Extent::new(&tally, clock, span),
-                changes: Vec::new(),
-            })
-            .collect();
-        for (number, point) in followed.points.into_iter().enumerate() {
-            pages.push(count(point.pages));
-            for (group, held) in point.changed {
-                groups.get_mut(group as usize).into_iter().for_each(|group| group.changes.push((number, count(held))));
+/// Changes of one shard.
+#[derive(Debug, Default)]
+pub struct GroupChanges {
+    index: FastMap<RowKey, u32>,
+    keys: Vec<RowKey>,
+    /// Since they were taken last.
+    changes: Vec<GroupChange>,
+    /// Groups of the keys as far as they are known; `None` for keys that the conditions do not select.
+    groups: Vec<Option<u32>>,
+}
+
+impl GroupChanges {
+    /// Pages of a key are held from now on, or (less than 0) not any more.
+    pub fn push(&mut self, moment: Moment, since: Ticks, key: RowKey, pages: i64) {
+        let group = *self.index.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() as u32 - 1
+        });
+        self.changes.push(GroupChange { moment, since, group, pages: pages as i32 });
+    }
+}
+
+/// One group as far as it was followed.
+#[derive(Debug)]
+struct FollowedGroup {
+    labels: Vec<String>,
+    tally: HeldTally,
+    /// Pages that are added at a point.
+    added: BTreeMap<usize, i64>,
+}
+
+/// The groups of a timeline between two slices.
+#[derive(Debug)]
+pub struct GroupsOverTime<'p> {
+    plan: &'p Plan<'p>,
+    timeline: &'p TimelinePlan,
+    index: FastMap<Vec<String>, u32>,
+    groups: Vec<FollowedGroup>,
+    all: HeldTally,
+}
+
+impl<'p> GroupsOverTime<'p> {
+    /// Nothing is held yet; `None` when no timeline was asked for.
+    pub fn new(plan: &'p Plan<'p>) -> Option<GroupsOverTime<'p>> {
+        let timeline = plan.timeline.as_ref()?;
+        Some(GroupsOverTime {
+            plan,
+            timeline,
+            index: FastMap::default(),
+            groups: Vec::new(),
+            all: HeldTally::default(),
+        })
+    }
+
+    /// Takes the changes of one slice out of all shards. Call in time order.
+    pub fn add_slice<'s>(&mut self, shards: impl Iterator<Item = &'s mut GroupChanges>) {
+        let mut all: Vec<GroupChange> = Vec::new();
+        for shard in shards {
+            for key in shard.keys.iter().skip(shard.groups.len()) {
+                let group = self.group(key);
+                shard.groups.push(group);
             }
+            let groups = &shard.groups;
+            all.extend(shard.changes.drain(..).filter_map(|change| {
+                let group = groups.get(change.group as usize).copied().flatten()?;
+                Some(GroupChange { group, ..change })
+            }));
         }
-        for (group, added) in &followed.held_before {
-            groups.get_mut(*group as usize).into_iter().for_each(|group| group.changes = with(&group.changes, added));
+        all.par_sort_unstable_by_key(|change| change.moment);
+        all.iter().take_while(|change| change.moment <= self.plan.window.to).for_each(|change| self.follow(change));
+    }
+
+    /// The group of a key.
+    fn group(&mut self, key: &RowKey) -> Option<u32> {
+        self.plan.meets(key, &self.timeline.conditions).then_some(())?;
+        let label = |&dimension: &Dimension| self.plan.label(key, dimension);
+        let labels: Vec<String> = self.timeline.dimensions.iter().map(label).collect();
+        let next = self.groups.len() as u32;
+        let group = *self.index.entry(labels.clone()).or_insert(next);
+        if group == next {
+            self.groups.push(FollowedGroup { labels, tally: HeldTally::default(), added: BTreeMap::new() });
         }
-        groups.retain(|group| group.extent.peak > 0);
+        Some(group)
+    }
+
+    fn follow(&mut self, change: &GroupChange) {
+        let (window, pages) = (&self.plan.window, i64::from(change.pages));
+        let page_ticks = pages * self.plan.span.ticks_after(change.since);
+        self.all.change(window, change.moment, pages, page_ticks);
+        if let Some(group) = self.groups.get_mut(change.group as usize) {
+            group.tally.change(window, change.moment, pages, page_ticks);
+            let first = self.timeline.points.partition_point(|&point| point < change.since);
+            *group.added.entry(first).or_default() += pages;
+        }
+    }
+
+    /// The timeline after the last slice.
+    pub fn finish(self, clock: &Clock) -> Timeline {
+        let GroupsOverTime { plan, timeline, groups, all, .. } = self;
+        let extent = |tally: HeldTally| Extent::new(&tally.finished(&plan.window), clock, plan.span);
+        let mut added: BTreeMap<usize, i64> = BTreeMap::new();
+        groups
+            .iter()
+            .flat_map(|group| &group.added)
+            .for_each(|(&point, pages)| *added.entry(point).or_default() += pages);
+        let groups = groups.into_iter().map(|group| TimelineGroup {
+            shown: timeline
+                .dimensions
+                .iter()
+                .zip(&group.labels)
+                .map(|(&d, label)| plan.shown(d, label).into())
+                .collect(),
+            labels: group.labels,
+            extent: extent(group.tally),
+            changes: summed(&group.added),
+        });
+        let mut groups: Vec<TimelineGroup> = groups.filter(|group| group.extent.peak > 0).collect();
         let place = |group: &TimelineGroup| {
             let label = group.labels.first();
             Category::ALL.iter().position(|category| label.is_some_and(|label| label == category.name()))
         };
-        match plan.dimensions[..] {
+        match timeline.dimensions[..] {
             [Dimension::Category] => groups.sort_by_key(place),
             _ => groups.sort_by(|a, b| {
                 let names = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
-                b.extent.peak.cmp(&a.extent.peak).then_with(|| names().unwrap_or(std::cmp::Ordering::Equal))
+                b.extent.peak.cmp(&a.extent.peak).then_with(|| names().unwrap_or(Ordering::Equal))
             }),
         }
         Timeline {
-            dimensions: plan.dimensions.clone(),
-            times: plan.points.iter().map(|&time| clock.nanos(time)).collect(),
-            pages,
-            extent: Extent::new(&followed.all, clock, span),
+            dimensions: timeline.dimensions.clone(),
+            times: timeline.points.iter().map(|&time| clock.nanos(time)).collect(),
+            pages: at_points(&summed(&added), timeline.points.len()).collect(),
+            extent: extent(all),
             groups,
         }
     }
+}
 
-    /// Names the groups as tables show them.
-    pub fn name_groups(&mut self, shown: impl Fn(Dimension, &str) -> String) {
-        for group in &mut self.groups {
-            let labels = self.dimensions.iter().zip(&group.labels);
-            group.shown = labels.map(|(&dimension, label)| shown(dimension, label)).collect();
+/// Pages from each point on of which pages are added at points.
+fn summed(added: &BTreeMap<usize, i64>) -> Vec<(usize, u64)> {
+    let sums = added.iter().scan(0, |held, (&point, pages)| {
+        *held += pages;
+        Some((point, u64::try_from(*held).unwrap_or(0)))
+    });
+    sums.collect()
+}
+
+/// Pages at each of so many points.
+fn at_points(changes: &[(usize, u64)], points: usize) -> impl Iterator<Item = u64> {
+    let mut changes = changes.iter().peekable();
+    let mut now = 0;
+    (0..points).map(move |point| {
+        while let Some((_, pages)) = changes.next_if(|(at, _)| *at <= point) {
+            now = *pages;
         }
-    }
+        now
+    })
+}
 
+impl Timeline {
     /// True when the groups are the categories.
     pub fn is_by_category(&self) -> bool {
         self.dimensions == [Dimension::Category]
@@ -171,30 +260,14 @@ impl Timeline {
     }
 }
 
-/// Changes with pages that are added from a point on.
-fn with(changes: &[(usize, u64)], added: &BTreeMap<usize, i64>) -> Vec<(usize, u64)> {
-    let points: BTreeSet<usize> = changes.iter().map(|(point, _)| *point).chain(added.keys().copied()).collect();
-    let mut changes = changes.iter().peekable();
-    let (mut held, mut more) = (0u64, 0);
-    let at = |point| {
-        while let Some((_, pages)) = changes.next_if(|(at, _)| *at <= point) {
-            held = *pages;
-        }
-        more += added.get(&point).copied().unwrap_or(0);
-        (point, held.saturating_add_signed(more))
-    };
-    points.into_iter().map(at).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_added_to_the_points_before_they_are_named() {
-        let added = BTreeMap::from([(0, 5), (2, -5)]);
-        assert_eq!(with(&[(1, 3), (2, 9)], &added), [(0, 5), (1, 8), (2, 9)]);
-        assert_eq!(with(&[(2, 5), (4, 6)], &added), [(0, 5), (2, 5), (4, 6)]);
-        assert_eq!(with(&[], &BTreeMap::from([(1, 2), (3, -2)])), [(1, 2), (3, 0)]);
+    fn pages_stay_until_they_change() {
+        let held = summed(&BTreeMap::from([(1, 5), (2, -5), (4, 7)]));
+        assert_eq!(held, [(1, 5), (2, 0), (4, 7)]);
+        assert!(at_points(&held, 6).eq([0, 5, 0, 0, 7, 7]));
     }
 }

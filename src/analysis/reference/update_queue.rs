@@ -3,7 +3,7 @@
 //! They are stored in chunks of one size, which are reused by any shard. A vector for each shard would keep the memory of
 //! its largest slice: several times what one slice needs.
 
-use crate::analysis::reference::working_set_update::Update;
+use crate::analysis::reference::update::Update;
 use crate::moment::Moment;
 
 /// Bits of a position in a chunk.
@@ -134,7 +134,7 @@ impl<'u> OrderedUpdates<'u> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::reference::working_set_update::UpdateKind;
+    use crate::analysis::reference::update::UpdateKind;
     use crate::event::page::PageIdentity;
     use crate::units::{PointerSize, Ticks};
     use proptest::prelude::*;

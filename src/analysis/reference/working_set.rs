@@ -1,12 +1,13 @@
 //! One owner's working set: what each update does to it, by the corrected rules.
 
+use crate::analysis::reference::flows::add;
 use crate::analysis::reference::page::{Held, Place};
 use crate::analysis::reference::page_set::{Entered, PageSet};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::recorded::Difference;
+use crate::analysis::reference::recorder::Recorder;
 use crate::analysis::reference::tally::HeldTally;
-use crate::analysis::reference::totals::{Recorder, add};
-use crate::analysis::reference::working_set_update::{Update, UpdateKind};
+use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::analysis::rules::Rule;
 use crate::event::page::PageUse;
 use crate::model::space::Layer;
@@ -21,7 +22,7 @@ pub struct WorkingSet {
     pub owner: OwnerId,
     /// What it holds.
     pub pages: PageSet,
-    /// How much it holds over time; of the system and the sessions [`Totals`](super::totals::Totals) has it.
+    /// How much it holds over time; of the system and the sessions [`Totals`](super::recorder::Totals) has it.
     pub tally: HeldTally,
 }
 
@@ -120,11 +121,13 @@ impl WorkingSet {
         match entered {
             Entered::New => {
                 recorder.entered(moment, *owner, &held, tally);
-                recorder.totals.rundown_pages += u64::from(rundown && inside && !held.is_outside());
-                recorder.totals.kernel.entered += u64::from(inside && held.is_outside());
+                recorder.totals.flows.rundown += u64::from(rundown && inside && !held.is_outside());
+                recorder.totals.flows.accessed_outside += u64::from(inside && held.is_outside());
             }
-            Entered::Again => add(&mut recorder.totals.reaccesses, held.page.reason() as usize, u64::from(inside)),
-            Entered::SecondMapping => recorder.totals.second_mappings += u64::from(inside),
+            Entered::Again => {
+                add(&mut recorder.totals.flows.reaccesses, held.page.reason() as usize, u64::from(inside))
+            }
+            Entered::SecondMapping => recorder.totals.flows.second_mappings += u64::from(inside),
         }
     }
 

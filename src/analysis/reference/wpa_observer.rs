@@ -5,7 +5,7 @@
 //! come from there.
 
 use crate::analysis::reference::page_arena::{self, PageArena};
-use crate::analysis::reference::working_set_update::{Update, UpdateKind};
+use crate::analysis::reference::update::{Update, UpdateKind};
 use crate::event::page::PageUse;
 use crate::units::PAGE_BYTES;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};

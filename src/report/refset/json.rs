@@ -52,17 +52,17 @@ fn flows(set: &ReferenceSet) -> Value {
     let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
     let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
     json!({
-        "accesses": set.accessed(),
-        "accesses_by_reason": access(&set.accesses),
-        "releases": set.released(),
-        "releases_by_reason": release(&set.releases),
-        "reaccesses": set.reaccessed(),
-        "reaccesses_by_reason": access(&set.reaccesses),
-        "reaccesses_wpa_rules": set.reaccessed_wpa(),
-        "reaccesses_wpa_rules_by_reason": access(&set.wpa_reaccesses),
-        "second_mappings": set.second_mappings,
-        "never_held": set.never_held,
-        "unattributed": set.unattributed,
+        "accesses": set.flows.accessed(),
+        "accesses_by_reason": access(&set.flows.accesses),
+        "releases": set.flows.released(),
+        "releases_by_reason": release(&set.flows.releases),
+        "reaccesses": set.flows.reaccessed(),
+        "reaccesses_by_reason": access(&set.flows.reaccesses),
+        "reaccesses_wpa_rules": set.flows.reaccessed_wpa(),
+        "reaccesses_wpa_rules_by_reason": access(&set.flows.wpa_reaccesses),
+        "second_mappings": set.flows.second_mappings,
+        "never_held": set.flows.never_held,
+        "unattributed": set.flows.unattributed,
         "offer_events": set.graphics.map(|graphics| graphics.offers),
         "reclaim_events": set.graphics.map(|graphics| graphics.reclaims),
     })
@@ -70,7 +70,7 @@ fn flows(set: &ReferenceSet) -> Value {
 
 /// What was held.
 fn held(set: &ReferenceSet) -> Value {
-    let steps = set.balance.steps(text::count);
+    let steps = set.flows.steps(text::count);
     let by_class = set.average.by_class.iter();
     json!({
         "held_at_start": set.held_at_start,
@@ -92,8 +92,8 @@ fn held(set: &ReferenceSet) -> Value {
 
 /// Pages that are in no working set.
 fn outside(set: &ReferenceSet) -> Value {
-    let of_access = |reason: AccessReason| set.accesses.get(reason as usize).copied().unwrap_or(0);
-    let of_release = |reason: ReleaseReason| set.releases.get(reason as usize).copied().unwrap_or(0);
+    let of_access = |reason: AccessReason| set.flows.accesses.get(reason as usize).copied().unwrap_or(0);
+    let of_release = |reason: ReleaseReason| set.flows.releases.get(reason as usize).copied().unwrap_or(0);
     let by_use = PageUse::ALL.iter().zip(set.kernel.by_use).filter(|(_, pages)| *pages > 0);
     json!({
         "kernel": {

@@ -1,6 +1,6 @@
 //! The tables of `pfnset refset`.
 
-use crate::analysis::reference::balance::Balance;
+use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::graphics::GraphicsEvents;
 use crate::analysis::reference::query::Dimension;
 use crate::analysis::reference::recorded::RecordedSets;
@@ -48,8 +48,11 @@ impl RefsetReport<'_> {
         let accesses = reasons(&set.frequent_accesses());
         let releases = reasons(&set.frequent_releases());
         let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
-        let reaccesses =
-            format!("{} (WPA's rules: {})", text::count(set.reaccessed()), text::count(set.reaccessed_wpa()));
+        let reaccesses = format!(
+            "{} (WPA's rules: {})",
+            text::count(set.flows.reaccessed()),
+            text::count(set.flows.reaccessed_wpa())
+        );
         let outside = format!(
             "{} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
             text::count(kernel),
@@ -128,7 +131,7 @@ impl RefsetReport<'_> {
 
     /// What rows count where their sums are not those of the accesses and releases.
     fn row_notes(&self) -> Vec<String> {
-        let (set, balance) = (self.set, &self.set.balance);
+        let set = self.set;
         let by = |dimension| set.dimensions.contains(&dimension);
         match () {
             () if set.with_impact() => vec![
@@ -138,7 +141,7 @@ impl RefsetReport<'_> {
                     .to_owned(),
             ],
             () if set.is_selection || !set.with_ended => Vec::new(),
-            () => [(by(Dimension::AccessReason), entered(balance)), (by(Dimension::ReleaseReason), left(balance))]
+            () => [(by(Dimension::AccessReason), entered(set)), (by(Dimension::ReleaseReason), left(set))]
                 .into_iter()
                 .filter_map(|(is_shown, note)| is_shown.then_some(note))
                 .collect(),
@@ -219,44 +222,43 @@ fn graphics(events: Option<GraphicsEvents>) -> String {
 }
 
 /// How the rows by access reason follow from the accesses.
-fn entered(balance: &Balance) -> String {
+fn entered(set: &ReferenceSet) -> String {
+    let flows = &set.flows;
     let mut terms = vec![
-        format!("{} of pages held already", text::count(balance.held_already())),
-        format!("{} of pages that were never held", text::count(balance.never_held)),
-        format!(
-            "{} of kernel, pool and range pages, which are in no working set",
-            text::count(balance.accessed_outside)
-        ),
+        format!("{} of pages held already", text::count(flows.held_already())),
+        format!("{} of pages that were never held", text::count(flows.never_held)),
+        format!("{} of kernel, pool and range pages, which are in no working set", text::count(flows.accessed_outside)),
     ];
-    let not_started = text::count(balance.not_started.unsigned_abs());
-    match balance.not_started {
+    let not_started = text::count(flows.not_started.unsigned_abs());
+    match flows.not_started {
         0 => {}
         1.. => terms.push(format!("{not_started} for processes that start after the window")),
         _ => terms.push(format!("less {not_started} from before the window, for processes that start in it")),
     }
-    let emptied = match balance.emptied {
+    let emptied = match flows.emptied {
         0 => String::new(),
         emptied => format!(", less {} in working sets that were emptied", text::count(emptied)),
     };
     format!(
         "By access reason the rows add up to {} pages held at start and {} that entered working sets since{emptied}. The \
          other accesses of the {} in all: {}.",
-        text::count(balance.at_start),
-        text::count(balance.entered()),
-        text::count(balance.accessed),
+        text::count(set.held_at_start),
+        text::count(flows.entered()),
+        text::count(flows.accessed()),
         terms.join(", ")
     )
 }
 
 /// How the rows by release reason follow from the releases.
-fn left(balance: &Balance) -> String {
+fn left(set: &ReferenceSet) -> String {
+    let flows = &set.flows;
     format!(
         "By release reason the rows add up to {} pages that left working sets and {} held at stop. The other {} releases of \
          the {} in all: of kernel, pool and range pages, which are in no working set.",
-        text::count(balance.left()),
-        text::count(balance.at_stop),
-        text::count(balance.released_outside),
-        text::count(balance.released)
+        text::count(flows.left()),
+        text::count(set.held_at_stop),
+        text::count(flows.released_outside),
+        text::count(flows.released())
     )
 }
 

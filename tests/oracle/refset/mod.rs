@@ -50,16 +50,16 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
     let verification = set.verification.as_ref().expect("a final sequence");
     let all = verification.all;
     Said {
-        accesses: by_access(&set.accesses),
-        releases: counts(ReleaseReason::ALL.iter().map(|reason| reason.name()).zip(&set.releases)),
-        reaccesses: by_access(&set.reaccesses),
-        wpa: by_access(&set.wpa_reaccesses),
-        second_mappings: set.second_mappings,
+        accesses: by_access(&set.flows.accesses),
+        releases: counts(ReleaseReason::ALL.iter().map(|reason| reason.name()).zip(&set.flows.releases)),
+        reaccesses: by_access(&set.flows.reaccesses),
+        wpa: by_access(&set.flows.wpa_reaccesses),
+        second_mappings: set.flows.second_mappings,
         held_at_start: set.held_at_start,
         held_at_stop: set.held_at_stop,
         peak: (set.peak.0, T0 + u64::try_from(set.peak.1.0 / TICK).unwrap()),
-        never_held: set.never_held,
-        unattributed: set.unattributed,
+        never_held: set.flows.never_held,
+        unattributed: set.flows.unattributed,
         kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
         pool_at_stop: set.pool_at_stop,
         ranges_at_stop: set.ranges_at_stop,
@@ -120,7 +120,7 @@ fn check(
         prop_assert!(near(parts) && near(holders), "{:?} {:?}", set.average, holders);
         balance::check(etl, &query, &set, seed)?;
         if setup.removals {
-            prop_assert_eq!(set.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
+            prop_assert_eq!(set.flows.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
             if window.is_none() {
                 let unknown = machine.held_by_nobody();
                 let all = set.verification.as_ref().unwrap().all;

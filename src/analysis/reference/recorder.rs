@@ -2,15 +2,16 @@
 //! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
 use crate::analysis::category::Category;
-use crate::analysis::reference::counting_plan::{CountingPlan, RowCount, RowKey};
 use crate::analysis::reference::first_holder::Share;
+use crate::analysis::reference::flows::{Flows, add, add_all};
 use crate::analysis::reference::held_over_time::HeldChanges;
 use crate::analysis::reference::holdings::KeptHolding;
 use crate::analysis::reference::page::Held;
+use crate::analysis::reference::plan::{Plan, RowCount, RowKey};
 use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
 use crate::analysis::reference::recorded::Comparisons;
-use crate::analysis::reference::series::GroupChanges;
 use crate::analysis::reference::tally::HeldTally;
+use crate::analysis::reference::timeline::GroupChanges;
 use crate::event::page::PageUse;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
@@ -20,18 +21,8 @@ use foldhash::HashMap as FastMap;
 /// The totals of one shard. Counts are pages.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Released in the window, by reason.
-    pub releases: [u64; ReleaseReason::ALL.len()],
-    /// Accesses of held pages in the window, by reason.
-    pub reaccesses: [u64; AccessReason::ALL.len()],
-    /// The same under WPA's rules.
-    pub wpa_reaccesses: [u64; AccessReason::ALL.len()],
-    /// Accesses in the window of pages that the owner held at another address.
-    pub second_mappings: u64,
-    /// Pages of the active rundown inside the window that are held by owners.
-    pub rundown_pages: u64,
-    /// Held pages that were forgotten in the window, as the working sets were emptied.
-    pub emptied: u64,
+    /// What came and went.
+    pub flows: Flows,
     /// Kernel pages of the active rundown.
     pub kernel: KernelPages,
     /// Held pages over time.
@@ -62,8 +53,6 @@ pub type PageTicks = [i128; Category::ALL.len()];
 /// Kernel pages of the active rundown, which are in no working set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelPages {
-    /// New in the window.
-    pub entered: u64,
     /// Released in the window.
     pub released: u64,
     /// There at the window's end.
@@ -83,7 +72,7 @@ impl KernelPages {
 #[derive(Debug)]
 pub struct Recorder<'t, 'h> {
     /// What is counted.
-    pub plan: &'t CountingPlan<'h>,
+    pub plan: &'t Plan<'h>,
     /// Where.
     pub totals: &'t mut Totals,
 }
@@ -107,7 +96,7 @@ impl Recorder<'_, '_> {
         let is_older = held.page.reason() == AccessReason::ActiveRundown && self.plan.window.holds(moment);
         let since = if is_older { self.plan.emptied_before(moment) } else { moment.time };
         self.change(Change { moment, since, owner, pages: 1 }, held, tally);
-        if self.plan.impact && held.is_shareable() {
+        if self.plan.with_impact() && held.is_shareable() {
             self.totals.shares.push(Share { moment, owner, held: *held, release: None });
         }
     }
@@ -117,20 +106,21 @@ impl Recorder<'_, '_> {
     pub fn left(&mut self, moment: Moment, owner: OwnerId, held: &Held, reason: ReleaseReason, tally: &mut HeldTally) {
         let inside = self.plan.window.holds(moment);
         if inside {
-            add(&mut self.totals.releases, reason as usize, 1);
+            add(&mut self.totals.flows.releases, reason as usize, 1);
         }
         if held.is_outside() {
             self.totals.kernel.released += u64::from(inside);
+            self.totals.flows.released_outside += u64::from(inside);
             return;
         }
         self.change(Change { moment, since: moment.time, owner, pages: -1 }, held, tally);
-        if inside && self.plan.ended {
+        if inside && self.plan.with_ended() {
             self.add_row(owner, held, Some(reason));
         }
         if inside && self.plan.holdings {
             self.totals.holdings.push(KeptHolding { owner, held: *held, released: Some((reason, moment.time)) });
         }
-        if self.plan.impact && held.is_shareable() {
+        if self.plan.with_impact() && held.is_shareable() {
             self.totals.shares.push(Share { moment, owner, held: *held, release: Some(reason) });
         }
     }
@@ -139,7 +129,7 @@ impl Recorder<'_, '_> {
     pub fn forgotten(&mut self, moment: Moment, owner: OwnerId, held: &Held, tally: &mut HeldTally) {
         if !held.is_outside() {
             self.change(Change { moment, since: moment.time, owner, pages: -1 }, held, tally);
-            self.totals.emptied += u64::from(self.plan.window.holds(moment));
+            self.totals.flows.emptied += u64::from(self.plan.window.holds(moment));
         }
     }
 
@@ -161,7 +151,7 @@ impl Recorder<'_, '_> {
             _ => tally,
         };
         tally.change(&self.plan.window, moment, pages, page_ticks);
-        if self.plan.timeline {
+        if self.plan.timeline.is_some() {
             totals.groups.push(moment, since, self.plan.row(owner, held, None).0, pages);
         }
     }
@@ -189,14 +179,8 @@ impl Recorder<'_, '_> {
 impl Totals {
     /// Adds another shard's totals; changes and shares have been taken before.
     pub fn append(&mut self, other: Totals) {
-        add_all(&mut self.releases, &other.releases);
-        add_all(&mut self.reaccesses, &other.reaccesses);
-        add_all(&mut self.wpa_reaccesses, &other.wpa_reaccesses);
+        self.flows += other.flows;
         add_all(&mut self.kernel.by_use, &other.kernel.by_use);
-        self.second_mappings += other.second_mappings;
-        self.rundown_pages += other.rundown_pages;
-        self.emptied += other.emptied;
-        self.kernel.entered += other.kernel.entered;
         self.kernel.released += other.kernel.released;
         self.kernel.at_stop += other.kernel.at_stop;
         for (key, count) in other.rows {
@@ -205,16 +189,4 @@ impl Totals {
         self.page_ticks.iter_mut().zip(other.page_ticks).for_each(|(all, part)| *all += part);
         self.comparisons.append(other.comparisons);
     }
-}
-
-/// Adds to one slot of a table.
-pub fn add(table: &mut [u64], index: usize, count: u64) {
-    if let Some(slot) = table.get_mut(index) {
-        *slot = slot.saturating_add(count);
-    }
-}
-
-/// Adds one table to another.
-pub fn add_all(all: &mut [u64], part: &[u64]) {
-    all.iter_mut().zip(part).for_each(|(all, part)| *all += part);
 }
