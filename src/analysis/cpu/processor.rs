@@ -164,6 +164,8 @@ pub struct Processor {
     /// The thread that runs; `None`: unknown.
     running: Option<u32>,
     after_hole: bool,
+    /// First switch after the window and its old thread, of the buffers that were read.
+    next_outside: Option<(Moment, u32)>,
     span: Span,
     logged: u32,
     latest: Moment,
@@ -192,6 +194,14 @@ struct Span {
     parts: Vec<(u32, u64)>,
 }
 
+/// When a switch was, and its old thread.
+fn switched(event: &SchedulingEvent) -> Option<(Moment, u32)> {
+    match event.what {
+        Scheduling::Switch { old, .. } => Some((event.moment, old)),
+        _ => None,
+    }
+}
+
 impl Processor {
     /// A processor without records.
     pub fn new(setting: Setting) -> Processor {
@@ -205,6 +215,7 @@ impl Processor {
             steps: Steps::new(setting.timeline),
             running: first.map(|&(_, old)| old),
             after_hole: first.is_none(),
+            next_outside: None,
             span: Span::default(),
             logged: 0,
             latest: Moment::FIRST,
@@ -240,6 +251,8 @@ impl Processor {
             self.is_sorted &= self.latest <= first.moment;
             self.latest = self.latest.max(last.moment);
             let inside = new.partition_point(|event| event.moment.time < self.setting.range.to);
+            let outside = new.iter().skip(inside).find_map(switched);
+            self.next_outside = [self.next_outside, outside].into_iter().flatten().min();
             events.truncate(before + inside);
         }
         let mut interruptions = std::mem::take(&mut self.records.interruptions);
@@ -312,11 +325,7 @@ impl Processor {
     #[cold]
     fn next_old(&self, pending: &[SchedulingEvent], index: usize) -> u32 {
         let Some(this) = pending.get(index) else { return UNKNOWN_THREAD };
-        let old = |event: &SchedulingEvent| match event.what {
-            Scheduling::Switch { old, .. } => Some((event.moment, old)),
-            _ => None,
-        };
-        let read = pending.iter().skip(index + 1).find_map(old);
+        let read = pending.iter().skip(index + 1).find_map(switched).or(self.next_outside);
         let firsts = &self.setting.first_switches;
         let unread = firsts.get(firsts.partition_point(|(moment, _)| *moment <= this.moment)).copied();
         let next = match (read, unread) {
