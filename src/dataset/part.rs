@@ -262,7 +262,7 @@ impl Parquet {
 mod tests {
     use super::*;
     use crate::analysis::export::Sink;
-    use crate::analysis::export::rows::{Cell, Rows};
+    use crate::analysis::export::column_batches::{Cell, ColumnBatches};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use std::fs;
     use std::sync::Mutex;
@@ -279,7 +279,7 @@ mod tests {
     fn written(folder: &Path, format: Format, batches: &[i64]) -> Vec<String> {
         let to = To(Mutex::new(Part::new(Table::CpuWaits, folder, format).unwrap()));
         for (batch, rows) in batches.iter().enumerate() {
-            let mut table = Rows::new(Table::CpuWaits, &to);
+            let mut table = ColumnBatches::new(Table::CpuWaits, &to);
             for row in 0..*rows {
                 let name = format!("process {batch}");
                 let waits = Cell::Integer(row);

@@ -263,14 +263,14 @@ fn remove_locks(dataset: &Dataset) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::export::{Sink, rows::Rows};
+    use crate::analysis::export::{Sink, column_batches::ColumnBatches};
     use crate::dataset::Format;
 
     /// A dataset with one trace whose tables are files of one line, published up to some step.
     fn published(folder: &Path, version: &str, tables: &[Table], stop_after: Option<usize>) -> Dataset {
         let dataset = Dataset::open(folder, Format::Csv, version).unwrap();
         let staging = dataset.stage().unwrap();
-        tables.iter().for_each(|table| Rows::new(*table, &staging as &dyn Sink).finish().unwrap());
+        tables.iter().for_each(|table| ColumnBatches::new(*table, &staging as &dyn Sink).finish().unwrap());
         let staged = staging.finish().unwrap();
         for (table, names) in &staged.files {
             for name in names {
@@ -363,7 +363,7 @@ mod tests {
         let dataset = Dataset::open(folder.path(), Format::Csv, "1").unwrap();
         let staging = dataset.stage().unwrap();
         Dataset::open(folder.path(), Format::Csv, "1").unwrap();
-        Rows::new(Table::Files, &staging as &dyn Sink).finish().unwrap();
+        ColumnBatches::new(Table::Files, &staging as &dyn Sink).finish().unwrap();
         let staged = staging.finish().unwrap();
         Dataset::open(folder.path(), Format::Csv, "1").unwrap();
         publish(&dataset, staged, "t1", &[], State::default()).unwrap();

@@ -1,7 +1,7 @@
 //! `pfnset diff` in all forms. Wire format: docs/json.md, schema `pfnset.diff`.
 
 use crate::analysis::diff::pages::PageDifferences;
-use crate::analysis::diff::rows::Totals;
+use crate::analysis::diff::rows::DiffTotals;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::analysis::table::Table;
 use crate::report::text::Unit;
@@ -60,7 +60,7 @@ impl<'a> DiffReport<'a> {
         if diff.differing.is_empty() {
             return format!("Different: {rows} agree{within}, but single pages do not");
         }
-        let changed = Totals::of(&diff.differing);
+        let changed = DiffTotals::of(&diff.differing);
         let total = match diff.all.delta() {
             0 => format!("the totals agree: at least {} moved from one key to another", pages_of(changed.more)),
             more if more > 0 => format!("RIGHT has {} more", pages_of(more)),
@@ -110,7 +110,7 @@ impl<'a> DiffReport<'a> {
 
     /// The tables below the first one, with their titles.
     fn further(&self) -> [Option<Table>; 2] {
-        [self.diff.page_table(), self.diff.moved_table()]
+        [self.diff.page_table(), self.diff.rule_change_table()]
     }
 }
 
@@ -184,8 +184,8 @@ impl Report for DiffReport<'_> {
             "differing": table::objects(&diff.table()),
             "ignored_columns": diff.ignored,
         });
-        if let (Some(object), Some(moved)) = (object.as_object_mut(), &diff.moved) {
-            let row = |row: &crate::analysis::diff::trace_side::Moved| {
+        if let (Some(object), Some(moved)) = (object.as_object_mut(), &diff.rule_changes) {
+            let row = |row: &crate::analysis::diff::trace_side::RuleChange| {
                 json!({
                     "category_wpa": row.category_wpa,
                     "category": row.category,

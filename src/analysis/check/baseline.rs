@@ -2,7 +2,7 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::measured::{Row, TraceValues, Value};
-use crate::analysis::diff::source::Content;
+use crate::analysis::diff::source::SourceContent;
 use crate::exported::pfnset_table::PfnsetTable;
 use crate::exported::wpa::columns::ExportedTable;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ pub enum Baseline {
     /// A saved one.
     Saved(Saved),
     /// A trace, or a table that pfnset wrote.
-    Source(Content),
+    Source(SourceContent),
 }
 
 impl Baseline {
@@ -134,12 +134,12 @@ impl Baseline {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
         match self {
             Baseline::Saved(saved) => of_each(&|budget| saved.value(budget)),
-            Baseline::Source(Content::Trace(etl)) => {
+            Baseline::Source(SourceContent::Trace(etl)) => {
                 let told = |reason| format!("of the baseline: {reason}");
                 TraceValues::new(etl, budgets).values.into_iter().map(|value| value.map_err(told)).collect()
             }
-            Baseline::Source(Content::Pfnset(table)) => of_each(&|budget| table_value(table, budget)),
-            Baseline::Source(Content::Wpa(_)) => of_each(&|_| {
+            Baseline::Source(SourceContent::Pfnset(table)) => of_each(&|budget| table_value(table, budget)),
+            Baseline::Source(SourceContent::Wpa(_)) => of_each(&|_| {
                 Err("the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it"
                     .to_owned())
             }),

@@ -1,7 +1,7 @@
 //! What each budget measures of a trace.
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
-use crate::analysis::check::rests_on::Evidence;
+use crate::analysis::check::required_data::Evidence;
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::reference::reason::AccessReason;

@@ -1,19 +1,20 @@
 //! Budgets: what traces hold beside limits and beside a baseline.
 //!
-//! [`file`] reads budgets, [`measured`] counts what each measures, [`rests_on`] tells whether the trace holds what that rests on,
-//! [`verdict`] judges, [`baseline`] gives earlier values and [`growth`] what grew. [`suggest`] makes a first budgets file.
+//! [`file`] reads budgets, [`measured`] counts what each measures, [`required_data`] tells whether the trace holds what that
+//! rests on, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`] makes a
+//! first budgets file.
 
 pub mod baseline;
 pub mod budget;
 pub mod file;
-pub mod growth;
+pub mod largest_growth;
 pub mod measured;
-mod rests_on;
+mod required_data;
 pub mod suggest;
 pub mod verdict;
 
 use budget::Budget;
-use growth::{Grown, grown};
+use largest_growth::{Grown, grown};
 use measured::{TraceValues, Value};
 use std::path::{Path, PathBuf};
 use verdict::{LimitResult, Verdict, judge};

@@ -1,6 +1,6 @@
 //! Interrupts and deferred procedure calls by module and routine.
 
-use crate::analysis::cpu::processor::{Processor, Routine, RoutineTimes};
+use crate::analysis::cpu::replay::processor::{Processor, Routine, RoutineTimes};
 use crate::load::scheduling::Interruption;
 use crate::model::kernel_images::KernelImages;
 use std::cmp::Reverse;

@@ -1,41 +1,28 @@
 //! Processors by events: who ran, who was ready and had to wait, who took the processor away, what interrupts cost.
 //!
-//! Records go through these steps: each [`processor`] reads its buffers with `load::scheduling` and finds out who owns it at
-//! each moment ([`owners`]); what it passes on is [`merged`] with that of the other processors; the [`scheduler`] follows the
-//! [`lives`] of threads in that order and counts in [`cells`] and [`pair_counts`], the [`ready_queue`] beside it. [`pipeline`]
-//! runs these steps slice by slice: the ordered pass over one slice while the next one is read and merged. Times are raw
+//! [`replay`] goes through the records of all processors in order and counts; [`rows`], [`interrupts`],
+//! [`wakeups_and_preemptions`], [`timeline`] and [`sampling_error`] make of the counts what [`tables`] show. Times are raw
 //! ticks, converted once at the end.
 
-pub mod cells;
 pub mod delays;
-mod doubts;
-pub mod grid;
 mod interrupts;
 mod labels;
-pub mod lives;
-mod merged;
-pub mod owners;
-mod pair_counts;
-mod pairs;
-mod parties;
-mod pipeline;
-pub mod processor;
 pub mod query;
-pub mod ready_queue;
+pub mod replay;
 mod rows;
-mod sampling;
-pub mod scheduler;
-mod setting;
+mod sampling_error;
 mod tables;
-mod thread_events;
+pub mod time_grid;
 mod timeline;
+mod wakeups_and_preemptions;
+mod warnings;
 
 pub use interrupts::InterruptRow;
-pub use pairs::{PreemptionRow, WakeupRow};
 pub use rows::{CpuRow, StateTimes};
-pub use sampling::{Charged, Sampling, interval};
-pub use tables::View;
+pub use sampling_error::{SampledTime, Sampling, interval};
+pub use tables::CpuView;
 pub use timeline::TimelineStep;
+pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::trust::TrustReport;
@@ -48,18 +35,18 @@ use crate::model::kernel_images::KernelImages;
 use crate::model::process::Processes;
 use crate::model::window::Window;
 use crate::units::{Nanos, Ticks};
-use grid::Range;
 use labels::Labels;
-use processor::{ByOwner, Processor};
 use query::{CpuOrder, CpuQuery, Dimension};
-use ready_queue::ReadyQueue;
-use scheduler::Scheduler;
+use replay::processor::{Processor, TicksByUse};
+use replay::ready_queue::ReadyQueue;
+use replay::scheduler::Scheduler;
+use time_grid::TickRange;
 
 /// What one processor, or all of them, did; ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ProcessorTimes {
-    /// By [`processor::Owner`].
-    pub by_owner: ByOwner,
+    /// By [`replay::processor::ProcessorUse`].
+    pub by_use: TicksByUse,
     /// Context switches.
     pub switches: u64,
 }
@@ -143,31 +130,32 @@ impl CpuUse {
     pub fn new(etl: &EtlFile, query: &CpuQuery) -> Result<CpuUse, Error> {
         let (history, facts) = load(etl);
         let trust = TrustReport::new(etl, &history.survey);
-        let window = setting::window(etl, &history, &facts, query)?.ok_or_else(|| nothing_to_show(&trust))?;
-        let range = Range { from: window.from.time, to: window.to.time };
+        let window =
+            replay::processor_setup::window(etl, &history, &facts, query)?.ok_or_else(|| nothing_to_show(&trust))?;
+        let range = TickRange { from: window.from.time, to: window.to.time };
         let timeline = timeline::grid(etl, range, query)?;
         let images = KernelImages::new(&history.kernel_images);
-        let settings = setting::settings(etl, &history, &facts, range, timeline, query, &images);
-        let mut processors: Vec<Processor> = settings.into_iter().map(Processor::new).collect();
+        let setups = replay::processor_setup::setups(etl, &history, &facts, range, timeline, query, &images);
+        let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();
         let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
         let processes = Processes::new(&history);
         let mut scheduler = Scheduler::new(range, timeline, query, &processes, &first);
-        pipeline::run(etl, &history, &facts, &mut processors, &mut scheduler);
+        replay::pipeline::run(etl, &history, &facts, &mut processors, &mut scheduler);
 
-        let labels = Labels::new(&scheduler.lives.all, &processes);
+        let labels = Labels::new(&scheduler.instances.all, &processes);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
-            sum.by_owner.iter_mut().zip(times.by_owner).for_each(|(sum, ticks)| *sum += ticks);
+            sum.by_use.iter_mut().zip(times.by_use).for_each(|(sum, ticks)| *sum += ticks);
             sum.switches += times.switches;
             sum
         });
-        let charged = processors.iter().fold([0; 5], |mut sum: ByOwner, processor| {
+        let charged = processors.iter().fold([0; 5], |mut sum: TicksByUse, processor| {
             sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
             sum
         });
         let missing = readiness_of(&history.survey, "cpu").map(|fitness| fitness.missing).unwrap_or_default();
         Ok(CpuUse {
-            warnings: doubts::doubts(&trust, &missing, &processors, range, etl),
+            warnings: warnings::warnings(&trust, &missing, &processors, range, etl),
             doubtful: trust.any(),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
@@ -185,10 +173,10 @@ impl CpuUse {
             order: query.order,
             interrupts: interrupts::rows(&processors, &images),
             queue: queue(&scheduler.queue, etl, range),
-            preemptions: pairs::preemptions(&scheduler, &labels, query),
-            wakeups: pairs::wakeups(&scheduler, &labels, query),
+            preemptions: wakeups_and_preemptions::preemptions(&scheduler, &labels, query),
+            wakeups: wakeups_and_preemptions::wakeups(&scheduler, &labels, query),
             timeline: timeline.map(|grid| timeline::steps(etl, range, grid, &processors, &scheduler, &labels, query)),
-            sampling: Sampling::new(&scheduler, &labels, &total.by_owner, &charged),
+            sampling: Sampling::new(&scheduler, &labels, &total.by_use, &charged),
             tick: query.tick,
             total,
             by_processor,
@@ -230,7 +218,7 @@ impl CpuUse {
 
     /// True when the processors' times add up to window × processors.
     pub fn is_balanced(&self) -> bool {
-        let sum = |times: &ProcessorTimes| times.by_owner.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
+        let sum = |times: &ProcessorTimes| times.by_use.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
         let each = self.by_processor.iter().all(|times| sum(times) == u128::from(self.window_ticks));
         each && sum(&self.total) == self.capacity()
     }
@@ -265,14 +253,14 @@ fn load(etl: &EtlFile) -> (History, Vec<BufferFacts>) {
 }
 
 fn times(processor: &Processor) -> ProcessorTimes {
-    let by_owner = processor.times.iter().fold([0; 5], |mut sum: ByOwner, step| {
+    let by_use = processor.times.iter().fold([0; 5], |mut sum: TicksByUse, step| {
         sum.iter_mut().zip(step).for_each(|(sum, ticks)| *sum += ticks);
         sum
     });
-    ProcessorTimes { by_owner, switches: processor.switches }
+    ProcessorTimes { by_use, switches: processor.switches }
 }
 
-fn queue(queue: &ReadyQueue, etl: &EtlFile, range: Range) -> QueueSummary {
+fn queue(queue: &ReadyQueue, etl: &EtlFile, range: TickRange) -> QueueSummary {
     let window = range.ticks().max(1) as f64;
     let by_length = || (0u64..).zip(&queue.by_length);
     let sum: u128 = by_length().map(|(length, ticks)| u128::from(length) * u128::from(*ticks)).sum();

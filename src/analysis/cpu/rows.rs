@@ -1,12 +1,14 @@
-//! Rows: cells grouped by the user's dimensions.
+//! Rows: counts grouped by the user's dimensions.
 
-use crate::analysis::cpu::cells::{Cell, WaitTime};
 use crate::analysis::cpu::delays::{DelaySummary, Delays};
 use crate::analysis::cpu::labels::Labels;
-use crate::analysis::cpu::lives::{IDLE, Life, LifeId, NOBODY, State};
-use crate::analysis::cpu::processor::Processor;
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
-use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::cpu::replay::processor::Processor;
+use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_counts::{ThreadCounts, WaitTime};
+use crate::analysis::cpu::replay::thread_instances::{
+    IDLE_INSTANCE, State, ThreadIndex, ThreadInstance, UNKNOWN_INSTANCE,
+};
 use crate::analysis::table::group::natural;
 use crate::units::Ticks;
 use rayon::prelude::*;
@@ -62,19 +64,19 @@ struct Parts<'c> {
 }
 
 impl<'c> Parts<'c> {
-    fn add(&mut self, cell: &'c Cell, is_idle_of_processor: bool) {
+    fn add(&mut self, counted: &'c ThreadCounts, is_idle_of_processor: bool) {
         let row = &mut self.row;
-        row.switches += cell.switches;
+        row.switches += counted.switches;
         if is_idle_of_processor {
             return;
         }
-        row.cpu += cell.cpu;
-        row.with_interrupts += cell.with_interrupts;
-        row.unknown_ready += cell.unknown_ready;
-        row.unfinished += cell.unfinished;
-        row.redundant += cell.redundant;
-        self.delays.push(&cell.delays);
-        for (reason, time) in &cell.waits {
+        row.cpu += counted.cpu;
+        row.with_interrupts += counted.with_interrupts;
+        row.unknown_ready += counted.unknown_ready;
+        row.unfinished += counted.unfinished;
+        row.redundant += counted.redundant;
+        self.delays.push(&counted.delays);
+        for (reason, time) in &counted.waits {
             let sum = row.waits.entry(reason.name().into_owned()).or_default();
             sum.count += time.count;
             sum.ticks += time.ticks;
@@ -96,27 +98,32 @@ pub fn rows(
     query: &CpuQuery,
 ) -> Vec<CpuRow> {
     let of_processors = dimensions == [Dimension::Processor];
-    let fits = |life: LifeId, processor: u16| {
-        query.conditions.iter().all(|c| c.patterns.matches(&labels.label(c.dimension, life, processor)))
+    let fits = |instance: ThreadIndex, processor: u16| {
+        query.conditions.iter().all(|c| c.patterns.matches(&labels.label(c.dimension, instance, processor)))
     };
     let mut found: HashMap<Vec<String>, Parts<'_>> = HashMap::new();
-    let names = |life, processor| dimensions.iter().map(|d| labels.label(*d, life, processor)).collect::<Vec<_>>();
+    let names =
+        |instance, processor| dimensions.iter().map(|d| labels.label(*d, instance, processor)).collect::<Vec<_>>();
     if of_processors && query.conditions.is_empty() {
         for number in 0..processors.len() {
             found.entry(vec![number.to_string()]).or_default();
         }
     }
-    for (life, processor, cell) in scheduler.cells.each() {
-        if !cell.is_empty() && fits(life, processor) {
-            found.entry(names(life, processor)).or_default().add(cell, of_processors && life == IDLE);
+    for (instance, processor, counted) in scheduler.counts.each() {
+        if !counted.is_empty() && fits(instance, processor) {
+            found
+                .entry(names(instance, processor))
+                .or_default()
+                .add(counted, of_processors && instance == IDLE_INSTANCE);
         }
     }
     if has_states(dimensions) {
-        let conditions_hold = |id: &LifeId| query.needs_processors() || fits(*id, 0);
-        let lives = (0..).zip(&scheduler.lives.all).filter(|(id, _)| ![IDLE, NOBODY].contains(id));
-        for (id, life) in lives.filter(|(id, life)| was_alive(life, scheduler) && conditions_hold(id)) {
+        let conditions_hold = |id: &ThreadIndex| query.needs_processors() || fits(*id, 0);
+        let instances =
+            (0..).zip(&scheduler.instances.all).filter(|(id, _)| ![IDLE_INSTANCE, UNKNOWN_INSTANCE].contains(id));
+        for (id, instance) in instances.filter(|(id, instance)| was_alive(instance, scheduler) && conditions_hold(id)) {
             let sum = found.entry(names(id, 0)).or_default().profile.get_or_insert_default();
-            sum.iter_mut().zip(life.profile).for_each(|(sum, ticks)| *sum += ticks);
+            sum.iter_mut().zip(instance.profile).for_each(|(sum, ticks)| *sum += ticks);
         }
     }
     let window = scheduler.range.ticks();
@@ -149,9 +156,9 @@ fn states(profile: [u64; 4], window: u64) -> StateTimes {
     }
 }
 
-fn was_alive(life: &Life, scheduler: &Scheduler<'_>) -> bool {
+fn was_alive(instance: &ThreadInstance, scheduler: &Scheduler<'_>) -> bool {
     let range = scheduler.range;
-    life.begin < range.to && life.end.unwrap_or(Ticks(i64::MAX)) > range.from
+    instance.begin < range.to && instance.end.unwrap_or(Ticks(i64::MAX)) > range.from
 }
 
 fn sort(rows: &mut [CpuRow], order: CpuOrder) {

@@ -1,8 +1,8 @@
 //! The tables of `pfnset cpu`.
 
 use crate::analysis::cpu::delays::{DelayStatistics, ReadyKind};
-use crate::analysis::cpu::processor::Owner;
 use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse, StateTimes, interval};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Group, Line, Measured, Node, Table, Value};
 use crate::units::Nanos;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum CpuView {
     /// One screen.
     Summary,
     /// Rows by the dimensions that the user named.
@@ -138,18 +138,18 @@ fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<&[S
 
 impl CpuUse {
     /// The table of a view, all lines of it or the first `top`.
-    pub fn table(&self, view: View) -> Table {
+    pub fn table(&self, view: CpuView) -> Table {
         match view {
-            View::Summary | View::Rows => self.row_table(self.top),
-            View::Timeline => self.timeline_table(),
-            View::Delays => self.delay_table(),
-            View::Preemption => self.preemption_table(),
-            View::Waits => self.wait_table(),
-            View::Wakers => self.waker_table(),
-            View::Interrupts => self.interrupt_table(),
-            View::States => self.state_table(),
-            View::Sampling => self.sampling_table(),
-            View::Queue => self.queue_table(),
+            CpuView::Summary | CpuView::Rows => self.row_table(self.top),
+            CpuView::Timeline => self.timeline_table(),
+            CpuView::Delays => self.delay_table(),
+            CpuView::Preemption => self.preemption_table(),
+            CpuView::Waits => self.wait_table(),
+            CpuView::Wakers => self.waker_table(),
+            CpuView::Interrupts => self.interrupt_table(),
+            CpuView::States => self.state_table(),
+            CpuView::Sampling => self.sampling_table(),
+            CpuView::Queue => self.queue_table(),
         }
     }
 
@@ -175,20 +175,20 @@ impl CpuUse {
     /// What the processors did, all together.
     pub fn owner_table(&self) -> Table {
         let names = [
-            ("threads", Owner::Threads),
-            ("idle", Owner::Idle),
-            ("DPC", Owner::Dpc),
-            ("ISR", Owner::Isr),
-            ("unknown", Owner::Unknown),
+            ("threads", ProcessorUse::Threads),
+            ("idle", ProcessorUse::Idle),
+            ("DPC", ProcessorUse::Dpc),
+            ("ISR", ProcessorUse::Isr),
+            ("unknown", ProcessorUse::Unknown),
         ];
         let line = |what: &str, ticks: u128| {
             let share = ticks as f64 * 100.0 / self.capacity().max(1) as f64;
             let time = Value::Duration(super::nanos(ticks, self.frequency_hz));
             Line::new([Value::text(what), time, Value::Share(share)])
         };
-        let of = |owner: Owner| self.total.by_owner.get(owner as usize).copied().unwrap_or(0);
-        let mut lines: Vec<Line> = names.iter().map(|(name, owner)| line(name, of(*owner).into())).collect();
-        let sum: u128 = names.iter().map(|(_, owner)| u128::from(of(*owner))).sum();
+        let of = |used_for: ProcessorUse| self.total.by_use.get(used_for as usize).copied().unwrap_or(0);
+        let mut lines: Vec<Line> = names.iter().map(|(name, used_for)| line(name, of(*used_for).into())).collect();
+        let sum: u128 = names.iter().map(|(_, used_for)| u128::from(of(*used_for))).sum();
         lines.push(Line { ruled: true, ..line("window × processors", sum) });
         let columns = vec![Column::text("Processor time"), Column::number("Time"), Column::number("Share")];
         Table { columns, lines, ..Table::default() }
@@ -270,7 +270,7 @@ impl CpuUse {
         let of_row = |row: &CpuRow| {
             let mut waits: Vec<_> = row.waits.iter().collect();
             waits.sort_by_key(|(_, time)| std::cmp::Reverse(time.ticks));
-            let record = |(reason, time): (&String, &super::cells::WaitTime)| {
+            let record = |(reason, time): (&String, &super::replay::thread_counts::WaitTime)| {
                 let numbers = [Value::count(time.count), self.time(time.ticks), self.mean(time.ticks, time.count)];
                 let labels = self.label_values(row).into_iter();
                 labels.chain([Value::text(reason)]).chain(numbers).collect::<Vec<_>>()
@@ -343,7 +343,7 @@ impl CpuUse {
         let of_samples = |share: f64| if samples > 0 { percent(share) } else { Value::Nothing };
         let mut rows: Vec<_> = self.sampling.rows.iter().collect();
         rows.sort_by_key(|(_, charged)| std::cmp::Reverse(charged.exact));
-        let record = |(process, charged): (&String, &super::Charged)| {
+        let record = |(process, charged): (&String, &super::SampledTime)| {
             let (low, high) = interval(charged.samples, samples);
             let by_ticks = self.charged_ns(charged.ticks);
             let share = charged.samples as f64 / samples.max(1) as f64;
@@ -382,7 +382,7 @@ impl CpuUse {
         ];
         let record = |step: &super::TimelineStep| {
             let from = Value::ExactSeconds(Nanos(step.from.0));
-            let times = step.by_owner.map(|ticks| self.time(ticks));
+            let times = step.by_use.map(|ticks| self.time(ticks));
             let mean = Value::Decimal((step.queue_mean * 1e9).round() / 1e9);
             std::iter::once(from).chain(times).chain([mean]).collect::<Vec<_>>()
         };
@@ -401,11 +401,11 @@ impl CpuUse {
 
     /// The records of a step.
     fn series(&self, step: &super::TimelineStep) -> Vec<Vec<Value>> {
-        let owners = ["threads", "idle", "dpc", "isr", "unknown"].into_iter().zip(step.by_owner);
+        let uses = ["threads", "idle", "dpc", "isr", "unknown"].into_iter().zip(step.by_use);
         let groups = step.groups.iter().map(|(label, ticks)| (label.as_str(), *ticks));
         let record =
             |series: &str, ns: Value, mean: Value| vec![Value::ExactSeconds(step.from), Value::text(series), ns, mean];
-        let times = owners.chain(groups).map(|(series, ticks)| record(series, self.time(ticks), Value::Nothing));
+        let times = uses.chain(groups).map(|(series, ticks)| record(series, self.time(ticks), Value::Nothing));
         let mean = Value::Decimal((step.queue_mean * 1e9).round() / 1e9);
         times.chain([record("queue", Value::Nothing, mean)]).collect()
     }

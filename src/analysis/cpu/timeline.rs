@@ -1,11 +1,11 @@
 //! The timeline: what processors and threads did in steps of equal length.
 
-use crate::analysis::cpu::grid::{Grid, Range};
 use crate::analysis::cpu::labels::Labels;
-use crate::analysis::cpu::lives::IDLE;
-use crate::analysis::cpu::processor::{ByOwner, Owner, Processor};
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse, TicksByUse};
+use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::units::Nanos;
@@ -22,7 +22,7 @@ pub struct TimelineStep {
     /// Its length.
     pub ticks: u64,
     /// What the processors did.
-    pub by_owner: ByOwner,
+    pub by_use: TicksByUse,
     /// Mean length of the ready queue.
     pub queue_mean: f64,
     /// Time of each group.
@@ -30,7 +30,7 @@ pub struct TimelineStep {
 }
 
 /// The edges of the steps, if a timeline is asked for.
-pub fn grid(etl: &EtlFile, range: Range, query: &CpuQuery) -> Result<Option<Grid>, Error> {
+pub fn grid(etl: &EtlFile, range: TickRange, query: &CpuQuery) -> Result<Option<Grid>, Error> {
     let Some(step) = query.timeline else { return Ok(None) };
     if step.0 <= 0 {
         return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
@@ -50,7 +50,7 @@ pub fn grid(etl: &EtlFile, range: Range, query: &CpuQuery) -> Result<Option<Grid
 /// The steps.
 pub fn steps(
     etl: &EtlFile,
-    range: Range,
+    range: TickRange,
     grid: Grid,
     processors: &[Processor],
     scheduler: &Scheduler<'_>,
@@ -62,16 +62,16 @@ pub fn steps(
     let step = |number: u64| {
         let (from, to) = (range.clip(grid.at(number)), range.clip(grid.at(number + 1)));
         let at = number as usize;
-        let mut by_owner: ByOwner = [0; 5];
+        let mut by_use: TicksByUse = [0; 5];
         for times in processors.iter().filter_map(|processor| processor.times.get(at)) {
-            by_owner.iter_mut().zip(times).for_each(|(sum, ticks)| *sum += ticks);
+            by_use.iter_mut().zip(times).for_each(|(sum, ticks)| *sum += ticks);
         }
         let ticks = range.between(from, to);
         let queue = scheduler.queue.by_step.get(at).copied().unwrap_or(0);
         TimelineStep {
             from: etl.clock.nanos(from),
             ticks,
-            by_owner,
+            by_use,
             queue_mean: queue as f64 / ticks.max(1) as f64,
             groups: groups.get_mut(at).map(std::mem::take).unwrap_or_default(),
         }
@@ -93,18 +93,18 @@ fn groups(
         }
         all.get_mut(step).into_iter().for_each(|groups| *groups.entry(label.clone()).or_default() += ticks);
     };
-    let matches = |life, processor| {
+    let matches = |instance, processor| {
         move |dimension: Dimension| {
             let mut conditions = query.conditions.iter().filter(|c| c.dimension == dimension);
-            conditions.all(|c| c.patterns.matches(&labels.label(dimension, life, processor)))
+            conditions.all(|c| c.patterns.matches(&labels.label(dimension, instance, processor)))
         }
     };
     if query.group_by == [Dimension::Processor] {
         for (number, processor) in
-            (0..=u16::MAX).zip(processors).filter(|(number, _)| matches(IDLE, *number)(Dimension::Processor))
+            (0..=u16::MAX).zip(processors).filter(|(number, _)| matches(IDLE_INSTANCE, *number)(Dimension::Processor))
         {
             for (step, times) in processor.times.iter().enumerate() {
-                let ticks = times.get(Owner::Threads as usize).copied().unwrap_or(0);
+                let ticks = times.get(ProcessorUse::Threads as usize).copied().unwrap_or(0);
                 if ticks > 0 {
                     add(step, number.to_string(), ticks);
                 }
@@ -113,10 +113,10 @@ fn groups(
         return all;
     }
     let dimensions = query.group_by.iter().filter(|dimension| **dimension != Dimension::Processor);
-    for (&(life, step), &ticks) in &scheduler.by_step {
-        let wanted = [Dimension::Process, Dimension::Thread].into_iter().all(matches(life, 0));
+    for (&(instance, step), &ticks) in &scheduler.by_step {
+        let wanted = [Dimension::Process, Dimension::Thread].into_iter().all(matches(instance, 0));
         if wanted {
-            let names: Vec<String> = dimensions.clone().map(|d| labels.label(*d, life, 0)).collect();
+            let names: Vec<String> = dimensions.clone().map(|d| labels.label(*d, instance, 0)).collect();
             add(step as usize, names.join(" / "), ticks);
         }
     }

@@ -1,11 +1,11 @@
 //! Two sides beside each other: traces, files that pfnset wrote, tables that WPA exported.
 //!
-//! [`source`] tells what each side is, [`query`] decides what both can be compared by, [`counted`] and [`trace_side`] bring
+//! [`source`] tells what each side is, [`query`] decides what both can be compared by, [`file_side`] and [`trace_side`] bring
 //! each side to these dimensions, [`processes`] and [`paths`] say which process and file is which, [`rows`] joins them within a [`tolerance`].
 //! Beside an export, [`pages`] compares page by page.
 
-mod counted;
 pub mod dimension;
+mod file_side;
 pub mod pages;
 mod paths;
 pub mod processes;
@@ -23,15 +23,15 @@ use crate::error::Error;
 use crate::exported::CountedRow;
 use crate::exported::wpa::columns::ExportedTable;
 use crate::units::counted as number_of;
-use counted::{FileQuery, FileSide};
+use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
 use processes::{Match, Matched, Starts};
-use query::{DiffQuery, Plan, SIDES};
-use rows::{DiffRow, Totals};
-use source::{Content, Source};
+use query::{DiffPlan, DiffQuery, SIDES};
+use rows::{DiffRow, DiffTotals};
+use source::{Source, SourceContent};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use trace_side::{Held, Moved, ReferenceSide, ResidentSide};
+use trace_side::{Held, ReferenceSide, ResidentSide, RuleChange};
 
 /// What `pfnset diff` shows.
 #[derive(Debug)]
@@ -49,11 +49,11 @@ pub struct Diff {
     /// Keys that do not differ, where they were asked for.
     pub unchanged: Vec<DiffRow>,
     /// Sums over all keys.
-    pub all: Totals,
+    pub all: DiffTotals,
     /// Sums over the keys that differ by no more than is allowed, and by something.
-    pub within: Totals,
+    pub within: DiffTotals,
     /// Sums over the keys that do not differ.
-    pub same: Totals,
+    pub same: DiffTotals,
     /// True when something is allowed.
     pub is_tolerant: bool,
     /// Rows that are shown.
@@ -61,7 +61,7 @@ pub struct Diff {
     /// Headings of exports that are not compared.
     pub ignored: Vec<String>,
     /// Where categories go by our rules; only for a trace beside an export.
-    pub moved: Option<Vec<Moved>>,
+    pub rule_changes: Option<Vec<RuleChange>>,
     /// Page by page; only for a trace beside an export of pages.
     pub pages: Option<PageDifferences>,
     /// Which side the trace is, where the other is an export.
@@ -106,7 +106,7 @@ impl Diff {
             return Err(Error::Usage("--snapshot: one snapshot of each side is compared, as in 0,last".into()));
         }
         let sources = [left, right];
-        let plan = Plan::new(sources, query)?;
+        let plan = DiffPlan::new(sources, query)?;
         let mut sides = read(sources, &plan, query)?;
         let mut warnings: Vec<String> = Vec::new();
         for (name, side) in SIDES.iter().zip(&mut sides) {
@@ -116,14 +116,14 @@ impl Diff {
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = rows::join(counted, &plan.dimensions, &matched, query.tolerance);
-        let totals = Totals::of(&joined);
+        let totals = DiffTotals::of(&joined);
         let (trace, export) = (
             sides.iter().find_map(|side| side.resident.as_ref()),
             sides.iter().find_map(|side| side.file.export.as_ref()),
         );
         let (mut moved, mut pages) = (None, None);
         if let (Some(trace), Some(export)) = (trace, export) {
-            moved = Some(trace.moved(&query.conditions));
+            moved = Some(trace.rule_changes(&query.conditions));
             let has_pages = sources.iter().any(|source| can_be_paged(source));
             pages = has_pages.then(|| PageDifferences::new(trace, export, &query.conditions));
         }
@@ -140,15 +140,15 @@ impl Diff {
             sides: facts,
             dimensions: plan.dimensions,
             all: totals,
-            within: Totals::of(&within),
-            same: Totals::of(&same),
+            within: DiffTotals::of(&within),
+            same: DiffTotals::of(&same),
             unchanged: if query.keeps_same { same } else { Vec::new() },
             differing,
             is_tolerant: query.tolerance.is_any(),
             top: query.top,
             ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
             trace_is_right: moved.is_some() && left.is_export(),
-            moved,
+            rule_changes: moved,
             pages,
         })
     }
@@ -163,7 +163,7 @@ impl Diff {
 /// True when an export has a row for each page, with its category.
 fn can_be_paged(source: &Source) -> bool {
     match &source.content {
-        Content::Wpa(export) => {
+        SourceContent::Wpa(export) => {
             export.columns.has_pfn() && export.columns.keys.iter().any(|(dimension, _)| *dimension == "category")
         }
         _ => false,
@@ -171,10 +171,10 @@ fn can_be_paged(source: &Source) -> bool {
 }
 
 fn ignored(source: &Source) -> Vec<String> {
-    if let Content::Wpa(export) = &source.content { export.columns.ignored() } else { Vec::new() }
+    if let SourceContent::Wpa(export) = &source.content { export.columns.ignored() } else { Vec::new() }
 }
 
-fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &Plan, side: usize, total: i64) -> SideFacts {
+fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: usize, total: i64) -> SideFacts {
     let source = sources.get(side);
     let by_wpa = plan.by_wpa.get(side) == Some(&true) || source.is_some_and(|source| source.is_export());
     let resident = sides.get(side).and_then(|side| side.resident.as_ref());
@@ -189,7 +189,7 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &Plan, side: usize,
 }
 
 /// Reads files first, because a file can tell which snapshot of the trace it is of.
-fn read<'s>(sources: [&'s Source; 2], plan: &Plan, query: &DiffQuery) -> Result<[Side<'s>; 2], Error> {
+fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Result<[Side<'s>; 2], Error> {
     let mut sides = [Side::default(), Side::default()];
     let has_trace = sources.iter().any(|source| source.trace().is_some());
     let of_side = || sources.into_iter().zip(query.snapshots).zip(plan.by_wpa);
@@ -228,8 +228,9 @@ fn read<'s>(sources: [&'s Source; 2], plan: &Plan, query: &DiffQuery) -> Result<
 }
 
 /// WPA's rows are all pages that were held in its window; so are ours by reason of release and by impact.
-fn held(sources: [&Source; 2], plan: &Plan) -> Held {
-    let is_once = |source: &&Source| matches!(&source.content, Content::Wpa(export) if export.columns.is_system_view);
+fn held(sources: [&Source; 2], plan: &DiffPlan) -> Held {
+    let is_once =
+        |source: &&Source| matches!(&source.content, SourceContent::Wpa(export) if export.columns.is_system_view);
     let has_ended = |source: &&Source| {
         let ended = [Dimension::ReleaseReason, Dimension::Impact];
         source.trace().is_none() && source.dimensions(plan.table).iter().any(|dimension| ended.contains(dimension))
@@ -242,7 +243,7 @@ fn held(sources: [&Source; 2], plan: &Plan) -> Held {
 }
 
 /// For each dimension which labels of the two sides are the same.
-fn match_labels(sides: &mut [Side<'_>; 2], plan: &Plan) -> Vec<Matched> {
+fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
     let starts = sides.each_mut().map(|side| std::mem::take(&mut side.starts));
     let of = |(place, dimension): (usize, &Dimension)| {
         let labels = |side: &Side<'_>| -> BTreeSet<String> {

@@ -2,7 +2,7 @@
 
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
-use crate::analysis::diff::source::{Content, Source};
+use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -35,7 +35,7 @@ pub struct DiffQuery {
 
 /// What is compared, and how, by what the two sides are.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct DiffPlan {
     /// Which of the two analyses.
     pub table: ExportedTable,
     /// By whose rules each side counts.
@@ -58,14 +58,14 @@ const fn name(table: ExportedTable) -> &'static str {
     }
 }
 
-impl Plan {
+impl DiffPlan {
     /// Decides.
     ///
     /// # Errors
     /// [`Error::Usage`] for what one of the sides does not have, [`Error::NotUnderstood`] for sides with nothing in common.
-    pub fn new(sides: [&Source; 2], query: &DiffQuery) -> Result<Plan, Error> {
+    pub fn new(sides: [&Source; 2], query: &DiffQuery) -> Result<DiffPlan, Error> {
         let table = table(sides, query.reference)?;
-        let mut plan = Plan {
+        let mut plan = DiffPlan {
             table,
             by_wpa: [false; 2],
             dimensions: Vec::new(),
@@ -131,9 +131,9 @@ fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
 /// By whose rules each side counts; an export counts by WPA's whatever is asked.
 fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -> Result<[bool; 2], Error> {
     let can = |source: &Source, by_wpa: bool| match &source.content {
-        Content::Trace(_) => true,
-        Content::Pfnset(table) => table.counts(by_wpa),
-        Content::Wpa(_) => by_wpa,
+        SourceContent::Trace(_) => true,
+        SourceContent::Pfnset(table) => table.counts(by_wpa),
+        SourceContent::Wpa(_) => by_wpa,
     };
     let has_export = sides.iter().any(|side| side.is_export());
     let wish = asked.unwrap_or(has_export);
@@ -212,12 +212,12 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
 
 fn content_warnings(side: &str, source: &Source) -> Vec<String> {
     match &source.content {
-        Content::Trace(_) => Vec::new(),
-        Content::Pfnset(table) => {
+        SourceContent::Trace(_) => Vec::new(),
+        SourceContent::Pfnset(table) => {
             let shown = table.warnings.iter().take(3);
             shown.map(|warning| format!("{side}, when it was written: {warning}")).collect()
         }
-        Content::Wpa(export) => {
+        SourceContent::Wpa(export) => {
             let found = export.columns.by_content.iter();
             let text = |(heading, dimension): &(String, &str)| {
                 format!(

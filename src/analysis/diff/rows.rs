@@ -97,7 +97,7 @@ pub fn in_one_form(rows: &mut [CountedRow], dimensions: &[Dimension]) {
 
 /// What the rows add up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub struct DiffTotals {
     /// Keys.
     pub rows: u64,
     /// Pages on the left.
@@ -110,10 +110,10 @@ pub struct Totals {
     pub less: i64,
 }
 
-impl Totals {
+impl DiffTotals {
     /// Of some rows.
-    pub fn of<'r>(rows: impl IntoIterator<Item = &'r DiffRow>) -> Totals {
-        let mut totals = Totals::default();
+    pub fn of<'r>(rows: impl IntoIterator<Item = &'r DiffRow>) -> DiffTotals {
+        let mut totals = DiffTotals::default();
         for row in rows {
             totals.rows += 1;
             totals.left += row.left_pages();
@@ -146,7 +146,7 @@ mod tests {
         let rows = join([left, right], &dimensions, &[Matched::default(), Matched::default()], Tolerance::default());
         assert_eq!(rows.iter().map(DiffRow::delta).collect::<Vec<_>>(), [-9, 1]);
         assert!(rows[0].right.is_none() && rows.iter().all(DiffRow::differs));
-        let totals = Totals::of(&rows);
+        let totals = DiffTotals::of(&rows);
         assert_eq!((totals.left, totals.right, totals.more, totals.less, totals.delta()), (14, 6, 1, 9, -8));
     }
 

@@ -23,12 +23,12 @@ pub struct Source {
     /// Further files of a trace's recording.
     pub further: Vec<PathBuf>,
     /// What it is.
-    pub content: Content,
+    pub content: SourceContent,
 }
 
 /// What a side is.
 #[derive(Debug)]
-pub enum Content {
+pub enum SourceContent {
     /// A trace.
     Trace(Box<EtlFile>),
     /// A file that pfnset wrote.
@@ -55,14 +55,14 @@ impl Source {
         let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
         let input = Input::open(path, limits)?;
         let content = match Exported::of(input, options, &known).map_err(not_understood)? {
-            Exported::Pfnset(table) => Content::Pfnset(table),
-            Exported::Wpa(export) => Content::Wpa(export),
+            Exported::Pfnset(table) => SourceContent::Pfnset(table),
+            Exported::Wpa(export) => SourceContent::Wpa(export),
             Exported::NoText(input) => {
                 let start = first_bytes(input.bytes());
                 let told = |reason| not_understood(format!("{EXPECTED}; its first bytes are {start}: {reason}"));
                 let mut etl = EtlFile::from_input(input).map_err(told)?;
                 etl.code_page = code_page;
-                Content::Trace(Box::new(etl))
+                SourceContent::Trace(Box::new(etl))
             }
         };
         Ok(Source { path: path.into(), further: Vec::new(), content })
@@ -78,7 +78,7 @@ impl Source {
     /// # Errors
     /// A usage error where this is no trace, [`Error::NotOneRecording`] for a file that does not fit.
     pub fn add(&mut self, path: &Path, other: EtlFile) -> Result<(), Error> {
-        let Content::Trace(etl) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
+        let SourceContent::Trace(etl) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
         let not_one = |reason| Error::NotOneRecording { other: path.into(), first: self.path.clone(), reason };
         recording::add(etl, &path.display().to_string(), other).map_err(not_one)?;
         self.further.push(path.into());
@@ -93,44 +93,44 @@ impl Source {
 
     /// A trace that was opened.
     pub fn of_trace(path: &Path, etl: EtlFile) -> Source {
-        Source { path: path.into(), further: Vec::new(), content: Content::Trace(Box::new(etl)) }
+        Source { path: path.into(), further: Vec::new(), content: SourceContent::Trace(Box::new(etl)) }
     }
 
     /// Name of the kind in JSON.
     pub const fn kind(&self) -> &'static str {
         match &self.content {
-            Content::Trace(_) => "trace",
-            Content::Pfnset(table) => match table.form {
+            SourceContent::Trace(_) => "trace",
+            SourceContent::Pfnset(table) => match table.form {
                 PfnsetForm::Json => "pfnset_json",
                 PfnsetForm::Csv => "pfnset_csv",
             },
-            Content::Wpa(_) => "wpa_csv",
+            SourceContent::Wpa(_) => "wpa_csv",
         }
     }
 
     /// The trace.
     pub fn trace(&self) -> Option<&EtlFile> {
-        if let Content::Trace(etl) = &self.content { Some(etl) } else { None }
+        if let SourceContent::Trace(etl) = &self.content { Some(etl) } else { None }
     }
 
     /// True for a table that WPA exported.
     pub const fn is_export(&self) -> bool {
-        matches!(self.content, Content::Wpa(_))
+        matches!(self.content, SourceContent::Wpa(_))
     }
 
     /// Which table a file holds; a trace can give both.
     pub const fn table(&self) -> Option<ExportedTable> {
         match &self.content {
-            Content::Trace(_) => None,
-            Content::Pfnset(table) => Some(table.table),
-            Content::Wpa(export) => Some(export.columns.table),
+            SourceContent::Trace(_) => None,
+            SourceContent::Pfnset(table) => Some(table.table),
+            SourceContent::Wpa(export) => Some(export.columns.table),
         }
     }
 
     /// True where processes have names without ids.
     pub fn has_names_only(&self) -> bool {
         match &self.content {
-            Content::Wpa(export) => export.columns.keys.iter().any(|(dimension, _)| *dimension == PROCESS_NAME),
+            SourceContent::Wpa(export) => export.columns.keys.iter().any(|(dimension, _)| *dimension == PROCESS_NAME),
             _ => false,
         }
     }
@@ -138,14 +138,14 @@ impl Source {
     /// Dimensions of a file in its order, finest; all that a trace can be counted by.
     pub fn dimensions(&self, table: ExportedTable) -> Vec<Dimension> {
         match &self.content {
-            Content::Trace(_) => {
+            SourceContent::Trace(_) => {
                 let is_there = |dimension: &Dimension| match table {
                     ExportedTable::Resident => dimension.resident(false).is_some(),
                     ExportedTable::Reference => dimension.reference().is_some(),
                 };
                 Dimension::ALL.iter().copied().filter(is_there).collect()
             }
-            Content::Pfnset(table) => {
+            SourceContent::Pfnset(table) => {
                 let name = |name: &String| Dimension::of_name(if name == "category_wpa" { "category" } else { name });
                 let mut found: Vec<Dimension> = Vec::new();
                 for dimension in table.dimensions.iter().filter_map(name) {
@@ -155,7 +155,7 @@ impl Source {
                 }
                 found
             }
-            Content::Wpa(export) => {
+            SourceContent::Wpa(export) => {
                 let name = |name: &'static str| if name == PROCESS_NAME { "process" } else { name };
                 // In the order of the columns.
                 let mut keys = export.columns.keys.clone();

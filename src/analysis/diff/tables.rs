@@ -2,7 +2,7 @@
 
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::pages::PageGroup;
-use crate::analysis::diff::rows::{DiffRow, Totals};
+use crate::analysis::diff::rows::{DiffRow, DiffTotals};
 use crate::analysis::rules::Rule;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 
@@ -10,7 +10,7 @@ use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Va
 const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
-fn sum_line(label: Value, sum: &Totals) -> Line {
+fn sum_line(label: Value, sum: &DiffTotals) -> Line {
     let difference = Value::Difference(sum.delta());
     Line::new([label, count(sum.left), count(sum.right), difference, Value::pages(sum.delta()), Value::Nothing])
 }
@@ -52,7 +52,7 @@ impl Diff {
         let shown = self.top.unwrap_or(usize::MAX).min(self.differing.len());
         let (listed, rest) = self.differing.split_at(shown);
         let mut lines: Vec<Line> = listed.iter().map(row_line).collect();
-        let rest = Totals::of(rest);
+        let rest = DiffTotals::of(rest);
         for (sum, what) in [(rest, "more"), (self.within, "within the tolerance"), (self.same, "equal")] {
             if sum.rows > 0 {
                 lines.push(sum_line(Value::More(sum.rows, what), &sum));
@@ -78,8 +78,8 @@ impl Diff {
     }
 
     /// Why the corrected table differs from WPA's.
-    pub fn moved_table(&self) -> Option<Table> {
-        let moved = self.moved.as_ref().filter(|moved| !moved.is_empty())?;
+    pub fn rule_change_table(&self) -> Option<Table> {
+        let moved = self.rule_changes.as_ref().filter(|moved| !moved.is_empty())?;
         let reason = |id: &str| Rule::ALL.into_iter().find(|rule| rule.id() == id).map_or("", Rule::reason);
         let shown = moved.iter().take(self.top.unwrap_or(MOVES));
         let mut lines: Vec<Line> = shown

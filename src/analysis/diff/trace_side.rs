@@ -37,7 +37,7 @@ const NEAR_SECONDS: f64 = 1.0;
 
 /// Pages of a trace by WPA's category, ours, and the rule that gave ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct RuleChange {
     /// By WPA's rules.
     pub category_wpa: String,
     /// By ours.
@@ -117,14 +117,14 @@ impl<'e> ResidentSide<'e> {
     }
 
     /// Pages whose category differs between the rule sets, most first.
-    pub fn moved(&self, conditions: &[Condition<Dimension>]) -> Vec<Moved> {
+    pub fn rule_changes(&self, conditions: &[Condition<Dimension>]) -> Vec<RuleChange> {
         let dimensions = [ResidentDimension::CategoryWpa, ResidentDimension::Category, ResidentDimension::Rule];
         let rows = self.count(&dimensions, &of_resident(conditions, true));
         let moved = rows.into_iter().filter_map(|(labels, pages)| {
             let [category_wpa, category, rule] = <[String; 3]>::try_from(labels).ok()?;
-            (category_wpa != category).then_some(Moved { category_wpa, category, rule, pages })
+            (category_wpa != category).then_some(RuleChange { category_wpa, category, rule, pages })
         });
-        let mut moved: Vec<Moved> = moved.collect();
+        let mut moved: Vec<RuleChange> = moved.collect();
         moved.sort_by(|a, b| {
             b.pages.cmp(&a.pages).then_with(|| (&a.category_wpa, &a.rule).cmp(&(&b.category_wpa, &b.rule)))
         });

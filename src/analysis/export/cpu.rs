@@ -3,7 +3,7 @@
 use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::export::Sink;
-use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -37,7 +37,7 @@ fn labels(labels: &[String]) -> [Cell<'_>; 2] {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn threads(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
-    let mut rows = Rows::new(Table::Cpu, sink);
+    let mut rows = ColumnBatches::new(Table::Cpu, sink);
     let (from, to) = set.window_times;
     for row in &set.rows {
         let [process, thread] = labels(&row.labels);
@@ -72,7 +72,7 @@ pub fn threads(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn waits(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
-    let mut rows = Rows::new(Table::CpuWaits, sink);
+    let mut rows = ColumnBatches::new(Table::CpuWaits, sink);
     for row in &set.rows {
         for (reason, time) in &row.waits {
             let [process, thread] = labels(&row.labels);
@@ -87,7 +87,7 @@ pub fn waits(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn interrupts(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
-    let mut rows = Rows::new(Table::CpuInterrupts, sink);
+    let mut rows = ColumnBatches::new(Table::CpuInterrupts, sink);
     for row in &set.interrupts {
         rows.push([
             Cell::Text(row.kind),

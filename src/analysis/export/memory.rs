@@ -1,7 +1,7 @@
 //! The tables of what Windows logged of its memory: counters of the machine, working sets of processes and sessions.
 
 use crate::analysis::export::Sink;
-use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, MemorySample, STANDBY};
@@ -33,7 +33,7 @@ fn counter<'t>(sample: &MemorySample, name: &str) -> Cell<'t> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn samples(set: Option<&MemorySet>, sink: &dyn Sink) -> Result<(), Error> {
-    let mut rows = Rows::new(Table::MemorySamples, sink);
+    let mut rows = ColumnBatches::new(Table::MemorySamples, sink);
     for sample in set.iter().flat_map(|set| &set.samples) {
         let columns = Table::MemorySamples.columns();
         let repurposed = sample.counters.repurposed.iter().fold(0, |sum: u64, pages| sum.saturating_add(*pages));
@@ -51,7 +51,7 @@ pub fn samples(set: Option<&MemorySet>, sink: &dyn Sink) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn working_sets(set: Option<&MemorySet>, sink: &dyn Sink) -> Result<(), Error> {
-    let mut rows = Rows::new(Table::WorkingSets, sink);
+    let mut rows = ColumnBatches::new(Table::WorkingSets, sink);
     for (set, track) in set.iter().flat_map(|set| set.processes.iter().chain(&set.sessions).map(|track| (*set, track)))
     {
         let is_process = !matches!(track.owner, TrackOwner::Session(_));

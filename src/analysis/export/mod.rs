@@ -1,13 +1,13 @@
 //! What is known of a trace as tables for SQL: columns in Arrow's form, handed to a [`Sink`] in batches of about a million
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
+pub mod column_batches;
 mod cpu;
 mod memory;
 mod model;
-mod page_key;
+mod page_attributes;
 mod pages;
 mod refset;
-pub mod rows;
 pub mod schema;
 pub mod trace;
 
@@ -19,7 +19,7 @@ use crate::event::hooks::{
 };
 use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
-use rows::Rows;
+use column_batches::ColumnBatches;
 use schema::Table;
 use trace::Facts;
 
@@ -122,11 +122,11 @@ fn of_snapshots(etl: &EtlFile, model: &ResidentModel, tables: &[Table], sink: &d
     }
     if model.snapshots.is_empty() {
         for table in [Table::Pages, Table::Resident].into_iter().filter(|table| has(*table)) {
-            Rows::new(table, sink).finish()?;
+            ColumnBatches::new(table, sink).finish()?;
         }
     }
     if has(Table::Ranges) {
-        let mut ranges = Rows::new(Table::Ranges, sink);
+        let mut ranges = ColumnBatches::new(Table::Ranges, sink);
         for (index, snapshot) in model.snapshots.iter().enumerate() {
             model::ranges(etl, model, (index, snapshot), &mut ranges)?;
         }

@@ -1,7 +1,7 @@
 //! Tables of what the trace's model knows: processes, files, ranges of address spaces.
 
 use crate::analysis::export::Sink;
-use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::resident::ResidentModel;
 use crate::error::Error;
@@ -32,7 +32,7 @@ fn text(text: &str) -> Cell<'_> {
 /// [`Error::NotWritten`].
 pub fn processes(etl: &EtlFile, model: &ResidentModel, sink: &dyn Sink) -> Result<(), Error> {
     let services = Services::new(&model.history, &model.processes);
-    let mut rows = Rows::new(Table::Processes, sink);
+    let mut rows = ColumnBatches::new(Table::Processes, sink);
     for (index, process) in model.processes.instances.iter().enumerate() {
         let label = process.label();
         let parent = process.parent_id.and_then(|id| model.processes.alive(id, process.begin));
@@ -66,7 +66,7 @@ pub fn files(model: &ResidentModel, sink: &dyn Sink) -> Result<(), Error> {
     let mut keys: BTreeMap<u32, u64> = BTreeMap::new();
     names.numbers_by_key().for_each(|name| *keys.entry(name).or_default() += 1);
     let user_paths = UserPaths::new(&model.history.volumes);
-    let mut rows = Rows::new(Table::Files, sink);
+    let mut rows = ColumnBatches::new(Table::Files, sink);
     for (number, file) in (0..).zip(&names.names) {
         let end = extension(file);
         rows.push([
@@ -121,7 +121,7 @@ pub fn ranges(
     etl: &EtlFile,
     model: &ResidentModel,
     (index, snapshot): (usize, &Snapshot),
-    rows: &mut Rows<'_>,
+    rows: &mut ColumnBatches<'_>,
 ) -> Result<(), Error> {
     let moment = snapshot.first;
     let files = FileNamesAt::new(&model.history, moment);

@@ -2,8 +2,8 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::export::Sink;
-use crate::analysis::export::page_key::{PageKey, PageTexts};
-use crate::analysis::export::rows::BATCH_ROWS;
+use crate::analysis::export::column_batches::BATCH_ROWS;
+use crate::analysis::export::page_attributes::{PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
 use crate::analysis::pages::address_of;
 use crate::analysis::resident::batch_judge::BatchJudge;
@@ -25,7 +25,7 @@ struct Row {
     pfn: u64,
     /// Offset of a file's page in its file, or else the address; 0 where there is none.
     at: u64,
-    key: PageKey,
+    key: PageAttributes,
 }
 
 /// Which of the two tables are wanted.
@@ -41,7 +41,7 @@ pub struct Wanted {
 struct Found<'c> {
     judge: BatchJudge<'c>,
     rows: Vec<Row>,
-    counts: FastMap<PageKey, u64>,
+    counts: FastMap<PageAttributes, u64>,
 }
 
 /// Writes the tables of one snapshot.
@@ -74,7 +74,7 @@ pub fn write(
             }
         })
     };
-    let mut counts: FastMap<PageKey, u64> = FastMap::default();
+    let mut counts: FastMap<PageAttributes, u64> = FastMap::default();
     let mut take = |found: Vec<Found<'_>>| {
         let mut rows: Vec<Vec<Row>> = Vec::new();
         let mut count = |(key, pages)| *counts.entry(key).or_default() += pages;
@@ -163,7 +163,7 @@ struct Order {
 
 impl Order {
     #[inline(always)]
-    fn place(&self, key: &PageKey) -> usize {
+    fn place(&self, key: &PageAttributes) -> usize {
         let rank = self.ranks.get(key.process() as usize).map_or(self.ranks.len(), |rank| *rank as usize);
         rank * Category::ALL.len() + key.category() as usize
     }
@@ -200,10 +200,10 @@ fn of_same_place(a: &Row, b: &Row) -> bool {
 }
 
 /// How many of the sorted rows have the same key. Of one process and category there are few keys: their counts stay near.
-fn counted(rows: &[Row]) -> Vec<(PageKey, u64)> {
+fn counted(rows: &[Row]) -> Vec<(PageAttributes, u64)> {
     let same: Vec<&[Row]> = rows.chunk_by(of_same_place).collect();
     let counts = same.into_par_iter().flat_map_iter(|rows| {
-        let mut counts: FastMap<PageKey, u64> = FastMap::default();
+        let mut counts: FastMap<PageAttributes, u64> = FastMap::default();
         rows.iter().for_each(|row| *counts.entry(row.key).or_default() += 1);
         counts
     });
@@ -229,9 +229,14 @@ fn write_rows(all: &[Row], texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Re
     })
 }
 
-fn write_counts(counts: FastMap<PageKey, u64>, texts: &PageTexts<'_>, at: At, sink: &dyn Sink) -> Result<(), Error> {
+fn write_counts(
+    counts: FastMap<PageAttributes, u64>,
+    texts: &PageTexts<'_>,
+    at: At,
+    sink: &dyn Sink,
+) -> Result<(), Error> {
     let order = Order { ranks: texts.process_ranks() };
-    let mut all: Vec<(PageKey, u64)> = counts.into_iter().collect();
+    let mut all: Vec<(PageAttributes, u64)> = counts.into_iter().collect();
     all.par_sort_unstable_by_key(|(key, pages)| (order.place(key), std::cmp::Reverse(*pages), *key));
     for all in all.chunks(BATCH_ROWS) {
         sink.write(Table::Resident, all.len(), &|place| {

@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::export::Sink;
-use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::reference::ReferenceSet;
 use crate::analysis::reference::holdings::Holding;
@@ -31,8 +31,8 @@ pub struct Wanted {
 /// # Errors
 /// [`Error::NotWritten`], and those of [`ReferenceSet::new`].
 pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<(), Error> {
-    let mut counted = Rows::new(Table::Refset, sink);
-    let mut pages = Rows::new(Table::RefsetPages, sink);
+    let mut counted = ColumnBatches::new(Table::Refset, sink);
+    let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
         let query = Query { group_by: Dimension::ALL.to_vec(), short: 0, examples: 0, ..Query::default() };
         let mut written = Ok(());
@@ -58,7 +58,7 @@ pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
     if wanted.counted { counted.finish() } else { Ok(()) }
 }
 
-fn push_counted(set: &ReferenceSet, rows: &mut Rows<'_>) -> Result<(), Error> {
+fn push_counted(set: &ReferenceSet, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
     for row in &set.rows {
         let [process, category, class, file, detail, access, release, impact] = row.labels.as_slice() else { continue };
         rows.push([
@@ -78,7 +78,7 @@ fn push_counted(set: &ReferenceSet, rows: &mut Rows<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn push_holding(etl: &EtlFile, holding: &Holding, rows: &mut Rows<'_>) -> Result<(), Error> {
+fn push_holding(etl: &EtlFile, holding: &Holding, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
     let category: Category = holding.category;
     let seconds = |time| Cell::Real(etl.clock.nanos(time).seconds());
     rows.push([

@@ -1,6 +1,6 @@
 //! The table `traces`: one row on the trace itself, also where it cannot be read.
 
-use crate::analysis::export::rows::{Cell, Rows};
+use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Sink, TraceFile};
 use crate::analysis::info::TraceInfo;
@@ -50,7 +50,7 @@ pub fn write(trace: &TraceFile, tables: &[Table], facts: Result<&Facts, &str>, s
     let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
     let warnings = info.map(|info| info.trust.warnings().join("\n")).filter(|lines| !lines.is_empty());
     let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
-    let mut rows = Rows::new(Table::Traces, sink);
+    let mut rows = ColumnBatches::new(Table::Traces, sink);
     rows.push([
         Cell::Text(&trace.file),
         Cell::maybe(trace.digest.as_deref(), Cell::Text),

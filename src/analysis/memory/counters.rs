@@ -1,6 +1,6 @@
 //! The machine's counters: samples, what they say in short, and what was taken from standby.
 
-use crate::analysis::memory::curve::Curve;
+use crate::analysis::memory::sparkline::Sparkline;
 use crate::load::facts::MemoryCounters;
 use crate::units::Nanos;
 
@@ -109,7 +109,7 @@ pub struct CounterSummary {
     /// Mean of the samples.
     pub mean: f64,
     /// The course over the window.
-    pub curve: Curve,
+    pub sparkline: Sparkline,
 }
 
 impl CounterSummary {
@@ -135,7 +135,7 @@ impl CounterSummary {
             least: (least.1, least.0),
             most: (most.1, most.0),
             mean: sum as f64 / count.max(1) as f64,
-            curve: Curve::new((first.0, last.0), (least.1, most.1), count, values()),
+            sparkline: Sparkline::new((first.0, last.0), (least.1, most.1), count, values()),
         })
     }
 }

@@ -44,7 +44,7 @@ impl MemorySet {
     }
 
     /// Counters with start, end, least, most, mean, and their course in at most so many characters.
-    pub fn counter_table(&self, curve: usize, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
+    pub fn counter_table(&self, sparkline: usize, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
         let summaries = || self.summaries.iter().filter(|summary| wanted(summary));
         let line = |summary: &CounterSummary| {
             Line::new([
@@ -54,7 +54,7 @@ impl MemorySet {
                 size(summary.least.0),
                 size(summary.most.0),
                 size(summary.mean.round() as u64),
-                Value::text(summary.curve.within(curve).to_string()),
+                Value::text(summary.sparkline.within(sparkline).to_string()),
             ])
         };
         let record = |summary: &CounterSummary| {
@@ -101,7 +101,7 @@ impl MemorySet {
     }
 
     /// Standby by priority, for people: as [`MemorySet::counter_table`], beside it what was taken from it for another use.
-    pub fn standby_table(&self, curve: usize) -> Option<Table> {
+    pub fn standby_table(&self, sparkline: usize) -> Option<Table> {
         let summaries = self.summaries.iter().filter(|summary| summary.column.priority.is_some());
         let repurposed = |priority: Option<u8>| self.repurposed.iter().find(|of| of.priority == priority);
         let taken = |of: Option<&Repurposed>| {
@@ -115,8 +115,8 @@ impl MemorySet {
         let line = |summary: &CounterSummary| {
             let counted = [summary.start, summary.end, summary.least.0, summary.most.0, summary.mean.round() as u64];
             let title = Value::maybe(summary.column.priority, |priority| Value::text(format!("prio {priority}")));
-            let curve = Value::text(summary.curve.within(curve).to_string());
-            let cells = std::iter::once(title).chain(counted.map(size)).chain([curve]);
+            let sparkline = Value::text(summary.sparkline.within(sparkline).to_string());
+            let cells = std::iter::once(title).chain(counted.map(size)).chain([sparkline]);
             Line::new(cells.chain(taken(repurposed(summary.column.priority))))
         };
         let all = repurposed(None).filter(|all| all.pages > 0).map(|all| {

@@ -1,7 +1,7 @@
 //! Processors over time.
 
-use crate::analysis::cpu::processor::Owner;
 use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuUse, TimelineStep};
 use crate::analysis::overview::{step_of, thinned};
 use crate::analysis::table::{Column, Line, Table, Value};
@@ -132,8 +132,8 @@ fn shares(steps: &[&TimelineStep], processors: u64) -> Vec<(String, Vec<f64>)> {
         let values = steps.iter().map(|step| percent(step, rest(step))).collect();
         shares.push((format!("+ {others} more"), values));
     }
-    let owner = |step: &TimelineStep, owner: Owner| step.by_owner.get(owner as usize).copied().unwrap_or(0);
-    let interrupts = |step: &TimelineStep| owner(step, Owner::Dpc) + owner(step, Owner::Isr);
+    let of_use = |step: &TimelineStep, used_for: ProcessorUse| step.by_use.get(used_for as usize).copied().unwrap_or(0);
+    let interrupts = |step: &TimelineStep| of_use(step, ProcessorUse::Dpc) + of_use(step, ProcessorUse::Isr);
     if steps.iter().any(|step| interrupts(step) > 0) {
         shares.push(("interrupts (DPC, ISR)".into(), steps.iter().map(|s| percent(s, interrupts(s))).collect()));
     }
@@ -150,7 +150,7 @@ mod tests {
         let step = |from: i128, scale: u64| TimelineStep {
             from: Nanos(from),
             ticks: 1000,
-            by_owner: Default::default(),
+            by_use: Default::default(),
             queue_mean: 0.0,
             groups: names
                 .iter()

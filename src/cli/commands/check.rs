@@ -12,7 +12,7 @@ use pfnset::analysis::check::measured::{TraceValues, Value};
 use pfnset::analysis::check::suggest::suggest;
 use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file, worst};
-use pfnset::analysis::diff::source::{Content, Source};
+use pfnset::analysis::diff::source::{Source, SourceContent};
 use pfnset::analysis::trust::TrustReport;
 use pfnset::error::Error;
 use pfnset::exported::wpa::WpaOptions;
@@ -210,7 +210,7 @@ impl Check {
         }
         drop(input);
         let source = trace::open_source(common, files, &WpaOptions::default())?;
-        if let Content::Wpa(_) = source.content {
+        if let SourceContent::Wpa(_) = source.content {
             return Err(not_understood(
                 "it is a table of WPA, which counts by other rules; pfnset diff compares with it".into(),
             )

@@ -6,7 +6,7 @@ use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::Args;
 use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
-use pfnset::analysis::cpu::{CpuUse, View};
+use pfnset::analysis::cpu::{CpuUse, CpuView};
 use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
@@ -75,7 +75,7 @@ pub struct Cpu {
     pub to: Option<Bound>,
     /// Another view of the same
     #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
-    pub preset: Option<View>,
+    pub preset: Option<CpuView>,
     /// Time by group and mean queue length every STEP (seconds, or with a unit as in 100ms)
     #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "preset")]
     pub timeline: Option<Nanos>,
@@ -100,15 +100,15 @@ const UNITS: OneOf<TimeUnit> = OneOf(&[
     ("auto", "", TimeUnit::Auto),
 ]);
 
-const PRESETS: OneOf<View> = OneOf(&[
-    ("delays", "Ready delays by kind", View::Delays),
-    ("preemption", "Who took the processor from whom", View::Preemption),
-    ("waits", "Waits by reason", View::Waits),
-    ("wakers", "Who readied whom", View::Wakers),
-    ("interrupts", "Interrupts by routine", View::Interrupts),
-    ("states", "What each thread did", View::States),
-    ("sampling", "Exact times beside samples and clock ticks", View::Sampling),
-    ("queue", "Time at each length of the ready queue", View::Queue),
+const PRESETS: OneOf<CpuView> = OneOf(&[
+    ("delays", "Ready delays by kind", CpuView::Delays),
+    ("preemption", "Who took the processor from whom", CpuView::Preemption),
+    ("waits", "Waits by reason", CpuView::Waits),
+    ("wakers", "Who readied whom", CpuView::Wakers),
+    ("interrupts", "Interrupts by routine", CpuView::Interrupts),
+    ("states", "What each thread did", CpuView::States),
+    ("sampling", "Exact times beside samples and clock ticks", CpuView::Sampling),
+    ("queue", "Time at each length of the ready queue", CpuView::Queue),
 ]);
 
 fn span(text: &str) -> Result<Nanos, String> {
@@ -118,31 +118,35 @@ fn span(text: &str) -> Result<Nanos, String> {
 }
 
 impl Cpu {
-    fn view(&self) -> View {
+    fn view(&self) -> CpuView {
         match self.preset {
             Some(view) => view,
-            None if self.timeline.is_some() => View::Timeline,
-            None if self.group_by.is_some() => View::Rows,
-            None => View::Summary,
+            None if self.timeline.is_some() => CpuView::Timeline,
+            None if self.group_by.is_some() => CpuView::Rows,
+            None => CpuView::Summary,
         }
     }
 
     /// Flags that would be without effect are refused.
     fn check(&self, query: &CpuQuery) -> Result<(), Error> {
         let view = self.view();
-        let grouped = matches!(view, View::Summary | View::Rows | View::Delays | View::Waits | View::States);
+        let grouped =
+            matches!(view, CpuView::Summary | CpuView::Rows | CpuView::Delays | CpuView::Waits | CpuView::States);
         let has_conditions = !self.conditions.is_empty();
-        let of_all = matches!(view, View::Interrupts | View::Sampling | View::Queue);
+        let of_all = matches!(view, CpuView::Interrupts | CpuView::Sampling | CpuView::Queue);
         let json = self.common.format == OutputFormat::Json;
         let reasons = [
             (
-                self.group_by.is_some() && !grouped && view != View::Timeline,
+                self.group_by.is_some() && !grouped && view != CpuView::Timeline,
                 "has rows of its own: --group-by has no effect",
             ),
             (self.sort.is_some() && !grouped, "has an order of its own: --sort has no effect"),
             (has_conditions && of_all, "is of all processes: --where has no effect"),
-            (self.top.is_some() && view == View::Timeline, "is shown as a whole: --top has no effect"),
-            (self.tick.is_some() && view != View::Sampling && !json, "does not show clock ticks: --tick has no effect"),
+            (self.top.is_some() && view == CpuView::Timeline, "is shown as a whole: --top has no effect"),
+            (
+                self.tick.is_some() && view != CpuView::Sampling && !json,
+                "does not show clock ticks: --tick has no effect",
+            ),
         ];
         let preset = PRESETS.0.iter().find(|(_, _, preset)| Some(*preset) == self.preset);
         let name = match (preset, self.timeline) {
@@ -153,7 +157,7 @@ impl Cpu {
         refuse(&name, &reasons)?;
         let of_threads = query.group_by.contains(&Dimension::Thread) && !query.needs_processors();
         let reason = "is of threads: group it by thread or process,thread, on all processors";
-        refuse("--preset states", &[(view == View::States && !of_threads, reason)])?;
+        refuse("--preset states", &[(view == CpuView::States && !of_threads, reason)])?;
         let form = match self.common.format {
             OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
             OutputFormat::Json => "json",
@@ -180,7 +184,9 @@ impl Cpu {
         };
         match &self.group_by {
             Some(names) => query.group_by(names).context("--group-by")?,
-            None if self.preset == Some(View::States) => query.group_by = vec![Dimension::Process, Dimension::Thread],
+            None if self.preset == Some(CpuView::States) => {
+                query.group_by = vec![Dimension::Process, Dimension::Thread]
+            }
             None => {}
         }
         self.check(&query)?;

@@ -3,7 +3,7 @@
 pub mod junit;
 pub mod suggestions;
 
-use crate::analysis::check::growth::Grown;
+use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};

@@ -1,8 +1,8 @@
 //! The JSON object of `pfnset cpu`, schema `pfnset.cpu`.
 
 use crate::analysis::cpu::delays::{DelayStatistics, ReadyKind};
-use crate::analysis::cpu::processor::{ByOwner, Owner};
-use crate::analysis::cpu::{Charged, CpuRow, CpuUse, ProcessorTimes, TimelineStep, interval};
+use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
+use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, TimelineStep, interval};
 use crate::analysis::table::{Dimension as _, Value as Cell};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -51,20 +51,20 @@ pub fn whole(trace: &Path, set: &CpuUse) -> Value {
     all
 }
 
-fn owners(set: &CpuUse, ticks: &ByOwner) -> Map<String, Value> {
+fn uses(set: &CpuUse, ticks: &TicksByUse) -> Map<String, Value> {
     let names = [
-        ("threads_ns", Owner::Threads),
-        ("idle_ns", Owner::Idle),
-        ("dpc_ns", Owner::Dpc),
-        ("isr_ns", Owner::Isr),
-        ("unknown_ns", Owner::Unknown),
+        ("threads_ns", ProcessorUse::Threads),
+        ("idle_ns", ProcessorUse::Idle),
+        ("dpc_ns", ProcessorUse::Dpc),
+        ("isr_ns", ProcessorUse::Isr),
+        ("unknown_ns", ProcessorUse::Unknown),
     ];
-    let of = |owner: Owner| ticks.get(owner as usize).copied().unwrap_or(0);
-    names.into_iter().map(|(name, owner)| (name.to_owned(), json!(set.ns(of(owner))))).collect()
+    let of = |used_for: ProcessorUse| ticks.get(used_for as usize).copied().unwrap_or(0);
+    names.into_iter().map(|(name, used_for)| (name.to_owned(), json!(set.ns(of(used_for))))).collect()
 }
 
 fn times(set: &CpuUse, times: &ProcessorTimes) -> Map<String, Value> {
-    let mut object = owners(set, &times.by_owner);
+    let mut object = uses(set, &times.by_use);
     object.insert("switches".into(), json!(times.switches));
     object
 }
@@ -189,7 +189,7 @@ fn wakeups(set: &CpuUse) -> Value {
 
 fn sampling(set: &CpuUse) -> Value {
     let samples = set.sampling.samples;
-    let row = |(process, charged): (&String, &Charged)| {
+    let row = |(process, charged): (&String, &SampledTime)| {
         let (low, high) = interval(charged.samples, samples);
         json!({
             "process": process,
@@ -205,7 +205,7 @@ fn sampling(set: &CpuUse) -> Value {
 }
 
 fn clock_tick(set: &CpuUse) -> Value {
-    let row = |(process, charged): (&String, &Charged)| {
+    let row = |(process, charged): (&String, &SampledTime)| {
         json!({
             "process": process,
             "ticks": charged.ticks,
@@ -220,7 +220,7 @@ fn clock_tick(set: &CpuUse) -> Value {
 fn step(set: &CpuUse, step: &TimelineStep) -> Value {
     let mut object = Map::new();
     object.insert("from_s".into(), json!(step.from.seconds()));
-    object.append(&mut owners(set, &step.by_owner));
+    object.append(&mut uses(set, &step.by_use));
     object.insert("queue_mean".into(), json!(rounded(step.queue_mean)));
     let groups = step.groups.iter().map(|(label, ticks)| (label.clone(), json!(set.ns(*ticks))));
     object.insert("groups".into(), groups.collect::<Map<_, _>>().into());

@@ -2,7 +2,7 @@
 
 mod json;
 
-use crate::analysis::cpu::{CpuUse, View};
+use crate::analysis::cpu::{CpuUse, CpuView};
 use crate::analysis::table::{Table, Value as Cell};
 use crate::report::text::{TimeUnit, Unit};
 use crate::report::{Report, Style, table, text};
@@ -20,12 +20,12 @@ pub struct CpuReport<'a> {
     trace: &'a Path,
     set: &'a CpuUse,
     unit: TimeUnit,
-    view: View,
+    view: CpuView,
 }
 
 impl<'a> CpuReport<'a> {
     /// Of this result.
-    pub fn new(trace: &'a Path, set: &'a CpuUse, unit: TimeUnit, view: View) -> Self {
+    pub fn new(trace: &'a Path, set: &'a CpuUse, unit: TimeUnit, view: CpuView) -> Self {
         CpuReport { trace, set, unit, view }
     }
 
@@ -33,16 +33,16 @@ impl<'a> CpuReport<'a> {
     fn title(&self) -> String {
         let set = self.set;
         let what = match self.view {
-            View::Summary | View::Rows => "CPU use",
-            View::Timeline => "CPU use over time",
-            View::Delays => "Ready delays",
-            View::Preemption => "Who took the processor from whom",
-            View::Waits => "Waits",
-            View::Wakers => "Who readied whom",
-            View::Interrupts => "Interrupts and deferred procedure calls",
-            View::States => "What each thread did",
-            View::Sampling => "Exact times beside samples and clock ticks",
-            View::Queue => "Time at each length of the ready queue",
+            CpuView::Summary | CpuView::Rows => "CPU use",
+            CpuView::Timeline => "CPU use over time",
+            CpuView::Delays => "Ready delays",
+            CpuView::Preemption => "Who took the processor from whom",
+            CpuView::Waits => "Waits",
+            CpuView::Wakers => "Who readied whom",
+            CpuView::Interrupts => "Interrupts and deferred procedure calls",
+            CpuView::States => "What each thread did",
+            CpuView::Sampling => "Exact times beside samples and clock ticks",
+            CpuView::Queue => "Time at each length of the ready queue",
         };
         let (from, to) = set.window_times;
         let end = |time: Nanos, mark: &Option<String>| match mark {
@@ -126,7 +126,7 @@ impl Report for CpuReport<'_> {
         text::heading(out, &self.title())?;
         writeln!(out)?;
         match self.view {
-            View::Summary => self.summary(out, style),
+            CpuView::Summary => self.summary(out, style),
             view => self.print(out, self.set.table(view), style),
         }?;
         match self.set.smaller_groups() {

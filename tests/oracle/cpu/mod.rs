@@ -55,10 +55,10 @@ fn check_sums(set: &CpuUse) {
         }
     }
     let cpu: u64 = set.rows.iter().map(|row| row.cpu).sum();
-    assert_eq!(cpu, set.total.by_owner[0] + set.total.by_owner[1], "threads and idle");
+    assert_eq!(cpu, set.total.by_use[0] + set.total.by_use[1], "threads and idle");
     let steps = set.timeline.as_deref().unwrap_or_default();
-    for (owner, total) in set.total.by_owner.iter().enumerate() {
-        assert_eq!(steps.iter().map(|step| step.by_owner[owner]).sum::<u64>(), *total, "owner {owner} over time");
+    for (owner, total) in set.total.by_use.iter().enumerate() {
+        assert_eq!(steps.iter().map(|step| step.by_use[owner]).sum::<u64>(), *total, "owner {owner} over time");
     }
     let grouped: u64 = steps.iter().flat_map(|step| step.groups.values()).sum();
     assert_eq!(grouped, cpu, "groups over time");
@@ -69,7 +69,7 @@ fn check_sums(set: &CpuUse) {
 /// Compares the account of a whole trace with what the machine did in the moments `from..to`.
 fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     assert_eq!((set.window_ticks, set.breaks), ((to - from) as u64, 0));
-    let mut by_owner = [0u64; 5];
+    let mut by_use = [0u64; 5];
     let mut cpu: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     let labels = |life: usize| {
         let (pid, tid) = machine.ids(life);
@@ -82,10 +82,10 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
             Owner::Dpc => (2, None),
             Owner::Isr => (3, None),
         };
-        by_owner[place] += 1;
+        by_use[place] += 1;
         row.into_iter().for_each(|row| *cpu.entry(row).or_default() += 1);
     }
-    assert_eq!(set.total.by_owner, by_owner);
+    assert_eq!(set.total.by_use, by_use);
     let found = set.rows.iter().filter(|row| row.cpu > 0).map(|row| (row.labels.clone(), row.cpu)).collect();
     assert_eq!(cpu, found);
     check_states(machine, set, from, to, &labels);

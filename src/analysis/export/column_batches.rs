@@ -143,17 +143,17 @@ pub fn dictionary(numbers: Int32Array, texts: ArrayRef) -> Result<ArrayRef, Arro
 }
 
 /// Collects the rows of a table and hands them on in batches.
-pub struct Rows<'s> {
+pub struct ColumnBatches<'s> {
     table: Table,
     columns: Vec<Values>,
     count: usize,
     sink: &'s dyn Sink,
 }
 
-impl<'s> Rows<'s> {
+impl<'s> ColumnBatches<'s> {
     /// No rows yet.
-    pub fn new(table: Table, sink: &'s dyn Sink) -> Rows<'s> {
-        Rows { table, columns: empty(table), count: 0, sink }
+    pub fn new(table: Table, sink: &'s dyn Sink) -> ColumnBatches<'s> {
+        ColumnBatches { table, columns: empty(table), count: 0, sink }
     }
 
     /// Adds a row; cells in the order of the columns.

@@ -1,7 +1,7 @@
 //! What makes the numbers doubtful.
 
-use crate::analysis::cpu::grid::Range;
-use crate::analysis::cpu::processor::{Owner, Processor};
+use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
+use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::readiness::Need;
 use crate::analysis::trust::TrustReport;
 use crate::etl::EtlFile;
@@ -9,11 +9,11 @@ use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::units::counted;
 
 /// One line each, most important first.
-pub fn doubts(
+pub fn warnings(
     trust: &TrustReport,
     missing: &[Need],
     processors: &[Processor],
-    range: Range,
+    range: TickRange,
     etl: &EtlFile,
 ) -> Vec<String> {
     let mut lines = trust.warnings();
@@ -60,9 +60,9 @@ pub fn doubts(
 }
 
 /// Processors whose threads are not known for some time.
-fn unknown(processors: &[Processor], range: Range, etl: &EtlFile) -> Vec<String> {
+fn unknown(processors: &[Processor], range: TickRange, etl: &EtlFile) -> Vec<String> {
     let ticks = |processor: &Processor| -> u64 {
-        processor.times.iter().map(|times| times.get(Owner::Unknown as usize).copied().unwrap_or(0)).sum()
+        processor.times.iter().map(|times| times.get(ProcessorUse::Unknown as usize).copied().unwrap_or(0)).sum()
     };
     let mut lines = Vec::new();
     let silent: Vec<String> = (0..)

@@ -1,9 +1,9 @@
-//! The lives of threads: thread ids are used again, so a thread is an id and a lifetime.
+//! Thread instances. Thread ids are reused, so an instance is an id and a lifetime.
 
 use crate::analysis::cpu::delays::ReadyKind;
-use crate::analysis::cpu::pair_counts::Party;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::ready_queue::Unsettled;
+use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
+use crate::analysis::cpu::replay::ready_queue::PendingEntry;
 use crate::analysis::table::Condition;
 use crate::event::cswitch::wait_reason_name;
 use crate::moment::Moment;
@@ -11,14 +11,14 @@ use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 use std::borrow::Cow;
 
-/// Index of a life.
-pub type LifeId = u32;
+/// Index of an instance.
+pub type ThreadIndex = u32;
 
 /// The idle threads.
-pub const IDLE: LifeId = 0;
+pub const IDLE_INSTANCE: ThreadIndex = 0;
 
 /// A thread that nobody knows.
-pub const NOBODY: LifeId = 1;
+pub const UNKNOWN_INSTANCE: ThreadIndex = 1;
 
 /// What a thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,21 +76,21 @@ pub struct ReadyRecord {
     /// On which processor.
     pub processor: u16,
     /// The thread that logged it.
-    pub waker: LifeId,
+    pub waker: ThreadIndex,
     /// True when a deferred procedure call logged it.
     pub from_dpc: bool,
 }
 
 /// Ready records for a thread that still ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RacedRecords {
+pub struct EarlyReadyRecords {
     /// The first.
     pub first: ReadyRecord,
     /// When and on which processor the others were logged.
     pub more: Vec<(Ticks, u16)>,
 }
 
-impl RacedRecords {
+impl EarlyReadyRecords {
     /// When and where all were logged.
     pub fn all(&self) -> impl Iterator<Item = (Ticks, u16)> {
         std::iter::once((self.first.time, self.first.processor)).chain(self.more.iter().copied())
@@ -99,7 +99,7 @@ impl RacedRecords {
 
 /// A thread from its start to its end.
 #[derive(Debug, Clone)]
-pub struct Life {
+pub struct ThreadInstance {
     /// Thread id.
     pub thread_id: u32,
     /// What it does.
@@ -111,40 +111,40 @@ pub struct Life {
     /// Why it is ready.
     pub ready: ReadyKind,
     /// Who took the processor away.
-    pub preemptor: LifeId,
+    pub preemptor: ThreadIndex,
     /// Why it waits, or waited last.
     pub wait: WaitReason,
     /// Where that wait began.
     pub wait_processor: u16,
     /// It is ready, unless a later record says that it still waited.
-    pub unsettled: Option<Unsettled>,
+    pub pending: Option<PendingEntry>,
     /// Its end was logged while it ran.
     pub ends_at_switch_out: bool,
     /// A record told of it besides rundowns.
     pub has_records: bool,
     /// Ready records of the current run.
-    pub raced: Option<Box<RacedRecords>>,
+    pub early_ready: Option<Box<EarlyReadyRecords>>,
     /// Ticks of the window by [`State`].
     pub profile: [u64; 4],
     /// Clock ticks at which it ran.
     pub charged: u64,
     /// Samples that met it.
     pub samples: u64,
-    /// When its life begins; [`Ticks`] of `i64::MIN`: before the trace.
+    /// When it began; [`Ticks`] of `i64::MIN`: before the trace.
     pub begin: Ticks,
     /// When it has ended.
     pub end: Option<Ticks>,
     /// Its process.
-    pub process: Option<Described>,
+    pub process: Option<ProcessEvidence>,
     /// What pairs of processes count it as, once they do.
-    pub party: Option<Party>,
+    pub process_number: Option<ProcessNumber>,
     /// True when pairs count it at all: the user's conditions on thread ids hold.
     pub is_wanted: bool,
 }
 
 /// What told of a thread's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Described {
+pub struct ProcessEvidence {
     /// Process id.
     pub process_id: u32,
     /// When.
@@ -153,41 +153,41 @@ pub struct Described {
     pub is_start: bool,
 }
 
-impl Life {
-    fn new(thread_id: u32, begin: Ticks) -> Life {
-        Life {
+impl ThreadInstance {
+    fn new(thread_id: u32, begin: Ticks) -> ThreadInstance {
+        ThreadInstance {
             thread_id,
             state: State::Unknown,
             since: begin,
             processor: 0,
             ready: ReadyKind::Wakeup,
-            preemptor: NOBODY,
+            preemptor: UNKNOWN_INSTANCE,
             wait: WaitReason::START,
             wait_processor: 0,
-            unsettled: None,
+            pending: None,
             ends_at_switch_out: false,
             has_records: false,
-            raced: None,
+            early_ready: None,
             profile: [0; 4],
             charged: 0,
             samples: 0,
             begin,
             end: None,
             process: None,
-            party: None,
+            process_number: None,
             is_wanted: true,
         }
     }
 }
 
-/// All lives, and which of them each thread id names now.
+/// All instances, and which of them each thread id names now.
 #[derive(Debug)]
-pub struct Lives {
-    /// All lives; the first two are [`IDLE`] and [`NOBODY`].
-    pub all: Vec<Life>,
+pub struct ThreadInstances {
+    /// All instances; the first two are [`IDLE_INSTANCE`] and [`UNKNOWN_INSTANCE`].
+    pub all: Vec<ThreadInstance>,
     /// By thread id ÷ 4 where ids are as Windows gives them; 0 = none.
-    dense: Vec<LifeId>,
-    sparse: FastMap<u32, LifeId>,
+    dense: Vec<ThreadIndex>,
+    sparse: FastMap<u32, ThreadIndex>,
     /// The user's conditions on thread ids.
     conditions: Vec<Condition<Dimension>>,
 }
@@ -195,62 +195,63 @@ pub struct Lives {
 /// Thread ids below this are looked up in a table instead of a map.
 const MOST_DENSE: u32 = 1 << 22;
 
-impl Lives {
+impl ThreadInstances {
     /// Before the trace.
-    pub fn new(query: &CpuQuery) -> Lives {
+    pub fn new(query: &CpuQuery) -> ThreadInstances {
         let before = Ticks(i64::MIN);
-        let mut idle = Life::new(0, before);
-        idle.process = Some(Described { process_id: 0, moment: Moment::FIRST, is_start: false });
+        let mut idle = ThreadInstance::new(0, before);
+        idle.process = Some(ProcessEvidence { process_id: 0, moment: Moment::FIRST, is_start: false });
         let of_threads = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Thread);
         let conditions = of_threads.cloned().collect();
-        let mut lives = Lives {
-            all: vec![idle, Life::new(u32::MAX, before)],
+        let mut instances = ThreadInstances {
+            all: vec![idle, ThreadInstance::new(u32::MAX, before)],
             dense: Vec::new(),
             sparse: FastMap::default(),
             conditions,
         };
-        for life in [IDLE, NOBODY] {
-            lives.all[life as usize].is_wanted = lives.is_wanted(lives.all[life as usize].thread_id);
+        for instance in [IDLE_INSTANCE, UNKNOWN_INSTANCE] {
+            instances.all[instance as usize].is_wanted =
+                instances.is_wanted(instances.all[instance as usize].thread_id);
         }
-        lives
+        instances
     }
 
     fn is_wanted(&self, thread_id: u32) -> bool {
         self.conditions.iter().all(|condition| condition.patterns.matches(&thread_id.to_string()))
     }
 
-    /// The life that a thread id names now, ended or not.
+    /// The instance that a thread id names now, ended or not.
     #[inline(always)]
-    pub fn current(&self, thread_id: u32) -> Option<LifeId> {
+    pub fn current(&self, thread_id: u32) -> Option<ThreadIndex> {
         if thread_id == 0 {
-            return Some(IDLE);
+            return Some(IDLE_INSTANCE);
         }
         if thread_id & 3 == 0 && thread_id < MOST_DENSE {
-            return self.dense.get((thread_id / 4) as usize).copied().filter(|&life| life != 0);
+            return self.dense.get((thread_id / 4) as usize).copied().filter(|&instance| instance != 0);
         }
         self.sparse.get(&thread_id).copied()
     }
 
-    /// A new life with this id.
-    pub fn add(&mut self, thread_id: u32, begin: Ticks) -> LifeId {
-        let life = self.all.len() as LifeId;
-        self.all.push(Life { is_wanted: self.is_wanted(thread_id), ..Life::new(thread_id, begin) });
+    /// A new instance with this id.
+    pub fn add(&mut self, thread_id: u32, begin: Ticks) -> ThreadIndex {
+        let instance = self.all.len() as ThreadIndex;
+        self.all.push(ThreadInstance { is_wanted: self.is_wanted(thread_id), ..ThreadInstance::new(thread_id, begin) });
         if thread_id & 3 == 0 && thread_id < MOST_DENSE {
             let at = (thread_id / 4) as usize;
             if self.dense.len() <= at {
                 self.dense.resize(at + 1, 0);
             }
-            self.dense.get_mut(at).into_iter().for_each(|slot| *slot = life);
+            self.dense.get_mut(at).into_iter().for_each(|slot| *slot = instance);
         } else {
-            self.sparse.insert(thread_id, life);
+            self.sparse.insert(thread_id, instance);
         }
-        life
+        instance
     }
 
-    /// A life by its index.
+    /// An instance by its index.
     #[inline(always)]
-    pub fn get_mut(&mut self, life: LifeId) -> &mut Life {
-        let at = if (life as usize) < self.all.len() { life } else { NOBODY };
+    pub fn get_mut(&mut self, instance: ThreadIndex) -> &mut ThreadInstance {
+        let at = if (instance as usize) < self.all.len() { instance } else { UNKNOWN_INSTANCE };
         &mut self.all[at as usize]
     }
 }

@@ -6,14 +6,14 @@ const SECOND: u128 = 1_000_000_000;
 
 /// The begin and the end of the window, in raw ticks: `[from, to)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Range {
+pub struct TickRange {
     /// First tick inside.
     pub from: Ticks,
     /// First tick after it.
     pub to: Ticks,
 }
 
-impl Range {
+impl TickRange {
     /// Length in ticks.
     pub fn ticks(&self) -> u64 {
         self.between(self.from, self.to)

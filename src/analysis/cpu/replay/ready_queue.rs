@@ -3,7 +3,7 @@
 //! Whether a thread that was readied before it waited is in the queue is known only later: a second ready record can replace
 //! the first. Changes after such an entry are held back until it is settled.
 
-use crate::analysis::cpu::grid::{Grid, Range, Steps};
+use crate::analysis::cpu::time_grid::{Grid, Steps, TickRange};
 use crate::units::Ticks;
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ enum Change {
 /// The length over time.
 #[derive(Debug)]
 pub struct ReadyQueue {
-    range: Range,
+    range: TickRange,
     now: Ticks,
     length: usize,
     /// Ticks at each length, inside of the window.
@@ -45,11 +45,11 @@ pub struct ReadyQueue {
 
 /// An entry that is not settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unsettled(u64);
+pub struct PendingEntry(u64);
 
 impl ReadyQueue {
     /// An empty queue before the window.
-    pub fn new(range: Range, timeline: Option<Grid>) -> ReadyQueue {
+    pub fn new(range: TickRange, timeline: Option<Grid>) -> ReadyQueue {
         ReadyQueue {
             range,
             now: range.from,
@@ -78,13 +78,13 @@ impl ReadyQueue {
     }
 
     /// A thread becomes ready, unless a later record says otherwise.
-    pub fn enter_perhaps(&mut self, time: Ticks) -> Unsettled {
+    pub fn enter_perhaps(&mut self, time: Ticks) -> PendingEntry {
         self.held.push_back((time, Change::Perhaps));
-        Unsettled(self.first_held + self.held.len() as u64 - 1)
+        PendingEntry(self.first_held + self.held.len() as u64 - 1)
     }
 
     /// Says whether the thread became ready then.
-    pub fn settle(&mut self, entry: Unsettled, is_ready: bool) {
+    pub fn settle(&mut self, entry: PendingEntry, is_ready: bool) {
         let index = entry.0.checked_sub(self.first_held).and_then(|index| usize::try_from(index).ok());
         match index.and_then(|index| self.held.get_mut(index)) {
             Some(held) => held.1 = if is_ready { Change::Enter } else { Change::Nothing },
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn queue() -> ReadyQueue {
-        ReadyQueue::new(Range { from: Ticks(10), to: Ticks(110) }, None)
+        ReadyQueue::new(TickRange { from: Ticks(10), to: Ticks(110) }, None)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is counted of the switch-ins, delays and waits of one thread, one processor, or one thread on one processor.
 
 use crate::analysis::cpu::delays::Delays;
-use crate::analysis::cpu::lives::{LifeId, WaitReason};
+use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, WaitReason};
 use foldhash::HashMap as FastMap;
 
 /// Waits for one reason.
@@ -13,9 +13,9 @@ pub struct WaitTime {
     pub ticks: u64,
 }
 
-/// One cell.
+/// What is counted.
 #[derive(Debug, Default)]
-pub struct Cell {
+pub struct ThreadCounts {
     /// Ticks on the processor without interrupts.
     pub cpu: u64,
     /// The same with interrupts.
@@ -34,7 +34,7 @@ pub struct Cell {
     pub waits: Vec<(WaitReason, WaitTime)>,
 }
 
-impl Cell {
+impl ThreadCounts {
     /// The waits for a reason.
     #[inline(always)]
     pub fn wait(&mut self, reason: WaitReason) -> &mut WaitTime {
@@ -50,35 +50,35 @@ impl Cell {
 
     /// True when there is nothing to show.
     pub fn is_empty(&self) -> bool {
-        let Cell { cpu, with_interrupts, switches, unknown_ready, unfinished, redundant, delays, waits } = self;
+        let ThreadCounts { cpu, with_interrupts, switches, unknown_ready, unfinished, redundant, delays, waits } = self;
         let counts = [cpu, with_interrupts, switches, unknown_ready, unfinished, redundant];
         counts.iter().all(|count| **count == 0) && delays.is_empty() && waits.is_empty()
     }
 }
 
-/// All cells.
+/// All counts.
 #[derive(Debug, Default)]
-pub struct Cells {
+pub struct CountsByThread {
     by_processor: bool,
-    all: Vec<Cell>,
-    /// Cells of threads on processors: which they are, and where.
-    places: FastMap<(LifeId, u16), usize>,
+    all: Vec<ThreadCounts>,
+    /// Threads on processors: which they are, and where.
+    places: FastMap<(ThreadIndex, u16), usize>,
 }
 
-impl Cells {
-    /// Cells of threads, or of threads on processors.
-    pub fn new(by_processor: bool) -> Cells {
-        Cells { by_processor, ..Cells::default() }
+impl CountsByThread {
+    /// Of threads, or of threads on processors.
+    pub fn new(by_processor: bool) -> CountsByThread {
+        CountsByThread { by_processor, ..CountsByThread::default() }
     }
 
-    /// The cell of a thread on a processor.
+    /// The counts of a thread on a processor.
     #[inline(always)]
-    pub fn of(&mut self, life: LifeId, processor: u16) -> &mut Cell {
+    pub fn of(&mut self, instance: ThreadIndex, processor: u16) -> &mut ThreadCounts {
         let at = match self.by_processor {
-            false => life as usize,
+            false => instance as usize,
             true => {
                 let next = self.places.len();
-                *self.places.entry((life, processor)).or_insert(next)
+                *self.places.entry((instance, processor)).or_insert(next)
             }
         };
         if self.all.len() <= at {
@@ -89,17 +89,17 @@ impl Cells {
 
     #[cold]
     fn grow(&mut self, at: usize) {
-        self.all.resize_with(at + 1, Cell::default);
+        self.all.resize_with(at + 1, ThreadCounts::default);
     }
 
-    /// All cells with their thread and, where they are kept apart, their processor.
-    pub fn each(&self) -> Vec<(LifeId, u16, &Cell)> {
+    /// All counts with their thread and, where they are kept apart, their processor.
+    pub fn each(&self) -> Vec<(ThreadIndex, u16, &ThreadCounts)> {
         if !self.by_processor {
-            return (0..).zip(&self.all).map(|(life, cell)| (life, 0, cell)).collect();
+            return (0..).zip(&self.all).map(|(instance, counted)| (instance, 0, counted)).collect();
         }
         let mut all: Vec<_> =
-            self.places.iter().map(|(&(life, processor), &at)| (life, processor, &self.all[at])).collect();
-        all.sort_unstable_by_key(|(life, processor, _)| (*life, *processor));
+            self.places.iter().map(|(&(instance, processor), &at)| (instance, processor, &self.all[at])).collect();
+        all.sort_unstable_by_key(|(instance, processor, _)| (*instance, *processor));
         all
     }
 }

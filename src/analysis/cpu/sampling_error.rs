@@ -1,8 +1,8 @@
 //! Exact times beside what samples and clock ticks say.
 
 use crate::analysis::cpu::labels::Labels;
-use crate::analysis::cpu::processor::{ByOwner, Owner};
-use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
+use crate::analysis::cpu::replay::scheduler::Scheduler;
 use std::collections::BTreeMap;
 
 /// Standard normal quantile of 97.5 %.
@@ -10,7 +10,7 @@ const Z: f64 = 1.959963984540054;
 
 /// One process, or `DPC`, `ISR`, `Unknown`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Charged {
+pub struct SampledTime {
     /// Exact time, ticks.
     pub exact: u64,
     /// Samples that met it.
@@ -25,31 +25,33 @@ pub struct Sampling {
     /// All samples in the window.
     pub samples: u64,
     /// By label.
-    pub rows: BTreeMap<String, Charged>,
+    pub rows: BTreeMap<String, SampledTime>,
 }
 
 impl Sampling {
-    /// Of all threads; `exact` and `charged` by the processors' owners.
-    pub fn new(scheduler: &Scheduler<'_>, labels: &Labels<'_>, exact: &ByOwner, charged: &ByOwner) -> Sampling {
-        let mut rows: BTreeMap<String, Charged> = BTreeMap::new();
-        for (life, _, cell) in scheduler.cells.each() {
-            if cell.cpu > 0 {
-                rows.entry(labels.process(life).to_string()).or_default().exact += cell.cpu;
+    /// Of all threads; `exact` and `charged` by what processors were used for.
+    pub fn new(scheduler: &Scheduler<'_>, labels: &Labels<'_>, exact: &TicksByUse, charged: &TicksByUse) -> Sampling {
+        let mut rows: BTreeMap<String, SampledTime> = BTreeMap::new();
+        for (instance, _, counted) in scheduler.counts.each() {
+            if counted.cpu > 0 {
+                rows.entry(labels.process(instance).to_string()).or_default().exact += counted.cpu;
             }
         }
-        for (id, life) in (0..).zip(&scheduler.lives.all) {
-            if life.samples > 0 || life.charged > 0 {
+        for (id, instance) in (0..).zip(&scheduler.instances.all) {
+            if instance.samples > 0 || instance.charged > 0 {
                 let row = rows.entry(labels.process(id).to_string()).or_default();
-                row.samples += life.samples;
-                row.ticks += life.charged;
+                row.samples += instance.samples;
+                row.ticks += instance.charged;
             }
         }
-        let of = |all: &ByOwner, owner: Owner| all.get(owner as usize).copied().unwrap_or(0);
+        let of = |all: &TicksByUse, used_for: ProcessorUse| all.get(used_for as usize).copied().unwrap_or(0);
         let samples = scheduler.samples;
-        for (name, owner, samples) in
-            [("DPC", Owner::Dpc, samples.dpc), ("ISR", Owner::Isr, samples.isr), ("Unknown", Owner::Unknown, 0)]
-        {
-            let (exact, ticks) = (of(exact, owner), of(charged, owner));
+        for (name, used_for, samples) in [
+            ("DPC", ProcessorUse::Dpc, samples.dpc),
+            ("ISR", ProcessorUse::Isr, samples.isr),
+            ("Unknown", ProcessorUse::Unknown, 0),
+        ] {
+            let (exact, ticks) = (of(exact, used_for), of(charged, used_for));
             if exact > 0 || ticks > 0 || samples > 0 {
                 let row = rows.entry(name.to_owned()).or_default();
                 row.exact += exact;

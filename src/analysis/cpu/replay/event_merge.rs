@@ -1,10 +1,10 @@
-//! The processors' steps of a slice of time, and the thread events between them, in one order.
+//! The processors' events of a slice of time, and the thread events between them, in one order.
 //!
-//! Stretches of the slice are merged in parallel, because the ordered pass over the steps is not. They are copied, because
+//! Stretches of the slice are merged in parallel, because the ordered pass over the events is not. They are copied, because
 //! that pass reads one list faster than a list for each processor.
 
-use crate::analysis::cpu::processor::{PartOfSpan, Step, StepList};
-use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
+use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::etl::least_key::{Key, LeastKey};
 use crate::load::facts::ThreadEvent;
 use crate::moment::{At, Moment};
@@ -13,12 +13,12 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::slice::Iter;
 
-/// Steps that are merged together, about.
-const STEPS: usize = 1 << 12;
+/// Events that are merged together, about.
+const EVENTS: usize = 1 << 12;
 
 /// A slice.
 #[derive(Debug, Default)]
-pub struct Merged<'t> {
+pub struct MergedEvents<'t> {
     threads: &'t [At<ThreadEvent>],
     stretches: Vec<Stretch>,
 }
@@ -26,14 +26,14 @@ pub struct Merged<'t> {
 /// A part of a slice.
 #[derive(Debug, Default)]
 struct Stretch {
-    list: StepList,
-    /// For each thread event, the index of the step that comes after it.
+    list: ProcessorEvents,
+    /// For each thread event, the index of the event that comes after it.
     thread_events: Vec<usize>,
 }
 
-impl<'t> Merged<'t> {
-    /// Merges the steps in `lists` and the thread events before `until`, which are taken from `threads`.
-    pub fn merge(&mut self, lists: &[StepList], threads: &mut &'t [At<ThreadEvent>], until: Ticks) {
+impl<'t> MergedEvents<'t> {
+    /// Merges the events in `lists` and the thread events before `until`, which are taken from `threads`.
+    pub fn merge(&mut self, lists: &[ProcessorEvents], threads: &mut &'t [At<ThreadEvent>], until: Ticks) {
         let due = threads.partition_point(|event| event.moment.time < until);
         (self.threads, *threads) = threads.split_at(due);
         let cuts = cuts(lists);
@@ -53,11 +53,11 @@ impl<'t> Merged<'t> {
         for Stretch { list, thread_events } in &self.stretches {
             let (mut from, mut parts) = (0, list.parts.as_slice());
             for until in thread_events.iter().copied().map(Some).chain([None]) {
-                let steps = list.steps.get(from..until.unwrap_or(list.steps.len())).unwrap_or_default();
-                for (index, step) in (from..).zip(steps) {
-                    scheduler.step(step, take_parts(&mut parts, index));
+                let events = list.events.get(from..until.unwrap_or(list.events.len())).unwrap_or_default();
+                for (index, event) in (from..).zip(events) {
+                    scheduler.event(event, take_parts(&mut parts, index));
                 }
-                from += steps.len();
+                from += events.len();
                 until.and_then(|_| threads.next()).into_iter().for_each(|event| scheduler.thread_event(event));
             }
         }
@@ -66,7 +66,13 @@ impl<'t> Merged<'t> {
 
 impl Stretch {
     /// Merges what `[from, until)` holds.
-    fn merge(&mut self, lists: &[StepList], threads: &[At<ThreadEvent>], from: Option<Moment>, until: Option<Moment>) {
+    fn merge(
+        &mut self,
+        lists: &[ProcessorEvents],
+        threads: &[At<ThreadEvent>],
+        from: Option<Moment>,
+        until: Option<Moment>,
+    ) {
         let Stretch { list: out, thread_events } = self;
         out.clear();
         thread_events.clear();
@@ -78,64 +84,64 @@ impl Stretch {
         }
         let mut next = least.get();
         while let Some(source) = sources.get_mut(next.slot())
-            && let (Some(step), Some(&order)) = (source.steps.next(), source.orders.next())
+            && let (Some(event), Some(&order)) = (source.events.next(), source.orders.next())
         {
-            let moment = Moment { time: step.time, order };
+            let moment = Moment { time: event.time, order };
             while threads.next_if(|event| event.moment < moment).is_some() {
-                thread_events.push(out.steps.len());
+                thread_events.push(out.events.len());
             }
-            let index = out.steps.len() as u32;
+            let index = out.events.len() as u32;
             for part in take_parts(&mut source.parts, source.index) {
-                out.parts.push(PartOfSpan { index, ..*part });
+                out.parts.push(StepPart { index, ..*part });
             }
             source.index += 1;
-            out.steps.push(*step);
+            out.events.push(*event);
             next = least.set(next.slot(), source.key(next.slot()));
         }
-        thread_events.extend(threads.map(|_| out.steps.len()));
+        thread_events.extend(threads.map(|_| out.events.len()));
     }
 }
 
-/// Steps of a processor that have not been merged.
+/// Events of a processor that have not been merged.
 struct Source<'l> {
     index: usize,
-    steps: Iter<'l, Step>,
+    events: Iter<'l, ProcessorEvent>,
     orders: Iter<'l, u64>,
-    parts: &'l [PartOfSpan],
+    parts: &'l [StepPart],
 }
 
 impl<'l> Source<'l> {
     /// Those in `[from, until)`.
-    fn new(list: &'l StepList, from: Option<Moment>, until: Option<Moment>) -> Source<'l> {
-        let range = within(list.steps.len(), |index| list.moment(index), from, until);
+    fn new(list: &'l ProcessorEvents, from: Option<Moment>, until: Option<Moment>) -> Source<'l> {
+        let range = within(list.events.len(), |index| list.moment(index), from, until);
         let mut parts = list.parts.as_slice();
         if let Some(before) = range.start.checked_sub(1) {
             take_parts(&mut parts, before);
         }
         Source {
             index: range.start,
-            steps: list.steps.get(range.clone()).unwrap_or_default().iter(),
+            events: list.events.get(range.clone()).unwrap_or_default().iter(),
             orders: list.orders.get(range).unwrap_or_default().iter(),
             parts,
         }
     }
 
-    /// Key of the next step. Records of equal time and rank are of one buffer, whose steps are in order already.
+    /// Key of the next event. Records of equal time and rank are of one buffer, whose events are in order already.
     #[inline(always)]
     fn key(&self, number: usize) -> Key {
-        match (self.steps.as_slice().first(), self.orders.as_slice().first()) {
-            (Some(step), Some(order)) => Key::new(step.time, (order >> 32) as u32, number),
+        match (self.events.as_slice().first(), self.orders.as_slice().first()) {
+            (Some(event), Some(order)) => Key::new(event.time, (order >> 32) as u32, number),
             _ => Key::NONE,
         }
     }
 }
 
-/// Moments that cut the lists into stretches of about [`STEPS`].
-fn cuts(lists: &[StepList]) -> Vec<Moment> {
-    let all: usize = lists.iter().map(|list| list.steps.len()).sum();
-    let stretches = all / STEPS + 1;
-    let Some(longest) = lists.iter().max_by_key(|list| list.steps.len()) else { return Vec::new() };
-    (1..stretches).filter_map(|number| longest.moment(longest.steps.len() * number / stretches)).collect()
+/// Moments that cut the lists into stretches of about [`EVENTS`].
+fn cuts(lists: &[ProcessorEvents]) -> Vec<Moment> {
+    let all: usize = lists.iter().map(|list| list.events.len()).sum();
+    let stretches = all / EVENTS + 1;
+    let Some(longest) = lists.iter().max_by_key(|list| list.events.len()) else { return Vec::new() };
+    (1..stretches).filter_map(|number| longest.moment(longest.events.len() * number / stretches)).collect()
 }
 
 /// The indices of a sorted list that `[from, until)` holds; `None`: no limit.
@@ -156,9 +162,9 @@ fn within(
     from.map_or(0, first_at)..until.map_or(length, first_at)
 }
 
-/// The parts of the span that the step with this index ends, and those of steps before it, are taken from `parts`.
+/// The parts of the span that the event with this index ends, and those of events before it, are taken from `parts`.
 #[inline(always)]
-fn take_parts<'l>(parts: &mut &'l [PartOfSpan], index: usize) -> &'l [PartOfSpan] {
+fn take_parts<'l>(parts: &mut &'l [StepPart], index: usize) -> &'l [StepPart] {
     if parts.is_empty() {
         return &[];
     }

@@ -3,7 +3,7 @@
 //!
 //! They are logged at their ends, so all that begin before a moment must be known before time passes it.
 
-use crate::analysis::cpu::grid::Range;
+use crate::analysis::cpu::time_grid::TickRange;
 use crate::units::Ticks;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -42,8 +42,8 @@ impl PartialOrd for Interval {
 
 /// Time that passes on one processor.
 #[derive(Debug)]
-pub struct Owners {
-    range: Range,
+pub struct InterruptNesting {
+    range: TickRange,
     now: Ticks,
     /// Begin later, the earliest first.
     later: BinaryHeap<Reverse<Interval>>,
@@ -53,10 +53,10 @@ pub struct Owners {
     pub not_nested: u64,
 }
 
-impl Owners {
+impl InterruptNesting {
     /// Time stands at the window's begin.
-    pub fn new(range: Range) -> Owners {
-        Owners { range, now: range.from, later: BinaryHeap::new(), begun: BinaryHeap::new(), not_nested: 0 }
+    pub fn new(range: TickRange) -> InterruptNesting {
+        InterruptNesting { range, now: range.from, later: BinaryHeap::new(), begun: BinaryHeap::new(), not_nested: 0 }
     }
 
     /// Adds an interval that may begin before now only as far as it was not known.
@@ -112,7 +112,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn owned(list: &[(i64, i64)], stops: &[i64]) -> Vec<Option<u32>> {
-        let mut owners = Owners::new(Range { from: Ticks(0), to: Ticks(40) });
+        let mut owners = InterruptNesting::new(TickRange { from: Ticks(0), to: Ticks(40) });
         for (number, &(begin, end)) in (0..).zip(list) {
             owners.add(Interval { begin: Ticks(begin), end: Ticks(end), logged: number, owner: number });
         }

@@ -1,7 +1,7 @@
 //! Each side as counted rows of the same dimensions.
 
 use crate::analysis::diff::dimension::{Dimension, passes};
-use crate::analysis::diff::source::{Content, Source};
+use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
@@ -43,12 +43,12 @@ impl FileSide {
     /// [`Error::NotUnderstood`], [`Error::Usage`] for a snapshot that is not there.
     pub fn new(source: &Source, query: &FileQuery<'_>) -> Result<FileSide, Error> {
         match &source.content {
-            Content::Trace(_) => Ok(FileSide::default()),
-            Content::Pfnset(table) => {
+            SourceContent::Trace(_) => Ok(FileSide::default()),
+            SourceContent::Pfnset(table) => {
                 let snapshot = chosen(source, table, query.snapshot)?;
                 Ok(FileSide { rows: pfnset_rows(table, snapshot, query), ..FileSide::default() })
             }
-            Content::Wpa(export) => export_side(source, export, query),
+            SourceContent::Wpa(export) => export_side(source, export, query),
         }
     }
 }

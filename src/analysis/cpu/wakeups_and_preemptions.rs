@@ -2,9 +2,9 @@
 
 use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::labels::Labels;
-use crate::analysis::cpu::pair_counts::Party;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::scheduler::{PreemptionTimes, Scheduler};
+use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
+use crate::analysis::cpu::replay::scheduler::{PreemptionTimes, Scheduler};
 use foldhash::HashMap as FastMap;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub struct WakeupRow {
     pub count: u64,
 }
 
-/// Label of a party, unless the user's conditions on processes rule it out.
+/// Label of a process, unless the user's conditions on processes rule it out.
 fn wanted(query: &CpuQuery, label: Option<Arc<str>>) -> Option<Arc<str>> {
     let mut of_processes = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
     label.filter(|label| of_processes.all(|condition| condition.patterns.matches(label)))
@@ -43,7 +43,9 @@ fn wanted(query: &CpuQuery, label: Option<Arc<str>>) -> Option<Arc<str>> {
 
 /// Preemptions, those that cost most first.
 pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
-    let label = |party: Party| scheduler.parties.member(party).map(|life| labels.process(life));
+    let label = |process_number: ProcessNumber| {
+        scheduler.process_numbers.member(process_number).map(|instance| labels.process(instance))
+    };
     let mut sums: FastMap<(Arc<str>, Arc<str>, ReadyKind), PreemptionTimes> = FastMap::default();
     for (process, preemptor, kind, times) in scheduler.preemptions.each() {
         let Some(&kind) = ReadyKind::ALL.get(kind) else { continue };
@@ -69,7 +71,9 @@ pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQu
 
 /// Wakeups, the most frequent first.
 pub fn wakeups(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
-    let label = |party: Party| scheduler.parties.member(party).map(|life| labels.process(life));
+    let label = |process_number: ProcessNumber| {
+        scheduler.process_numbers.member(process_number).map(|instance| labels.process(instance))
+    };
     let mut sums: FastMap<(Arc<str>, Arc<str>, bool), u64> = FastMap::default();
     for (process, waker, from_dpc, count) in scheduler.wakeups.each() {
         if let (Some(process), Some(waker)) = (wanted(query, label(process)), label(waker)) {

@@ -1,9 +1,10 @@
 //! From buffers to the scheduler: slices of time are read and each processor's part is worked through in parallel, while the
 //! scheduler works through the slice before, in order.
 
-use crate::analysis::cpu::merged::Merged;
-use crate::analysis::cpu::processor::{Processor, StepList};
-use crate::analysis::cpu::scheduler::Scheduler;
+use crate::analysis::cpu::replay::event_merge::MergedEvents;
+use crate::analysis::cpu::replay::processor::Processor;
+use crate::analysis::cpu::replay::processor_event::ProcessorEvents;
+use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::etl::EtlFile;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::load::history::History;
@@ -28,9 +29,9 @@ pub fn run(
     let horizons = horizons(&slices, facts);
     let end = scheduler.range.to;
     let mut threads = history.threads.as_slice();
-    let mut lists: Vec<StepList> = processors.iter().map(|_| StepList::default()).collect();
-    let mut ready = Merged::default();
-    let mut next = Merged::default();
+    let mut lists: Vec<ProcessorEvents> = processors.iter().map(|_| ProcessorEvents::default()).collect();
+    let mut ready = MergedEvents::default();
+    let mut next = MergedEvents::default();
     for (slice, &horizon) in slices.iter().zip(&horizons) {
         let buffers = by_processor(etl, &slice.buffers, processors.len());
         rayon::join(

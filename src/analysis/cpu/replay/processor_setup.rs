@@ -1,8 +1,8 @@
 //! The window, and what each processor must know before its records are read.
 
-use crate::analysis::cpu::grid::{Grid, Range};
-use crate::analysis::cpu::processor::Setting;
 use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::replay::processor::ProcessorSetup;
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::loss::{Gap, gaps};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -32,33 +32,38 @@ pub fn window(
     Window::between(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock).map(Some)
 }
 
-/// The settings of all processors: those of the session, and those of whose records there are any.
-pub fn settings(
+/// The setups of all processors: those of the session, and those of whose records there are any.
+pub fn setups(
     etl: &EtlFile,
     history: &History,
     facts: &[BufferFacts],
-    range: Range,
+    range: TickRange,
     timeline: Option<Grid>,
     query: &CpuQuery,
     images: &KernelImages<'_>,
-) -> Vec<Setting> {
+) -> Vec<ProcessorSetup> {
     let processor = |buffer: u32| etl.buffers.get(buffer as usize).map_or(0, |buffer| buffer.processor);
     let named = etl.header.processors.min(MOST_PROCESSORS) as usize;
     let seen = facts.iter().map(|facts| usize::from(processor(facts.buffer)) + 1).max().unwrap_or(0);
     let clock = Grid::new(range.from, query.tick, etl.clock.frequency_hz);
-    let one =
-        Setting { range, timeline, clock: Some(clock), image_changes: images.changes.clone(), ..Setting::default() };
+    let one = ProcessorSetup {
+        range,
+        timeline,
+        clock: Some(clock),
+        image_changes: images.changes.clone(),
+        ..ProcessorSetup::default()
+    };
     let mut all = vec![one; named.max(seen)];
     for facts in facts {
-        if let (Some(first), Some(setting)) = (facts.first_switch, all.get_mut(usize::from(processor(facts.buffer)))) {
-            setting.first_switches.push(first);
+        if let (Some(first), Some(setup)) = (facts.first_switch, all.get_mut(usize::from(processor(facts.buffer)))) {
+            setup.first_switches.push(first);
         }
     }
     let holes = holes(etl, history, facts, all.len());
-    for ((number, setting), holes) in (0..=u16::MAX).zip(&mut all).zip(holes) {
-        setting.number = number;
-        setting.first_switches.sort_unstable();
-        setting.holes = holes;
+    for ((number, setup), holes) in (0..=u16::MAX).zip(&mut all).zip(holes) {
+        setup.number = number;
+        setup.first_switches.sort_unstable();
+        setup.holes = holes;
     }
     all
 }

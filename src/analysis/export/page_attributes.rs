@@ -2,7 +2,7 @@
 //! numbers here; [`PageTexts`] has the texts.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::export::rows::dictionary;
+use crate::analysis::export::column_batches::dictionary;
 use crate::analysis::pages::Flag;
 use crate::analysis::resident::dimension::{Code, Dimension, detail_code};
 use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 
 /// The page's value in each of these dimensions. 20 bytes, because a machine has hundreds of thousands of different ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct PageKey {
+pub struct PageAttributes {
     /// Rules, use, list, priority and flags, from the highest bits to the lowest.
     small: u32,
     /// Number of the process's text.
@@ -41,7 +41,7 @@ const RULE_AT: u32 = RULE_WPA_AT + RULE_BITS;
 const RULE_BITS: u32 = 6;
 const _: () = assert!(Flag::ALL.len() <= FLAG_BITS as usize && Rule::ALL.len() <= 1 << RULE_BITS);
 
-impl Hash for PageKey {
+impl Hash for PageAttributes {
     /// In three steps instead of five.
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -51,16 +51,16 @@ impl Hash for PageKey {
     }
 }
 
-impl PageKey {
+impl PageAttributes {
     #[inline(always)]
-    fn new(page: &PageIdentity, verdict: &Verdict) -> PageKey {
+    fn new(page: &PageIdentity, verdict: &Verdict) -> PageAttributes {
         let small = Flag::bits_of(page) as u32
             | u32::from(page.priority()) << FLAG_BITS
             | (page.list() as u32) << LIST_AT
             | (page.page_use() as u32) << USE_AT
             | (verdict.rule_wpa as u32) << RULE_WPA_AT
             | (verdict.rule as u32) << RULE_AT;
-        PageKey { small, process: NONE, file: NONE, detail: NONE, session: NONE }
+        PageAttributes { small, process: NONE, file: NONE, detail: NONE, session: NONE }
     }
 
     #[inline(always)]
@@ -150,7 +150,7 @@ impl<'c> PageTexts<'c> {
 
     /// The key of a page.
     #[inline]
-    pub fn key(&self, page: &PageIdentity, verdict: &Verdict) -> PageKey {
+    pub fn key(&self, page: &PageIdentity, verdict: &Verdict) -> PageAttributes {
         let context = self.context;
         let owner = verdict.owner();
         let process = match owner {
@@ -171,7 +171,7 @@ impl<'c> PageTexts<'c> {
             Detail::File(key) => self.file(key),
             detail => self.details.number(detail_code(context, detail)),
         };
-        PageKey { process, file, detail, session: session.unwrap_or(NONE), ..PageKey::new(page, verdict) }
+        PageAttributes { process, file, detail, session: session.unwrap_or(NONE), ..PageAttributes::new(page, verdict) }
     }
 
     #[inline]
@@ -211,7 +211,7 @@ impl<'c> PageTexts<'c> {
     pub fn column<'k>(
         &self,
         name: &str,
-        keys: impl ExactSizeIterator<Item = &'k PageKey>,
+        keys: impl ExactSizeIterator<Item = &'k PageAttributes>,
     ) -> Result<Option<ArrayRef>, ArrowError> {
         let instances = self.context.processes.instances.len() as u32;
         let column = match name {
@@ -221,7 +221,7 @@ impl<'c> PageTexts<'c> {
             "rule" => few(Rule::ALL.map(Rule::id), keys.map(|key| key.bits(RULE_AT, RULE_BITS)))?,
             "category" => few(Category::ALL.map(Category::name), keys.map(|key| key.category() as usize))?,
             "category_wpa" => {
-                let category = |key: &PageKey| category_of(key.bits(RULE_WPA_AT, RULE_BITS)) as usize;
+                let category = |key: &PageAttributes| category_of(key.bits(RULE_WPA_AT, RULE_BITS)) as usize;
                 few(Category::ALL.map(Category::name), keys.map(category))?
             }
             "class" => few(Class::ALL.map(Class::name), keys.map(|key| key.category().class() as usize))?,
@@ -233,11 +233,11 @@ impl<'c> PageTexts<'c> {
             "detail" => dictionary(optional(keys.map(|key| key.detail)), Arc::new(self.detail_texts()))?,
             "priority" => Arc::new(Int64Array::from_iter_values(keys.map(|key| key.bits(FLAG_BITS, 3) as i64))),
             "instance" => {
-                let instance = |key: &PageKey| (key.process < instances).then_some(i64::from(key.process));
+                let instance = |key: &PageAttributes| (key.process < instances).then_some(i64::from(key.process));
                 Arc::new(keys.map(instance).collect::<Int64Array>())
             }
             "session" => {
-                let session = |key: &PageKey| (key.session != NONE).then_some(i64::from(key.session));
+                let session = |key: &PageAttributes| (key.session != NONE).then_some(i64::from(key.session));
                 Arc::new(keys.map(session).collect::<Int64Array>())
             }
             _ => return Ok(None),

@@ -1,28 +1,28 @@
-//! The course of a counter in a few characters.
+//! The course of a counter as a sparkline: a few characters of eight heights.
 
 use crate::units::Nanos;
 use std::fmt;
 
-/// Columns of a curve.
+/// Columns of a sparkline.
 const COLUMNS: usize = 24;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// Heights from the least to the most of a counter, in equal columns of a window; blank where no sample lies. There are no
 /// more columns than samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Curve {
+pub struct Sparkline {
     heights: [Option<u8>; COLUMNS],
     columns: usize,
 }
 
-impl Curve {
+impl Sparkline {
     /// The mean of the values in each column; `count` is how many values there are.
     pub(super) fn new(
         (from, to): (Nanos, Nanos),
         (least, most): (u64, u64),
         count: u64,
         values: impl Iterator<Item = (Nanos, u64)>,
-    ) -> Curve {
+    ) -> Sparkline {
         let columns = usize::try_from(count).unwrap_or(COLUMNS).clamp(1, COLUMNS);
         let mut sums = [(0u128, 0u128); COLUMNS];
         let length = to.0.saturating_sub(from.0).max(1);
@@ -42,13 +42,13 @@ impl Curve {
             let height = (sum * top * 2 + range * count) / (range * count * 2).max(1);
             (count > 0).then(|| height.min(top) as u8)
         };
-        Curve { heights: sums.map(height), columns }
+        Sparkline { heights: sums.map(height), columns }
     }
 }
 
-impl Curve {
+impl Sparkline {
     /// The same in at most so many columns: means of those that fall together.
-    pub(super) fn within(self, most: usize) -> Curve {
+    pub(super) fn within(self, most: usize) -> Sparkline {
         let columns = self.columns.min(most.clamp(1, COLUMNS));
         let mut heights = [None; COLUMNS];
         for (at, height) in heights.iter_mut().enumerate().take(columns) {
@@ -57,11 +57,11 @@ impl Curve {
             let mean = (known().sum::<usize>() + known().count() / 2).checked_div(known().count());
             *height = mean.and_then(|mean| u8::try_from(mean).ok());
         }
-        Curve { heights, columns }
+        Sparkline { heights, columns }
     }
 }
 
-impl fmt::Display for Curve {
+impl fmt::Display for Sparkline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let character = |height: &Option<u8>| height.and_then(|h| LEVELS.get(usize::from(h)).copied()).unwrap_or(' ');
         f.write_str(&self.heights.iter().take(self.columns).map(character).collect::<String>())
@@ -72,27 +72,29 @@ impl fmt::Display for Curve {
 mod tests {
     use super::*;
 
-    fn curve(values: &[(i128, u64)]) -> String {
+    fn sparkline(values: &[(i128, u64)]) -> String {
         let values = || values.iter().map(|&(time, value)| (Nanos(time), value));
         let (least, most) = (values().map(|v| v.1).min().unwrap(), values().map(|v| v.1).max().unwrap());
         let ends = (values().next().unwrap().0, values().next_back().unwrap().0);
-        Curve::new(ends, (least, most), values().len() as u64, values()).to_string()
+        Sparkline::new(ends, (least, most), values().len() as u64, values()).to_string()
     }
 
     #[test]
     fn heights_go_from_the_least_to_the_most() {
         let all: Vec<(i128, u64)> = (0..24).map(|n| (n * 10, 100 + n as u64 * 2)).collect();
-        assert_eq!(curve(&all), "▁▁▂▂▂▃▃▃▃▄▄▄▅▅▅▆▆▆▆▇▇▇██");
-        assert_eq!(curve(&[(0, 5), (120, 5), (240, 5)]), "▁▁▁");
-        assert_eq!(curve(&[(7, 5)]), "▁");
-        assert_eq!(curve(&[(0, 0), (9, 9), (10, 0), (11, 9)]), "▁ █▅", "the mean of a column");
-        assert_eq!(curve(&[(0, 0), (1, u64::MAX), (240, u64::MAX / 2 + 1)]), "▅ ▅");
+        assert_eq!(sparkline(&all), "▁▁▂▂▂▃▃▃▃▄▄▄▅▅▅▆▆▆▆▇▇▇██");
+        assert_eq!(sparkline(&[(0, 5), (120, 5), (240, 5)]), "▁▁▁");
+        assert_eq!(sparkline(&[(7, 5)]), "▁");
+        assert_eq!(sparkline(&[(0, 0), (9, 9), (10, 0), (11, 9)]), "▁ █▅", "the mean of a column");
+        assert_eq!(sparkline(&[(0, 0), (1, u64::MAX), (240, u64::MAX / 2 + 1)]), "▅ ▅");
         let jitter: Vec<(i128, u64)> = (0..13).map(|n| (n * 1000 + n % 3 * 90, n as u64 % 2)).collect();
         assert_eq!(
-            Curve::new((Nanos(0), Nanos(23)), (0, 23), 24, (0..24).map(|n| (Nanos(n), n as u64))).within(8).to_string(),
+            Sparkline::new((Nanos(0), Nanos(23)), (0, 23), 24, (0..24).map(|n| (Nanos(n), n as u64)))
+                .within(8)
+                .to_string(),
             "▁▂▃▄▅▆▇█",
             "means of three columns each"
         );
-        assert_eq!(curve(&jitter), "▁█▁█▁█▁█▁█▁█▁", "regular samples leave no gaps");
+        assert_eq!(sparkline(&jitter), "▁█▁█▁█▁█▁█▁█▁", "regular samples leave no gaps");
     }
 }

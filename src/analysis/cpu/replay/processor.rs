@@ -3,8 +3,9 @@
 //! Passes its records on in order, each switch with the thread time of the span that it ends, for [`super::scheduler`], which
 //! needs all processors.
 
-use crate::analysis::cpu::grid::{Grid, NextPoint, Range, Steps};
-use crate::analysis::cpu::owners::{Interval, Owners};
+use crate::analysis::cpu::replay::interrupt_nesting::{InterruptNesting, Interval};
+use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, ProcessorEvents, StepPart};
+use crate::analysis::cpu::time_grid::{Grid, NextPoint, Steps, TickRange};
 use crate::etl::Scratch;
 use crate::load::scheduling::{
     FROM_NEXT_SWITCH, Interruption, InterruptionEvent, Scheduling, SchedulingEvent, SchedulingReader,
@@ -15,9 +16,9 @@ use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 use std::collections::VecDeque;
 
-/// Who can own a processor.
+/// What a processor can be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum ProcessorUse {
     /// Threads other than idle.
     Threads,
     /// The idle thread.
@@ -30,90 +31,8 @@ pub enum Owner {
     Unknown,
 }
 
-/// Ticks by [`Owner`].
-pub type ByOwner = [u64; 5];
-
-/// A record on its way to the scheduler.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    /// When.
-    pub time: Ticks,
-    /// Ticks of the span that ends here, without interrupts.
-    pub cpu: u64,
-    /// The new thread; the thread that became ready; the thread of a sample.
-    pub thread: u32,
-    /// The old thread; the waker, where the header names it; how many samples.
-    pub other: u32,
-    /// Clock ticks of the span that ends here.
-    pub charged: u32,
-    /// The processor.
-    pub processor: u16,
-    /// What it is.
-    pub kind: StepKind,
-    /// State of the old thread; flags of a sample.
-    pub state: u8,
-    /// Wait reason of the old thread.
-    pub reason: u8,
-}
-
-/// What a [`Step`] is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StepKind {
-    /// A context switch.
-    Switch,
-    /// A context switch from another thread than the one that ran.
-    Break,
-    /// Records are missing from here on.
-    Hole,
-    /// A thread became ready.
-    Ready,
-    /// A deferred procedure call readied a thread.
-    ReadyFromDpc,
-    /// A sample.
-    Sample,
-}
-
-/// Steps in order, and how the spans that they end are spread over the timeline.
-#[derive(Debug, Default)]
-pub struct StepList {
-    /// Steps.
-    pub steps: Vec<Step>,
-    /// Places of their records among those of equal time, see [`Moment::order`].
-    pub orders: Vec<u64>,
-    /// Parts of spans, in order of their steps.
-    pub parts: Vec<PartOfSpan>,
-}
-
-/// The part of a span that lies in one step of the timeline.
-#[derive(Debug, Clone, Copy)]
-pub struct PartOfSpan {
-    /// Index of the step that ends the span.
-    pub index: u32,
-    /// Step of the timeline.
-    pub number: u32,
-    /// Length.
-    pub ticks: u64,
-}
-
-impl StepList {
-    /// Forgets all.
-    pub fn clear(&mut self) {
-        self.steps.clear();
-        self.orders.clear();
-        self.parts.clear();
-    }
-
-    /// When the record of a step was logged.
-    pub fn moment(&self, index: usize) -> Option<Moment> {
-        Some(Moment { time: self.steps.get(index)?.time, order: *self.orders.get(index)? })
-    }
-
-    #[inline(always)]
-    fn push(&mut self, order: u64, step: Step) {
-        self.steps.push(step);
-        self.orders.push(order);
-    }
-}
+/// Ticks by [`ProcessorUse`].
+pub type TicksByUse = [u64; 5];
 
 /// What ran, how often and how long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -133,11 +52,11 @@ pub type Routine = (Interruption, u64, u32);
 
 /// What is known of a processor before its records are read.
 #[derive(Debug, Clone, Default)]
-pub struct Setting {
+pub struct ProcessorSetup {
     /// Number of the processor.
     pub number: u16,
     /// The window.
-    pub range: Range,
+    pub range: TickRange,
     /// Steps of the timeline.
     pub timeline: Option<Grid>,
     /// Clock ticks.
@@ -153,12 +72,12 @@ pub struct Setting {
 /// What one processor did.
 #[derive(Debug)]
 pub struct Processor {
-    setting: Setting,
+    setup: ProcessorSetup,
     /// Records of which time has not passed.
     records: SchedulingRecords,
     is_sorted: bool,
     scratch: Scratch,
-    owners: Owners,
+    nesting: InterruptNesting,
     clock: Option<NextPoint>,
     steps: Steps,
     /// The thread that runs; `None`: unknown.
@@ -172,10 +91,10 @@ pub struct Processor {
     routine_ids: FastMap<Routine, u32>,
     /// What ran.
     pub routines: Vec<(Routine, RoutineTimes)>,
-    /// Ticks by owner in each step of the timeline; without a timeline there is one.
-    pub times: Vec<ByOwner>,
-    /// Clock ticks by owner, without those of threads.
-    pub charged: ByOwner,
+    /// Ticks by use in each step of the timeline; without a timeline there is one.
+    pub times: Vec<TicksByUse>,
+    /// Clock ticks by use, without those of threads.
+    pub charged: TicksByUse,
     /// Context switches in the window.
     pub switches: u64,
     /// Context switches from another thread than the one that ran.
@@ -204,15 +123,15 @@ fn switched(event: &SchedulingEvent) -> Option<(Moment, u32)> {
 
 impl Processor {
     /// A processor without records.
-    pub fn new(setting: Setting) -> Processor {
-        let first = setting.first_switches.first();
+    pub fn new(setup: ProcessorSetup) -> Processor {
+        let first = setup.first_switches.first();
         Processor {
             records: SchedulingRecords::default(),
             is_sorted: true,
             scratch: Scratch::new(),
-            owners: Owners::new(setting.range),
-            clock: setting.clock.map(NextPoint::new),
-            steps: Steps::new(setting.timeline),
+            nesting: InterruptNesting::new(setup.range),
+            clock: setup.clock.map(NextPoint::new),
+            steps: Steps::new(setup.timeline),
             running: first.map(|&(_, old)| old),
             after_hole: first.is_none(),
             next_outside: None,
@@ -227,18 +146,18 @@ impl Processor {
             breaks: 0,
             malformed: 0,
             implausible: 0,
-            setting,
+            setup,
         }
     }
 
     /// The thread that runs at first, as far as it is known.
     pub fn first_thread(&self) -> Option<u32> {
-        self.setting.first_switches.first().map(|&(_, old)| old)
+        self.setup.first_switches.first().map(|&(_, old)| old)
     }
 
     /// Not switched and not interrupted at all: nothing is known of it.
     pub fn has_switches(&self) -> bool {
-        !self.setting.first_switches.is_empty()
+        !self.setup.first_switches.is_empty()
     }
 
     /// Reads a buffer; `trace_begin` is the first stamp of the trace.
@@ -250,7 +169,7 @@ impl Processor {
         if let (Some(first), Some(last)) = (new.first(), new.last()) {
             self.is_sorted &= self.latest <= first.moment;
             self.latest = self.latest.max(last.moment);
-            let inside = new.partition_point(|event| event.moment.time < self.setting.range.to);
+            let inside = new.partition_point(|event| event.moment.time < self.setup.range.to);
             let outside = new.iter().skip(inside).find_map(switched);
             self.next_outside = [self.next_outside, outside].into_iter().flatten().min();
             events.truncate(before + inside);
@@ -262,12 +181,12 @@ impl Processor {
 
     fn interruption(&mut self, event: &InterruptionEvent, trace_begin: Ticks) {
         let end = event.end.time;
-        let range = self.setting.range;
+        let range = self.setup.range;
         let is_inside = range.holds(end);
         if !is_inside && (end <= range.from || event.begin >= range.to) {
             return;
         }
-        let images = self.setting.image_changes.partition_point(|change| *change <= end) as u32;
+        let images = self.setup.image_changes.partition_point(|change| *change <= end) as u32;
         let routine = (event.kind, event.routine, images);
         let next = self.routines.len() as u32;
         let id = *self.routine_ids.entry(routine).or_insert(next);
@@ -285,20 +204,20 @@ impl Processor {
         }
         let logged = self.logged;
         self.logged = self.logged.wrapping_add(1);
-        self.owners.add(Interval { begin: event.begin, end, logged, owner: id });
+        self.nesting.add(Interval { begin: event.begin, end, logged, owner: id });
     }
 
     /// Passes on all records before `until`. All that begins before it must have been added.
-    pub fn advance(&mut self, until: Ticks, out: &mut StepList) {
+    pub fn advance(&mut self, until: Ticks, out: &mut ProcessorEvents) {
         out.clear();
         let mut pending = std::mem::take(&mut self.records.events);
         if !self.is_sorted {
             pending.sort_by_key(|event| event.moment);
             self.is_sorted = true;
         }
-        let processor = self.setting.number;
+        let processor = self.setup.number;
         let due = pending.partition_point(|event| event.moment.time < until);
-        out.steps.reserve(due);
+        out.events.reserve(due);
         out.orders.reserve(due);
         for (index, event) in pending.iter().enumerate().take(due) {
             self.holes_before(event.moment, out);
@@ -308,13 +227,18 @@ impl Processor {
                     self.switch(event.moment, (state, reason), (new, old), out);
                     continue;
                 }
-                Scheduling::Ready { from_dpc: false, thread, waker } => (thread, waker, StepKind::Ready),
-                Scheduling::Ready { from_dpc: true, thread, waker } => (thread, waker, StepKind::ReadyFromDpc),
-                Scheduling::Sample { thread, count, .. } => (thread, count, StepKind::Sample),
+                Scheduling::Ready { from_dpc: false, thread, waker } => (thread, waker, ProcessorEventKind::Ready),
+                Scheduling::Ready { from_dpc: true, thread, waker } => {
+                    (thread, waker, ProcessorEventKind::ReadyFromDpc)
+                }
+                Scheduling::Sample { thread, count, .. } => (thread, count, ProcessorEventKind::Sample),
             };
             let state = if let Scheduling::Sample { flags, .. } = event.what { flags } else { 0 };
             let Moment { time, order } = event.moment;
-            out.push(order, Step { time, cpu: 0, thread, other, charged: 0, processor, kind, state, reason: 0 });
+            out.push(
+                order,
+                ProcessorEvent { time, cpu: 0, thread, other, charged: 0, processor, kind, state, reason: 0 },
+            );
         }
         pending.drain(..due);
         self.records.events = pending;
@@ -326,72 +250,75 @@ impl Processor {
     fn next_old(&self, pending: &[SchedulingEvent], index: usize) -> u32 {
         let Some(this) = pending.get(index) else { return UNKNOWN_THREAD };
         let read = pending.iter().skip(index + 1).find_map(switched).or(self.next_outside);
-        let firsts = &self.setting.first_switches;
+        let firsts = &self.setup.first_switches;
         let unread = firsts.get(firsts.partition_point(|(moment, _)| *moment <= this.moment)).copied();
         let next = match (read, unread) {
             (Some(read), Some(unread)) => Some(if unread.0 < read.0 { unread } else { read }),
             (read, unread) => read.or(unread),
         };
-        let is_cut = |moment: Moment| self.setting.holes.front().is_some_and(|hole| *hole < moment);
+        let is_cut = |moment: Moment| self.setup.holes.front().is_some_and(|hole| *hole < moment);
         next.filter(|(moment, _)| !is_cut(*moment)).map_or(UNKNOWN_THREAD, |(_, old)| old)
     }
 
     #[inline(always)]
-    fn holes_before(&mut self, moment: Moment, out: &mut StepList) {
-        while let Some(hole) = self.setting.holes.front().copied().filter(|hole| *hole < moment) {
-            self.setting.holes.pop_front();
+    fn holes_before(&mut self, moment: Moment, out: &mut ProcessorEvents) {
+        while let Some(hole) = self.setup.holes.front().copied().filter(|hole| *hole < moment) {
+            self.setup.holes.pop_front();
             self.hole(hole, out);
         }
     }
 
     #[cold]
-    fn hole(&mut self, moment: Moment, out: &mut StepList) {
-        if moment.time >= self.setting.range.to {
+    fn hole(&mut self, moment: Moment, out: &mut ProcessorEvents) {
+        if moment.time >= self.setup.range.to {
             return;
         }
         self.pass(moment.time);
-        let (cpu, charged) = self.end_span(self.owner(), out);
+        let (cpu, charged) = self.end_span(self.used_for(), out);
         self.unknown_from(moment, cpu, charged, out);
         (self.running, self.after_hole) = (None, true);
     }
 
-    /// A step that ends the span and tells of no thread.
-    fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut StepList) {
-        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setting.number, StepKind::Hole);
-        out.push(order, Step { time, cpu, thread, other: thread, charged, processor, kind, state: 0, reason: 0 });
+    /// An event that ends the span and tells of no thread.
+    fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut ProcessorEvents) {
+        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setup.number, ProcessorEventKind::Hole);
+        out.push(
+            order,
+            ProcessorEvent { time, cpu, thread, other: thread, charged, processor, kind, state: 0, reason: 0 },
+        );
     }
 
     #[inline(always)]
-    fn switch(&mut self, moment: Moment, (state, reason): (u8, u8), (new, old): (u32, u32), out: &mut StepList) {
+    fn switch(&mut self, moment: Moment, (state, reason): (u8, u8), (new, old): (u32, u32), out: &mut ProcessorEvents) {
         self.pass(moment.time);
         let is_break = !self.after_hole && self.running != Some(old);
-        let owner = if is_break { Owner::Unknown } else { self.owner() };
-        let (cpu, charged) = self.end_span(owner, out);
-        if self.setting.range.holds(moment.time) {
+        let used_for = if is_break { ProcessorUse::Unknown } else { self.used_for() };
+        let (cpu, charged) = self.end_span(used_for, out);
+        if self.setup.range.holds(moment.time) {
             self.switches += 1;
             self.breaks += u64::from(is_break);
         }
-        let kind = if is_break { StepKind::Break } else { StepKind::Switch };
-        let (Moment { time, order }, processor) = (moment, self.setting.number);
-        out.push(order, Step { time, cpu, thread: new, other: old, charged, processor, kind, state, reason });
+        let kind = if is_break { ProcessorEventKind::Break } else { ProcessorEventKind::Switch };
+        let (Moment { time, order }, processor) = (moment, self.setup.number);
+        out.push(order, ProcessorEvent { time, cpu, thread: new, other: old, charged, processor, kind, state, reason });
         (self.running, self.after_hole) = (Some(new).filter(|&new| new != UNKNOWN_THREAD), new == UNKNOWN_THREAD);
     }
 
-    /// Who owns the moments that no interrupt owns.
+    /// What the moments are used for that no interrupt owns.
     #[inline(always)]
-    fn owner(&self) -> Owner {
+    fn used_for(&self) -> ProcessorUse {
         match self.running {
-            Some(0) => Owner::Idle,
-            Some(_) => Owner::Threads,
-            None => Owner::Unknown,
+            Some(0) => ProcessorUse::Idle,
+            Some(_) => ProcessorUse::Threads,
+            None => ProcessorUse::Unknown,
         }
     }
 
     /// Lets time pass.
     #[inline(always)]
     fn pass(&mut self, until: Ticks) {
-        let Processor { owners, span, steps, times, clock, charged, routines, .. } = self;
-        owners.pass(until, |owner, from, to| {
+        let Processor { nesting, span, steps, times, clock, charged, routines, .. } = self;
+        nesting.pass(until, |owner, from, to| {
             let ticks = clock.as_mut().map_or(0, |clock| clock.count_before(to));
             match owner.and_then(|owner| routines.get_mut(owner as usize)) {
                 None => {
@@ -401,27 +328,27 @@ impl Processor {
                 }
                 Some(((kind, ..), routine)) => {
                     routine.exclusive += (to.0 - from.0) as u64;
-                    let owner = if *kind == Interruption::Isr { Owner::Isr } else { Owner::Dpc };
-                    add(charged, owner, ticks);
-                    steps.cut(from, to, |step, ticks| add_in(times, step, owner, ticks));
+                    let used_for = if *kind == Interruption::Isr { ProcessorUse::Isr } else { ProcessorUse::Dpc };
+                    add(charged, used_for, ticks);
+                    steps.cut(from, to, |step, ticks| add_in(times, step, used_for, ticks));
                 }
             }
         });
     }
 
-    /// Ends the span since the last switch: its time and clock ticks belong to this owner.
+    /// Ends the span since the last switch: its time and clock ticks belong to this use.
     #[inline(always)]
-    fn end_span(&mut self, owner: Owner, out: &mut StepList) -> (u64, u32) {
+    fn end_span(&mut self, used_for: ProcessorUse, out: &mut ProcessorEvents) -> (u64, u32) {
         let span = &mut self.span;
         let (ticks, charged) = (span.ticks, span.charged);
-        if owner != Owner::Threads {
-            add(&mut self.charged, owner, charged);
+        if used_for != ProcessorUse::Threads {
+            add(&mut self.charged, used_for, charged);
         }
-        let index = out.steps.len() as u32;
+        let index = out.events.len() as u32;
         for &(step, ticks) in &span.parts {
-            add_in(&mut self.times, step, owner, ticks);
-            if self.setting.timeline.is_some() {
-                out.parts.push(PartOfSpan { index, number: step, ticks });
+            add_in(&mut self.times, step, used_for, ticks);
+            if self.setup.timeline.is_some() {
+                out.parts.push(StepPart { index, number: step, ticks });
             }
         }
         span.parts.clear();
@@ -429,12 +356,12 @@ impl Processor {
         (ticks, u32::try_from(charged).unwrap_or(u32::MAX))
     }
 
-    /// Lets the window end: the last step ends the last span.
-    pub fn finish(&mut self, out: &mut StepList) {
-        self.advance(self.setting.range.to, out);
-        self.pass(self.setting.range.to);
-        let (cpu, charged) = self.end_span(self.owner(), out);
-        self.unknown_from(Moment { time: self.setting.range.to, order: 0 }, cpu, charged, out);
+    /// Lets the window end: the last event ends the last span.
+    pub fn finish(&mut self, out: &mut ProcessorEvents) {
+        self.advance(self.setup.range.to, out);
+        self.pass(self.setup.range.to);
+        let (cpu, charged) = self.end_span(self.used_for(), out);
+        self.unknown_from(Moment { time: self.setup.range.to, order: 0 }, cpu, charged, out);
     }
 
     /// Records with an earlier stamp than the one before.
@@ -444,7 +371,7 @@ impl Processor {
 
     /// Intervals that overlap without nesting.
     pub fn not_nested(&self) -> u64 {
-        self.owners.not_nested
+        self.nesting.not_nested
     }
 }
 
@@ -459,15 +386,15 @@ impl Span {
 }
 
 #[inline(always)]
-fn add(all: &mut ByOwner, owner: Owner, ticks: u64) {
-    all.get_mut(owner as usize).into_iter().for_each(|sum| *sum += ticks);
+fn add(all: &mut TicksByUse, used_for: ProcessorUse, ticks: u64) {
+    all.get_mut(used_for as usize).into_iter().for_each(|sum| *sum += ticks);
 }
 
 #[inline(always)]
-fn add_in(times: &mut Vec<ByOwner>, step: u32, owner: Owner, ticks: u64) {
+fn add_in(times: &mut Vec<TicksByUse>, step: u32, used_for: ProcessorUse, ticks: u64) {
     let step = step as usize;
     if times.len() <= step {
         times.resize(step + 1, [0; 5]);
     }
-    times.get_mut(step).into_iter().for_each(|all| add(all, owner, ticks));
+    times.get_mut(step).into_iter().for_each(|all| add(all, used_for, ticks));
 }

@@ -1,23 +1,23 @@
 //! Counts of pairs of processes: who readied whom, who took the processor from whom.
 //!
 //! Of threads there can be millions of pairs, of processes few, so the threads of a process count together, see
-//! [`super::parties`].
+//! [`super::process_numbers`].
 
 use foldhash::HashMap as FastMap;
 
 /// A process, or a thread whose process was not known when it was counted.
-pub type Party = u32;
+pub type ProcessNumber = u32;
 
-/// Pairs of parties below this number are counted in a table instead of a map.
-const MOST_IN_TABLE: Party = 256;
+/// Pairs of processes with numbers below this one are counted in a table instead of a map.
+const MOST_IN_TABLE: ProcessNumber = 256;
 
 /// What is counted of pairs and kinds.
 #[derive(Debug)]
 pub struct PairCounts<T> {
     kinds: usize,
-    /// By first party, then by second party × kinds + kind.
+    /// By first process, then by second process × kinds + kind.
     table: Vec<Vec<T>>,
-    others: FastMap<(Party, Party, usize), T>,
+    others: FastMap<(ProcessNumber, ProcessNumber, usize), T>,
 }
 
 impl<T: Copy + Default + PartialEq> PairCounts<T> {
@@ -28,7 +28,7 @@ impl<T: Copy + Default + PartialEq> PairCounts<T> {
 
     /// What is counted of a pair and a kind.
     #[inline(always)]
-    pub fn of(&mut self, first: Party, second: Party, kind: usize) -> &mut T {
+    pub fn of(&mut self, first: ProcessNumber, second: ProcessNumber, kind: usize) -> &mut T {
         let in_table = first < MOST_IN_TABLE && second < MOST_IN_TABLE && kind < self.kinds;
         if !in_table {
             return self.others.entry((first, second, kind)).or_default();
@@ -49,9 +49,9 @@ impl<T: Copy + Default + PartialEq> PairCounts<T> {
     }
 
     /// All pairs of which something was counted: first, second, kind, what.
-    pub fn each(&self) -> impl Iterator<Item = (Party, Party, usize, T)> {
+    pub fn each(&self) -> impl Iterator<Item = (ProcessNumber, ProcessNumber, usize, T)> {
         let in_table = (0..).zip(&self.table).flat_map(move |(first, row)| {
-            let place = move |at: usize| ((at / self.kinds) as Party, at % self.kinds);
+            let place = move |at: usize| ((at / self.kinds) as ProcessNumber, at % self.kinds);
             row.iter().enumerate().map(move |(at, value)| (first, place(at).0, place(at).1, *value))
         });
         let others = self.others.iter().map(|(&(first, second, kind), value)| (first, second, kind, *value));
@@ -71,7 +71,7 @@ mod tests {
             list in prop::collection::vec((0u32..4, 250u32..260, 0usize..3, any::<bool>()), 0..200),
         ) {
             let mut counts: PairCounts<u64> = PairCounts::new(3);
-            let mut expected: BTreeMap<(Party, Party, usize), u64> = BTreeMap::new();
+            let mut expected: BTreeMap<(ProcessNumber, ProcessNumber, usize), u64> = BTreeMap::new();
             for (first, second, kind, swapped) in list {
                 let (first, second) = if swapped { (second, first) } else { (first, second) };
                 *counts.of(first, second, kind) += 1;

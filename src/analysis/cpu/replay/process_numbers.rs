@@ -1,0 +1,54 @@
+//! Processes while records are counted: threads whose process is known count under one number.
+//!
+//! A thread of which no record has told yet stands for itself; its process is known in the end.
+
+use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
+use crate::analysis::cpu::replay::thread_instances::ThreadIndex;
+use foldhash::HashMap as FastMap;
+
+/// All numbers.
+#[derive(Debug, Default)]
+pub struct ProcessNumbers {
+    by_label: FastMap<String, ProcessNumber>,
+    /// A thread of each, whose process has the number's label in the end.
+    members: Vec<ThreadIndex>,
+}
+
+impl ProcessNumbers {
+    /// The process with this label, of which `member` is a thread.
+    pub fn of_process(&mut self, label: String, member: ThreadIndex) -> ProcessNumber {
+        let ProcessNumbers { by_label, members } = self;
+        *by_label.entry(label).or_insert_with(|| {
+            members.push(member);
+            members.len() as ProcessNumber - 1
+        })
+    }
+
+    /// A thread that stands for itself.
+    pub fn of_thread(&mut self, instance: ThreadIndex) -> ProcessNumber {
+        self.members.push(instance);
+        self.members.len() as ProcessNumber - 1
+    }
+
+    /// A thread of a number.
+    pub fn member(&self, process_number: ProcessNumber) -> Option<ThreadIndex> {
+        self.members.get(process_number as usize).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_one_party_and_an_unknown_thread_another() {
+        let mut process_numbers = ProcessNumbers::default();
+        let found = [
+            process_numbers.of_process("a".into(), 7),
+            process_numbers.of_thread(8),
+            process_numbers.of_process("a".into(), 9),
+        ];
+        assert_eq!(found, [0, 1, 0]);
+        assert_eq!([0, 1, 2].map(|process_number| process_numbers.member(process_number)), [Some(7), Some(8), None]);
+    }
+}

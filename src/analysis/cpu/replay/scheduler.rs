@@ -1,0 +1,442 @@
+//! All processors together: what each thread does at each moment, in one ordered pass over the processors' events.
+
+use crate::analysis::cpu::delays::ReadyKind;
+use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
+use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
+use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
+use crate::analysis::cpu::replay::ready_queue::ReadyQueue;
+use crate::analysis::cpu::replay::thread_counts::CountsByThread;
+use crate::analysis::cpu::replay::thread_instances::{
+    EarlyReadyRecords, IDLE_INSTANCE, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE, WaitReason,
+};
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::load::scheduling::UNKNOWN_THREAD;
+use crate::model::process::Processes;
+use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
+
+/// A thread on a processor.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    instance: ThreadIndex,
+    since: Ticks,
+    /// Ticks that count as running only if the run ends as it should, because the thread has been seen elsewhere.
+    provisional: u64,
+}
+
+/// Finished delays of threads that lost the processor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PreemptionTimes {
+    /// How many.
+    pub count: u64,
+    /// Until they ran again, ticks.
+    pub ticks: u64,
+}
+
+/// Samples of the profile timer that met no thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SampleCounts {
+    /// All samples in the window.
+    pub all: u64,
+    /// In deferred procedure calls.
+    pub dpc: u64,
+    /// In interrupts.
+    pub isr: u64,
+}
+
+/// The state of all threads and processors.
+#[derive(Debug)]
+pub struct Scheduler<'p> {
+    pub(crate) range: TickRange,
+    pub(crate) instances: ThreadInstances,
+    pub(crate) counts: CountsByThread,
+    pub(crate) queue: ReadyQueue,
+    runs: Vec<Option<Run>>,
+    pub(crate) processes: &'p Processes,
+    pub(crate) process_numbers: ProcessNumbers,
+    /// Thread, waker, 1 = from a deferred procedure call.
+    pub(crate) wakeups: PairCounts<u64>,
+    /// Thread, who took the processor from it, [`ReadyKind`].
+    pub(crate) preemptions: PairCounts<PreemptionTimes>,
+    pub(crate) samples: SampleCounts,
+    /// Ticks of threads in the steps of the timeline.
+    pub(crate) by_step: FastMap<(ThreadIndex, u32), u64>,
+}
+
+impl<'p> Scheduler<'p> {
+    /// Before the trace: each processor runs the old thread of its first switch.
+    pub fn new(
+        range: TickRange,
+        timeline: Option<Grid>,
+        query: &CpuQuery,
+        processes: &'p Processes,
+        first_threads: &[Option<u32>],
+    ) -> Scheduler<'p> {
+        let mut all = Scheduler {
+            range,
+            instances: ThreadInstances::new(query),
+            counts: CountsByThread::new(query.needs_processors()),
+            queue: ReadyQueue::new(range, timeline),
+            runs: vec![None; first_threads.len()],
+            processes,
+            process_numbers: ProcessNumbers::default(),
+            wakeups: PairCounts::new(2),
+            preemptions: PairCounts::new(ReadyKind::ALL.len()),
+            samples: SampleCounts::default(),
+            by_step: FastMap::default(),
+        };
+        let before = Ticks(i64::MIN);
+        for (processor, thread) in (0..=u16::MAX).zip(first_threads) {
+            let Some(thread) = *thread else { continue };
+            let instance = all.instances.current(thread).unwrap_or_else(|| all.instances.add(thread, before));
+            if instance != IDLE_INSTANCE {
+                let found = all.instances.get_mut(instance);
+                (found.state, found.processor, found.has_records) = (State::Running, processor, true);
+            }
+            all.runs[usize::from(processor)] = Some(Run { instance, since: before, provisional: 0 });
+        }
+        all
+    }
+
+    /// An event of a processor. `parts` are the parts of the timeline that the span before it has.
+    #[inline(always)]
+    pub fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]) {
+        let processor = event.processor;
+        match event.kind {
+            ProcessorEventKind::Switch => self.switch(processor, event, parts),
+            ProcessorEventKind::Ready => self.ready(processor, event, false),
+            ProcessorEventKind::ReadyFromDpc => self.ready(processor, event, true),
+            ProcessorEventKind::Break => {
+                if let Some(run) = self.take_run(processor) {
+                    self.cut_off(processor, run);
+                }
+                self.switch(processor, event, &[]);
+            }
+            ProcessorEventKind::Hole => {
+                if let Some(run) = self.take_run(processor) {
+                    self.credit(processor, run, event, parts);
+                    let instance = self.instances.get_mut(run.instance);
+                    if instance.state == State::Running && instance.processor == processor {
+                        self.set(run.instance, State::Unknown, event.time);
+                    }
+                }
+            }
+            ProcessorEventKind::Sample => self.sample(event),
+        }
+    }
+
+    #[inline(always)]
+    fn take_run(&mut self, processor: u16) -> Option<Run> {
+        self.runs.get_mut(usize::from(processor))?.take()
+    }
+
+    /// A run whose end is missing: what the thread did since it began is unknown.
+    #[cold]
+    fn cut_off(&mut self, processor: u16, run: Run) {
+        let instance = self.instances.get_mut(run.instance);
+        if instance.state == State::Running && instance.processor == processor {
+            (instance.state, instance.early_ready) = (State::Unknown, None);
+        } else {
+            let [running, .., unknown] = &mut instance.profile;
+            *running = running.saturating_sub(run.provisional);
+            *unknown += run.provisional;
+        }
+    }
+
+    /// The time of a run that ends.
+    #[inline(always)]
+    fn credit(&mut self, processor: u16, run: Run, event: &ProcessorEvent, parts: &[StepPart]) {
+        let with_interrupts = self.range.between(run.since, event.time);
+        let counted = self.counts.of(run.instance, processor);
+        counted.cpu += event.cpu;
+        counted.with_interrupts += with_interrupts;
+        if event.charged > 0 {
+            self.instances.get_mut(run.instance).charged += u64::from(event.charged);
+        }
+        for &StepPart { number, ticks, .. } in parts {
+            *self.by_step.entry((run.instance, number)).or_default() += ticks;
+        }
+    }
+
+    #[inline(always)]
+    fn switch(&mut self, processor: u16, event: &ProcessorEvent, parts: &[StepPart]) {
+        if let Some(run) = self.take_run(processor) {
+            self.credit(processor, run, event, parts);
+        }
+        let (new, old, time) = (event.thread, event.other, event.time);
+        let instance = if new == old {
+            self.switch_out(processor, event, UNKNOWN_INSTANCE);
+            self.switch_in(processor, new, time)
+        } else {
+            let instance = self.switch_in(processor, new, time);
+            self.switch_out(processor, event, instance);
+            instance
+        };
+        let run = (instance != UNKNOWN_INSTANCE).then_some(Run { instance, since: time, provisional: 0 });
+        self.runs.get_mut(usize::from(processor)).into_iter().for_each(|slot| *slot = run);
+    }
+
+    #[inline(always)]
+    fn switch_in(&mut self, processor: u16, thread: u32, time: Ticks) -> ThreadIndex {
+        let counts = self.range.holds(time);
+        if thread == 0 || thread == UNKNOWN_THREAD {
+            let instance = if thread == 0 { IDLE_INSTANCE } else { UNKNOWN_INSTANCE };
+            self.counts.of(instance, processor).switches += u64::from(counts && instance == IDLE_INSTANCE);
+            return instance;
+        }
+        let id = match self.instances.current(thread) {
+            None => self.instances.add(thread, Ticks(i64::MIN)),
+            Some(id) if self.instances.get_mut(id).state == State::Ended => self.instances.add(thread, time),
+            Some(id) => id,
+        };
+        let instance = self.instances.get_mut(id);
+        instance.has_records = true;
+        let (state, since, kind, preemptor) = (instance.state, instance.since, instance.ready, instance.preemptor);
+        match state {
+            State::Ready => self.leave_queue(id, time),
+            State::Running => self.run_elsewhere(id, time),
+            State::Waiting | State::Unknown | State::Ended => {}
+        }
+        self.set(id, State::Running, time);
+        self.instances.get_mut(id).processor = processor;
+        if counts {
+            let counted = self.counts.of(id, processor);
+            counted.switches += 1;
+            if state == State::Ready {
+                let ticks = (time.0 - since.0) as u64;
+                counted.delays.add(kind, ticks);
+                if kind != ReadyKind::Wakeup {
+                    self.preempted(id, preemptor, kind, ticks);
+                }
+            } else {
+                counted.unknown_ready += 1;
+            }
+        }
+        id
+    }
+
+    /// A thread runs again that lost the processor.
+    #[inline(always)]
+    fn preempted(&mut self, id: ThreadIndex, preemptor: ThreadIndex, kind: ReadyKind, ticks: u64) {
+        if self.instances.get_mut(id).is_wanted {
+            let (process, preemptor) = (self.process_number(id), self.process_number(preemptor));
+            let times = self.preemptions.of(process, preemptor, kind as usize);
+            times.count += 1;
+            times.ticks += ticks;
+        }
+    }
+
+    /// The number by which pairs count the process of a thread.
+    #[inline(always)]
+    fn process_number(&mut self, id: ThreadIndex) -> ProcessNumber {
+        let instance = self.instances.get_mut(id);
+        *instance.process_number.get_or_insert_with(|| self.process_numbers.of_thread(id))
+    }
+
+    /// The thread runs on another processor already: a record was lost there, or there is none yet.
+    #[cold]
+    fn run_elsewhere(&mut self, id: ThreadIndex, time: Ticks) {
+        let instance = self.instances.get_mut(id);
+        instance.early_ready = None;
+        let ticks = self.range.between(instance.since, time);
+        let processor = usize::from(instance.processor);
+        let run = self.runs.get_mut(processor).and_then(Option::as_mut);
+        run.filter(|run| run.instance == id).into_iter().for_each(|run| run.provisional = ticks);
+    }
+
+    #[inline(always)]
+    fn switch_out(&mut self, processor: u16, event: &ProcessorEvent, preemptor: ThreadIndex) {
+        let (thread, time) = (event.other, event.time);
+        if thread == 0 || thread == UNKNOWN_THREAD {
+            return;
+        }
+        let id = self.instances.current(thread).unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
+        let instance = self.instances.get_mut(id);
+        instance.has_records = true;
+        let early_ready = match instance.state {
+            State::Ended => return,
+            State::Running if instance.processor != processor => return,
+            State::Running => instance.early_ready.take(),
+            State::Ready => {
+                self.leave_queue(id, time);
+                None
+            }
+            State::Waiting | State::Unknown => None,
+        };
+        let ends = self.instances.get_mut(id).ends_at_switch_out;
+        let wait = match event.state {
+            4 => None,
+            _ if ends => None,
+            1 | 3 | 7 => {
+                self.set(id, State::Ready, time);
+                let instance = self.instances.get_mut(id);
+                (instance.ready, instance.preemptor) = (ReadyKind::of_reason(event.reason), preemptor);
+                instance.processor = processor;
+                self.queue.enter(time);
+                early_ready.iter().for_each(|early_ready| self.redundant(id, early_ready.all()));
+                return;
+            }
+            5 | 8 => Some(WaitReason::of_kernel(event.reason)),
+            6 | 9 => Some(WaitReason::IN_SWAP),
+            _ => Some(WaitReason::of_unknown_state(event.reason)),
+        };
+        match wait {
+            None => {
+                early_ready.iter().for_each(|early_ready| self.redundant(id, early_ready.all()));
+                self.end(id, time);
+            }
+            Some(reason) => self.wait(id, processor, reason, time, early_ready),
+        }
+    }
+
+    #[inline(always)]
+    fn wait(
+        &mut self,
+        id: ThreadIndex,
+        processor: u16,
+        reason: WaitReason,
+        time: Ticks,
+        early_ready: Option<Box<EarlyReadyRecords>>,
+    ) {
+        self.set(id, State::Waiting, time);
+        let instance = self.instances.get_mut(id);
+        (instance.wait, instance.wait_processor) = (reason, processor);
+        if self.range.holds(time) {
+            self.counts.of(id, processor).wait(reason).count += 1;
+        }
+        if let Some(early_ready) = early_ready {
+            self.redundant(id, early_ready.more.iter().copied());
+            let instance = self.instances.get_mut(id);
+            (instance.state, instance.ready, instance.processor) = (State::Ready, ReadyKind::Wakeup, processor);
+            instance.pending = Some(self.queue.enter_perhaps(time));
+            instance.early_ready = Some(early_ready);
+        }
+    }
+
+    /// Ready records that changed nothing.
+    fn redundant(&mut self, id: ThreadIndex, records: impl Iterator<Item = (Ticks, u16)>) {
+        for (time, processor) in records {
+            self.counts.of(id, processor).redundant += u64::from(self.range.holds(time));
+        }
+    }
+
+    #[inline(always)]
+    fn ready(&mut self, processor: u16, event: &ProcessorEvent, from_dpc: bool) {
+        let (thread, time) = (event.thread, event.time);
+        if thread == 0 || thread == UNKNOWN_THREAD {
+            return;
+        }
+        let waker = self.waker(processor, event.other);
+        let id = self.instances.current(thread).unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
+        let instance = self.instances.get_mut(id);
+        instance.has_records = true;
+        let record = ReadyRecord { time, processor, waker, from_dpc };
+        match instance.state {
+            State::Waiting | State::Unknown => {}
+            State::Ended => return,
+            State::Running => {
+                return match &mut instance.early_ready {
+                    Some(early_ready) => early_ready.more.push((time, processor)),
+                    none => *none = Some(Box::new(EarlyReadyRecords { first: record, more: Vec::new() })),
+                };
+            }
+            State::Ready => match instance.pending.take() {
+                None => return self.redundant(id, std::iter::once((time, processor))),
+                // It still waited when the record came that seemed to have ended its wait.
+                Some(entry) => {
+                    instance.state = State::Waiting;
+                    let early_ready = instance.early_ready.take();
+                    self.queue.settle(entry, false);
+                    self.redundant(
+                        id,
+                        early_ready.iter().map(|early_ready| (early_ready.first.time, early_ready.first.processor)),
+                    );
+                }
+            },
+        }
+        self.set(id, State::Ready, time);
+        let instance = self.instances.get_mut(id);
+        (instance.ready, instance.processor) = (ReadyKind::Wakeup, processor);
+        self.queue.enter(time);
+        self.woken(id, &record);
+    }
+
+    #[inline(always)]
+    fn woken(&mut self, id: ThreadIndex, record: &ReadyRecord) {
+        if self.range.holds(record.time) && self.instances.get_mut(id).is_wanted {
+            let (process, waker) = (self.process_number(id), self.process_number(record.waker));
+            *self.wakeups.of(process, waker, record.from_dpc.into()) += 1;
+        }
+    }
+
+    /// The thread that logged a record: the header's, else the one that runs.
+    #[inline(always)]
+    fn waker(&mut self, processor: u16, named: u32) -> ThreadIndex {
+        match named {
+            UNKNOWN_THREAD => {
+                let run = self.runs.get(usize::from(processor)).copied().flatten();
+                run.map_or(UNKNOWN_INSTANCE, |run| run.instance)
+            }
+            _ => self.instances.current(named).unwrap_or_else(|| self.instances.add(named, Ticks(i64::MIN))),
+        }
+    }
+
+    /// A thread that was ready is so no more; what was in doubt is settled.
+    #[inline(always)]
+    pub(crate) fn leave_queue(&mut self, id: ThreadIndex, time: Ticks) {
+        if self.instances.get_mut(id).pending.is_some() {
+            self.settle(id);
+        }
+        self.queue.leave(time);
+    }
+
+    /// No record came that would have replaced the early one.
+    pub(crate) fn settle(&mut self, id: ThreadIndex) {
+        let instance = self.instances.get_mut(id);
+        let (entry, early_ready) = (instance.pending.take(), instance.early_ready.take());
+        if let Some(early_ready) = early_ready {
+            self.woken(id, &early_ready.first);
+        }
+        if let Some(entry) = entry {
+            self.queue.settle(entry, true);
+        }
+    }
+
+    /// Ends what a thread did until now, and sets what it does from now on.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, id: ThreadIndex, state: State, time: Ticks) {
+        let instance = self.instances.get_mut(id);
+        let ticks = self.range.between(instance.since, time);
+        let (before, wait, processor) = (instance.state, instance.wait, instance.wait_processor);
+        if let Some(sum) = instance.profile.get_mut(before as usize) {
+            *sum += ticks;
+        }
+        if before == State::Running {
+            instance.early_ready = None;
+        }
+        (instance.state, instance.since) = (state, time);
+        if before == State::Waiting && ticks > 0 {
+            self.counts.of(id, processor).wait(wait).ticks += ticks;
+        }
+    }
+
+    fn sample(&mut self, event: &ProcessorEvent) {
+        if !self.range.holds(event.time) {
+            return;
+        }
+        let count = u64::from(event.other);
+        self.samples.all += count;
+        match event.state & 3 {
+            0 => {
+                let thread = event.thread;
+                let current =
+                    if thread == UNKNOWN_THREAD { Some(UNKNOWN_INSTANCE) } else { self.instances.current(thread) };
+                let id = current.unwrap_or_else(|| self.instances.add(thread, Ticks(i64::MIN)));
+                self.instances.get_mut(id).samples += count;
+            }
+            1 => self.samples.dpc += count,
+            _ => self.samples.isr += count,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Starts, ends and rundowns of threads, and the end of the window.
+
+use crate::analysis::cpu::labels::process_label;
+use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
+use crate::event::Phase;
+use crate::load::facts::ThreadEvent;
+use crate::moment::At;
+use crate::units::Ticks;
+
+impl Scheduler<'_> {
+    /// A thread event.
+    pub fn thread_event(&mut self, event: &At<ThreadEvent>) {
+        let At { moment, value: ThreadEvent { phase, process_id, thread_id, processor } } = *event;
+        let time = moment.time;
+        let current = self.instances.current(thread_id);
+        let state = current.map_or(State::Ended, |id| self.instances.get_mut(id).state);
+        let alive = current.filter(|_| state != State::Ended);
+        let id = match (phase, alive) {
+            (Phase::Start, Some(id)) if self.is_the_same(id, process_id) => {
+                // The start rundown listed it before its start was logged.
+                let instance = self.instances.get_mut(id);
+                (instance.begin, instance.since) = (time, time);
+                id
+            }
+            (Phase::Start, alive) => {
+                alive.into_iter().for_each(|id| self.end(id, time));
+                self.instances.add(thread_id, time)
+            }
+            (Phase::End, Some(id)) => id,
+            (Phase::DcStart | Phase::DcEnd, Some(id)) if self.may_be_of(id, process_id) => id,
+            (Phase::DcStart | Phase::DcEnd, Some(id)) => {
+                self.end(id, time);
+                self.instances.add(thread_id, time)
+            }
+            (Phase::End, None) => match current {
+                Some(ended) => ended,
+                None => self.instances.add(thread_id, Ticks(i64::MIN)),
+            },
+            (Phase::DcStart | Phase::DcEnd, None) => {
+                let begin = if current.is_some() { time } else { Ticks(i64::MIN) };
+                self.instances.add(thread_id, begin)
+            }
+        };
+        let is_start = phase == Phase::Start;
+        self.describe(id, ProcessEvidence { process_id, moment, is_start });
+        match phase {
+            Phase::Start => self.start(id, processor, time),
+            Phase::End => match self.instances.get_mut(id).state {
+                State::Running => self.instances.get_mut(id).ends_at_switch_out = true,
+                State::Ended => {}
+                _ => self.end(id, time),
+            },
+            Phase::DcStart | Phase::DcEnd => {}
+        }
+    }
+
+    /// Notes a thread's process, if no earlier record told it.
+    fn describe(&mut self, id: ThreadIndex, described: ProcessEvidence) {
+        let instance = self.instances.get_mut(id);
+        if instance.process.is_none() {
+            instance.process = Some(described);
+            instance.process_number =
+                Some(self.process_numbers.of_process(process_label(instance, self.processes), id));
+        }
+    }
+
+    /// True when an instance, of which only rundowns told, may be the one that starts now.
+    fn is_the_same(&mut self, id: ThreadIndex, process_id: u32) -> bool {
+        !self.instances.get_mut(id).has_records && self.may_be_of(id, process_id)
+    }
+
+    fn may_be_of(&mut self, id: ThreadIndex, process_id: u32) -> bool {
+        self.instances.get_mut(id).process.is_none_or(|known| known.process_id == process_id)
+    }
+
+    fn start(&mut self, id: ThreadIndex, processor: u16, time: Ticks) {
+        let instance = self.instances.get_mut(id);
+        (instance.state, instance.since, instance.has_records) = (State::Waiting, time, true);
+        (instance.wait, instance.wait_processor) = (WaitReason::START, processor);
+        if self.range.holds(time) {
+            self.counts.of(id, processor).wait(WaitReason::START).count += 1;
+        }
+    }
+
+    /// A thread ends.
+    pub(crate) fn end(&mut self, id: ThreadIndex, time: Ticks) {
+        if self.instances.get_mut(id).state == State::Ready {
+            self.leave_queue(id, time);
+        }
+        self.set(id, State::Ended, time);
+        self.instances.get_mut(id).end = Some(time);
+    }
+
+    /// The window ends; thread events after it only describe.
+    pub fn finish(&mut self, later: &[At<ThreadEvent>]) {
+        let to = self.range.to;
+        for id in 0..self.instances.all.len() as ThreadIndex {
+            let instance = self.instances.get_mut(id);
+            let (state, processor) = (instance.state, instance.processor);
+            if state == State::Ready {
+                self.settle(id);
+                self.counts.of(id, processor).unfinished += 1;
+            }
+        }
+        self.queue.finish();
+        later.iter().for_each(|event| self.thread_event(event));
+        for id in 0..self.instances.all.len() as ThreadIndex {
+            let state = self.instances.get_mut(id).state;
+            self.set(id, state, to);
+        }
+    }
+}
