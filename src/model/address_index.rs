@@ -16,24 +16,67 @@ use std::ops::Range;
 /// What a page belongs to, by our rules and by WPA's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AddressOwner {
-    /// By the corrected rules.
-    pub corrected: Layer,
-    /// By WPA's rules.
-    pub wpa: Layer,
+    /// By both sets of rules.
+    pub layers: LayerPair,
     /// Position of the answer, for [`AddressIndex::file_key`].
     slot: u32,
 }
 
 impl AddressOwner {
     /// The page belongs to nothing.
-    pub const NOTHING: AddressOwner = AddressOwner { corrected: Layer::None, wpa: Layer::None, slot: u32::MAX };
+    pub const NOTHING: AddressOwner = AddressOwner { layers: LayerPair::new([Layer::None; 2]), slot: u32::MAX };
+
+    /// By the corrected rules.
+    #[inline(always)]
+    pub const fn corrected(self) -> Layer {
+        self.layers.unpack()[0]
+    }
+
+    /// By WPA's rules.
+    #[inline(always)]
+    pub const fn wpa(self) -> Layer {
+        self.layers.unpack()[1]
+    }
+}
+
+/// Layer by our rules and by WPA's in one byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LayerPair(u8);
+
+impl LayerPair {
+    const fn new([corrected, wpa]: [Layer; 2]) -> LayerPair {
+        LayerPair((corrected as u8) << 3 | wpa as u8)
+    }
+
+    /// Both layers by the number of the pair.
+    pub const ALL: [[Layer; 2]; 64] = {
+        let mut all = [[Layer::None; 2]; 64];
+        let mut at = 0;
+        while at < Layer::ALL.len() * Layer::ALL.len() {
+            let layers = [Layer::ALL[at / Layer::ALL.len()], Layer::ALL[at % Layer::ALL.len()]];
+            all[LayerPair::new(layers).number()] = layers;
+            at += 1;
+        }
+        all
+    };
+
+    /// Number of the pair: index into tables like [`LayerPair::ALL`].
+    #[inline(always)]
+    pub const fn number(self) -> usize {
+        self.0 as usize & 63
+    }
+
+    #[inline(always)]
+    const fn unpack(self) -> [Layer; 2] {
+        Self::ALL[self.number()]
+    }
 }
 
 /// Children of a node, segments of a leaf.
 const NODE: usize = 16;
 
 /// Number of searches that descend at the same time.
-const LANES: usize = 32;
+const LANES: usize = 64;
 
 /// Low bits of a page number that keys of inner nodes omit. Ranges nearly always begin at a multiple of 64 KiB, the
 /// allocation granularity, and without these bits a 47-bit address fits into 31 bits.
@@ -68,7 +111,7 @@ pub struct Question {
 #[repr(align(64))]
 struct Inner {
     /// First keys of the children. The first child also holds everything below, so it needs no key. The slot holds the
-    /// child's index instead, with the sign bit set, which makes it smaller than every key.
+    /// index of the last possible child instead, with the sign bit set, which makes it smaller than every key.
     keys: [i32; NODE],
 }
 
@@ -77,15 +120,15 @@ impl Inner {
     fn new(children: &[(i32, u32)]) -> Inner {
         let mut keys = [i32::MAX; NODE];
         keys.iter_mut().zip(children).for_each(|(slot, (key, _))| *slot = *key);
-        keys[0] = children.first().map_or(0, |&(_, first)| first as i32) | i32::MIN;
+        keys[0] = children.first().map_or(0, |&(_, first)| first as i32).wrapping_add(NODE as i32 - 1) | i32::MIN;
         Inner { keys }
     }
 
     /// Index of the child for a key that is not padding.
     #[inline(always)]
     fn child(&self, wanted: i32) -> u32 {
-        let not_above: i32 = self.keys.iter().map(|&key| i32::from(key <= wanted)).sum();
-        ((self.keys[0] & i32::MAX) as u32).wrapping_add(not_above as u32).wrapping_sub(1)
+        let above: i32 = self.keys.iter().map(|&key| i32::from(key > wanted)).sum();
+        ((self.keys[0] & i32::MAX) as u32).wrapping_sub(above as u32)
     }
 }
 
@@ -99,34 +142,7 @@ struct Leaf {
     /// First pages of the segments, counted from `base`; `i16::MAX` where there is none.
     keys: [i16; NODE],
     /// Layers of the segments, packed.
-    layers: [Packed; NODE],
-}
-
-/// Layer by our rules and by WPA's in one byte.
-#[derive(Debug, Clone, Copy)]
-struct Packed(u8);
-
-impl Packed {
-    const fn new([corrected, wpa]: [Layer; 2]) -> Packed {
-        Packed((corrected as u8) << 3 | wpa as u8)
-    }
-
-    /// Both layers of each byte.
-    const LAYERS: [[Layer; 2]; 64] = {
-        let mut all = [[Layer::None; 2]; 64];
-        let mut at = 0;
-        while at < Layer::ALL.len() * Layer::ALL.len() {
-            let layers = [Layer::ALL[at / Layer::ALL.len()], Layer::ALL[at % Layer::ALL.len()]];
-            all[Packed::new(layers).0 as usize] = layers;
-            at += 1;
-        }
-        all
-    };
-
-    #[inline(always)]
-    fn unpack(self) -> [Layer; 2] {
-        Self::LAYERS[self.0 as usize & 63]
-    }
+    layers: [LayerPair; NODE],
 }
 
 /// The leaves of one address space.
@@ -175,7 +191,7 @@ impl Leaves {
         self.list.push(Leaf {
             base: segment.page,
             keys: [i16::MAX; NODE],
-            layers: [Packed::new([Layer::None; 2]); NODE],
+            layers: [LayerPair::new([Layer::None; 2]); NODE],
         });
         self.views.resize(self.list.len() * NODE, Segment::NO_VIEW);
         self.filled = 0;
@@ -190,7 +206,7 @@ impl Leaves {
         let is_same = self.filled.checked_sub(1).and_then(|last| leaf.keys.get(last)).is_some_and(|&last| last == key);
         let at = self.filled - usize::from(is_same);
         if let (Some(to_key), Some(layers)) = (leaf.keys.get_mut(at), leaf.layers.get_mut(at)) {
-            (*to_key, *layers) = (key, Packed::new(segment.layers));
+            (*to_key, *layers) = (key, LayerPair::new(segment.layers));
         }
         if let Some(view) = self.views.get_mut(first_slot + at) {
             *view = segment.view;
@@ -313,11 +329,10 @@ impl AddressIndex {
     #[inline(always)]
     fn in_leaf(&self, place: u32, wanted: i16) -> AddressOwner {
         self.leaves.get(place as usize).map_or(AddressOwner::NOTHING, |leaf| {
-            let not_above: i16 = leaf.keys.iter().map(|&key| i16::from(key <= wanted)).sum();
-            let at = (not_above as u32).saturating_sub(1);
-            let layers = leaf.layers.get(at as usize).copied().unwrap_or(Packed::new([Layer::None; 2]));
-            let [corrected, wpa] = layers.unpack();
-            AddressOwner { corrected, wpa, slot: place * NODE as u32 + at }
+            let above: i16 = leaf.keys.iter().map(|&key| i16::from(key > wanted)).sum();
+            // The first key, 0, is never above, so this is the last segment that is not.
+            let at = (NODE as u32 - 1).wrapping_sub(above as u32) % NODE as u32;
+            AddressOwner { layers: leaf.layers[at as usize], slot: place * NODE as u32 + at }
         })
     }
 
@@ -392,9 +407,9 @@ mod tests {
             for within in [0, 0xfff] {
                 let owner = index.get(1, address.saturating_add(within));
                 // A page belongs to what holds its first byte.
-                prop_assert_eq!(owner.corrected, space.layer(address), "0x{:x}", address);
-                prop_assert_eq!(owner.wpa, space.layer_wpa(address), "0x{:x} by WPA's rules", address);
-                if owner.corrected.is_file_view() {
+                prop_assert_eq!(owner.corrected(), space.layer(address), "0x{:x}", address);
+                prop_assert_eq!(owner.wpa(), space.layer_wpa(address), "0x{:x} by WPA's rules", address);
+                if owner.corrected().is_file_view() {
                     let view = space.views.get(address).map(|(_, _, view)| view.file_key);
                     prop_assert_eq!(index.file_key(owner), view, "file at 0x{:x}", address);
                 }
@@ -406,7 +421,8 @@ mod tests {
     #[test]
     fn an_empty_space_holds_nothing() {
         let layers = |index: &AddressIndex, space, address| {
-            let AddressOwner { corrected, wpa, .. } = index.get(space, address);
+            let owner = index.get(space, address);
+            let [corrected, wpa] = [owner.corrected(), owner.wpa()];
             [corrected, wpa]
         };
         for index in
@@ -432,7 +448,7 @@ mod tests {
         for (number, space) in (0..).zip(&spaces) {
             let bases = [0, 0x1_0000, 0x10_0000, 0x3000_0000, 0x4660_0000, 1 << 56, (1 << 56) + 39 * 0x2_0000, 1 << 60];
             for address in bases.into_iter().flat_map(|base: u64| [base, base + 0xffff, base + 0x1_0000]) {
-                let layer = index.get(number, address).corrected;
+                let layer = index.get(number, address).corrected();
                 assert_eq!(layer, space.layer(address), "0x{address:x} of space {number}");
             }
         }

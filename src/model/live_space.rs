@@ -64,8 +64,8 @@ impl LiveSpace {
     pub fn layer(&mut self, address: u64) -> (Layer, u64) {
         if let Some(index) = &self.index {
             let owner = index.get(0, address);
-            let is_view = matches!(owner.corrected, Layer::ImageView | Layer::FileView | Layer::PagefileView);
-            return (owner.corrected, if is_view { index.file_key(owner).unwrap_or(0) } else { 0 });
+            let is_view = matches!(owner.corrected(), Layer::ImageView | Layer::FileView | Layer::PagefileView);
+            return (owner.corrected(), if is_view { index.file_key(owner).unwrap_or(0) } else { 0 });
         }
         // Building the segments costs about one look-up for every four ranges.
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();

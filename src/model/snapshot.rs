@@ -15,6 +15,10 @@ use crate::units::{FileOffset, PointerSize, Ticks};
 /// Largest number of pages in a batch.
 pub const BATCH: usize = 256;
 
+/// Largest number of records that are found before they are read. The processor loads them ahead only while nothing else is
+/// done, so a batch at a time would wait for memory at the start of each batch.
+const FOUND_AHEAD: usize = 8 * BATCH;
+
 /// One sequence of page records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
@@ -189,19 +193,23 @@ pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageId
         let (payload_at, pointer) = (first.bytes.len() - payload.len(), first.header.pointer());
         let mut filled = 1;
         loop {
-            let most = if payload.is_empty() { 0 } else { (BATCH - filled).min(left as usize) };
+            let most = if payload.is_empty() { 0 } else { FOUND_AHEAD.min(left as usize) };
             let alike = records.alike(&first, most);
             left -= alike.len() as u32;
-            let slots = batch.iter_mut().skip(filled);
-            for (slot, payload) in slots.zip(alike.parts(payload_at)) {
-                *slot = PageIdentity::read(payload, pointer).unwrap_or_default(); // has the length of the first one
+            let mut payloads = alike.parts(payload_at);
+            let mut unread = alike.len();
+            while filled + unread > 0 {
+                let slots = batch.iter_mut().skip(filled);
+                for (slot, payload) in slots.zip(&mut payloads) {
+                    *slot = PageIdentity::read(payload, pointer).unwrap_or_default(); // has the length of the first one
+                }
+                let read = unread.min(BATCH - filled);
+                visit(batch.get(..filled + read).unwrap_or_default());
+                (filled, unread) = (0, unread - read);
             }
-            filled += alike.len();
-            if filled == 0 {
+            if alike.is_empty() {
                 break;
             }
-            visit(batch.get(..filled).unwrap_or_default());
-            filled = 0;
         }
     }
 }

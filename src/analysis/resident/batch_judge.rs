@@ -8,7 +8,7 @@ use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::model::address_index::{AddressOwner, Question};
+use crate::model::address_index::{AddressOwner, LayerPair, Question};
 use crate::model::snapshot::BATCH;
 
 /// What has to be looked up to judge a page.
@@ -41,6 +41,19 @@ const NO_VERDICT: Verdict = Verdict {
     rule_wpa: Rule::Unused,
     owner: OwnerCode::NONE,
     address_owner: AddressOwner::NOTHING,
+};
+
+/// Our rule and WPA's by the layers of an address. A table, because a `match` becomes a jump to an address that no processor
+/// can foresee.
+const RULES: [(Rule, Rule); LayerPair::ALL.len()] = {
+    let mut rules = [(Rule::NoRange, Rule::NoRange); LayerPair::ALL.len()];
+    let mut at = 0;
+    while at < rules.len() {
+        let [corrected, wpa] = LayerPair::ALL[at];
+        rules[at] = (Rule::of_layer(corrected), Rule::of_layer_wpa(wpa));
+        at += 1;
+    }
+    rules
 };
 
 /// Counts for the checks. They cover all pages, whatever the query is.
@@ -179,7 +192,7 @@ impl<'s> BatchJudge<'s> {
         self.stats = stats;
         let verdicts = &mut self.verdicts;
         context.spaces.find_all(self.questions.get(..asked).unwrap_or_default(), |question, address_owner| {
-            let (rule, rule_wpa) = (Rule::of_layer(address_owner.corrected), Rule::of_layer_wpa(address_owner.wpa));
+            let (rule, rule_wpa) = RULES[address_owner.layers.number()];
             let owner = context.owner_of(question.space);
             verdicts[question.tag as u8 as usize] = Verdict { rule, rule_wpa, owner, address_owner };
         });

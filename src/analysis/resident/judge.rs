@@ -134,7 +134,7 @@ impl SnapshotContext<'_> {
         let of = |found: Option<Detail>| found.unwrap_or(Detail::None);
         match page.page_use() {
             _ if Rule::of_list(page.list()).is_some() => Detail::None,
-            PageUse::ProcessPrivate if verdict.address_owner.corrected.is_file_view() => {
+            PageUse::ProcessPrivate if verdict.address_owner.corrected().is_file_view() => {
                 of(self.spaces.file_key(verdict.address_owner).map(Detail::File))
             }
             PageUse::File | PageUse::MetaFile => Detail::File(page.file_key()),
@@ -165,7 +165,7 @@ impl SnapshotContext<'_> {
         match (key, process) {
             (0, _) => (Rule::NoOwner, Rule::NoOwner),
             (_, NOTHING) => (Rule::UnknownOwner, Rule::UnknownOwner),
-            _ => (Rule::of_layer(address_owner.corrected), Rule::of_layer_wpa(address_owner.wpa)),
+            _ => (Rule::of_layer(address_owner.corrected()), Rule::of_layer_wpa(address_owner.wpa())),
         }
     }
 

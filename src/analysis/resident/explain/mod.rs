@@ -283,7 +283,7 @@ impl Explainer<'_> {
         let facts = Facts::of_address(self.etl, self.model, self.context, self.snapshot, instance, address, owner);
         let private = !is_kernel_address(address, self.context.pointer);
         ExplainedAddress {
-            would_be: private.then(|| (Rule::of_layer(owner.corrected), Rule::of_layer_wpa(owner.wpa))),
+            would_be: private.then(|| (Rule::of_layer(owner.corrected()), Rule::of_layer_wpa(owner.wpa()))),
             facts: facts.facts,
             history: facts.history,
             more_history: facts.more_history,

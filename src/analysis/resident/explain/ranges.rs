@@ -41,7 +41,7 @@ impl RangesAt<'_> {
         let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&self.at));
         let events = vec![self.told(span.source, is, |_| HEAP_RANGE_RUNDOWN)];
         let text = format!("of heap 0x{:x}", span.heap);
-        let corrected = self.owner.corrected == Layer::Heap;
+        let corrected = self.owner.corrected() == Layer::Heap;
         Some(Fact { corrected, ..fact("heap_range", "Heap range", text, Some((base, end)), events) })
     }
 
@@ -49,7 +49,7 @@ impl RangesAt<'_> {
         let (base, end, heap) = self.space.traced_heaps.get(self.at)?;
         let events = self.made(|event| history::makes_heap_range(event, self.at));
         let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
-        let wpa = self.owner.wpa == Layer::Heap;
+        let wpa = self.owner.wpa() == Layer::Heap;
         Some(Fact { wpa, ..fact("traced_heap_range", "In the trace", text, Some((base, end)), events) })
     }
 
@@ -88,7 +88,7 @@ impl RangesAt<'_> {
     fn region(&self) -> Option<Fact> {
         let (base, end, region) = self.space.regions.get(self.at)?;
         let events = vec![self.region_event(*region, self.at)];
-        let corrected = self.owner.corrected == Layer::Region;
+        let corrected = self.owner.corrected() == Layer::Region;
         Some(Fact { corrected, ..fact("region", "Region", "VirtualAlloc".into(), Some((base, end)), events) })
     }
 
@@ -96,12 +96,12 @@ impl RangesAt<'_> {
         let (base, end, ()) = self.space.traced_regions.get(self.at)?;
         let events = self.made(|event| history::makes_region(event, self.at));
         let text = "allocated during the trace, so WPA knows it".into();
-        let wpa = self.owner.wpa == Layer::Region;
+        let wpa = self.owner.wpa() == Layer::Region;
         Some(Fact { wpa, ..fact("traced_region", "In the trace", text, Some((base, end)), events) })
     }
 
     fn decided(&self, layer: Layer, fact: Fact) -> Fact {
-        Fact { corrected: self.owner.corrected == layer, wpa: self.owner.wpa == layer, ..fact }
+        Fact { corrected: self.owner.corrected() == layer, wpa: self.owner.wpa() == layer, ..fact }
     }
 
     /// The event that told of a range; if it is not kept, what its phase says of it.
