@@ -8,8 +8,8 @@ mod generated;
 
 use etl_writer::refset::RefsetSpec;
 use generated::most_anonymous_kib;
-use pfnset::analysis::reference::ReferenceSet;
-use pfnset::analysis::reference::query::Query;
+use pfnset::analysis::refset::ReferenceSet;
+use pfnset::analysis::refset::query::Query;
 use pfnset::etl::EtlFile;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
         let etl = EtlFile::open(&path).expect("the trace");
         let set = ReferenceSet::new(&etl, &Query::default()).expect("a reference set");
         times.push(begin.elapsed());
-        assert_eq!(set.flows.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
+        assert_eq!(set.balance.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
         assert_eq!(set.verification.as_ref().map(|v| v.residue()), Some(0.0));
         held = set.peak.0;
     }

@@ -22,7 +22,7 @@
 //!
 //! - [`ResidentSet`](analysis::resident::ResidentSet): pages of RAM at a snapshot;
 //!   [`PageListing`](analysis::pages::PageListing): the same, one row for each page.
-//! - [`ReferenceSet`](analysis::reference::ReferenceSet): pages that processes touched in a time window.
+//! - [`ReferenceSet`](analysis::refset::ReferenceSet): pages that processes touched in a time window.
 //! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::event_statistics::EventStatistics): what a trace
 //!   holds, and what it can be used for.
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own

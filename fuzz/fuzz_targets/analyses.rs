@@ -10,10 +10,10 @@ use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryQuery, TimelineStep};
 use pfnset::analysis::memory::working_sets::MemoryTrack;
 use pfnset::analysis::processes::{Dimension, ProcessQuery, ProcessSet};
-use pfnset::analysis::reference::ReferenceSet;
+use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::analysis::{reference, resident};
+use pfnset::analysis::{refset, resident};
 use pfnset::etl::EtlFile;
 
 #[path = "../scratch_file.rs"]
@@ -57,5 +57,5 @@ fn analyse(etl: &EtlFile) {
         assert_eq!(set.table().records.len(), set.samples.len());
         let _ = (set.largest_table(), set.growth_table(), set.session_records());
     }
-    let _ = ReferenceSet::new(etl, &reference::query::Query::default());
+    let _ = ReferenceSet::new(etl, &refset::query::Query::default());
 }

@@ -18,7 +18,7 @@ pub mod pages;
 pub mod processes;
 pub(crate) mod readiness;
 pub mod recording;
-pub mod reference;
+pub mod refset;
 pub mod resident;
 pub(crate) mod rules;
 pub(crate) mod session_advice;

@@ -1,7 +1,7 @@
 //! A budget: what is measured of a trace, and within which limits it must be.
 
 use crate::analysis::diff::tolerance::Tolerance;
-use crate::analysis::reference::query::Dimension as ReferenceDimension;
+use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::named::named_enum;

@@ -1,7 +1,7 @@
 //! The budgets file: TOML, read strictly. What is wrong is told with line and column.
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure};
-use crate::analysis::reference::query::Dimension as ReferenceDimension;
+use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension, spelling};
 use crate::error::Error;

@@ -2,9 +2,9 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::required_data::Evidence;
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::query::{Dimension as ReferenceDimension, Query};
-use crate::analysis::reference::reason::AccessReason;
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
+use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{ResidentModel, count_pages};
@@ -159,7 +159,7 @@ fn reference_set(etl: &EtlFile, conditions: &[Condition<ReferenceDimension>]) ->
             conditions: conditions.to_vec(),
             timeline: Some(ONE_STEP),
             timeline_by: by,
-            short: 0,
+            summary_rows: 0,
             ..Query::default()
         },
     )
@@ -196,8 +196,8 @@ impl ReferenceValues {
             return Err(fault);
         }
         match budget.measure {
-            Measure::Accessed => Ok(by_reason(&set.flows.accesses, conditions)),
-            Measure::Reaccesses => Ok(by_reason(&set.flows.reaccesses, conditions)),
+            Measure::Accessed => Ok(by_reason(&set.balance.accesses, conditions)),
+            Measure::Reaccesses => Ok(by_reason(&set.balance.reaccesses, conditions)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
                 let selected = reference_set(etl, conditions).map_err(|error| error.brief())?;

@@ -3,8 +3,8 @@
 use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
 use crate::analysis::diff::processes::Starts;
 use crate::analysis::readiness::readiness_of;
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::query::{self as reference_query, Dimension as ReferenceDimension};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{ResidentModel, count_pages};

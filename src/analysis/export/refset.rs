@@ -4,9 +4,9 @@ use crate::analysis::category::Category;
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::holdings::Holding;
-use crate::analysis::reference::query::{Dimension, HELD, Query};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension, HELD, Query};
+use crate::analysis::refset::totals::each_holding::Holding;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -34,7 +34,7 @@ pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
-        let query = Query { group_by: Dimension::ALL.to_vec(), short: 0, examples: 0, ..Query::default() };
+        let query = Query { group_by: Dimension::ALL.to_vec(), summary_rows: 0, examples: 0, ..Query::default() };
         let mut written = Ok(());
         let mut each = |holding: &Holding| {
             if written.is_ok() {

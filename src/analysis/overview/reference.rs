@@ -2,9 +2,9 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::overview::{step_of, thinned};
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::query::{Dimension, Query};
-use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension, Query};
+use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -62,8 +62,8 @@ impl ReferenceOverview {
 
     /// Accesses and releases in the window by reason: name, pages accessed, pages released.
     pub fn reasons(&self) -> Vec<(&'static str, u64, u64)> {
-        let accesses = AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.set.flows.accesses);
-        let releases = ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.set.flows.releases);
+        let accesses = AccessReason::ALL.map(AccessReason::name).into_iter().zip(self.set.balance.accesses);
+        let releases = ReleaseReason::ALL.map(ReleaseReason::name).into_iter().zip(self.set.balance.releases);
         let all = accesses.map(|(name, pages)| (name, pages, 0)).chain(releases.map(|(name, pages)| (name, 0, pages)));
         all.filter(|(_, accessed, released)| accessed + released > 0).collect()
     }
@@ -89,7 +89,7 @@ impl ReferenceOverview {
 
     /// What each process held.
     pub fn holder_table(&self) -> Table {
-        let line = |holder: &crate::analysis::reference::holders::Holder| {
+        let line = |holder: &crate::analysis::refset::totals::process_peaks::ProcessPeak| {
             Line::new([
                 Value::text(&holder.process),
                 Value::count(holder.peak.0),
@@ -101,7 +101,7 @@ impl ReferenceOverview {
         let columns = ["Peak, pages", "", "at s", "Average, pages"].map(Column::number);
         Table {
             columns: [Column::text("Process")].into_iter().chain(columns).collect(),
-            lines: self.set.holders.iter().take(MOST_HOLDERS).map(line).collect(),
+            lines: self.set.process_peaks.iter().take(MOST_HOLDERS).map(line).collect(),
             ..Table::default()
         }
     }

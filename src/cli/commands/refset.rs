@@ -6,8 +6,8 @@ use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::reference::ReferenceSet;
-use pfnset::analysis::reference::query::{Dimension, Query, RowOrder};
+use pfnset::analysis::refset::ReferenceSet;
+use pfnset::analysis::refset::query::{Dimension, Query, RowOrder};
 use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
 use pfnset::etl::EtlFile;
@@ -148,7 +148,7 @@ impl Refset {
         } else if self.each.each && matches!(common.format, OutputFormat::Table | OutputFormat::Markdown) {
             query.group_by = vec![Dimension::Category]; // of many traces, rows by process and category are too many to read
         }
-        query.short = rows.top.unwrap_or(query.short);
+        query.summary_rows = rows.top.unwrap_or(query.summary_rows);
         self.check(&query)?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
         let exit = asked.answer(|path, etl, show| self.of_trace(&query, path, etl, show))?;

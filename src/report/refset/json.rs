@@ -1,10 +1,10 @@
 //! The JSON object of `pfnset refset`.
 
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::reason::{AccessReason, ReleaseReason};
-use crate::analysis::reference::recorded::RecordedSets;
-use crate::analysis::reference::timeline::{Extent, Timeline, TimelineGroup};
-use crate::analysis::reference::verify::{Agreement, Verification};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state::{MatchCounts, Verification};
+use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
+use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
+use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::Dimension as _;
 use crate::event::page::PageUse;
 use crate::model::window::Origin;
@@ -52,17 +52,17 @@ fn flows(set: &ReferenceSet) -> Value {
     let access = |table: &[u64]| named(AccessReason::ALL.iter().map(|reason| reason.name()), table);
     let release = |table: &[u64]| named(ReleaseReason::ALL.iter().map(|reason| reason.name()), table);
     json!({
-        "accesses": set.flows.accessed(),
-        "accesses_by_reason": access(&set.flows.accesses),
-        "releases": set.flows.released(),
-        "releases_by_reason": release(&set.flows.releases),
-        "reaccesses": set.flows.reaccessed(),
-        "reaccesses_by_reason": access(&set.flows.reaccesses),
-        "reaccesses_wpa_rules": set.flows.reaccessed_wpa(),
-        "reaccesses_wpa_rules_by_reason": access(&set.flows.wpa_reaccesses),
-        "second_mappings": set.flows.second_mappings,
-        "never_held": set.flows.never_held,
-        "unattributed": set.flows.unattributed,
+        "accesses": set.balance.accessed(),
+        "accesses_by_reason": access(&set.balance.accesses),
+        "releases": set.balance.released(),
+        "releases_by_reason": release(&set.balance.releases),
+        "reaccesses": set.balance.reaccessed(),
+        "reaccesses_by_reason": access(&set.balance.reaccesses),
+        "reaccesses_wpa_rules": set.balance.reaccessed_wpa(),
+        "reaccesses_wpa_rules_by_reason": access(&set.balance.wpa_reaccesses),
+        "second_mappings": set.balance.second_mappings,
+        "never_held": set.balance.never_held,
+        "unattributed": set.balance.unattributed,
         "offer_events": set.graphics.map(|graphics| graphics.offers),
         "reclaim_events": set.graphics.map(|graphics| graphics.reclaims),
     })
@@ -70,7 +70,7 @@ fn flows(set: &ReferenceSet) -> Value {
 
 /// What was held.
 fn held(set: &ReferenceSet) -> Value {
-    let steps = set.flows.steps(text::count);
+    let steps = set.balance.steps(text::count);
     let by_class = set.average.by_class.iter();
     json!({
         "held_at_start": set.held_at_start,
@@ -81,7 +81,7 @@ fn held(set: &ReferenceSet) -> Value {
             "pages": set.average.pages,
             "by_class": by_class.map(|(class, pages)| (class.name().to_owned(), json!(pages))).collect::<Map<_, _>>(),
         },
-        "held_by_process": set.holders.iter().map(|holder| json!({
+        "held_by_process": set.process_peaks.iter().map(|holder| json!({
             "process": holder.process,
             "peak_pages": holder.peak.0,
             "peak_time_s": holder.peak.1.seconds(),
@@ -92,8 +92,8 @@ fn held(set: &ReferenceSet) -> Value {
 
 /// Pages that are in no working set.
 fn outside(set: &ReferenceSet) -> Value {
-    let of_access = |reason: AccessReason| set.flows.accesses.get(reason as usize).copied().unwrap_or(0);
-    let of_release = |reason: ReleaseReason| set.flows.releases.get(reason as usize).copied().unwrap_or(0);
+    let of_access = |reason: AccessReason| set.balance.accesses.get(reason as usize).copied().unwrap_or(0);
+    let of_release = |reason: ReleaseReason| set.balance.releases.get(reason as usize).copied().unwrap_or(0);
     let by_use = PageUse::ALL.iter().zip(set.kernel.by_use).filter(|(_, pages)| *pages > 0);
     json!({
         "kernel": {
@@ -119,7 +119,7 @@ fn outside(set: &ReferenceSet) -> Value {
 fn proof_and_rows(set: &ReferenceSet) -> Value {
     json!({
         "verification": set.verification.as_ref().map(verification),
-        "working_sets": set.recorded.as_ref().map(working_sets),
+        "working_sets": set.mem_info_ws.as_ref().map(working_sets),
         "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
         "rows": table::objects(&set.table()),
     })
@@ -129,7 +129,7 @@ fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {
     Value::Object(names.zip(counts).map(|(name, count)| (name.to_owned(), json!(count))).collect())
 }
 
-fn working_sets(sets: &RecordedSets) -> Value {
+fn working_sets(sets: &MemInfoWsCheck) -> Value {
     json!({
         "records": sets.records,
         "compared": sets.compared,
@@ -144,7 +144,7 @@ fn working_sets(sets: &RecordedSets) -> Value {
 }
 
 fn verification(v: &Verification) -> Value {
-    let group = |key: &str, name: &str, a: &Agreement| json!({ key: name, "matched": a.matched, "only_tracked": a.only_tracked, "only_final": a.only_final });
+    let group = |key: &str, name: &str, a: &MatchCounts| json!({ key: name, "matched": a.matched, "only_tracked": a.only_tracked, "only_final": a.only_final });
     json!({
         "time_s": v.time.seconds(),
         "tracked": v.tracked,
@@ -197,7 +197,7 @@ fn timeline(line: &Timeline) -> Value {
 }
 
 /// Peak and average.
-fn extent(extent: &Extent) -> [(String, Value); 3] {
+fn extent(extent: &PeakAndAverage) -> [(String, Value); 3] {
     [
         ("peak_pages".into(), json!(extent.peak)),
         ("peak_time_s".into(), json!(extent.peak_time.seconds())),

@@ -3,9 +3,9 @@
 mod json;
 mod tables;
 
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::timeline::Timeline;
-use crate::analysis::reference::verify::Verification;
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state::Verification;
+use crate::analysis::refset::totals::timeline::Timeline;
 use crate::analysis::table::Table;
 use crate::report::text::Unit;
 use crate::report::{Report, Style, text};

@@ -1,10 +1,10 @@
 //! The tables of `pfnset refset`.
 
-use crate::analysis::reference::ReferenceSet;
-use crate::analysis::reference::graphics::GraphicsEvents;
-use crate::analysis::reference::query::Dimension;
-use crate::analysis::reference::recorded::RecordedSets;
-use crate::analysis::reference::verify::Verification;
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state::Verification;
+use crate::analysis::refset::graphics_events::GraphicsEvents;
+use crate::analysis::refset::query::Dimension;
+use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
 use crate::model::window::Origin;
 use crate::report::refset::RefsetReport;
 use crate::report::{Style, table, text};
@@ -50,8 +50,8 @@ impl RefsetReport<'_> {
         let (kernel, pool, ranges) = (set.kernel.at_stop, set.pool_at_stop, set.ranges_at_stop);
         let reaccesses = format!(
             "{} (WPA's rules: {})",
-            text::count(set.flows.reaccessed()),
-            text::count(set.flows.reaccessed_wpa())
+            text::count(set.balance.reaccessed()),
+            text::count(set.balance.reaccessed_wpa())
         );
         let outside = format!(
             "{} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
@@ -62,7 +62,7 @@ impl RefsetReport<'_> {
         let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
         let lines = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)];
         let graphics = ("Graphics", graphics(set.graphics));
-        let recorded = set.recorded.as_ref().map(|sets| ("Working sets", agreement(sets)));
+        let recorded = set.mem_info_ws.as_ref().map(|sets| ("Working sets", agreement(sets)));
         for (what, line) in
             lines.into_iter().chain(verification).chain(recorded).chain([("Kernel, pool", outside), graphics])
         {
@@ -72,24 +72,24 @@ impl RefsetReport<'_> {
                 shown = "";
             }
         }
-        self.short_tables(out, style)
+        self.summary_tables(out, style)
     }
 
     /// One screen of what `--where` selects. Start, peak, accesses and releases are those of all pages: not shown.
     fn selection(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         text::heading(out, &self.title("Held at stop,"))?;
         self.where_line(out, style)?;
-        let selected = self.set.short.as_ref().map_or(0, |short| short.categories.measure.pages);
+        let selected = self.set.summary.as_ref().map_or(0, |summary| summary.categories.measure.pages);
         let (selected, all) = (text::count(selected.unsigned_abs()), text::count(self.set.held_at_stop));
         writeln!(out, "{selected} of the {all} pages held at stop")?;
-        self.short_tables(out, style)
+        self.summary_tables(out, style)
     }
 
     /// Largest categories and processes.
-    fn short_tables(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
-        for short in self.set.short_tables() {
+    fn summary_tables(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        for summary in self.set.summary_tables() {
             writeln!(out)?;
-            table::text(out, &short, style, self.unit)?;
+            table::text(out, &summary, style, self.unit)?;
         }
         match self.set.gone_and_hidden() {
             0 => Ok(()),
@@ -193,7 +193,7 @@ impl RefsetReport<'_> {
 }
 
 /// What Windows says of working sets.
-fn agreement(sets: &RecordedSets) -> String {
+fn agreement(sets: &MemInfoWsCheck) -> String {
     let (agree, compared, records) = (text::count(sets.agree), text::count(sets.compared), text::count(sets.records));
     let all = format!("{agree} of {compared} have as many pages as Windows logged (MemInfoWS records: {records})");
     match sets.worst.first() {
@@ -223,7 +223,7 @@ fn graphics(events: Option<GraphicsEvents>) -> String {
 
 /// How the rows by access reason follow from the accesses.
 fn entered(set: &ReferenceSet) -> String {
-    let flows = &set.flows;
+    let flows = &set.balance;
     let mut terms = vec![
         format!("{} of pages held already", text::count(flows.held_already())),
         format!("{} of pages that were never held", text::count(flows.never_held)),
@@ -251,7 +251,7 @@ fn entered(set: &ReferenceSet) -> String {
 
 /// How the rows by release reason follow from the releases.
 fn left(set: &ReferenceSet) -> String {
-    let flows = &set.flows;
+    let flows = &set.balance;
     format!(
         "By release reason the rows add up to {} pages that left working sets and {} held at stop. The other {} releases of \
          the {} in all: of kernel, pool and range pages, which are in no working set.",

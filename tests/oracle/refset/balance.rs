@@ -1,8 +1,8 @@
 //! What is held at the window's end follows from its begin and from what came and went, and the rows by any dimensions add
 //! up to it.
 
-use pfnset::analysis::reference::ReferenceSet;
-use pfnset::analysis::reference::query::{Dimension, Query};
+use pfnset::analysis::refset::ReferenceSet;
+use pfnset::analysis::refset::query::{Dimension, Query};
 use pfnset::etl::EtlFile;
 use pfnset::units::Nanos;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn sum(set: &ReferenceSet) -> i64 {
 
 /// Checks one grouping and one pair of conditions, which a number chooses.
 pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
-    let flows = &set.flows;
+    let flows = &set.balance;
     let steps = flows.steps(|count| count.to_string());
     let followed = set.held_at_start as i64 + steps.iter().map(|step| step.pages).sum::<i64>();
     prop_assert_eq!(followed, set.held_at_stop as i64, "{:?}", flows);
@@ -37,7 +37,7 @@ pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> R
     let dimensions = GROUPINGS[choice as usize % GROUPINGS.len()];
     let grouped = Query { group_by: dimensions.to_vec(), ..query.clone() };
     let rows = ReferenceSet::new(etl, &grouped).unwrap();
-    prop_assert_eq!(rows.flows, *flows, "rows change no total");
+    prop_assert_eq!(rows.balance, *flows, "rows change no total");
     if dimensions.contains(&Dimension::Impact) {
         let gained = set.held_at_stop as i64 - set.held_at_start as i64;
         let of = |name: &str| -> i64 {
@@ -56,7 +56,7 @@ pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> R
         let mut half = grouped.clone();
         half.condition(condition).unwrap();
         let half = ReferenceSet::new(etl, &half).unwrap();
-        prop_assert_eq!((half.peak, half.flows), (set.peak, *flows), "conditions choose rows alone");
+        prop_assert_eq!((half.peak, half.balance), (set.peak, *flows), "conditions choose rows alone");
         halves += sum(&half);
     }
     prop_assert_eq!(halves, sum(&rows));
@@ -74,8 +74,8 @@ fn timeline(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Re
     prop_assert_eq!((whole.extent.peak, whole.extent.peak_time), set.peak);
     prop_assert!((whole.extent.average - set.average.pages).abs() < 1e-6);
     prop_assert_eq!(whole.pages.last(), Some(&set.held_at_stop));
-    prop_assert_eq!(whole.groups.len(), set.holders.len());
-    for holder in &set.holders {
+    prop_assert_eq!(whole.groups.len(), set.process_peaks.len());
+    for holder in &set.process_peaks {
         let found = whole.groups.iter().find(|group| group.labels[0] == holder.process).unwrap();
         prop_assert_eq!((found.extent.peak, found.extent.peak_time), holder.peak, "{}", &holder.process);
         prop_assert!((found.extent.average - holder.average).abs() < 1e-6);

@@ -20,10 +20,10 @@ use self::rules::{Counts, Rules, Said, Span};
 use self::tallies::Tally;
 use crate::with_file;
 use etl_writer::Ptr;
-use pfnset::analysis::reference::ReferenceSet;
-use pfnset::analysis::reference::holders::Holder;
-use pfnset::analysis::reference::query::{Dimension, Query};
-use pfnset::analysis::reference::reason::{AccessReason, ReleaseReason};
+use pfnset::analysis::refset::ReferenceSet;
+use pfnset::analysis::refset::query::{Dimension, Query};
+use pfnset::analysis::refset::reason::{AccessReason, ReleaseReason};
+use pfnset::analysis::refset::totals::process_peaks::ProcessPeak;
 use pfnset::model::window::Bound;
 use pfnset::units::Nanos;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn counts<'a>(list: impl Iterator<Item = (&'static str, &'a u64)>) -> Counts {
 }
 
 /// Peak, its stamp, pages times ticks.
-fn tally(set: &ReferenceSet, holder: &Holder) -> Tally {
+fn tally(set: &ReferenceSet, holder: &ProcessPeak) -> Tally {
     let stamp = |time: Nanos| T0 + u64::try_from(time.0 / TICK).unwrap();
     let (from, to) = set.window_times;
     let ticks = (stamp(to) - stamp(from)) as f64;
@@ -50,16 +50,16 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
     let verification = set.verification.as_ref().expect("a final sequence");
     let all = verification.all;
     Said {
-        accesses: by_access(&set.flows.accesses),
-        releases: counts(ReleaseReason::ALL.iter().map(|reason| reason.name()).zip(&set.flows.releases)),
-        reaccesses: by_access(&set.flows.reaccesses),
-        wpa: by_access(&set.flows.wpa_reaccesses),
-        second_mappings: set.flows.second_mappings,
+        accesses: by_access(&set.balance.accesses),
+        releases: counts(ReleaseReason::ALL.iter().map(|reason| reason.name()).zip(&set.balance.releases)),
+        reaccesses: by_access(&set.balance.reaccesses),
+        wpa: by_access(&set.balance.wpa_reaccesses),
+        second_mappings: set.balance.second_mappings,
         held_at_start: set.held_at_start,
         held_at_stop: set.held_at_stop,
         peak: (set.peak.0, T0 + u64::try_from(set.peak.1.0 / TICK).unwrap()),
-        never_held: set.flows.never_held,
-        unattributed: set.flows.unattributed,
+        never_held: set.balance.never_held,
+        unattributed: set.balance.unattributed,
         kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
         pool_at_stop: set.pool_at_stop,
         ranges_at_stop: set.ranges_at_stop,
@@ -67,8 +67,8 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
         impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.measure.pages)))
             .filter(|row| row.1 != 0)
             .collect(),
-        holders: set.holders.iter().map(|holder| (holder.process.clone(), tally(set, holder))).collect(),
-        sets: set.recorded.as_ref().map_or((0, 0, 0), |sets| (sets.records, sets.compared, sets.agree)),
+        holders: set.process_peaks.iter().map(|holder| (holder.process.clone(), tally(set, holder))).collect(),
+        sets: set.mem_info_ws.as_ref().map_or((0, 0, 0), |sets| (sets.records, sets.compared, sets.agree)),
         verification: (verification.tracked, all.matched, all.only_tracked, all.only_final),
     }
 }
@@ -115,16 +115,16 @@ fn check(
         let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
         prop_assert_eq!(said_by(&set, &impact), wanted);
         let parts: f64 = set.average.by_class.iter().map(|(_, pages)| pages).sum();
-        let holders: f64 = set.holders.iter().map(|holder| holder.average).sum();
+        let holders: f64 = set.process_peaks.iter().map(|holder| holder.average).sum();
         let near = |pages: f64| (pages - set.average.pages).abs() < 1e-6;
         prop_assert!(near(parts) && near(holders), "{:?} {:?}", set.average, holders);
         balance::check(etl, &query, &set, seed)?;
         if setup.removals {
-            prop_assert_eq!(set.flows.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
+            prop_assert_eq!(set.balance.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
             if window.is_none() {
                 let unknown = machine.held_by_nobody();
                 let all = set.verification.as_ref().unwrap().all;
-                let sets = set.recorded.as_ref();
+                let sets = set.mem_info_ws.as_ref();
                 prop_assert!(sets.is_none_or(|sets| sets.agree == sets.compared && sets.residue == 0.0), "{:?}", sets);
                 prop_assert!(all.only_tracked == 0 && all.only_final <= unknown, "{:?}", all);
             }

@@ -1,0 +1,238 @@
+//! The reference set: which pages a scenario touched, who holds them, and when the peak was.
+//!
+//! [`replay`] reads the page events and replays them on each owner's working set, whose pages are kept in [`pages`];
+//! [`totals`] are what is counted meanwhile. [`final_state`] compares the end with the final page sequence.
+
+mod averaging_span;
+mod context;
+pub mod final_state;
+pub mod graphics_events;
+mod pages;
+pub mod query;
+pub mod reason;
+mod replay;
+mod row_key;
+mod rows;
+mod summary;
+mod tables;
+pub mod totals;
+mod warnings;
+
+use crate::analysis::readiness::Need;
+use crate::analysis::table::{Group, Node};
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::load::history::History;
+use crate::model::file_names::FileNames;
+use crate::model::owner_key::OwnerKeys;
+use crate::model::process::Processes;
+use crate::model::process_timeline::ProcessTimeline;
+use crate::model::rundown::Rundowns;
+use crate::model::snapshot::{Snapshot, snapshots, whole};
+use crate::model::user_paths::UserPaths;
+use crate::model::window::{Ends, Window, recorder_marks};
+use crate::moment::Moment;
+use crate::units::{Nanos, PointerSize};
+use averaging_span::AveragingSpan;
+use context::{OptionalEvents, ReplayContext, TimelineQuery};
+use final_state::Verification;
+use graphics_events::GraphicsEvents;
+use query::{Dimension, Query};
+use replay::ReplayResult;
+use row_key::{KeyDimensions, RowCount};
+use summary::HeldSummary;
+use totals::balance::Balance;
+use totals::each_holding::Holding;
+use totals::mem_info_ws::MemInfoWsCheck;
+use totals::process_peaks::{AverageHeld, ProcessPeak, average_held, process_peaks};
+use totals::shard_totals::KernelPages;
+use totals::timeline::Timeline;
+
+/// What `pfnset refset` shows. Counts are pages.
+#[derive(Debug)]
+pub struct ReferenceSet {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// Keywords that were not recorded and what each costs.
+    pub missing: Vec<Need>,
+    /// The window.
+    pub window: Window,
+    /// Its ends since trace start.
+    pub window_times: (Nanos, Nanos),
+    /// What came and went in the window.
+    pub balance: Balance,
+    /// HeldPage when the window begins, with what the active rundown names then.
+    pub held_at_start: u64,
+    /// HeldPage when it ends.
+    pub held_at_stop: u64,
+    /// Most pages held, and when.
+    pub peak: (u64, Nanos),
+    /// What each process held: most, when, average; the highest peak first.
+    pub process_peaks: Vec<ProcessPeak>,
+    /// Averages over time of what was held.
+    pub average: AverageHeld,
+    /// The comparison with the working sets that Windows logged; `None` when it logged none in the window.
+    pub mem_info_ws: Option<MemInfoWsCheck>,
+    /// Events of WPA's reasons Reclaim and Offer; `None` when they were not recorded.
+    pub graphics: Option<GraphicsEvents>,
+    /// Kernel pages of the active rundown.
+    pub kernel: KernelPages,
+    /// Pool pages at the window's end.
+    pub pool_at_stop: u64,
+    /// Pages of ranges at the window's end.
+    pub ranges_at_stop: u64,
+    /// The comparison with the final sequence; `None` without one.
+    pub verification: Option<Verification>,
+    /// Why there is no comparison.
+    pub unverified: Option<Error>,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// True when rows count holdings that ended in the window too.
+    pub with_ended: bool,
+    /// True when conditions chose the rows: they do not add up to what is held at stop.
+    pub is_selection: bool,
+    /// Rows.
+    pub rows: Vec<Group<RowCount>>,
+    /// The same, nested.
+    pub tree: Node<RowCount>,
+    /// Largest categories and processes of what is held at the window's end.
+    pub summary: Option<HeldSummary>,
+    /// HeldPage pages over time, if asked for.
+    pub timeline: Option<Timeline>,
+    /// True when the trace holds RemoveFromWS events.
+    pub has_removals: bool,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+}
+
+impl ReferenceSet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] without page accesses, [`Error::Usage`] for a window or a timeline that cannot be.
+    pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
+        Self::replayed(etl, query, None)
+    }
+
+    /// The same, and passes on each holding that ended in the window or is held at its end, as the query's dimensions name
+    /// it. Those of one slice come together; their order within it depends on nothing but the trace.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn with_holdings(etl: &EtlFile, query: &Query, each: &mut dyn FnMut(&Holding)) -> Result<ReferenceSet, Error> {
+        Self::replayed(etl, query, Some(each))
+    }
+
+    fn replayed(
+        etl: &EtlFile,
+        query: &Query,
+        mut each: Option<&mut dyn FnMut(&Holding)>,
+    ) -> Result<ReferenceSet, Error> {
+        let mut history = History::new(etl);
+        history.unroll(etl);
+        warnings::need_accesses(etl, &history.survey)?;
+        let sequences = snapshots(&std::mem::take(&mut history.runs));
+        let (window, span, sequence) = scenario(etl, &history, &sequences, query)?;
+        let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
+
+        let processes = Processes::new(&history);
+        let rundowns = Rundowns::new(&history);
+        let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
+        let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
+        let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
+        let key_dimensions = KeyDimensions::of(query.kept());
+        let has = |hook| history.survey.kernel_count(hook) > 0;
+        let context = ReplayContext {
+            history: &history,
+            rundowns: &rundowns,
+            lifetimes: &lifetimes,
+            optional_events: OptionalEvents { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) },
+            timeline: query.timeline.map(|step| TimelineQuery::new(&etl.clock, &window, step, query)).transpose()?,
+            window,
+            span,
+            key_dimensions,
+            holdings: each.is_some(),
+            slice_records: query.slice_records,
+            names: match key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail) {
+                true => FileNames::new(&history),
+                false => FileNames::default(),
+            },
+            user_paths: UserPaths::new(&history.volumes),
+        };
+        let mut outcome =
+            replay::replay(etl, &context, end, |kept| each.iter_mut().for_each(|each| each(&context.holding(kept))));
+        let shards = std::mem::take(&mut outcome.shards).into_iter().map(|(shard, _)| shard).collect();
+        let verification = sequence
+            .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
+        let mut set = Self::counted(etl, query, &context, outcome);
+        set.unverified = verification.is_none().then(|| warnings::unverified(etl, &history.survey));
+        set.verification = verification;
+        set.add_warnings(etl, &history.survey, query.max_residue);
+        Ok(set)
+    }
+
+    /// What was counted; the verification and doubts are added later.
+    fn counted(etl: &EtlFile, query: &Query, context: &ReplayContext<'_>, outcome: ReplayResult<'_>) -> ReferenceSet {
+        let pages = |pages: i64| u64::try_from(pages).unwrap_or(0);
+        let seconds = |moment: Moment| etl.clock.nanos(moment.time);
+        let ReplayResult { totals, held, groups, .. } = outcome;
+        let rows = context.rows(&totals.rows, &query.group_by, query);
+        let process_peaks = process_peaks(&outcome.tallies, |owner| context.owner(owner), &etl.clock, context.span);
+        let is_summary = query.summary_rows > 0 && !context.with_ended();
+        let records = outcome.recorded_sets;
+        let mem_info_ws = totals.comparisons.finish(records, |owner| context.owner(owner), seconds);
+        ReferenceSet {
+            warnings: Vec::new(),
+            missing: Vec::new(),
+            window: context.window.clone(),
+            window_times: (seconds(context.window.from), seconds(context.window.to)),
+            balance: totals.balance,
+            held_at_start: pages(held.at_from) + totals.balance.rundown,
+            held_at_stop: pages(held.at_to),
+            peak: (pages(held.peak.0), etl.clock.nanos(held.peak.1)),
+            summary: is_summary.then(|| context.summary(&totals.rows, &process_peaks, query)),
+            process_peaks,
+            average: average_held(&totals.page_ticks, context.span),
+            mem_info_ws: (records > 0).then_some(mem_info_ws),
+            graphics: GraphicsEvents::of(&context.history.survey),
+            kernel: totals.kernel,
+            pool_at_stop: outcome.outside_at_stop.0,
+            ranges_at_stop: outcome.outside_at_stop.1,
+            verification: None,
+            unverified: None,
+            dimensions: query.group_by.clone(),
+            with_ended: context.with_ended(),
+            is_selection: !query.conditions.is_empty(),
+            tree: context.tree(&rows, query),
+            rows,
+            timeline: groups.map(|groups| groups.finish(&etl.clock)),
+            has_removals: context.optional_events.removals,
+            doubtful: false,
+        }
+    }
+}
+
+/// The window, and the page sequence at its end if there is one: the first after the scenario's stop, else the last of
+/// the trace.
+fn scenario<'s>(
+    etl: &EtlFile,
+    history: &History,
+    sequences: &'s [Snapshot],
+    query: &Query,
+) -> Result<(Window, AveragingSpan, Option<&'s Snapshot>), Error> {
+    let (start, stop) = recorder_marks(&history.marks);
+    let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
+    let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
+    let sequence = whole.iter().find(|s| stop.is_some() && s.first > begin).or(whole.last()).copied();
+    let sequence = sequence.filter(|s| s.first > begin);
+    let whole = Ends::of_trace(history);
+    let ends = Ends {
+        last: sequence.map_or(whole.last, |sequence| sequence.first),
+        rundown: history.survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+        ..whole
+    };
+    let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
+    let span = AveragingSpan::new(&window, ends.last.time);
+    Ok((window, span, sequence))
+}

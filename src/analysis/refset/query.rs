@@ -1,0 +1,151 @@
+//! What a user asks of the reference set: dimensions, conditions, window, timeline.
+
+use crate::analysis::category::{Category, Class};
+use crate::analysis::refset::reason;
+use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
+use crate::error::Error;
+use crate::etl::time_slice;
+use crate::model::window::Bound;
+use crate::units::Nanos;
+
+dimensions! {
+    /// What rows are grouped and filtered by.
+    pub enum Dimension {
+        Process: "process", "Process", Values::Text;
+        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+        File: "file", "File", Values::Text;
+        Detail: "detail", "Detail", Values::Text;
+        AccessReason: "access_reason", "Access reason",
+            Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec());
+        ReleaseReason: "release_reason", "Release reason", Values::OneOf(releases);
+        Impact: "impact", "Impact", Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec());
+    }
+}
+
+/// Reasons of releases, and that of a page that was not released.
+fn releases() -> Vec<&'static str> {
+    reason::ReleaseReason::ALL.into_iter().map(reason::ReleaseReason::name).chain([HELD]).collect()
+}
+
+/// The release reason of a page that is held at the window's end.
+pub const HELD: &str = "held";
+
+/// Order of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowOrder {
+    /// Most pages first.
+    #[default]
+    Pages,
+    /// By label.
+    Name,
+    /// Most physical pages first.
+    ImpactPages,
+    /// Processes with the highest peak first; other rows as by pages.
+    Peak,
+}
+
+/// A query.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// Dimensions of the rows, outermost first.
+    pub group_by: Vec<Dimension>,
+    /// Conditions, all of which a row must meet.
+    pub conditions: Vec<Condition<Dimension>>,
+    /// Rows on each level; `None` = all.
+    pub top: Option<usize>,
+    /// Order of the rows.
+    pub order: RowOrder,
+    /// Beginning of the window; `None` = the start mark.
+    pub from: Option<Bound>,
+    /// End of the window; `None` = the stop mark.
+    pub to: Option<Bound>,
+    /// BalanceLine of the timeline.
+    pub timeline: Option<Nanos>,
+    /// Dimensions of the timeline.
+    pub timeline_by: Vec<Dimension>,
+    /// How many categories and processes the summary lists.
+    pub summary_rows: usize,
+    /// SharedPageChange of pages that may disagree with what Windows logged before the account is doubted.
+    pub max_residue: f64,
+    /// How many pages that disagree are kept as examples.
+    pub examples: usize,
+    /// Records that are followed at a time, about: memory grows with it. No result depends on it.
+    pub slice_records: u64,
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Query {
+            group_by: vec![Dimension::Process, Dimension::Category],
+            conditions: Vec::new(),
+            top: None,
+            order: RowOrder::default(),
+            from: None,
+            to: None,
+            timeline: None,
+            timeline_by: vec![Dimension::Category],
+            summary_rows: 8,
+            max_residue: 0.01,
+            examples: 10,
+            slice_records: time_slice::RECORDS,
+        }
+    }
+}
+
+impl Query {
+    /// Takes over `a,b,c`.
+    ///
+    /// # Errors
+    /// A usage error for an unknown name and a name that occurs twice.
+    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
+        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
+        Ok(())
+    }
+
+    /// Adds `DIM=PATTERNS`.
+    ///
+    /// # Errors
+    /// A usage error that shows the form.
+    pub fn condition(&mut self, text: &str) -> Result<(), Error> {
+        self.conditions.push(Condition::parse(text)?);
+        Ok(())
+    }
+
+    /// Dimensions of the timeline.
+    ///
+    /// # Errors
+    /// A usage error for dimensions that nothing has while it is held, also in conditions.
+    pub fn timeline_dimensions(&self) -> Result<Vec<Dimension>, Error> {
+        let all =
+            || self.timeline_by.iter().copied().chain(self.conditions.iter().map(|condition| condition.dimension));
+        match all().find(|dimension| matches!(dimension, Dimension::ReleaseReason | Dimension::Impact)) {
+            Some(later) => Err(Error::Usage(format!(
+                "a timeline shows what is held; {} is only known when it is held no longer",
+                later.name()
+            ))),
+            None => Ok(self.timeline_by.clone()),
+        }
+    }
+
+    /// What rows must be kept apart by.
+    pub fn kept(&self) -> impl Iterator<Item = Dimension> {
+        let of_timeline = self.timeline.iter().flat_map(|_| &self.timeline_by);
+        let conditions = self.conditions.iter().map(|condition| &condition.dimension);
+        self.group_by.iter().chain(of_timeline).chain(conditions).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dimensions_and_conditions_are_read() {
+        let mut query = Query::default();
+        query.group_by("access-reason, Impact").unwrap();
+        assert_eq!(query.group_by, [Dimension::AccessReason, Dimension::Impact]);
+        query.condition("file=*.dll;!x*").unwrap();
+        assert!(query.kept().eq([Dimension::AccessReason, Dimension::Impact, Dimension::File]));
+    }
+}

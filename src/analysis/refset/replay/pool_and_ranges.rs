@@ -1,0 +1,148 @@
+//! Pages that are outside of working sets: pool, and ranges of large, driver-locked and AWE pages.
+//!
+//! Both are identified by their start, so a release without an access at the same start counts nothing.
+
+use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
+use crate::analysis::refset::totals::balance::{Balance, add};
+use crate::event::page::PageUse;
+use crate::event::page_access::PageRange;
+use crate::model::window::Window;
+use crate::moment::Moment;
+use foldhash::HashMap as FastMap;
+
+/// What happens to pages outside of working sets. Counts are pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolOrRangeChange {
+    /// Pool of whole pages at an address.
+    PoolAllocate(u64, u64),
+    /// It is freed.
+    PoolFree(u64),
+    /// A range: use, start, pages.
+    RangeAccess(PageUse, u64, u64),
+    /// It is released.
+    RangeRelease(PageUse, u64, u64),
+}
+
+impl PoolOrRangeChange {
+    /// From a range event.
+    pub fn of_range(range: &PageRange, access: bool) -> PoolOrRangeChange {
+        if access {
+            PoolOrRangeChange::RangeAccess(range.page_use(), range.start, range.pages)
+        } else {
+            PoolOrRangeChange::RangeRelease(range.page_use(), range.start, range.pages)
+        }
+    }
+}
+
+/// One such event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolOrRangeEvent {
+    /// When.
+    pub moment: Moment,
+    /// What.
+    pub kind: PoolOrRangeChange,
+}
+
+/// Pool and ranges that are held, in pages.
+#[derive(Debug, Default, Clone)]
+pub struct PoolAndRanges {
+    pool: FastMap<u64, u64>,
+    ranges: FastMap<(PageUse, u64), u64>,
+    /// Pages of pool now.
+    pub pool_pages: u64,
+    /// Pages of ranges now.
+    pub range_pages: u64,
+}
+
+impl PoolAndRanges {
+    /// Applies one event; what comes and goes in the window is added to `flows`.
+    pub fn apply(&mut self, window: &Window, event: &PoolOrRangeEvent, flows: &mut Balance) {
+        let inside = u64::from(window.holds(event.moment));
+        let mut accessed = |reason: AccessReason, pages: u64| {
+            add(&mut flows.accesses, reason as usize, inside * pages);
+            flows.accessed_outside += inside * pages;
+        };
+        let mut released = |reason: ReleaseReason, pages: u64| {
+            add(&mut flows.releases, reason as usize, inside * pages);
+            flows.released_outside += inside * pages;
+        };
+        // More than 16 TiB at once can only be damage.
+        let sound = |pages: u64| pages.min(1 << 32);
+        match event.kind {
+            PoolOrRangeChange::PoolAllocate(address, pages) => {
+                let pages = sound(pages);
+                accessed(AccessReason::PoolAllocate, pages);
+                self.pool_pages = self.pool_pages.saturating_add(pages);
+                let before = self.pool.insert(address, pages).unwrap_or(0);
+                self.pool_pages = self.pool_pages.saturating_sub(before);
+            }
+            PoolOrRangeChange::PoolFree(address) => {
+                let pages = self.pool.remove(&address).unwrap_or(0);
+                released(ReleaseReason::PoolFree, pages);
+                self.pool_pages = self.pool_pages.saturating_sub(pages);
+            }
+            PoolOrRangeChange::RangeAccess(page_use, start, pages) => {
+                let pages = sound(pages);
+                accessed(AccessReason::PageRangeAccess, pages);
+                self.range_pages = self.range_pages.saturating_add(pages);
+                let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
+                self.range_pages = self.range_pages.saturating_sub(before);
+            }
+            PoolOrRangeChange::RangeRelease(page_use, start, pages) => {
+                let Some(held) = self.ranges.get_mut(&(page_use, start)) else { return };
+                let gone = pages.min(*held);
+                *held -= gone;
+                if *held == 0 {
+                    self.ranges.remove(&(page_use, start));
+                }
+                released(ReleaseReason::PageRangeRelease, gone);
+                self.range_pages = self.range_pages.saturating_sub(gone);
+            }
+        }
+    }
+
+    /// Pool as `(first address, pages)`.
+    pub fn pool(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.pool.iter().map(|(&address, &pages)| (address, pages))
+    }
+
+    /// Ranges as `(use, start, pages)`; a start is an address or, for driver-locked and AWE pages, a frame.
+    pub fn ranges(&self) -> impl Iterator<Item = (PageUse, u64, u64)> {
+        self.ranges.iter().map(|(&(page_use, start), &pages)| (page_use, start, pages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::window::Origin;
+    use crate::units::Ticks;
+
+    #[test]
+    fn only_what_is_held_is_released() {
+        let window = Window {
+            from: Moment::FIRST,
+            to: Moment::LAST,
+            from_mark: None,
+            to_mark: None,
+            origin: Origin::User,
+            resets: vec![],
+        };
+        let (mut pages, mut flows) = (PoolAndRanges::default(), Balance::default());
+        for kind in [
+            PoolOrRangeChange::PoolAllocate(0x1000, 3),
+            PoolOrRangeChange::PoolFree(0x2000),
+            PoolOrRangeChange::PoolAllocate(0x1000, 4),
+            PoolOrRangeChange::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
+            PoolOrRangeChange::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
+            PoolOrRangeChange::RangeRelease(PageUse::Awe, 0x20_0000, 12),
+            PoolOrRangeChange::RangeAccess(PageUse::Awe, 5, u64::MAX),
+            PoolOrRangeChange::RangeRelease(PageUse::Awe, 5, u64::MAX),
+        ] {
+            pages.apply(&window, &PoolOrRangeEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
+        }
+        assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
+        assert_eq!(flows.releases[ReleaseReason::PoolFree as usize], 0);
+        assert_eq!(flows.releases[ReleaseReason::PageRangeRelease as usize], 12 + (1 << 32));
+    }
+}

@@ -1,0 +1,204 @@
+//! What one thread reads from the buffers of a time slice: updates by shard, and the few events that belong to no owner.
+//!
+//! The hot path: a trace holds tens of millions of page events.
+
+use crate::analysis::refset::context::ReplayContext;
+use crate::analysis::refset::replay::owner_attribution::{Attribution, Attributor};
+use crate::analysis::refset::replay::pool_and_ranges::{PoolOrRangeChange, PoolOrRangeEvent};
+use crate::analysis::refset::replay::update::Update;
+use crate::analysis::refset::replay::update_queue::UpdateQueue;
+use crate::analysis::refset::totals::balance::{Balance, add};
+use crate::etl::record::HookId;
+use crate::event::hooks::{
+    MEM_INFO_WS, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC,
+    SESSION_FREE, UNMAP_FILE,
+};
+use crate::event::pool::PoolAction;
+use crate::event::section::SectionPhase;
+use crate::event::working_set::WorkingSetEvent;
+use crate::event::{Event, Phase};
+use crate::load::working_set_events::{EventHeader, EventVisitor};
+use crate::moment::Moment;
+use crate::units::is_kernel_address;
+use crate::units::{PAGE_BYTES, Ticks};
+
+/// Other events that are followed; they are rare.
+pub const OTHERS: [HookId; 9] = [
+    PAGE_RANGE_ACCESS,
+    PAGE_RANGE_RELEASE,
+    PAGEFILE_SECTION_DELETE,
+    UNMAP_FILE,
+    POOL_ALLOC,
+    SESSION_ALLOC,
+    POOL_FREE,
+    SESSION_FREE,
+    MEM_INFO_WS,
+];
+
+/// Number of shards: enough that each owner of a busy trace has nearly one of its own.
+pub const SHARDS: usize = 256;
+
+/// The shard of a group of owners.
+#[inline(always)]
+pub fn shard_of(group: u64) -> usize {
+    (group.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}
+
+/// A thread's reader.
+#[derive(Debug)]
+pub struct SliceReader<'a> {
+    context: &'a ReplayContext<'a>,
+    attributor: Attributor<'a>,
+    /// First moment that is not followed.
+    end: Moment,
+    /// Last stamp of the slice.
+    until: Ticks,
+    /// Updates by shard.
+    pub updates: UpdateQueue,
+    /// Updates after the slice's end, with their shards.
+    ahead: Vec<(usize, Update)>,
+    /// Updates of processes that start later, with the moment at which they were logged: it is their order.
+    pub not_started: Vec<(Moment, Update)>,
+    /// Accesses of all slices.
+    pub balance: Balance,
+    /// Records in the window of what each working set has.
+    pub recorded_sets: u64,
+    /// Pool and page ranges.
+    pub outside: Vec<PoolOrRangeEvent>,
+    /// Deleted sections: ranges of prototype PTEs.
+    pub deleted_sections: Vec<(Moment, u64, u64)>,
+}
+
+impl<'a> SliceReader<'a> {
+    /// A reader that has read nothing.
+    pub fn new(context: &'a ReplayContext<'a>, end: Moment) -> SliceReader<'a> {
+        SliceReader {
+            context,
+            attributor: Attributor::new(context.lifetimes),
+            end,
+            until: Ticks(i64::MIN),
+            updates: UpdateQueue::new(SHARDS),
+            ahead: Vec::new(),
+            not_started: Vec::new(),
+            balance: Balance::default(),
+            recorded_sets: 0,
+            outside: Vec::new(),
+            deleted_sections: Vec::new(),
+        }
+    }
+
+    /// Begins a slice that ends with `until`; memory is kept.
+    pub fn begin(&mut self, until: Ticks) {
+        self.until = until;
+        self.updates.clear();
+        for (shard, update) in self.ahead.extract_if(.., |(_, update)| update.moment.time <= until) {
+            self.updates.push(shard, update);
+        }
+    }
+
+    /// Counts an access and puts its update where it belongs: one update where both rule sets see it in one shard at one
+    /// moment, else two.
+    #[inline(always)]
+    fn keep(&mut self, attribution: Attribution, logged: Moment) {
+        let Attribution { update, group, process_id, is_known } = attribution;
+        if update.kind().is_access() && self.context.window.holds(logged) {
+            add(&mut self.balance.accesses, update.page.reason() as usize, 1);
+            self.balance.never_held += u64::from(!update.is_corrected());
+            self.balance.unattributed += u64::from(!is_known);
+        }
+        let together = update.moment == logged && group == u64::from(process_id);
+        if update.is_corrected() {
+            let update = if together { update } else { update.without_wpa() };
+            self.put(group, update, logged);
+        }
+        if update.is_wpa() && !(together && update.is_corrected()) {
+            self.put(u64::from(process_id), update.for_wpa(process_id, logged), logged);
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, group: u64, update: Update, logged: Moment) {
+        if update.moment != logged {
+            self.put_later(update, logged);
+        } else if update.moment.time > self.until {
+            self.ahead.push((shard_of(group), update));
+        } else {
+            self.updates.push(shard_of(group), update);
+        }
+    }
+
+    /// Keeps an update of a process that has not started yet.
+    #[cold]
+    #[inline(never)]
+    fn put_later(&mut self, update: Update, logged: Moment) {
+        let window = &self.context.window;
+        // Emptied working sets hold nothing of it.
+        let stays = !window.resets.iter().any(|&reset| logged <= reset && reset < update.moment);
+        if update.kind().is_access() {
+            let enters = stays && window.holds(update.moment) && update.moment < self.end;
+            self.balance.not_started += i64::from(window.holds(logged)) - i64::from(enters);
+        }
+        if stays {
+            self.not_started.push((logged, update));
+        }
+    }
+}
+
+impl EventVisitor for SliceReader<'_> {
+    #[inline(always)]
+    fn working_set_event(&mut self, event: WorkingSetEvent, header: EventHeader) {
+        // Each arm ends by itself: if the arms joined, the compiler would pass all fields through memory.
+        match event {
+            WorkingSetEvent::Page(kind, page) => {
+                if let Some(attribution) = self.attributor.page(kind, &page, header) {
+                    self.keep(attribution, header.moment);
+                }
+            }
+            WorkingSetEvent::AccessEx(access) => {
+                let attribution = self.attributor.access_ex(&access, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Remove(extra) => {
+                let attribution = self.attributor.remove(extra, header);
+                self.keep(attribution, header.moment);
+            }
+            WorkingSetEvent::Combine(combine) => {
+                let attribution = self.attributor.combine(&combine, header);
+                self.keep(attribution, header.moment);
+            }
+        }
+    }
+
+    fn other_event(&mut self, event: &Event<'_>, header: EventHeader) {
+        let moment = header.moment;
+        let kind = match *event {
+            Event::MapView { phase: Phase::End, view } if is_kernel_address(view.base, header.pointer) => {
+                let both = self.attributor.unmap(view.base, view.size_bytes, header);
+                return both.into_iter().for_each(|attribution| self.keep(attribution, moment));
+            }
+            Event::PagefileSection { phase: SectionPhase::Delete, section } => {
+                return self.deleted_sections.push((moment, section.start, section.end));
+            }
+            Event::ProcessWorkingSets(sets) if self.context.window.holds(moment) => {
+                self.recorded_sets += 1;
+                return sets.iter().for_each(|set| {
+                    let recorded = self.attributor.recorded(set.id, set.working_set_pages, header);
+                    self.keep(recorded, moment);
+                });
+            }
+            Event::PageRangeAccess(range) => PoolOrRangeChange::of_range(&range, true),
+            Event::PageRangeRelease(range) => PoolOrRangeChange::of_range(&range, false),
+            // What is smaller than a page shares its page with other pool.
+            Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
+                PoolOrRangeChange::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
+            }
+            Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
+                let freed = self.attributor.free_pool(piece.address, piece.size_bytes, header);
+                self.keep(freed, moment);
+                PoolOrRangeChange::PoolFree(piece.address)
+            }
+            _ => return,
+        };
+        self.outside.push(PoolOrRangeEvent { moment, kind });
+    }
+}

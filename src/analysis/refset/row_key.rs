@@ -1,0 +1,66 @@
+//! Keys and counts of rows: how holdings are told apart.
+
+use crate::analysis::category::Category;
+use crate::analysis::refset::query::Dimension;
+use crate::analysis::refset::reason::{AccessReason, Impact, ReleaseReason};
+use crate::model::working_set_owner::OwnerId;
+
+/// Dimensions that are part of a row's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyDimensions(u16);
+
+impl KeyDimensions {
+    /// These dimensions.
+    pub fn of(dimensions: impl IntoIterator<Item = Dimension>) -> KeyDimensions {
+        KeyDimensions(dimensions.into_iter().fold(0, |all, dimension| all | 1 << dimension as u16))
+    }
+
+    /// True when a dimension is one of them.
+    #[inline(always)]
+    pub const fn has(self, dimension: Dimension) -> bool {
+        self.0 >> dimension as u16 & 1 != 0
+    }
+}
+
+/// A file in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum FileCode {
+    /// No file.
+    #[default]
+    None,
+    /// A combined page.
+    Combined,
+    /// Index of a name.
+    Name(u32),
+    /// Key without a name.
+    Unknown(u64),
+}
+
+/// Key of a row: always owner and category, of the other dimensions those that are part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // named like the dimensions
+pub struct RowKey {
+    pub owner: OwnerId,
+    pub category: Category,
+    pub file: FileCode,
+    pub detail: FileCode,
+    pub access_reason: Option<AccessReason>,
+    pub release_reason: Option<ReleaseReason>,
+    pub impact: Option<Impact>,
+}
+
+/// Counts of a row. Negative for holdings that began before the window and ended in it, where rows keep impact apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowCount {
+    /// Pages, each owner's.
+    pub pages: i64,
+    /// Pages, each physical page once.
+    pub impact_pages: i64,
+}
+
+impl std::ops::AddAssign for RowCount {
+    fn add_assign(&mut self, other: RowCount) {
+        self.pages += other.pages;
+        self.impact_pages += other.impact_pages;
+    }
+}

@@ -1,0 +1,63 @@
+//! Holdings of pages one by one, for callers that want each of them, not their counts.
+
+use crate::analysis::category::Category;
+use crate::analysis::refset::context::ReplayContext;
+use crate::analysis::refset::pages::held_page::HeldPage;
+use crate::analysis::refset::query::Dimension;
+use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
+use crate::event::page::PageUse;
+use crate::model::working_set_owner::OwnerId;
+use crate::units::Ticks;
+
+/// A holding as the replay keeps it until the end of its slice.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptHolding {
+    /// Whose.
+    pub owner: OwnerId,
+    /// Of what.
+    pub held: HeldPage,
+    /// Why and when it ended; `None` when it is held at the window's end.
+    pub released: Option<(ReleaseReason, Ticks)>,
+}
+
+/// A holding that ended in the window, or is held at its end.
+#[derive(Debug, Clone)]
+pub struct Holding {
+    /// Whose, as rows name it.
+    pub process: String,
+    /// Category.
+    pub category: Category,
+    /// Frame; `None` where it is not known.
+    pub pfn: Option<u64>,
+    /// Use.
+    pub page_use: PageUse,
+    /// File, as rows name it.
+    pub file: String,
+    /// Detail, as rows name it.
+    pub detail: String,
+    /// Why it began.
+    pub access_reason: AccessReason,
+    /// When it began.
+    pub since: Ticks,
+    /// Why and when it ended.
+    pub released: Option<(ReleaseReason, Ticks)>,
+}
+
+impl ReplayContext<'_> {
+    /// A kept holding with its names.
+    pub fn holding(&self, kept: &KeptHolding) -> Holding {
+        let (key, _) = self.row(kept.owner, &kept.held, kept.released.map(|(reason, _)| reason));
+        let page = kept.held.page;
+        Holding {
+            process: self.label(&key, Dimension::Process),
+            category: page.category(),
+            pfn: (page.pfn() != 0).then_some(page.pfn()),
+            page_use: page.page_use(),
+            file: self.label(&key, Dimension::File),
+            detail: self.label(&key, Dimension::Detail),
+            access_reason: page.reason(),
+            since: kept.held.since,
+            released: kept.released,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What is counted during the replay: by each shard of owners, and over time by all of them.
+
+pub mod balance;
+pub mod each_holding;
+pub mod held_statistics;
+pub mod mem_info_ws;
+pub mod process_peaks;
+pub mod shard_totals;
+pub mod timeline;
+pub mod total_held;

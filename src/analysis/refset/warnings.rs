@@ -1,0 +1,115 @@
+//! What casts doubt on a reference set, and what is missing for one.
+
+use crate::analysis::readiness::{Need, readiness_of};
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state::Verification;
+use crate::analysis::trust::TrustReport;
+use crate::error::Error;
+use crate::etl::EtlFile;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX};
+use crate::load::survey::Survey;
+use crate::model::window::Origin;
+use crate::units::count;
+
+/// # Errors
+/// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
+pub(super) fn need_accesses(etl: &EtlFile, survey: &Survey) -> Result<(), Error> {
+    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| survey.kernel_count(hook) > 0) {
+        return Ok(());
+    }
+    Err(TrustReport::new(etl, survey).cannot_run(
+        "ReferenceSet",
+        "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
+         touched",
+        "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
+         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+    ))
+}
+
+/// Why there is no comparison with a final page sequence.
+pub(super) fn unverified(etl: &EtlFile, survey: &Survey) -> Error {
+    TrustReport::new(etl, survey).cannot_run(
+        "Memory",
+        "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
+        "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
+         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+    )
+}
+
+impl ReferenceSet {
+    /// What casts doubt on the trace, on the account, and what was not recorded.
+    pub(super) fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey, max_residue: f64) {
+        let trust = TrustReport::new(etl, survey);
+        self.doubtful = trust.any();
+        self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
+        self.warnings = trust.warnings();
+        self.warnings.extend(self.doubts(&trust, max_residue));
+        let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
+        let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
+        self.warnings.extend(trust.not_there(&costs));
+    }
+
+    /// What casts doubt on the account itself.
+    fn doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.window.origin == Origin::WholeTrace {
+            lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
+        }
+        if !self.has_removals {
+            let fate = match trust.fate("WorkingSet").is_incomplete() {
+                true => "are not in the part of the trace that is left",
+                false => "were not recorded",
+            };
+            lines.push(format!(
+                "trims {fate} (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
+            ));
+        }
+        if self.verification.is_none() {
+            let fate = match trust.fate("Memory").is_incomplete() {
+                true => "the page sequence after the scenario is in the part of the trace that is missing",
+                false => "there is no page sequence after the scenario",
+            };
+            lines.push(format!("{fate}: nothing proves the result"));
+        }
+        if self.balance.unattributed > 0 {
+            lines.push(format!(
+                "{} accesses could not be attributed: they name no process, or one that never started",
+                count(self.balance.unattributed)
+            ));
+        }
+        let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
+        let nothing_matches = self.verification.as_ref().is_some_and(Verification::is_hopeless);
+        if nothing_matches {
+            lines.push("no page of the final page sequence matches what is tracked: nothing proves the result".into());
+        } else if residue > max_residue {
+            lines.push(format!(
+                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
+                 recorded (pfnset refset --verify shows what differs)",
+                residue * 100.0
+            ));
+        }
+        lines.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
+            format!(
+                "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
+                 largest differences are in --format json (working_sets)",
+                sets.residue * 100.0,
+                self.reason_of_difference(trust)
+            )
+        }));
+        lines
+    }
+
+    /// Why working sets can differ from those that Windows logged.
+    fn reason_of_difference(&self, trust: &TrustReport) -> &'static str {
+        match () {
+            () if trust.any() => "data was lost or is damaged",
+            () if !self.window.resets.iter().any(|&reset| reset <= self.window.from) => {
+                "the working sets were not emptied before the window, so what was held before is unknown"
+            }
+            () if !self.has_removals => "trims were not recorded, so trimmed pages look as if still held",
+            () => "something was not recorded",
+        }
+    }
+}
