@@ -3,8 +3,8 @@
 //! Input: the limit (2 bytes, little-endian), then the stream. The same stream is also decoded with a limit so large
 //! that the scratch has to grow on the way.
 
-#[path = "../src/etl/compression/plain.rs"]
-pub mod plain;
+#[path = "../src/etl/compression/reference_decoders.rs"]
+pub mod reference_decoders;
 
 use pfnset::etl::compression::{Format, decompress};
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ thread_local! {
 const FAR: usize = 3 << 16;
 
 /// Decodes one input both ways.
-pub fn compare(format: Format, slow: fn(&[u8], usize) -> plain::Decompressed, data: &[u8]) {
+pub fn compare(format: Format, slow: fn(&[u8], usize) -> reference_decoders::Decompressed, data: &[u8]) {
     let Some((limit, stream)) = data.split_first_chunk() else { return };
     let limit = usize::from(u16::from_le_bytes(*limit));
     SCRATCH.with_borrow_mut(|scratch| agree(format, slow, stream, scratch, limit));
@@ -27,7 +27,7 @@ pub fn compare(format: Format, slow: fn(&[u8], usize) -> plain::Decompressed, da
 
 fn agree(
     format: Format,
-    slow: fn(&[u8], usize) -> plain::Decompressed,
+    slow: fn(&[u8], usize) -> reference_decoders::Decompressed,
     stream: &[u8],
     scratch: &mut Vec<u8>,
     limit: usize,

@@ -7,4 +7,4 @@ mod compressed;
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::compression::Format;
 
-fuzz_target!(|data: &[u8]| compressed::compare(Format::Lznt1, compressed::plain::lznt1, data));
+fuzz_target!(|data: &[u8]| compressed::compare(Format::Lznt1, compressed::reference_decoders::lznt1, data));

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::overview::Overview;
-use pfnset::analysis::overview::tiles::Tile;
+use pfnset::analysis::overview::treemap::Tile;
 use pfnset::etl::EtlFile;
 use pfnset::report::html::HtmlReport;
 use std::path::Path;

@@ -7,4 +7,4 @@ mod compressed;
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::compression::Format;
 
-fuzz_target!(|data: &[u8]| compressed::compare(Format::Xpress, compressed::plain::xpress, data));
+fuzz_target!(|data: &[u8]| compressed::compare(Format::Xpress, compressed::reference_decoders::xpress, data));

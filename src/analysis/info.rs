@@ -1,10 +1,11 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
+use crate::analysis::buffer_content::{self, BufferContent};
 use crate::analysis::readiness::{Readiness, readiness};
-use crate::analysis::session_advice::{self, Content};
+use crate::analysis::session_limits;
 use crate::analysis::table::{Field, Table, Value};
 use crate::analysis::trust::TrustReport;
-use crate::analysis::verdict::{Trust, good_for};
+use crate::analysis::trust_level::{TrustLevel, good_for};
 use crate::analysis::windows_release::release;
 use crate::error::DamageLog;
 use crate::etl::EtlFile;
@@ -84,7 +85,7 @@ pub struct TraceInfo {
     /// Recorder keywords of the kernel session.
     pub keywords: Vec<String>,
     /// What fills the buffers, most bytes first.
-    content: Vec<Content>,
+    content: Vec<BufferContent>,
     /// Bytes of all stacks.
     pub stack_bytes: u64,
     /// What the session cannot hold or tell.
@@ -95,7 +96,7 @@ pub struct TraceInfo {
     pub trust: TrustReport,
     /// Damaged places.
     pub damage: DamageLog,
-    /// Fitness for each analysis.
+    /// Readiness for each analysis.
     pub analyses: Vec<Readiness>,
 }
 
@@ -133,9 +134,9 @@ impl TraceInfo {
             duration: survey.last().map_or(Nanos(0), |last| etl.clock.nanos(last)),
             merged: header.mode & MODE_RELOG != 0,
             keywords: keywords::names(&survey.masks_ever_on()).into_iter().map(String::from).collect(),
-            content: session_advice::content(survey),
+            content: buffer_content::content(survey),
             stack_bytes: stack_records(survey) + survey.carried_stack_bytes,
-            advice: session_advice::advice(etl, survey),
+            advice: session_limits::limits(etl, survey),
             providers: providers(survey),
             trust: TrustReport::new(etl, survey),
             damage: survey.damage.clone(),
@@ -145,7 +146,7 @@ impl TraceInfo {
 
     /// What fills the buffers: groups of kernel events and providers, most bytes first, and stacks in all.
     pub fn content_table(&self) -> Table {
-        session_advice::content_table(&self.content, self.stack_bytes)
+        buffer_content::content_table(&self.content, self.stack_bytes)
     }
 
     /// The providers as records; people see them among what fills the buffers.
@@ -166,8 +167,8 @@ impl TraceInfo {
     }
 
     /// Whether the trace is to be trusted.
-    pub fn trust(&self) -> Trust {
-        Trust::of(&self.trust)
+    pub fn trust(&self) -> TrustLevel {
+        TrustLevel::of(&self.trust)
     }
 
     /// For which analyses.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// A run of missing sequence numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hole {
+pub struct DescribedHole {
     /// First missing number.
     pub first_missing: u64,
     /// How many are missing.
@@ -58,7 +58,7 @@ pub struct Loss {
     /// Buffers with the flag "buffer lost".
     pub flagged_buffer_lost: u64,
     /// Holes in the sequence numbers, at most [`MOST_HOLES`].
-    pub holes: Vec<Hole>,
+    pub holes: Vec<DescribedHole>,
     /// Sequence numbers missing in all holes.
     pub missing_buffers: u64,
     /// Processor and time of the last dropped event, where the trace has such records.
@@ -213,7 +213,7 @@ fn peak_rate(etl: &EtlFile, spans: &[Option<Span>]) -> Option<PeakRate> {
 
 /// A run of missing sequence numbers between those of two buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Gap {
+pub struct SequenceHole {
     /// The number before the first that is missing.
     pub low: u64,
     /// The number after the last.
@@ -221,11 +221,11 @@ pub struct Gap {
 }
 
 /// Numbers that are missing because buffers were lost, in order.
-pub fn gaps(etl: &EtlFile) -> Vec<Gap> {
+pub fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
     let mut order: Vec<u64> = etl.own_buffers().iter().map(|buffer| buffer.sequence).collect();
     order.sort_unstable();
     // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
-    // the oldest buffer of the ring: the gap after the first buffers is no loss.
+    // the oldest buffer of the ring: the hole after the first buffers is no loss.
     let mode = etl.header.mode;
     let first_gap_is_normal = mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_CIRCULAR) != 0;
     let kept = (etl.header.start_buffers.max(1)) as usize;
@@ -233,21 +233,21 @@ pub fn gaps(etl: &EtlFile) -> Vec<Gap> {
     // are taken into use and written when they are full.
     let written = u64::from(etl.header.buffers_written);
     let mut overwritten = if mode & MODE_CIRCULAR != 0 { written.saturating_sub(order.len() as u64) } else { 0 };
-    let mut gaps = Vec::new();
+    let mut sequence_holes = Vec::new();
     for (place, pair) in order.windows(2).enumerate() {
         let (low, high) = (pair[0], pair[1]);
-        let gap = high.saturating_sub(low).saturating_sub(1);
-        let no_loss = if first_gap_is_normal && place < kept { gap } else { overwritten.min(gap) };
-        overwritten = overwritten.saturating_sub(gap);
-        if gap > no_loss {
-            gaps.push(Gap { low: low + no_loss, high });
+        let hole = high.saturating_sub(low).saturating_sub(1);
+        let no_loss = if first_gap_is_normal && place < kept { hole } else { overwritten.min(hole) };
+        overwritten = overwritten.saturating_sub(hole);
+        if hole > no_loss {
+            sequence_holes.push(SequenceHole { low: low + no_loss, high });
         }
     }
-    gaps
+    sequence_holes
 }
 
 fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut Loss) {
-    for Gap { low, high } in gaps(etl) {
+    for SequenceHole { low, high } in sequence_holes(etl) {
         loss.missing_buffers = loss.missing_buffers.saturating_add(high - low - 1);
         if loss.holes.len() < MOST_HOLES {
             loss.holes.push(describe_hole(etl, survey, spans, low, high));
@@ -255,7 +255,7 @@ fn find_holes(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], loss: &mut
     }
 }
 
-fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u64, high: u64) -> Hole {
+fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u64, high: u64) -> DescribedHole {
     // For each processor: end of its last buffer up to `low`, start of its first from `high` on.
     let mut around: BTreeMap<u16, (Option<Ticks>, Option<Ticks>)> = BTreeMap::new();
     for (buffer, span) in etl.own_buffers().iter().zip(spans) {
@@ -274,7 +274,7 @@ fn describe_hole(etl: &EtlFile, survey: &Survey, spans: &[Option<Span>], low: u6
     });
     let longest = silences.max_by_key(|&(length, processor, ..)| (length, std::cmp::Reverse(processor)));
     let (_, processor, from, to) = longest.unwrap_or((0, 0, trace_start, trace_end));
-    Hole {
+    DescribedHole {
         first_missing: low.saturating_add(1),
         missing: high - low - 1,
         silent: (etl.clock.nanos(from), etl.clock.nanos(to)),

@@ -1,5 +1,6 @@
 //! Analyses: typed events in, results out. No raw bytes and no printing here.
 
+pub(crate) mod buffer_content;
 pub(crate) mod category;
 #[cfg(feature = "cli")]
 pub mod check;
@@ -17,12 +18,12 @@ pub mod overview;
 pub mod pages;
 pub mod processes;
 pub(crate) mod readiness;
-pub mod recording;
+pub mod recording_files;
 pub mod refset;
 pub mod resident;
 pub(crate) mod rules;
-pub(crate) mod session_advice;
+pub(crate) mod session_limits;
 pub mod table;
 pub mod trust;
-pub mod verdict;
+pub mod trust_level;
 pub(crate) mod windows_release;

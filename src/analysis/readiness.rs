@@ -10,7 +10,7 @@ use crate::named::named_enum;
 
 named_enum! {
     /// Can the analysis run?
-    pub enum Fitness {
+    pub enum ReadinessLevel {
         /// All events that it uses are there.
         Ready = "ready",
         /// It runs, but parts of its answer are missing or less exact.
@@ -47,7 +47,7 @@ pub struct Readiness {
     /// Name for people, with the command.
     pub title: &'static str,
     /// Can it run?
-    pub verdict: Fitness,
+    pub level: ReadinessLevel,
     /// Records of what it needs most.
     pub events: u64,
     /// What is not in the trace.
@@ -179,13 +179,13 @@ fn judge(survey: &Survey, name: &'static str, title: &'static str, needs: &[Need
     let masks = survey.masks_ever_on();
     let marked = |need: &Need| Need { was_on: keywords::has(&masks, need.keyword), ..*need };
     let missing: Vec<Need> = needs.iter().filter(|need| records(survey, need) == 0).map(marked).collect();
-    let verdict = match () {
-        () if missing.iter().any(|need| need.required) => Fitness::Missing,
-        () if missing.is_empty() => Fitness::Ready,
-        () => Fitness::Partial,
+    let level = match () {
+        () if missing.iter().any(|need| need.required) => ReadinessLevel::Missing,
+        () if missing.is_empty() => ReadinessLevel::Ready,
+        () => ReadinessLevel::Partial,
     };
     let events = needs.iter().take(1).map(|need| records(survey, need)).sum();
-    Readiness { name, title, verdict, events, missing }
+    Readiness { name, title, level, events, missing }
 }
 
 fn records(survey: &Survey, need: &Need) -> u64 {

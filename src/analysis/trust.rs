@@ -1,7 +1,7 @@
 //! What makes numbers doubtful: losses, damage, records that do not fit, a clock that was guessed. The same list for
 //! every command, shown before any table.
 
-use crate::analysis::loss::{Hole, Loss};
+use crate::analysis::loss::{DescribedHole, Loss};
 use crate::analysis::readiness::Need;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -116,15 +116,15 @@ impl TrustReport {
     }
 
     /// Why the trace holds no events of a recorder keyword.
-    pub fn fate(&self, keyword: &str) -> Fate {
+    pub fn absence_reason(&self, keyword: &str) -> AbsenceReason {
         let is_cut = self.is_cut();
         match () {
             // The keywords stand in the record after the log-file header; after a merge they can be anywhere in the file.
-            () if is_cut && self.masks == [0; 8] => Fate::PerhapsCutOff,
-            () if !keywords::has(&self.masks, keyword) => Fate::NotRecorded,
-            () if is_cut => Fate::CutOff,
-            () if self.any() => Fate::Lost,
-            () => Fate::NotLogged,
+            () if is_cut && self.masks == [0; 8] => AbsenceReason::PerhapsCutOff,
+            () if !keywords::has(&self.masks, keyword) => AbsenceReason::NotRecorded,
+            () if is_cut => AbsenceReason::CutOff,
+            () if self.any() => AbsenceReason::Lost,
+            () => AbsenceReason::NotLogged,
         }
     }
 
@@ -139,42 +139,42 @@ impl TrustReport {
         };
         let lost =
             || self.files().find_map(|file| file.loss.summary()).or_else(|| self.damage_line()).unwrap_or_default();
-        match self.fate(keyword) {
-            Fate::CutOff => Error::MissingPart(format!(
+        match self.absence_reason(keyword) {
+            AbsenceReason::CutOff => Error::MissingPart(format!(
                 "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it again"
             )),
-            Fate::PerhapsCutOff => Error::MissingPart(format!(
+            AbsenceReason::PerhapsCutOff => Error::MissingPart(format!(
                 "{absent}. If they were recorded, they lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it \
                  again"
             )),
-            Fate::Lost => Error::MissingPart(format!(
+            AbsenceReason::Lost => Error::MissingPart(format!(
                 "{absent}. They were recorded (the keyword {keyword} was on), but none is left: {}",
                 lost()
             )),
-            Fate::NotLogged => Error::MissingEvents(format!(
+            AbsenceReason::NotLogged => Error::MissingEvents(format!(
                 "{absent}, although the keyword {keyword} was on: it is logged while the session runs or when it is \
                  stopped with its rundown. {advice}"
             )),
-            Fate::NotRecorded if self.any() => Error::MissingEvents(format!(
+            AbsenceReason::NotRecorded if self.any() => Error::MissingEvents(format!(
                 "{absent}, and the keyword {keyword} was not on. {advice}\n(This file is not whole either: {})",
                 self.warnings().first().map_or("", String::as_str)
             )),
-            Fate::NotRecorded => Error::MissingEvents(format!("{absent}. {advice}")),
+            AbsenceReason::NotRecorded => Error::MissingEvents(format!("{absent}. {advice}")),
         }
     }
 
     /// Lines on what is unknown for want of keywords.
     pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
-        let of = |wanted: &dyn Fn(Fate) -> bool| {
-            let costs = missing.iter().filter(|need| wanted(self.fate(need.keyword)));
+        let of = |wanted: &dyn Fn(AbsenceReason) -> bool| {
+            let costs = missing.iter().filter(|need| wanted(self.absence_reason(need.keyword)));
             costs.map(|need| format!("{} ({})", need.keyword, need.without)).collect::<Vec<_>>().join("; ")
         };
         let lines = [
             (
                 "recorded, but not in the part of the trace that is left, therefore unknown",
-                of(&|fate| fate.is_incomplete()),
+                of(&|absence_reason| absence_reason.is_incomplete()),
             ),
-            ("not in the trace, therefore unknown", of(&|fate| !fate.is_incomplete())),
+            ("not in the trace, therefore unknown", of(&|absence_reason| !absence_reason.is_incomplete())),
         ];
         let told = lines.into_iter().filter(|(_, costs)| !costs.is_empty());
         told.map(|(text, costs)| format!("{text}: {costs}")).collect()
@@ -186,10 +186,10 @@ impl TrustReport {
     }
 
     /// Missing buffers with the first hole of each silence: several holes can lie in one.
-    fn holes_by_silence(&self) -> Vec<(u64, &Hole)> {
-        let mut silences: Vec<(u64, &Hole)> = Vec::new();
+    fn holes_by_silence(&self) -> Vec<(u64, &DescribedHole)> {
+        let mut silences: Vec<(u64, &DescribedHole)> = Vec::new();
         for hole in &self.loss.holes {
-            let same = |other: &Hole| {
+            let same = |other: &DescribedHole| {
                 (other.silent, other.processor, &other.hits) == (hole.silent, hole.processor, &hole.hits)
             };
             match silences.iter_mut().find(|(_, other)| same(other)) {
@@ -242,7 +242,7 @@ impl TrustReport {
 
 /// Where events are that a trace does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum AbsenceReason {
     /// Their keyword was off.
     NotRecorded,
     /// Their keyword was on, and nothing is missing from the file: there were none.
@@ -255,10 +255,10 @@ pub enum Fate {
     PerhapsCutOff,
 }
 
-impl Fate {
+impl AbsenceReason {
     /// True when the file, not the recording, may be to blame.
     pub const fn is_incomplete(self) -> bool {
-        matches!(self, Fate::Lost | Fate::CutOff | Fate::PerhapsCutOff)
+        matches!(self, AbsenceReason::Lost | AbsenceReason::CutOff | AbsenceReason::PerhapsCutOff)
     }
 }
 

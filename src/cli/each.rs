@@ -9,7 +9,7 @@ use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::error::Error;
 use pfnset::etl::EtlFile;
-use pfnset::report::each::{Answers, OneCsv, OneObjectEach, OneTable};
+use pfnset::report::each_trace::{Answers, OneCsv, OneObjectEach, OneTable};
 use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
 use std::io::{self, Write};

@@ -6,13 +6,13 @@ use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress};
 use anyhow::Context;
 use pfnset::analysis::diff::source::Source;
-use pfnset::analysis::recording::{self, RecordingFile};
+use pfnset::analysis::recording_files::{self, RecordingFile};
 use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
 use pfnset::report::Report;
 use pfnset::report::chosen::ChosenColumns;
-use pfnset::report::recording::OfSeveralFiles;
+use pfnset::report::recording_files::OfSeveralFiles;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -24,7 +24,7 @@ pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
 
 /// Opens all files of a recording.
 pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<EtlFile> {
-    recording::open_all(&files.trace, &files.with, |path| open_file(base, path))
+    recording_files::open_all(&files.trace, &files.with, |path| open_file(base, path))
 }
 
 /// Opens the trace and the other files that fit to it; tells of each file whether it does.
@@ -33,7 +33,7 @@ pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile
     prepare(base)?;
     let first = named(&base.trace, open_file(base, &base.trace)?);
     let others = base.further.iter().map(|path| Ok(named(path, open_file(base, path)?)));
-    Ok(recording::join(first, others.collect::<anyhow::Result<_>>()?))
+    Ok(recording_files::join(first, others.collect::<anyhow::Result<_>>()?))
 }
 
 /// [`prepare`] for a command with traces of their own.

@@ -2,7 +2,7 @@
 
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{TraceFile, export, trace};
-use crate::analysis::recording;
+use crate::analysis::recording_files;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{identify, pseudonym};
 use crate::dataset::staging::Staging;
@@ -52,7 +52,7 @@ fn open(
     limits: &UnpackLimits,
     mut streamed: Option<Result<Input, Error>>,
 ) -> Result<EtlFile, Error> {
-    recording::open_all(path, further, |path| {
+    recording_files::open_all(path, further, |path| {
         let mut etl = match streamed.take_if(|_| path.as_os_str() == STANDARD_INPUT) {
             Some(input) => EtlFile::from_input(input?).map_err(|reason| Error::NotEtl { path: path.into(), reason })?,
             None => EtlFile::open_within(path, limits)?,

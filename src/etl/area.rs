@@ -8,7 +8,7 @@ use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::etl::header_type::{HeaderType, Marker, marker};
 use crate::etl::record::{Position, RawRecord};
 use crate::etl::resync::{self, Break, Breaks};
-use crate::etl::stamps::StampLimits;
+use crate::etl::stamp_limits::StampLimits;
 use crate::units::{FileOffset, Ticks};
 
 /// The readable event area of one buffer, decompressed.

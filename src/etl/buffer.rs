@@ -68,7 +68,7 @@ pub struct Buffer {
     /// Valid bytes including the 0x48-byte header, after decompression.
     pub used_bytes: u32,
     /// TimeStamp: when the buffer was flushed, in ticks of the session's clock or, after a merge, as FILETIME; 0 in
-    /// header buffers. Used by [`crate::etl::stamps`] only.
+    /// header buffers. Used by [`crate::etl::stamp_limits`] only.
     pub flushed: u64,
     /// SequenceNumber: unique in the file, ascending per processor.
     pub sequence: u64,

@@ -11,7 +11,7 @@ use crate::etl::header_type::{Marker, marker};
 use crate::etl::index::{Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
 use crate::etl::record::{HeaderType, HookId, Position, RawRecord, RecordId};
-use crate::etl::stamps::StampLimits;
+use crate::etl::stamp_limits::StampLimits;
 use crate::input::{Input, UnpackLimits};
 use crate::units::{FileOffset, Ticks};
 use rayon::prelude::*;

@@ -5,9 +5,9 @@
 
 use crate::etl::area::record_at;
 use crate::etl::file::{EtlFile, Scratch};
-use crate::etl::least_key::{Key, LeastKey};
 use crate::etl::order::Schedule;
 use crate::etl::record::{HeaderType, Position, RawRecord};
+use crate::etl::tournament_tree::{Key, TournamentTree};
 use crate::units::Ticks;
 
 /// Bytes that open buffers may take in addition to the size of the file. Only a malicious file has so many buffers that
@@ -153,7 +153,7 @@ pub struct Merged<'e> {
     due: Key,
     slots: Vec<OpenBuffer<'e>>,
     free: Vec<usize>,
-    least: LeastKey,
+    least: TournamentTree,
     /// Slot whose record was returned last.
     current: Option<usize>,
     /// Memory of all slots, open or not.
@@ -176,7 +176,7 @@ impl<'e> Merged<'e> {
             due: Key::NONE,
             slots: Vec::new(),
             free: Vec::new(),
-            least: LeastKey::new(),
+            least: TournamentTree::new(),
             current: None,
             held_bytes: 0,
             limit_bytes: OPEN_BYTES_LIMIT.saturating_add(usize::try_from(etl.size_bytes()).unwrap_or(usize::MAX)),

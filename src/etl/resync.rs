@@ -8,7 +8,7 @@
 use crate::error::DamageLog;
 use crate::etl::header_type::{HeaderType, Marker, marker};
 use crate::etl::record::{Position, RawRecord};
-use crate::etl::stamps::StampLimits;
+use crate::etl::stamp_limits::StampLimits;
 
 /// Number of consecutive records that make a place valid.
 const VALID_RECORDS: usize = 4;

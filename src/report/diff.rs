@@ -5,7 +5,7 @@ use crate::analysis::diff::rows::DiffTotals;
 use crate::analysis::diff::{Diff, SideFacts, names};
 use crate::analysis::table::Table;
 use crate::report::text::Unit;
-use crate::report::{Report, Style, recording, table, text};
+use crate::report::{Report, Style, recording_files, table, text};
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -40,7 +40,10 @@ impl<'a> DiffReport<'a> {
             };
             let rules = if facts.classification == "wpa" { "by WPA's rules" } else { "by corrected rules" };
             let pages = pages_of(facts.total_pages);
-            format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}", text::printable(&recording::name(&facts.files)))
+            format!(
+                "{name:<5}  {}: {kind}{snapshot}, {pages} {rules}",
+                text::printable(&recording_files::name(&facts.files))
+            )
         };
         [side("LEFT", left), side("RIGHT", right)]
     }
@@ -168,7 +171,7 @@ impl Report for DiffReport<'_> {
                 "total_pages": facts.total_pages,
                 "snapshot": facts.snapshot,
             });
-            recording::add_files(&mut side, &facts.files);
+            recording_files::add_files(&mut side, &facts.files);
             side
         });
         let mut object = json!({

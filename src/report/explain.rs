@@ -1,7 +1,7 @@
 //! `pfnset resident --explain` in all forms. Wire format: docs/json.md, schema `pfnset.explain`.
 
 use crate::analysis::resident::explain::{
-    EventRef, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Seen, Target,
+    AddressEvent, CitedEvent, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Target,
 };
 use crate::analysis::rules::Rule;
 use crate::analysis::table::Table;
@@ -163,7 +163,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn joined(&mut self, facts: &[Fact], history: &[Seen], more: usize) -> io::Result<()> {
+    fn joined(&mut self, facts: &[Fact], history: &[AddressEvent], more: usize) -> io::Result<()> {
         if !facts.is_empty() {
             writeln!(self.out, "\nJoined with")?;
         }
@@ -183,8 +183,9 @@ impl Lines<'_> {
             }
         }
         // Events that only repeat the lines above are in JSON alone.
-        let told = |seen: &Seen| facts.iter().any(|fact| fact.events.contains(&seen.event));
-        let history: &[Seen] = if history.iter().all(|seen| seen.rundown || told(seen)) { &[] } else { history };
+        let told = |seen: &AddressEvent| facts.iter().any(|fact| fact.events.contains(&seen.event));
+        let history: &[AddressEvent] =
+            if history.iter().all(|seen| seen.rundown || told(seen)) { &[] } else { history };
         if !history.is_empty() {
             let left_out = if more > 0 { format!(" ({} not shown)", text::count(more as u64)) } else { String::new() };
             writeln!(self.out, "\nEvents, in order{left_out}")?;
@@ -213,7 +214,7 @@ fn show_range((base, end): (u64, u64)) -> String {
     format!("0x{base:x}–0x{end:x}")
 }
 
-fn show_event(event: &EventRef) -> String {
+fn show_event(event: &CitedEvent) -> String {
     format!("{} ({}) at {} s", event.name, event.hook, text::seconds(event.time))
 }
 
@@ -283,7 +284,7 @@ fn fact(fact: &Fact) -> Value {
     })
 }
 
-fn seen(seen: &Seen) -> Value {
+fn seen(seen: &AddressEvent) -> Value {
     let mut value = event(&seen.event);
     if let Some(object) = value.as_object_mut() {
         object.insert("base".into(), json!(seen.range.map(|(base, _)| hex(base))));
@@ -294,7 +295,7 @@ fn seen(seen: &Seen) -> Value {
     value
 }
 
-fn event(event: &EventRef) -> Value {
+fn event(event: &CitedEvent) -> Value {
     json!({ "name": event.name, "hook": event.hook.to_string(), "time_s": seconds(event.time) })
 }
 

@@ -1,8 +1,8 @@
 //! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Fitness, Need, Readiness};
-use crate::analysis::recording::{self, RecordingFile};
+use crate::analysis::readiness::{Need, Readiness, ReadinessLevel};
+use crate::analysis::recording_files::{self, RecordingFile};
 use crate::analysis::table::Table;
 use crate::error::DamageLog;
 use crate::report::{Report, Style, info_of_each, table, text};
@@ -27,7 +27,7 @@ impl<'a> InfoReport<'a> {
 
     /// The files, when several were named.
     fn files(&self) -> Option<Table> {
-        (self.files.len() > 1).then(|| recording::table(self.files))
+        (self.files.len() > 1).then(|| recording_files::table(self.files))
     }
 
     /// What stands first, above the warnings.
@@ -247,7 +247,7 @@ impl Report for InfoReport<'_> {
             })).collect::<Vec<_>>(),
             "analyses": i.analyses.iter().map(|a| json!({
                 "name": a.name,
-                "verdict": a.verdict.name(),
+                "verdict": a.level.name(),
                 "events": a.events,
                 "missing": a.missing.iter().map(|n| json!({
                     "keyword": n.keyword, "xperf": n.xperf, "events": n.events, "without": n.without,
@@ -265,7 +265,7 @@ impl Report for InfoReport<'_> {
         let verdict = self.verdict().map(|(what, said)| ["Summary".to_owned(), what.to_owned(), said]);
         let facts = self.facts().into_iter().map(|(section, fact, value)| [section.into(), fact.into(), value]);
         let analyses = self.info.analyses.iter();
-        let analyses = analyses.map(|a| ["Good for".into(), a.name.into(), a.verdict.name().into()]);
+        let analyses = analyses.map(|a| ["Good for".into(), a.name.into(), a.level.name().into()]);
         let columns = [("section", "Section"), ("fact", "Fact"), ("value", "Value")];
         vec![Table::of_texts(columns, verdict.into_iter().chain(facts).chain(analyses))]
     }
@@ -314,15 +314,15 @@ fn print_readiness(out: &mut dyn Write, analysis: &Readiness, width: usize) -> i
         1 => "1 event".to_owned(),
         n => format!("{} events", text::count(n)),
     };
-    let verdict = match analysis.verdict {
-        Fitness::Ready => format!("yes, {events}"),
-        Fitness::Partial => format!("in part, {events}"),
-        Fitness::Missing => "no".to_owned(),
+    let verdict = match analysis.level {
+        ReadinessLevel::Ready => format!("yes, {events}"),
+        ReadinessLevel::Partial => format!("in part, {events}"),
+        ReadinessLevel::Missing => "no".to_owned(),
     };
     writeln!(out, "  {}: {verdict}", analysis.title)?;
     let mut list = |line: &str| listed(out, line, 4, width);
     // An analysis that cannot run at all gets one line for its optional keywords: a list would fill the screen.
-    let cannot_run = analysis.verdict == Fitness::Missing && analysis.missing.iter().any(|need| need.required);
+    let cannot_run = analysis.level == ReadinessLevel::Missing && analysis.missing.iter().any(|need| need.required);
     let brief = |need: &&Need| cannot_run && !need.required && !need.was_on;
     for need in analysis.missing.iter().filter(|need| !brief(need)) {
         let xperf = need.xperf.map_or_else(|| "not in xperf".to_owned(), |flag| format!("xperf {flag}"));

@@ -1,9 +1,9 @@
 //! `pfnset info --each`: a line for each trace. What tells traces apart, whether they can be trusted, and what they are good for.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Fitness, Readiness};
+use crate::analysis::readiness::{Readiness, ReadinessLevel};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::analysis::verdict::good_for;
+use crate::analysis::trust_level::good_for;
 use crate::report::text;
 
 /// One record, and one line: that of the trace.
@@ -24,10 +24,10 @@ pub fn table(info: &TraceInfo) -> Table {
         ("missing_buffers", Value::count(loss.missing_buffers)),
         ("damage_total", Value::count(info.trust.damaged)),
     ];
-    let verdicts = info.analyses.iter().map(|analysis| (analysis.name, Value::text(analysis.verdict.name())));
+    let verdicts = info.analyses.iter().map(|analysis| (analysis.name, Value::text(analysis.level.name())));
     let (names, record): (Vec<_>, Vec<_>) = facts.into_iter().chain(verdicts).unzip();
     let can_run: Vec<Readiness> =
-        info.analyses.iter().filter(|analysis| analysis.verdict != Fitness::Missing).cloned().collect();
+        info.analyses.iter().filter(|analysis| analysis.level != ReadinessLevel::Missing).cloned().collect();
     let line = Line::new([
         Value::text("Total"),
         Value::text(info.trust().name().replace('_', " ")),

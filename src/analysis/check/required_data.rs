@@ -3,7 +3,7 @@
 use crate::analysis::category::Category::{self, *};
 use crate::analysis::check::budget::Conditions;
 use crate::analysis::readiness::readiness_of;
-use crate::analysis::trust::{Fate, TrustReport};
+use crate::analysis::trust::{AbsenceReason, TrustReport};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
@@ -271,11 +271,11 @@ impl<'t> Evidence<'t> {
         let keyword = knowledge.keyword;
         let needed_for = named.unwrap_or("its categories");
         if self.missing.contains(&keyword) {
-            return match self.trust.fate(keyword) {
-                fate if fate.is_incomplete() => Some(format!(
+            return match self.trust.absence_reason(keyword) {
+                absence_reason if absence_reason.is_incomplete() => Some(format!(
                     "the events of {keyword}, which tell {needed_for}, are in the part of the trace that is lost"
                 )),
-                Fate::NotRecorded if named.is_some() || needs => {
+                AbsenceReason::NotRecorded if named.is_some() || needs => {
                     Some(format!("{needed_for} cannot be told: the keyword {keyword} was not recorded"))
                 }
                 _ => None,

@@ -153,7 +153,7 @@ impl CpuUse {
             sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
             sum
         });
-        let missing = readiness_of(&history.survey, "cpu").map(|fitness| fitness.missing).unwrap_or_default();
+        let missing = readiness_of(&history.survey, "cpu").map(|readiness| readiness.missing).unwrap_or_default();
         Ok(CpuUse {
             warnings: warnings::warnings(&trust, &missing, &processors, range, etl),
             doubtful: trust.any(),

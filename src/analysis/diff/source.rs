@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::diff::dimension::Dimension;
-use crate::analysis::recording;
+use crate::analysis::recording_files;
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
 use crate::error::Error;
@@ -80,7 +80,7 @@ impl Source {
     pub fn add(&mut self, path: &Path, other: EtlFile) -> Result<(), Error> {
         let SourceContent::Trace(etl) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
         let not_one = |reason| Error::NotOneRecording { other: path.into(), first: self.path.clone(), reason };
-        recording::add(etl, &path.display().to_string(), other).map_err(not_one)?;
+        recording_files::add(etl, &path.display().to_string(), other).map_err(not_one)?;
         self.further.push(path.into());
         Ok(())
     }

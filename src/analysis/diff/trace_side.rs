@@ -67,7 +67,7 @@ impl<'e> ResidentSide<'e> {
         let trust = TrustReport::new(etl, survey);
         let mut warnings = trust.warnings();
         warnings.extend(model.sequence_warnings(etl));
-        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        let missing = readiness_of(survey, "resident_set").map(|readiness| readiness.missing).unwrap_or_default();
         warnings.extend(trust.not_there(&missing));
         let compared = snapshot.and_then(|index| model.snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {

@@ -1,18 +1,18 @@
-//! Everything that one picture book of a trace shows: the results of the other analyses, folded so far that a page can
+//! Everything that the HTML report of a trace shows: the results of the other analyses, folded so far that a page can
 //! draw them. `report::html` draws and computes nothing.
 //!
-//! [`resident`] counts all pages once more for its pictures: [`tiles`] (class, category, process or file, detail),
-//! [`flows`] (from WPA's categories to the corrected ones) and the [`strip`] (physical memory by PFN). [`reference`],
-//! [`memory`] and [`cpu`] thin out what is known over time; [`differences`] compares traces.
+//! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
+//! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN).
+//! [`reference`], [`memory`] and [`cpu`] thin out what is known over time; [`differences`] compares traces.
 
 pub mod cpu;
 pub mod differences;
-pub mod flows;
 pub mod memory;
+pub mod pfn_map;
+pub mod reclassifications;
 pub mod reference;
 pub mod resident;
-pub mod strip;
-pub mod tiles;
+pub mod treemap;
 
 use crate::analysis::info::TraceInfo;
 use crate::analysis::resident::ResidentModel;

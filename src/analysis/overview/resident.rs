@@ -1,9 +1,9 @@
 //! The resident set in pictures.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::overview::flows::{Flow, flows};
-use crate::analysis::overview::strip::{Cells, Strip, StripCounts};
-use crate::analysis::overview::tiles::{self, Tile};
+use crate::analysis::overview::pfn_map::{PfnCells, PfnMap, PfnMapCounts};
+use crate::analysis::overview::reclassifications::{Reclassification, reclassifications};
+use crate::analysis::overview::treemap::{self, Tile};
 use crate::analysis::resident::batch_judge::BatchJudge;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::dimension::{Code, Dimension};
@@ -29,21 +29,21 @@ pub struct ResidentOverview {
     /// Its categories and processes.
     pub set: ResidentSet,
     /// Its pages as tiles.
-    pub tiles: Tile,
+    pub treemap: Tile,
     /// What WPA has elsewhere.
-    pub flows: Vec<Flow>,
+    pub reclassifications: Vec<Reclassification>,
     /// The standby list by priority.
     pub standby: Standby,
     /// Physical memory by PFN.
-    pub strip: Strip,
+    pub pfn_map: PfnMap,
 }
 
 /// What one thread counts.
-struct ThreadCounts<'q> {
+struct WorkerCounts<'q> {
     judge: BatchJudge<'q>,
     by_rule: CategoryCounts,
     groups: Counter<'q>,
-    strip: StripCounts,
+    pfn_map: PfnMapCounts,
 }
 
 impl ResidentOverview {
@@ -58,31 +58,31 @@ impl ResidentOverview {
             return Err(Error::MissingEvents("no page sequence of the trace is whole".into()));
         };
         let context = model.context(etl, snapshot);
-        let cells = Cells::new(snapshot.pfns);
-        let empty = || ThreadCounts {
+        let cells = PfnCells::new(snapshot.pfns);
+        let empty = || WorkerCounts {
             judge: BatchJudge::new(&context),
             by_rule: CategoryCounts::default(),
-            groups: Counter::new(&tiles::DIMENSIONS, &context),
-            strip: StripCounts::new(cells),
+            groups: Counter::new(&treemap::DIMENSIONS, &context),
+            pfn_map: PfnMapCounts::new(cells),
         };
         let threads = snapshot.fold(etl, empty, |counts, pages| {
             counts.judge.judge(pages);
             let verdicts = counts.judge.verdicts(pages.len());
             counts.by_rule.add_all(pages, verdicts);
             counts.groups.add_all(&context, pages, verdicts);
-            counts.strip.add_all(pages, verdicts);
+            counts.pfn_map.add_all(pages, verdicts);
         });
         let mut all = empty();
         for part in threads {
             all.by_rule.merge(&part.by_rule);
             all.groups.merge(part.groups);
-            all.strip.merge(&part.strip);
+            all.pfn_map.merge(&part.pfn_map);
         }
         Ok(ResidentOverview {
-            tiles: Tile::new(&all.groups.groups(&context), &context),
-            flows: flows(&all.by_rule.by_rules()),
+            treemap: Tile::new(&all.groups.groups(&context), &context),
+            reclassifications: reclassifications(&all.by_rule.by_rules()),
             standby: standby(&all.by_rule),
-            strip: Strip::new(&all.strip),
+            pfn_map: PfnMap::new(&all.pfn_map),
             set,
         })
     }
@@ -123,8 +123,8 @@ impl ResidentOverview {
 
     /// Pages that both rule sets count under one category, and all.
     pub fn pages_in_place(&self) -> (u64, u64) {
-        let moved: u64 = self.flows.iter().map(|flow| flow.pages).sum();
-        (self.tiles.pages.saturating_sub(moved), self.tiles.pages)
+        let moved: u64 = self.reclassifications.iter().map(|flow| flow.pages).sum();
+        (self.treemap.pages.saturating_sub(moved), self.treemap.pages)
     }
 
     /// Standby by priority, the highest first.

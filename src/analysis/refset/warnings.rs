@@ -58,7 +58,7 @@ impl ReferenceSet {
             lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
         }
         if !self.has_removals {
-            let fate = match trust.fate("WorkingSet").is_incomplete() {
+            let fate = match trust.absence_reason("WorkingSet").is_incomplete() {
                 true => "are not in the part of the trace that is left",
                 false => "were not recorded",
             };
@@ -67,7 +67,7 @@ impl ReferenceSet {
             ));
         }
         if self.verification.is_none() {
-            let fate = match trust.fate("Memory").is_incomplete() {
+            let fate = match trust.absence_reason("Memory").is_incomplete() {
                 true => "the page sequence after the scenario is in the part of the trace that is missing",
                 false => "there is no page sequence after the scenario",
             };

@@ -1,7 +1,7 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
 use crate::analysis::category::Category;
-use crate::analysis::loss::{Hole, Loss};
+use crate::analysis::loss::{DescribedHole, Loss};
 use crate::analysis::resident::batch_judge::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -111,7 +111,7 @@ impl Checks {
     ) -> Checks {
         let nanos = |time| etl.clock.nanos(time);
         let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
-        let meets = |hole: &&Hole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
+        let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
         let lost_buffers = loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
         let before = |at: &&crate::moment::At<MemoryCounters>| at.moment < snapshot.first;
         let meminfo = history.counters.iter().rev().find(before);

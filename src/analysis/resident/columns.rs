@@ -1,7 +1,7 @@
 //! Columns of the resident set's tables: what is counted of a row, in which order columns leave a narrow table, and which
 //! of them a user can choose.
 
-use crate::analysis::resident::row_counts::PageCounts;
+use crate::analysis::resident::page_counts::PageCounts;
 use crate::analysis::table::{Measured, Value, spelling};
 use crate::error::Error;
 use crate::event::page::PageList;
@@ -11,7 +11,7 @@ pub type Column = Measured<PageCounts>;
 
 /// What the user chose to see.
 #[derive(Debug, Clone, Default)]
-pub struct View {
+pub struct ColumnChoice {
     /// True when WPA's number was asked for: it stays where the width is small.
     pub wpa: bool,
     /// True for a column for each list.
@@ -83,7 +83,7 @@ fn on_list<const LIST: usize>(m: &PageCounts, _: &PageCounts) -> Value {
     size_if_any(m.by_list.get(LIST).copied().unwrap_or(0))
 }
 
-impl View {
+impl ColumnChoice {
     /// Names of the columns that can be chosen.
     pub fn column_names() -> impl Iterator<Item = &'static str> {
         BY_NAME.iter().map(|(name, _)| *name)
@@ -97,7 +97,7 @@ impl View {
         self.columns.clear();
         for name in names.split(',').map(|name| name.trim().to_ascii_lowercase()) {
             let Some(column) = BY_NAME.iter().position(|(known, _)| *known == name) else {
-                let advice = spelling::advice(&name, View::column_names());
+                let advice = spelling::advice(&name, ColumnChoice::column_names());
                 return Err(Error::Usage(format!("unknown column \"{name}\"{advice}")));
             };
             if self.columns.contains(&column) {
@@ -124,7 +124,7 @@ pub(super) fn written(compares: bool) -> Vec<Column> {
 }
 
 /// What people see of a row.
-pub(super) fn shown(view: &View, compares: bool, all: &PageCounts) -> Vec<Column> {
+pub(super) fn shown(view: &ColumnChoice, compares: bool, all: &PageCounts) -> Vec<Column> {
     if view.lists_across {
         let has_pages = |list: PageList| all.by_list.get(list as usize).is_some_and(|&pages| pages > 0);
         let lists = LISTS.iter().filter(|(list, _)| has_pages(*list)).map(|(_, column)| *column);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn columns_are_chosen_by_name() {
-        let mut view = View::default();
+        let mut view = ColumnChoice::default();
         view.choose("Size, wpa").unwrap();
         assert!(view.columns == [1, 3] && view.has_wpa_column());
         assert!(view.choose("sise").unwrap_err().to_string().contains("did you mean \"size\""));
@@ -177,6 +177,6 @@ mod tests {
         let counts = PageCounts::of_lists([1, 2, 4, 8, 16, 32, 64, 128]);
         let parts = [counts.active(), counts.standby(), counts.modified(), counts.free(), counts.other()];
         assert_eq!(parts.iter().sum::<u64>(), counts.pages);
-        assert_eq!(shown(&View { lists_across: true, ..View::default() }, true, &counts).len(), 9);
+        assert_eq!(shown(&ColumnChoice { lists_across: true, ..ColumnChoice::default() }, true, &counts).len(), 9);
     }
 }

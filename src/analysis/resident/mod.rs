@@ -11,11 +11,11 @@ pub(crate) mod checks;
 pub mod columns;
 pub mod dimension;
 pub mod explain;
+pub mod first_screen;
 pub(crate) mod group_counts;
 pub(crate) mod judge;
-pub mod overview;
+pub mod page_counts;
 pub mod query;
-pub mod row_counts;
 mod rows;
 pub(crate) mod snapshot_context;
 mod snapshot_counts;
@@ -37,10 +37,10 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::{Nanos, count, counted};
 use checks::Checks;
-use columns::View;
+use columns::ColumnChoice;
 use dimension::{Code, Dimension};
+use page_counts::{PageCounts, ResidentOrder};
 use query::{Classification, ResidentQuery};
-use row_counts::{PageCounts, ResidentOrder};
 use snapshot_context::SnapshotContext;
 use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;
@@ -65,7 +65,7 @@ pub struct ResidentSet {
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// What is shown of the rows.
-    view: View,
+    view: ColumnChoice,
     sort: ResidentOrder,
     top: Option<usize>,
 }
@@ -153,7 +153,7 @@ impl ResidentModel {
     pub(crate) fn warnings(&self, etl: &EtlFile) -> (Vec<String>, bool) {
         let survey = &self.history.survey;
         let trust = TrustReport::new(etl, survey);
-        let missing = readiness_of(survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+        let missing = readiness_of(survey, "resident_set").map(|readiness| readiness.missing).unwrap_or_default();
         let unknown = trust.not_there(&missing).into_iter().chain(self.sequence_warnings(etl));
         (trust.warnings().into_iter().chain(unknown).collect(), trust.any())
     }
@@ -244,7 +244,7 @@ impl ResidentSet {
         let mut warnings = trust.warnings();
         warnings.extend(model.sequence_warnings(etl));
         let missing =
-            readiness_of(&model.history.survey, "resident_set").map(|fitness| fitness.missing).unwrap_or_default();
+            readiness_of(&model.history.survey, "resident_set").map(|readiness| readiness.missing).unwrap_or_default();
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
             .filter_map(|index| Some(snapshot_set(etl, model, query, &trust, index, model.snapshots.get(index)?)))

@@ -1,9 +1,9 @@
 //! What the user asks of a resident set.
 
-use crate::analysis::resident::columns::View;
+use crate::analysis::resident::columns::ColumnChoice;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::group_counts::MOST_DIMENSIONS;
-use crate::analysis::resident::row_counts::ResidentOrder;
+use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::table::{Condition, Dimension as _, spelling};
 use crate::error::Error;
 use crate::model::snapshot::{Snapshot, whole};
@@ -87,7 +87,7 @@ pub struct ResidentQuery {
     /// True when processes are listed; else they are not counted.
     pub processes: bool,
     /// What is shown of the rows.
-    pub view: View,
+    pub view: ColumnChoice,
 }
 
 impl Default for ResidentQuery {
@@ -100,7 +100,7 @@ impl Default for ResidentQuery {
             classification: Classification::default(),
             snapshot: SnapshotChoice::default(),
             processes: true,
-            view: View::default(),
+            view: ColumnChoice::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::columns::{self, PROCESS_OWNER};
 use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::row_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::snapshot_counts::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};

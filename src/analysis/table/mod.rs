@@ -4,7 +4,7 @@
 //! measures; [`Table::of_groups`] makes the table. Everything that is added up, sorted or left out is done here; what is
 //! left for `report` is how a [`Value`] looks and which columns fit.
 
-mod choice;
+mod column_choice;
 pub(crate) mod dimension;
 pub(crate) mod fit;
 pub(crate) mod group;

@@ -12,7 +12,7 @@ use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
 use pfnset::etl::EtlFile;
 use pfnset::model::window::{Bound, duration};
-use pfnset::report::refset::{RefsetReport, View};
+use pfnset::report::refset::{RefsetReport, RefsetView};
 use pfnset::units::Nanos;
 use std::path::Path;
 
@@ -161,10 +161,10 @@ impl Refset {
         // One walk for the events, one for the pages.
         let mut set = trace::with_bar(common, etl, 2, || ReferenceSet::new(etl, query))?;
         let view = match () {
-            () if self.verify => View::Verification,
-            () if self.timeline.is_some() => View::Timeline,
-            () if rows.group_by.is_some() || set.with_ended => View::Rows,
-            () => View::Summary,
+            () if self.verify => RefsetView::Verification,
+            () if self.timeline.is_some() => RefsetView::Timeline,
+            () if rows.group_by.is_some() || set.with_ended => RefsetView::Rows,
+            () => RefsetView::Summary,
         };
         let residue = set.verification.as_ref().map(|verification| verification.residue() * 100.0);
         if let Some(error) = set.unverified.take_if(|_| self.verify) {

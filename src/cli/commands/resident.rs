@@ -7,11 +7,11 @@ use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::Args;
 use pfnset::analysis::resident::ResidentSet;
-use pfnset::analysis::resident::columns::View;
+use pfnset::analysis::resident::columns::ColumnChoice;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::explain::{Explanation, Target};
+use pfnset::analysis::resident::page_counts::ResidentOrder;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
-use pfnset::analysis::resident::row_counts::ResidentOrder;
 use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
 use pfnset::report::explain::ExplainReport;
@@ -80,7 +80,7 @@ pub struct Resident {
     #[arg(long, value_parser = PIVOTS, value_name = "DIM", conflicts_with_all = ["wpa", "columns"])]
     pub pivot: Option<()>,
     /// These columns in this order
-    #[arg(long, value_name = "COLUMN,…", value_parser = Names(View::column_names().map(|name| (name, "")).collect()),
+    #[arg(long, value_name = "COLUMN,…", value_parser = Names(ColumnChoice::column_names().map(|name| (name, "")).collect()),
         hide_possible_values = true)]
     pub columns: Option<String>,
     /// Which page sequence of the trace: last, all or a number from 0

@@ -10,13 +10,13 @@
 mod back_copy;
 #[cfg(test)]
 mod encode;
-mod huffman;
 mod lznt1;
 #[cfg(test)]
-mod plain;
+mod reference_decoders;
 #[cfg(test)]
 mod tests;
-mod xpress;
+mod xpress_huffman;
+mod xpress_lz77;
 
 use thiserror::Error;
 
@@ -142,9 +142,9 @@ pub fn decompress(format: Format, input: &[u8], output: &mut Vec<u8>, limit: usi
         // Old bytes need not be cleared: no decoder reads bytes that it has not written in this call.
         output.resize(room, 0);
         let outcome = match format {
-            Format::Xpress => xpress::decompress(input, output),
+            Format::Xpress => xpress_lz77::decompress(input, output),
             Format::Lznt1 => lznt1::decompress(input, output),
-            Format::XpressHuffman => huffman::decompress(input, output),
+            Format::XpressHuffman => xpress_huffman::decompress(input, output),
         };
         // Only output that fills the memory can have been cut short by it.
         if outcome.written < room || room == limit {

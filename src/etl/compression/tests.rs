@@ -1,14 +1,17 @@
 //! All three formats against the document's examples, against slow decoders and encoders, cut short, and on a recorded
 //! trace.
 
-use super::{CompressionFault, Decompression, Format, decompress, encode, plain};
+use super::{CompressionFault, Decompression, Format, decompress, encode, reference_decoders};
 use proptest::prelude::*;
 use std::path::Path;
 
-type PlainDecoder = fn(&[u8], usize) -> plain::Decompressed;
+type ReferenceDecoder = fn(&[u8], usize) -> reference_decoders::Decompressed;
 
-const FORMATS: [(Format, PlainDecoder); 3] =
-    [(Format::Xpress, plain::xpress), (Format::Lznt1, plain::lznt1), (Format::XpressHuffman, plain::huffman)];
+const FORMATS: [(Format, ReferenceDecoder); 3] = [
+    (Format::Xpress, reference_decoders::xpress),
+    (Format::Lznt1, reference_decoders::lznt1),
+    (Format::XpressHuffman, reference_decoders::huffman),
+];
 
 /// Decodes into memory full of old bytes, as when it is reused.
 fn decoded(format: Format, input: &[u8], limit: usize) -> (Vec<u8>, Option<CompressionFault>) {
@@ -259,13 +262,13 @@ proptest! {
 
     #[test]
     fn what_was_encoded_is_decoded(data in data(), choices in prop::collection::vec(any::<u16>(), 1..600)) {
-        for (format, plain) in FORMATS {
+        for (format, reference) in FORMATS {
             let stream = encoded(format, &data, &code_lengths(&choices));
             prop_assert_eq!(&decoded(format, &stream, data.len()), &(data.clone(), None), "{:?}", format);
             if format != Format::XpressHuffman {
                 prop_assert_eq!(&decoded(format, &stream, data.len() + 5000), &(data.clone(), None), "{:?}", format);
             }
-            prop_assert_eq!(plain(&stream, data.len()), (data.clone(), true), "{:?}", format);
+            prop_assert_eq!(reference(&stream, data.len()), (data.clone(), true), "{:?}", format);
         }
     }
 
@@ -277,7 +280,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
         spare in 0..50usize,
     ) {
-        for (format, plain) in FORMATS {
+        for (format, reference) in FORMATS {
             let mut stream = encoded(format, &data, &code_lengths(&choices));
             for (at, bits) in &flips {
                 if !stream.is_empty() {
@@ -288,7 +291,7 @@ proptest! {
             stream.truncate(stream.len() - cut.index(stream.len() + 1) / 4);
             let limit = (data.len() + spare).saturating_sub(25);
             let (bytes, fault) = decoded(format, &stream, limit);
-            let (expected, sound) = plain(&stream, limit);
+            let (expected, sound) = reference(&stream, limit);
             prop_assert_eq!(fault.is_none(), sound, "{:?} {:?}", format, fault);
             prop_assert_eq!(bytes, expected, "{:?}", format);
         }
@@ -296,9 +299,9 @@ proptest! {
 
     #[test]
     fn garbage_decodes_as_the_slow_decoders_do(stream in prop::collection::vec(any::<u8>(), 0..800), limit in 0..20_000usize) {
-        for (format, plain) in FORMATS {
+        for (format, reference) in FORMATS {
             let (bytes, fault) = decoded(format, &stream, limit);
-            prop_assert_eq!((bytes, fault.is_none()), plain(&stream, limit), "{:?}", format);
+            prop_assert_eq!((bytes, fault.is_none()), reference(&stream, limit), "{:?}", format);
         }
     }
 }
@@ -354,7 +357,11 @@ fn the_recorded_traces_decode_to_their_lengths() {
         for (i, &(stream, length)) in buffers.iter().enumerate() {
             let outcome = decompress(Format::Xpress, stream, &mut scratch, length);
             assert_eq!(outcome, Decompression { written: length, fault: None }, "{name}, compressed buffer {i}");
-            assert_eq!(plain::xpress(stream, length), (scratch.clone(), true), "{name}, compressed buffer {i}");
+            assert_eq!(
+                reference_decoders::xpress(stream, length),
+                (scratch.clone(), true),
+                "{name}, compressed buffer {i}"
+            );
         }
         // Cuts of one buffer in the middle of the file.
         let (stream, length) = buffers[count / 2];

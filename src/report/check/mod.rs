@@ -8,7 +8,7 @@ use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
 use crate::report::text::Unit;
-use crate::report::{Report, Style, recording, table, text};
+use crate::report::{Report, Style, recording_files, table, text};
 use crate::units::PAGE_BYTES;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -266,7 +266,7 @@ impl Report for CheckReport<'_> {
                 "warnings": trace.warnings,
                 "budgets": trace.budgets.iter().map(|result| self.budget_json(result)).collect::<Vec<_>>(),
             });
-            recording::add_files(&mut object, &trace.files);
+            recording_files::add_files(&mut object, &trace.files);
             object
         };
         json!({

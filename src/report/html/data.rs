@@ -4,10 +4,11 @@ use crate::analysis::category::{Category, Class};
 use crate::analysis::overview::cpu::CpuOverview;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::memory::MemoryOverview;
+use crate::analysis::overview::pfn_map::PfnMap;
+use crate::analysis::overview::reclassifications::Reclassification;
 use crate::analysis::overview::reference::ReferenceOverview;
 use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::strip::Strip;
-use crate::analysis::overview::tiles::{Level, Tile};
+use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::report::html::TracePage;
 use crate::report::text::label;
@@ -52,18 +53,18 @@ fn trace(page: &TracePage<'_>) -> Value {
 }
 
 fn resident(part: &ResidentOverview) -> Value {
-    let flow = |flow: &crate::analysis::overview::flows::Flow| {
+    let flow = |flow: &Reclassification| {
         let reasons: Vec<Value> = flow.reasons.iter().map(|reason| json!([reason.pages, reason.text()])).collect();
         json!({ "from": flow.from as usize, "to": flow.to as usize, "pages": flow.pages, "reasons": reasons })
     };
     json!({
-        "pages": part.tiles.pages,
+        "pages": part.treemap.pages,
         "classes": part.by_class().iter().map(|(_, pages, wpa)| json!([pages, wpa])).collect::<Vec<_>>(),
         "byCategory": part.by_category().iter().map(|(_, pages, wpa)| json!([pages, wpa])).collect::<Vec<_>>(),
-        "tiles": tile(&part.tiles),
-        "flows": part.flows.iter().map(flow).collect::<Vec<_>>(),
+        "tiles": tile(&part.treemap),
+        "flows": part.reclassifications.iter().map(flow).collect::<Vec<_>>(),
         "standby": part.standby,
-        "strip": strip(&part.strip),
+        "strip": pfn_map(&part.pfn_map),
     })
 }
 
@@ -87,13 +88,13 @@ fn tile(tile: &Tile) -> Value {
 }
 
 /// Cells as letters: `A` is the first category or list, `!` is a hole.
-fn strip(strip: &Strip) -> Value {
+fn pfn_map(map: &PfnMap) -> Value {
     let letter = |at: Option<usize>| at.and_then(|at| char::from_u32('A' as u32 + at as u32)).unwrap_or('!');
     json!({
-        "first": strip.cells.first,
-        "length": strip.cells.length(),
-        "categories": strip.categories.iter().map(|c| letter(c.map(|c| c as usize))).collect::<String>(),
-        "lists": strip.lists.iter().map(|list| letter(list.map(|list| list as usize))).collect::<String>(),
+        "first": map.cells.first,
+        "length": map.cells.length(),
+        "categories": map.categories.iter().map(|c| letter(c.map(|c| c as usize))).collect::<String>(),
+        "lists": map.lists.iter().map(|list| letter(list.map(|list| list as usize))).collect::<String>(),
     })
 }
 

@@ -1,12 +1,12 @@
 //! `pfnset report`: one HTML file that shows traces in pictures, with all that it needs inside of it.
 //!
-//! [`page`] is the text of the page, [`rows`] its tables, [`data`] what the scripts draw, [`script`] the scripts
+//! [`page`] is the text of the page, [`tables`] its tables, [`data`] what the scripts draw, [`script`] the scripts
 //! themselves. docs/report.md tells what the page shows and why it is made like this.
 
 mod data;
 mod page;
-mod rows;
 mod script;
+mod tables;
 
 use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::{Overview, Part};

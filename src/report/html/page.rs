@@ -3,11 +3,11 @@
 
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
-use crate::analysis::overview::{Overview, Part, flows};
-use crate::analysis::readiness::{Fitness, Readiness};
+use crate::analysis::overview::{Overview, Part, reclassifications};
+use crate::analysis::readiness::{Readiness, ReadinessLevel};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
-use crate::report::html::{TracePage, data, rows, script};
+use crate::report::html::{TracePage, data, script, tables};
 use crate::report::text::{self, Unit, visible};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -105,17 +105,17 @@ fn facts(trace: &TracePage<'_>) -> Vec<(&'static str, String)> {
 
 fn fitness(analysis: &Readiness) -> Markup {
     // What an analysis that cannot run would lack besides is no help.
-    let cannot_run = analysis.verdict == Fitness::Missing;
+    let cannot_run = analysis.level == ReadinessLevel::Missing;
     let without: Vec<String> = (analysis.missing.iter())
         .filter(|need| need.required || !cannot_run)
         .map(
             |need| if need.required { need.keyword.to_owned() } else { format!("{} ({})", need.keyword, need.without) },
         )
         .collect();
-    let (class, verdict) = match analysis.verdict {
-        Fitness::Ready => ("ready", "yes"),
-        Fitness::Partial => ("partial", "in part"),
-        Fitness::Missing => ("missing", "no"),
+    let (class, verdict) = match analysis.level {
+        ReadinessLevel::Ready => ("ready", "yes"),
+        ReadinessLevel::Partial => ("partial", "in part"),
+        ReadinessLevel::Missing => ("missing", "no"),
     };
     html! {
         li class=(class) {
@@ -138,7 +138,7 @@ fn figure(kind: &str, trace: usize, caption: &str, numbers: &[(&str, Table)]) ->
 
 fn numbers_of(title: &str, table: &Table) -> Markup {
     html! {
-        details { summary { "Numbers: " (title) } (rows::table(title, table, Unit::Auto)) }
+        details { summary { "Numbers: " (title) } (tables::table(title, table, Unit::Auto)) }
     }
 }
 
@@ -175,9 +175,9 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
         |number, found| {
             let when =
                 found.snapshot().map_or_else(String::new, |snapshot| format!(" at {:.3} s", snapshot.time.seconds()));
-            let size = Unit::Auto.amount(found.tiles.pages.saturating_mul(4096));
+            let size = Unit::Auto.amount(found.treemap.pages.saturating_mul(4096));
             html! {
-                p { strong { (size) } " of physical memory" (when) ", " (text::count(found.tiles.pages)) " pages" (lists(found)) "." }
+                p { strong { (size) } " of physical memory" (when) ", " (text::count(found.treemap.pages)) " pages" (lists(found)) "." }
                 div.controls data-controls=(number) {}
                 div.beside {
                     figure {
@@ -185,10 +185,10 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                         nav.path data-path=(number) aria-label="Where in the picture" {}
                         div.chart.treemap data-kind="treemap" data-trace=(number) role="img" aria-label="Resident set as nested tiles" {}
                     }
-                    div.filtered { (rows::table("Categories by class, with the number that WPA shows", &found.category_table(), Unit::Auto)) }
+                    div.filtered { (tables::table("Categories by class, with the number that WPA shows", &found.category_table(), Unit::Auto)) }
                 }
                 details.processes { summary { "Numbers: processes by the pages of their own" }
-                    (rows::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Unit::Auto)) }
+                    (tables::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Unit::Auto)) }
                 @if found.standby.iter().flatten().any(|pages| *pages > 0) {
                 (figure("standby", number, "The standby list by priority, in pages by class: what is cached, and would be taken for another use, the lowest priority first.", &[("standby by priority", found.standby_table())]))
             } @else {
@@ -218,11 +218,11 @@ fn moves(traces: &[TracePage<'_>]) -> Markup {
             let (same, all) = found.pages_in_place();
             html! {
                 p { (text::count(same)) " of " (text::count(all)) " pages have the same category by both rule sets." }
-                @if found.flows.is_empty() {
+                @if found.reclassifications.is_empty() {
                     p { "No page has another category in WPA." }
                 } @else {
                     (figure("flows", number, "Pages that WPA counts under another category: left where WPA has them, right where they belong. A band is as wide as it has pages; pointing at it tells the rules.",
-                        &[("pages that move, with the reason", flows::table(&found.flows))]))
+                        &[("pages that move, with the reason", reclassifications::table(&found.reclassifications))]))
                 }
             }
         },
@@ -235,13 +235,13 @@ fn strips(traces: &[TracePage<'_>]) -> Markup {
         ("strip", "Physical memory by page frame number"),
         |overview| &overview.resident,
         |number, found| {
-            let cell = Unit::Auto.amount(found.strip.cells.length().saturating_mul(4096));
+            let cell = Unit::Auto.amount(found.pfn_map.cells.length().saturating_mul(4096));
             let caption = format!(
                 "From left to right and from top to bottom by PFN. A cell is {cell} and has the colour of what most of its pages are: even areas are memory in one piece, speckles are fragmentation. Blank cells have no page."
             );
             html! {
                 div.controls data-strip-controls=(number) {}
-                (figure("strip", number, &caption, &[("lists and categories in the strip", found.strip.table())]))
+                (figure("strip", number, &caption, &[("lists and categories in the strip", found.pfn_map.table())]))
             }
         },
     )

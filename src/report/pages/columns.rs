@@ -1,6 +1,6 @@
 //! The columns of the table of pages: those that fit are chosen before the first row, because rows are not collected.
 
-use super::texts::pad;
+use super::escaped_labels::pad;
 use crate::analysis::pages::columns;
 use crate::report::fit;
 use unicode_width::UnicodeWidthStr;

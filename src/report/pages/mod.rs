@@ -4,7 +4,7 @@
 //! (csv, serde_json), and no row allocates.
 
 mod columns;
-mod texts;
+mod escaped_labels;
 mod xperf;
 
 use crate::analysis::pages::{Flag, PageNames, PageRow};
@@ -14,8 +14,8 @@ use crate::model::owner_key::KeyReading;
 use crate::model::user_paths::UserPaths;
 use crate::report::{table, text};
 use columns::{PageColumn, PageColumns};
+use escaped_labels::{EscapedLabels, Escapes, Texts, decimal, hex, pad};
 use std::path::Path;
-use texts::{EscapedLabels, Escapes, Texts, decimal, hex, pad};
 
 /// Forms of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,12 +202,16 @@ impl<'s> PageText<'s> {
     #[inline]
     fn place(&self, out: &mut Vec<u8>, row: &PageRow) {
         let page = &row.page;
-        out.extend_from_slice(self.labels.places.get(texts::place(page.list(), page.priority(), page.page_use())));
+        out.extend_from_slice(self.labels.places.get(escaped_labels::place(
+            page.list(),
+            page.priority(),
+            page.page_use(),
+        )));
     }
 
     #[inline]
     fn categories(&self, out: &mut Vec<u8>, row: &PageRow) {
-        let number = texts::categories(row.category, row.wpa);
+        let number = escaped_labels::categories(row.category, row.wpa);
         out.extend_from_slice(self.labels.categories.get(number));
     }
 

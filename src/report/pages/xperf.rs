@@ -9,7 +9,7 @@
 //! the dumper uses for the same things in `HardFault` and `T-Start` lines (`VirtualAddr`, `ByteOffset`, `FileObject`,
 //! `FileName`, `PagePri`). Scripts that look columns up in the heading will work, those that count commas may not.
 
-use super::{PageText, texts};
+use super::{PageText, escaped_labels};
 use crate::analysis::pages::PageRow;
 use crate::analysis::resident::dimension::Code;
 use crate::etl::EtlFile;
@@ -54,17 +54,17 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
         _ => text.process(out, row),
     }
     out.extend_from_slice(b", ");
-    texts::hex(out, row.page.pfn, 16);
+    escaped_labels::hex(out, row.page.pfn, 16);
     out.extend_from_slice(b", ");
     text.place(out, row);
     out.extend_from_slice(b", ");
-    texts::hex(out, row.address().unwrap_or(0), 16);
+    escaped_labels::hex(out, row.address().unwrap_or(0), 16);
     out.extend_from_slice(b", ");
     let start = out.len();
-    texts::hex(out, row.file_offset().unwrap_or(0), 10);
+    escaped_labels::hex(out, row.file_offset().unwrap_or(0), 10);
     align_right(out, start, 14);
     out.extend_from_slice(b", ");
-    texts::hex(out, row.file_key().unwrap_or(0), 16);
+    escaped_labels::hex(out, row.file_key().unwrap_or(0), 16);
     out.extend_from_slice(b", ");
     match row.file {
         Code::None => out.extend_from_slice(b"N/A"),

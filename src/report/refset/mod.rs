@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub enum RefsetView {
     /// One screen: the window, what was held, the largest categories and processes, and how well the result agrees with
     /// the final page sequence.
     Summary,
@@ -33,14 +33,14 @@ pub struct RefsetReport<'a> {
     trace: &'a Path,
     set: &'a ReferenceSet,
     unit: Unit,
-    view: View,
+    view: RefsetView,
     /// The conditions that chose the rows, as the user wrote them.
     conditions: &'a [String],
 }
 
 impl<'a> RefsetReport<'a> {
     /// Of this result.
-    pub fn new(trace: &'a Path, set: &'a ReferenceSet, unit: Unit, view: View) -> Self {
+    pub fn new(trace: &'a Path, set: &'a ReferenceSet, unit: Unit, view: RefsetView) -> Self {
         RefsetReport { trace, set, unit, view, conditions: &[] }
     }
 
@@ -62,34 +62,34 @@ impl Report for RefsetReport<'_> {
     fn table(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
         text::warnings(out, &self.set.warnings, style.width)?;
         match self.view {
-            View::Summary => self.summary(out, style),
-            View::Rows => self.row_table(out, style),
-            View::Timeline => self.timeline_table(out, style),
-            View::Verification => self.verification_table(out, style),
+            RefsetView::Summary => self.summary(out, style),
+            RefsetView::Rows => self.row_table(out, style),
+            RefsetView::Timeline => self.timeline_table(out, style),
+            RefsetView::Verification => self.verification_table(out, style),
         }
     }
 
     fn tables(&self) -> Vec<Table> {
         match self.view {
-            View::Summary | View::Rows => {
+            RefsetView::Summary | RefsetView::Rows => {
                 vec![self.set.table().titled(self.title(self.rows_title()) + &self.where_words(", where "))]
             }
-            View::Timeline => {
+            RefsetView::Timeline => {
                 let timeline = self.set.timeline.iter();
                 timeline
                     .map(|timeline| timeline.table(&timeline.all_groups()))
                     .map(|table| table.titled(self.title("Held pages") + &self.where_words(", where ")))
                     .collect()
             }
-            View::Verification => self.set.verification.iter().map(Verification::table).collect(),
+            RefsetView::Verification => self.set.verification.iter().map(Verification::table).collect(),
         }
     }
 
     fn tables_of_each(&self) -> Vec<Table> {
         match self.view {
-            View::Summary | View::Rows => self.tables(),
-            View::Timeline => self.set.timeline.iter().map(Timeline::table_of_rows).collect(),
-            View::Verification => self.set.verification.iter().map(Verification::table_of_sum).collect(),
+            RefsetView::Summary | RefsetView::Rows => self.tables(),
+            RefsetView::Timeline => self.set.timeline.iter().map(Timeline::table_of_rows).collect(),
+            RefsetView::Verification => self.set.verification.iter().map(Verification::table_of_sum).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! columns.
 
 use super::checks;
-use crate::analysis::resident::overview::PhysicalMemory;
+use crate::analysis::resident::first_screen::PhysicalMemory;
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::report::text::{self, Unit};
 use crate::report::{Style, table};

@@ -5,7 +5,7 @@
 
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
-use crate::etl::least_key::{Key, LeastKey};
+use crate::etl::tournament_tree::{Key, TournamentTree};
 use crate::load::facts::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -78,7 +78,7 @@ impl Stretch {
         thread_events.clear();
         let mut sources: Vec<Source<'_>> = lists.iter().map(|list| Source::new(list, from, until)).collect();
         let mut threads = threads.iter().peekable();
-        let mut least = LeastKey::new();
+        let mut least = TournamentTree::new();
         for (number, source) in sources.iter().enumerate() {
             least.set(number, source.key(number));
         }

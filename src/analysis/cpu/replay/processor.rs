@@ -281,7 +281,7 @@ impl Processor {
 
     /// An event that ends the span and tells of no thread.
     fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut ProcessorEvents) {
-        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setup.number, ProcessorEventKind::Hole);
+        let (thread, processor, kind) = (UNKNOWN_THREAD, self.setup.number, ProcessorEventKind::RecordsMissing);
         out.push(
             order,
             ProcessorEvent { time, cpu, thread, other: thread, charged, processor, kind, state: 0, reason: 0 },

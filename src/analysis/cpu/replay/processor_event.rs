@@ -34,7 +34,7 @@ pub enum ProcessorEventKind {
     /// A context switch from another thread than the one that ran.
     Break,
     /// Records are missing from here on.
-    Hole,
+    RecordsMissing,
     /// A thread became ready.
     Ready,
     /// A deferred procedure call readied a thread.

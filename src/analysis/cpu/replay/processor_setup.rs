@@ -3,7 +3,7 @@
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::analysis::loss::{Gap, gaps};
+use crate::analysis::loss::{SequenceHole, sequence_holes};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
@@ -76,8 +76,8 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
         // What is lost of a file without switches, such as one of heap ranges, hides nothing.
         let has_switches =
             |facts: &BufferFacts| facts.first_switch.is_some() && buffers.contains(&(facts.buffer as usize));
-        let gaps = gaps(file);
-        if gaps.is_empty() || !facts.iter().any(has_switches) {
+        let sequence_holes = sequence_holes(file);
+        if sequence_holes.is_empty() || !facts.iter().any(has_switches) {
             continue;
         }
         let (rank, _) = ranks(&etl.buffers);
@@ -93,7 +93,7 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
                 .map(|(index, buffer)| (buffer.sequence, index))
                 .collect();
             own.sort_unstable();
-            found.extend(holes_of_processor(&own, &gaps, end));
+            found.extend(holes_of_processor(&own, &sequence_holes, end));
         }
     }
     all.iter_mut().for_each(|found| found.sort_unstable());
@@ -101,10 +101,14 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
 }
 
 /// When records of a processor go missing in a file; `own` are its buffers by sequence number, `end` tells when one ends.
-fn holes_of_processor(own: &[(u64, usize)], gaps: &[Gap], end: impl Fn(usize) -> Option<Moment>) -> Vec<Moment> {
+fn holes_of_processor(
+    own: &[(u64, usize)],
+    sequence_holes: &[SequenceHole],
+    end: impl Fn(usize) -> Option<Moment>,
+) -> Vec<Moment> {
     let is_gap_between = |low: u64, high: u64| {
-        let gap = gaps.get(gaps.partition_point(|gap| gap.low < low));
-        gap.is_some_and(|gap| gap.high <= high)
+        let hole = sequence_holes.get(sequence_holes.partition_point(|hole| hole.low < low));
+        hole.is_some_and(|hole| hole.high <= high)
     };
     let (mut found, mut last) = (Vec::new(), None);
     for pair in own.windows(2) {

@@ -113,7 +113,7 @@ impl<'p> Scheduler<'p> {
                 }
                 self.switch(processor, event, &[]);
             }
-            ProcessorEventKind::Hole => {
+            ProcessorEventKind::RecordsMissing => {
                 if let Some(run) = self.take_run(processor) {
                     self.credit(processor, run, event, parts);
                     let instance = self.instances.get_mut(run.instance);

@@ -1,6 +1,6 @@
 //! One thing that a page was joined with.
 
-use crate::analysis::resident::explain::event_ref::EventRef;
+use crate::analysis::resident::explain::cited_event::CitedEvent;
 
 /// Something that the page was joined with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Fact {
     /// First address, and the first address after the range.
     pub range: Option<(u64, u64)>,
     /// The events that name it, by time.
-    pub events: Vec<EventRef>,
+    pub events: Vec<CitedEvent>,
     /// True when the corrected rules decided by it.
     pub corrected: bool,
     /// True when WPA's rules decided by it.
@@ -27,7 +27,7 @@ pub(super) fn fact(
     title: &'static str,
     text: String,
     range: Option<(u64, u64)>,
-    events: Vec<EventRef>,
+    events: Vec<CitedEvent>,
 ) -> Fact {
     Fact { kind, title, text, range, events, corrected: false, wpa: false }
 }

@@ -3,16 +3,16 @@
 //! The verdict is the one that the tables count ([`SnapshotContext::judge`]). What is added here is the events that it comes
 //! from: the address space of the one process is built again, this time with the events of each range.
 
-mod event_ref;
+mod address_history;
+mod cited_event;
+mod collect_facts;
 mod fact;
-mod facts;
-mod history;
 mod ranges;
 mod record_fields;
 
-pub use event_ref::EventRef;
+pub use address_history::AddressEvent;
+pub use cited_event::CitedEvent;
 pub use fact::Fact;
-pub use history::Seen;
 pub use record_fields::RecordField;
 
 use crate::analysis::resident::ResidentModel;
@@ -28,7 +28,7 @@ use crate::model::snapshot::{PageRecord, Snapshot};
 use crate::model::user_paths::UserPaths;
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
-use facts::Facts;
+use collect_facts::FactCollector;
 
 /// What to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ pub struct ExplainedPage {
     /// The record and where it lies.
     pub record: PageRecord,
     /// Its event.
-    pub event: EventRef,
+    pub event: CitedEvent,
     /// The record's fields.
     pub fields: Vec<RecordField>,
     /// Label of the process.
@@ -98,7 +98,7 @@ pub struct ExplainedPage {
     /// What it was joined with.
     pub facts: Vec<Fact>,
     /// Events at its address in its process, before and after the snapshot.
-    pub history: Vec<Seen>,
+    pub history: Vec<AddressEvent>,
     /// Events left out of `history`.
     pub more_history: usize,
     /// The corrected rule that decided.
@@ -113,7 +113,7 @@ pub struct ExplainedAddress {
     /// What it belongs to.
     pub facts: Vec<Fact>,
     /// Events at the address.
-    pub history: Vec<Seen>,
+    pub history: Vec<AddressEvent>,
     /// Events left out of `history`.
     pub more_history: usize,
     /// What a private page there would be, by the corrected and by WPA's rules; `None` for kernel addresses.
@@ -212,10 +212,10 @@ impl Explainer<'_> {
     fn page(&self, record: PageRecord) -> ExplainedPage {
         let page = record.page;
         let verdict = self.context.judge(&page);
-        let facts = Facts::of_page(self.etl, self.model, self.context, self.snapshot, &page, &verdict);
+        let facts = FactCollector::of_page(self.etl, self.model, self.context, self.snapshot, &page, &verdict);
         let label = |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &verdict));
         ExplainedPage {
-            event: EventRef::new(self.etl, record.hook, record.time),
+            event: CitedEvent::new(self.etl, record.hook, record.time),
             record,
             fields: record_fields::fields(&page, self.context),
             process: label(Dimension::Process),
@@ -280,7 +280,8 @@ impl Explainer<'_> {
     fn absent(&self, instance: u32, address: u64) -> ExplainedAddress {
         let address = address / PAGE_BYTES * PAGE_BYTES;
         let owner = self.context.spaces.get(instance, address);
-        let facts = Facts::of_address(self.etl, self.model, self.context, self.snapshot, instance, address, owner);
+        let facts =
+            FactCollector::of_address(self.etl, self.model, self.context, self.snapshot, instance, address, owner);
         let private = !is_kernel_address(address, self.context.pointer);
         ExplainedAddress {
             would_be: private.then(|| (Rule::of_layer(owner.corrected()), Rule::of_layer_wpa(owner.wpa()))),

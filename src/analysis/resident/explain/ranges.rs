@@ -1,8 +1,8 @@
 //! The ranges of a process that hold an address: heap, stack, view, region, each with the events that tell of it.
 
-use crate::analysis::resident::explain::event_ref::{self, EventRef};
+use crate::analysis::resident::explain::address_history;
+use crate::analysis::resident::explain::cited_event::{self, CitedEvent};
 use crate::analysis::resident::explain::fact::{Fact, fact};
-use crate::analysis::resident::explain::history;
 use crate::etl::EtlFile;
 use crate::etl::record::HookId;
 use crate::event::Phase;
@@ -38,7 +38,8 @@ impl RangesAt<'_> {
 
     fn heap(&self) -> Option<Fact> {
         let (base, end, span) = self.space.heaps.get(self.at)?;
-        let is = |event: &SpaceEvent| history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&self.at));
+        let is =
+            |event: &SpaceEvent| address_history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&self.at));
         let events = vec![self.told(span.source, is, |_| HEAP_RANGE_RUNDOWN)];
         let text = format!("of heap 0x{:x}", span.heap);
         let corrected = self.owner.corrected() == Layer::Heap;
@@ -47,7 +48,7 @@ impl RangesAt<'_> {
 
     fn traced_heap(&self) -> Option<Fact> {
         let (base, end, heap) = self.space.traced_heaps.get(self.at)?;
-        let events = self.made(|event| history::makes_heap_range(event, self.at));
+        let events = self.made(|event| address_history::makes_heap_range(event, self.at));
         let text = format!("range of heap 0x{heap:x} made during the trace, so WPA knows it");
         let wpa = self.owner.wpa() == Layer::Heap;
         Some(Fact { wpa, ..fact("traced_heap_range", "In the trace", text, Some((base, end)), events) })
@@ -94,7 +95,7 @@ impl RangesAt<'_> {
 
     fn traced_region(&self) -> Option<Fact> {
         let (base, end, ()) = self.space.traced_regions.get(self.at)?;
-        let events = self.made(|event| history::makes_region(event, self.at));
+        let events = self.made(|event| address_history::makes_region(event, self.at));
         let text = "allocated during the trace, so WPA knows it".into();
         let wpa = self.owner.wpa() == Layer::Region;
         Some(Fact { wpa, ..fact("traced_region", "In the trace", text, Some((base, end)), events) })
@@ -105,21 +106,21 @@ impl RangesAt<'_> {
     }
 
     /// The event that told of a range; if it is not kept, what its phase says of it.
-    fn told(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> EventRef {
+    fn told(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> CitedEvent {
         let told = self.own.iter().find(|event| event.moment == source.moment && is(&event.value));
-        let hook = told.map_or_else(|| of_phase(source.phase), |event| event_ref::hook(&event.value));
-        EventRef::new(self.etl, hook, source.moment.time)
+        let hook = told.map_or_else(|| of_phase(source.phase), |event| cited_event::hook(&event.value));
+        CitedEvent::new(self.etl, hook, source.moment.time)
     }
 
-    fn region_event(&self, region: Source, at: u64) -> EventRef {
+    fn region_event(&self, region: Source, at: u64) -> CitedEvent {
         let holds = |base: u64, size: u64| (base..base.saturating_add(size)).contains(&at);
         let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if holds(base, size));
         self.told(region, is, VirtualRange::hook)
     }
 
     /// The last event before the snapshot that made such a range.
-    fn made(&self, is: impl Fn(&SpaceEvent) -> bool) -> Vec<EventRef> {
+    fn made(&self, is: impl Fn(&SpaceEvent) -> bool) -> Vec<CitedEvent> {
         let made = self.own.iter().rfind(|event| is(&event.value) && event.moment < self.snapshot);
-        made.map(|e| EventRef::new(self.etl, event_ref::hook(&e.value), e.moment.time)).into_iter().collect()
+        made.map(|e| CitedEvent::new(self.etl, cited_event::hook(&e.value), e.moment.time)).into_iter().collect()
     }
 }

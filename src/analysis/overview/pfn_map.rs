@@ -6,7 +6,7 @@ use crate::analysis::table::{Column, Line, Table, Value};
 use crate::event::page::{PageIdentity, PageList};
 use std::cmp::Reverse;
 
-/// Most cells of a strip; a power of two.
+/// Most cells of a map; a power of two.
 const MOST_CELLS: u64 = 1 << 14;
 const CATEGORIES: usize = Category::ALL.len();
 const LISTS: usize = PageList::ALL.len();
@@ -14,7 +14,7 @@ const COUNTS: usize = CATEGORIES + LISTS;
 
 /// Where cells begin and how long they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cells {
+pub struct PfnCells {
     /// The first PFN; a multiple of a cell's length.
     pub first: u64,
     /// The length of a cell is 2 to the power of this, in pages.
@@ -23,12 +23,12 @@ pub struct Cells {
     pub count: usize,
 }
 
-impl Cells {
+impl PfnCells {
     /// For PFNs from the lowest to the highest.
-    pub fn new((lowest, highest): (u64, u64)) -> Cells {
+    pub fn new((lowest, highest): (u64, u64)) -> PfnCells {
         let cells = |shift: u32| (highest >> shift).saturating_sub(lowest >> shift).saturating_add(1);
         let shift = (0..u64::BITS).find(|&shift| cells(shift) <= MOST_CELLS).unwrap_or(u64::BITS - 1);
-        Cells { first: lowest >> shift << shift, shift, count: cells(shift) as usize }
+        PfnCells { first: lowest >> shift << shift, shift, count: cells(shift) as usize }
     }
 
     /// Pages of a cell.
@@ -43,15 +43,15 @@ impl Cells {
 
 /// Pages of each cell by category, then by list. Its size depends on the number of cells only.
 #[derive(Debug, Clone)]
-pub struct StripCounts {
-    cells: Cells,
+pub struct PfnMapCounts {
+    cells: PfnCells,
     counts: Vec<u32>,
 }
 
-impl StripCounts {
+impl PfnMapCounts {
     /// No pages.
-    pub fn new(cells: Cells) -> StripCounts {
-        StripCounts { cells, counts: vec![0; cells.count * COUNTS] }
+    pub fn new(cells: PfnCells) -> PfnMapCounts {
+        PfnMapCounts { cells, counts: vec![0; cells.count * COUNTS] }
     }
 
     /// Counts pages by their verdicts.
@@ -67,14 +67,14 @@ impl StripCounts {
     }
 
     /// Adds another thread's counts.
-    pub fn merge(&mut self, other: &StripCounts) {
+    pub fn merge(&mut self, other: &PfnMapCounts) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(all, part)| *all = all.saturating_add(*part));
     }
 }
 
-/// One colour of the strip.
+/// One colour of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
+pub struct CellShare {
     /// Pages.
     pub pages: u64,
     /// Of them in cells that hold nothing else.
@@ -85,23 +85,23 @@ pub struct Share {
 
 /// Physical memory by PFN.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Strip {
+pub struct PfnMap {
     /// Where cells begin.
-    pub cells: Cells,
+    pub cells: PfnCells,
     /// The category that most pages of each cell have; `None` where no page is.
     pub categories: Vec<Option<Category>>,
     /// The same by list.
     pub lists: Vec<Option<PageList>>,
     /// By category, most pages first; those without pages are left out.
-    pub by_category: Vec<(Category, Share)>,
+    pub by_category: Vec<(Category, CellShare)>,
     /// By list.
-    pub by_list: Vec<(PageList, Share)>,
+    pub by_list: Vec<(PageList, CellShare)>,
 }
 
-impl Strip {
+impl PfnMap {
     /// Of what was counted.
-    pub fn new(counted: &StripCounts) -> Strip {
-        let mut shares = [Share::default(); COUNTS];
+    pub fn new(counted: &PfnMapCounts) -> PfnMap {
+        let mut shares = [CellShare::default(); COUNTS];
         let (mut categories, mut lists) = (Vec::new(), Vec::new());
         for cell in counted.counts.chunks_exact(COUNTS) {
             let (by_category, by_list) = cell.split_at(CATEGORIES);
@@ -110,7 +110,7 @@ impl Strip {
             lists.push(most(by_list, of_list).and_then(|at| PageList::ALL.get(at).copied()));
         }
         let (of_category, of_list) = shares.split_at(CATEGORIES);
-        Strip {
+        PfnMap {
             cells: counted.cells,
             categories,
             lists,
@@ -119,9 +119,9 @@ impl Strip {
         }
     }
 
-    /// The numbers of the strip.
+    /// The numbers of the map.
     pub fn table(&self) -> Table {
-        let part = |name: &'static str, share: &Share| Line {
+        let part = |name: &'static str, share: &CellShare| Line {
             depth: 1,
             ..Line::new([
                 Value::text(name),
@@ -150,7 +150,7 @@ impl Strip {
 }
 
 /// The place of the greatest count, the first of equal ones; adds the counts to the shares.
-fn most(counts: &[u32], shares: &mut [Share]) -> Option<usize> {
+fn most(counts: &[u32], shares: &mut [CellShare]) -> Option<usize> {
     let kinds = counts.iter().filter(|count| **count > 0).count();
     for (share, &count) in shares.iter_mut().zip(counts).filter(|(_, count)| **count > 0) {
         share.pages += u64::from(count);
@@ -161,8 +161,8 @@ fn most(counts: &[u32], shares: &mut [Share]) -> Option<usize> {
     Some(at)
 }
 
-fn with_pages<'s, K>(shares: impl Iterator<Item = (K, &'s Share)>) -> Vec<(K, Share)> {
-    let mut found: Vec<(K, Share)> =
+fn with_pages<'s, K>(shares: impl Iterator<Item = (K, &'s CellShare)>) -> Vec<(K, CellShare)> {
+    let mut found: Vec<(K, CellShare)> =
         shares.filter(|(_, share)| share.pages > 0).map(|(kind, share)| (kind, *share)).collect();
     found.sort_by_key(|(_, share)| Reverse(share.pages));
     found
@@ -174,28 +174,28 @@ mod tests {
 
     #[test]
     fn cells_hold_any_range_of_pfns() {
-        let small = Cells::new((5, 1000));
+        let small = PfnCells::new((5, 1000));
         assert_eq!((small.first, small.length(), small.count), (5, 1, 996));
-        let large = Cells::new((0x1001, 0x1001 + (1 << 24)));
+        let large = PfnCells::new((0x1001, 0x1001 + (1 << 24)));
         assert!(large.count <= MOST_CELLS as usize && large.count > MOST_CELLS as usize / 2, "{large:?}");
         assert_eq!(large.at(0x1001 + (1 << 24)), large.count - 1);
-        let widest = Cells::new((0, u64::MAX));
+        let widest = PfnCells::new((0, u64::MAX));
         assert_eq!((widest.at(u64::MAX), widest.count), (widest.count - 1, MOST_CELLS as usize));
     }
 
     #[test]
     fn a_cell_has_the_colour_of_most_of_its_pages() {
-        let mut counted = StripCounts::new(Cells::new((0, 2)));
+        let mut counted = PfnMapCounts::new(PfnCells::new((0, 2)));
         let (image, unused) = (Category::Image as usize, Category::Unused as usize);
         let active = CATEGORIES + PageList::Active as usize;
         for (cell, place, pages) in [(0, image, 3), (0, unused, 5), (0, active, 8), (2, image, 2), (2, active, 2)] {
             counted.counts[cell * COUNTS + place] = pages;
         }
-        let strip = Strip::new(&counted);
-        assert_eq!(strip.categories, [Some(Category::Unused), None, Some(Category::Image)]);
-        let image = Share { pages: 5, pages_alone: 2, cells: 1 };
-        let unused = Share { pages: 5, pages_alone: 0, cells: 1 };
-        assert_eq!(strip.by_category, [(Category::Image, image), (Category::Unused, unused)]);
-        assert_eq!(strip.by_list, [(PageList::Active, Share { pages: 10, pages_alone: 10, cells: 2 })]);
+        let map = PfnMap::new(&counted);
+        assert_eq!(map.categories, [Some(Category::Unused), None, Some(Category::Image)]);
+        let image = CellShare { pages: 5, pages_alone: 2, cells: 1 };
+        let unused = CellShare { pages: 5, pages_alone: 0, cells: 1 };
+        assert_eq!(map.by_category, [(Category::Image, image), (Category::Unused, unused)]);
+        assert_eq!(map.by_list, [(PageList::Active, CellShare { pages: 10, pages_alone: 10, cells: 2 })]);
     }
 }

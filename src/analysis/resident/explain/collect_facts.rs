@@ -1,9 +1,9 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that name it.
 
 use crate::analysis::resident::ResidentModel;
-use crate::analysis::resident::explain::event_ref::{self, EventRef};
+use crate::analysis::resident::explain::address_history::{self, AddressEvent};
+use crate::analysis::resident::explain::cited_event::{self, CitedEvent};
 use crate::analysis::resident::explain::fact::{Fact, fact};
-use crate::analysis::resident::explain::history::{self, Seen};
 use crate::analysis::resident::explain::ranges::RangesAt;
 use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -27,24 +27,24 @@ use crate::units::{PAGE_BYTES, count};
 const MOST_EVENTS: usize = 6;
 
 /// Everything about one page or address.
-pub(super) struct Facts<'m> {
+pub(super) struct FactCollector<'m> {
     etl: &'m EtlFile,
     model: &'m ResidentModel,
     context: &'m SnapshotContext<'m>,
     snapshot: &'m Snapshot,
     pub(super) facts: Vec<Fact>,
-    pub(super) history: Vec<Seen>,
+    pub(super) history: Vec<AddressEvent>,
     pub(super) more_history: usize,
 }
 
-impl<'m> Facts<'m> {
+impl<'m> FactCollector<'m> {
     fn new(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
         context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
-    ) -> Facts<'m> {
-        Facts { etl, model, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
+    ) -> FactCollector<'m> {
+        FactCollector { etl, model, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
     }
 
     /// Of a page.
@@ -55,8 +55,8 @@ impl<'m> Facts<'m> {
         snapshot: &'m Snapshot,
         page: &PageIdentity,
         verdict: &Verdict,
-    ) -> Facts<'m> {
-        let mut all = Facts::new(etl, model, context, snapshot);
+    ) -> FactCollector<'m> {
+        let mut all = FactCollector::new(etl, model, context, snapshot);
         let page_use = page.page_use();
         if context.has_owner(page_use) && page.key() != 0 {
             let instance = context.owners.get(page.key());
@@ -97,8 +97,8 @@ impl<'m> Facts<'m> {
         instance: u32,
         address: u64,
         owner: AddressOwner,
-    ) -> Facts<'m> {
-        let mut all = Facts::new(etl, model, context, snapshot);
+    ) -> FactCollector<'m> {
+        let mut all = FactCollector::new(etl, model, context, snapshot);
         all.process(instance);
         if is_kernel_address(address, context.pointer) {
             all.kernel_address(address);
@@ -114,13 +114,13 @@ impl<'m> Facts<'m> {
         title: &'static str,
         text: String,
         range: Option<(u64, u64)>,
-        events: Vec<EventRef>,
+        events: Vec<CitedEvent>,
     ) {
         self.facts.push(fact(kind, title, text, range, events));
     }
 
-    fn event(&self, hook: HookId, moment: Moment) -> EventRef {
-        EventRef::new(self.etl, hook, moment.time)
+    fn event(&self, hook: HookId, moment: Moment) -> CitedEvent {
+        CitedEvent::new(self.etl, hook, moment.time)
     }
 
     fn process(&mut self, instance: u32) {
@@ -130,7 +130,7 @@ impl<'m> Facts<'m> {
         let to = process.end_time().map_or("its end".into(), seconds);
         let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());
-        let events: Vec<EventRef> = (self.model.history.processes.iter())
+        let events: Vec<CitedEvent> = (self.model.history.processes.iter())
             .filter(|e| e.value.process_id == process.process_id && (e.value.key == process.key || e.value.key == 0))
             .map(|e| self.event(e.value.phase.hook(), e.moment))
             .take(MOST_EVENTS)
@@ -160,7 +160,7 @@ impl<'m> Facts<'m> {
         {
             self.file(view.file_key);
         }
-        (self.history, self.more_history) = history::at_address(self.etl, own, &space, at, snapshot);
+        (self.history, self.more_history) = address_history::at_address(self.etl, own, &space, at, snapshot);
     }
 
     fn kernel_address(&mut self, address: u64) {
@@ -185,7 +185,7 @@ impl<'m> Facts<'m> {
         }
         if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
             let told = self.model.history.kernel_views.iter().filter(|e| e.value.base == base);
-            let hook = |view: &KernelView| event_ref::hook(&view.as_view());
+            let hook = |view: &KernelView| cited_event::hook(&view.as_view());
             let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
             let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
             let text = if image { "view of a session image" } else { "view at a kernel address" };
@@ -214,14 +214,14 @@ impl<'m> Facts<'m> {
         // A reused key had other names: show which name when.
         let first = all.first().map(|event| &event.value.name);
         if all.iter().any(|event| Some(&event.value.name) != first) {
-            let seen = all.iter().map(|e| Seen {
+            let seen = all.iter().map(|e| AddressEvent {
                 event: self.event(e.value.kind.hook(), e.moment),
                 range: None,
                 text: e.value.name.to_string(),
                 rundown: false,
                 after: e.moment >= self.snapshot.first,
             });
-            let seen: Vec<Seen> = seen.take(history::MOST_SEEN).collect();
+            let seen: Vec<AddressEvent> = seen.take(address_history::MOST_ADDRESS_EVENTS).collect();
             self.more_history += all.len() - seen.len();
             self.history.extend(seen);
         }

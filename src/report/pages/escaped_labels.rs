@@ -1,4 +1,4 @@
-//! EscapedLabels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
+//! Labels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
 
 use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Pages that the two rule sets count under different categories.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flow {
+pub struct Reclassification {
     /// WPA's category.
     pub from: Category,
     /// The corrected one.
@@ -37,31 +37,31 @@ impl Reason {
     }
 }
 
-/// Flows with most pages first, of pages by the rule of WPA and by ours.
-pub fn flows(counted: &BTreeMap<(Rule, Rule), u64>) -> Vec<Flow> {
-    let mut all: BTreeMap<(usize, usize), Flow> = BTreeMap::new();
+/// Reclassifications with most pages first, of pages by the rule of WPA and by ours.
+pub fn reclassifications(counted: &BTreeMap<(Rule, Rule), u64>) -> Vec<Reclassification> {
+    let mut all: BTreeMap<(usize, usize), Reclassification> = BTreeMap::new();
     for (&(wpa, corrected), &pages) in counted {
         let (from, to) = (wpa.category(), corrected.category());
         if from == to {
             continue;
         }
-        let empty = Flow { from, to, pages: 0, reasons: Vec::new() };
-        let flow = all.entry((from as usize, to as usize)).or_insert(empty);
-        flow.pages += pages;
-        flow.reasons.push(Reason { wpa, corrected, pages });
+        let empty = Reclassification { from, to, pages: 0, reasons: Vec::new() };
+        let one = all.entry((from as usize, to as usize)).or_insert(empty);
+        one.pages += pages;
+        one.reasons.push(Reason { wpa, corrected, pages });
     }
-    let mut all: Vec<Flow> = all.into_values().collect();
-    all.iter_mut().for_each(|flow| flow.reasons.sort_by_key(|reason| std::cmp::Reverse(reason.pages)));
-    all.sort_by_key(|flow| (std::cmp::Reverse(flow.pages), flow.from as usize, flow.to as usize));
+    let mut all: Vec<Reclassification> = all.into_values().collect();
+    all.iter_mut().for_each(|one| one.reasons.sort_by_key(|reason| std::cmp::Reverse(reason.pages)));
+    all.sort_by_key(|one| (std::cmp::Reverse(one.pages), one.from as usize, one.to as usize));
     all
 }
 
-/// The flows with their reasons.
-pub fn table(flows: &[Flow]) -> Table {
-    let line = |flow: &Flow, reason: &Reason| {
+/// Reclassifications with their reasons.
+pub fn table(all: &[Reclassification]) -> Table {
+    let line = |one: &Reclassification, reason: &Reason| {
         Line::new([
-            Value::text(flow.from.name()),
-            Value::text(flow.to.name()),
+            Value::text(one.from.name()),
+            Value::text(one.to.name()),
             Value::count(reason.pages),
             Value::pages(reason.pages as i64),
             Value::text(reason.text()),
@@ -75,7 +75,7 @@ pub fn table(flows: &[Flow]) -> Table {
             Column::number(""),
             Column::text("Why").fit(Fit::Wraps),
         ],
-        lines: flows.iter().flat_map(|flow| flow.reasons.iter().map(move |reason| line(flow, reason))).collect(),
+        lines: all.iter().flat_map(|one| one.reasons.iter().map(move |reason| line(one, reason))).collect(),
         ..Table::default()
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_moves_flows() {
+    fn only_what_moves_is_reclassified() {
         let counted = BTreeMap::from([
             ((Rule::DataFile, Rule::DataFile), 100),
             ((Rule::DataFile, Rule::Unused), 3),
@@ -93,8 +93,8 @@ mod tests {
             ((Rule::NoRangeInTrace, Rule::Heap), 9),
             ((Rule::UnknownOwner, Rule::Region), 6),
         ]);
-        let flows = flows(&counted);
-        let of: Vec<_> = flows.iter().map(|flow| (flow.from, flow.to, flow.pages, flow.reasons.len())).collect();
+        let all = reclassifications(&counted);
+        let of: Vec<_> = all.iter().map(|one| (one.from, one.to, one.pages, one.reasons.len())).collect();
         use Category::{MapFile, Unused, VirtualAlloc, VirtualAllocPreTrace, Win32Heap};
         let expected = [
             (VirtualAllocPreTrace, VirtualAlloc, 10, 2),
@@ -102,7 +102,7 @@ mod tests {
             (MapFile, Unused, 3, 1),
         ];
         assert_eq!(of, expected);
-        assert_eq!(flows[0].reasons[0].wpa, Rule::UnknownOwner);
-        assert_eq!(table(&flows).lines.len(), 4);
+        assert_eq!(all[0].reasons[0].wpa, Rule::UnknownOwner);
+        assert_eq!(table(&all).lines.len(), 4);
     }
 }

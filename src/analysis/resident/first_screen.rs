@@ -6,7 +6,7 @@ use crate::analysis::resident::columns::{
     ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, PAGES, SHARE, SIZE, STANDBY_SIZE,
     WPA_SIZE,
 };
-use crate::analysis::resident::row_counts::{PageCounts, ResidentOrder};
+use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
 use std::cmp::Reverse;

@@ -1,6 +1,6 @@
 //! What happened at one address of a process: every event that touches it, whether it still counts or not.
 
-use crate::analysis::resident::explain::event_ref::{EventRef, hook};
+use crate::analysis::resident::explain::cited_event::{CitedEvent, hook};
 use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
@@ -10,9 +10,9 @@ use crate::moment::{At, Moment};
 
 /// An event that touches an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct AddressEvent {
     /// The event.
-    pub event: EventRef,
+    pub event: CitedEvent,
     /// First address, and the first address after the range.
     pub range: Option<(u64, u64)>,
     /// More about it.
@@ -24,7 +24,7 @@ pub struct Seen {
 }
 
 /// Most events before and after the snapshot together.
-pub(super) const MOST_SEEN: usize = 10;
+pub(super) const MOST_ADDRESS_EVENTS: usize = 10;
 
 /// All events at an address, and how many more there are: the last before the snapshot and the first after it.
 pub(super) fn at_address(
@@ -33,9 +33,9 @@ pub(super) fn at_address(
     space: &AddressSpace,
     at: u64,
     snapshot: Moment,
-) -> (Vec<Seen>, usize) {
+) -> (Vec<AddressEvent>, usize) {
     let (mut bases, mut heaps) = (Vec::new(), Vec::new());
-    let mut all: Vec<Seen> = Vec::new();
+    let mut all: Vec<AddressEvent> = Vec::new();
     for known in own {
         let range = range_of(&known.value, space);
         let inside = range.is_some_and(|(base, end)| (base..end).contains(&at));
@@ -56,15 +56,15 @@ pub(super) fn at_address(
             _ => {}
         }
         let after = known.moment >= snapshot;
-        let event = EventRef::new(etl, hook(&known.value), known.moment.time);
+        let event = CitedEvent::new(etl, hook(&known.value), known.moment.time);
         let rundown = is_rundown(&known.value);
-        all.push(Seen { event, range: range.filter(|_| inside), text: text(&known.value), rundown, after });
+        all.push(AddressEvent { event, range: range.filter(|_| inside), text: text(&known.value), rundown, after });
     }
     let total = all.len();
     let after = all.iter().filter(|seen| seen.after).count();
-    let kept_after = after.min(MOST_SEEN / 3);
+    let kept_after = after.min(MOST_ADDRESS_EVENTS / 3);
     all.truncate(total - after + kept_after);
-    all.drain(..all.len().saturating_sub(MOST_SEEN));
+    all.drain(..all.len().saturating_sub(MOST_ADDRESS_EVENTS));
     let left_out = total - all.len();
     (all, left_out)
 }

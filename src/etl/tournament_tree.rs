@@ -28,15 +28,15 @@ impl Key {
 /// The least of many keys, one for each slot, where one changes at a time: a binary tree whose inner nodes hold the lesser
 /// key of their two children. A change takes one comparison for each level.
 #[derive(Debug)]
-pub(crate) struct LeastKey {
+pub(crate) struct TournamentTree {
     /// The root is node 1, the children of node n are 2n and 2n + 1, the second half are the leaves.
     nodes: Vec<Key>,
 }
 
-impl LeastKey {
+impl TournamentTree {
     /// No slot has a record.
-    pub fn new() -> LeastKey {
-        LeastKey { nodes: vec![Key::NONE; 2] }
+    pub fn new() -> TournamentTree {
+        TournamentTree { nodes: vec![Key::NONE; 2] }
     }
 
     /// The least key of all slots.
@@ -83,7 +83,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_least_key_is_that_of_a_sorted_list(changes in prop::collection::vec((0usize..20, any::<Option<i64>>()), 1..80)) {
-            let mut least = LeastKey::new();
+            let mut least = TournamentTree::new();
             let mut list = [Key::NONE; 20];
             for (slot, time) in changes {
                 let key = time.map_or(Key::NONE, |time| Key::new(Ticks(time), 7, slot));

@@ -14,7 +14,7 @@ use crate::units::{Nanos, Ticks};
 
 /// An event that was joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventRef {
+pub struct CitedEvent {
     /// Hook id.
     pub hook: HookId,
     /// Name as `pfnset events` prints it.
@@ -23,11 +23,11 @@ pub struct EventRef {
     pub time: Nanos,
 }
 
-impl EventRef {
+impl CitedEvent {
     /// A kernel event.
-    pub(super) fn new(etl: &EtlFile, hook: HookId, time: Ticks) -> EventRef {
+    pub(super) fn new(etl: &EtlFile, hook: HookId, time: Ticks) -> CitedEvent {
         let name = catalog::name(RecordId::Kernel(hook)).map_or("unknown event", |known| known.name);
-        EventRef { hook, name, time: etl.clock.nanos(time) }
+        CitedEvent { hook, name, time: etl.clock.nanos(time) }
     }
 }
 

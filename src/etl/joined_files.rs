@@ -6,7 +6,7 @@
 
 use crate::etl::buffer::Buffer;
 use crate::etl::file::EtlFile;
-use crate::etl::stamps::StampLimits;
+use crate::etl::stamp_limits::StampLimits;
 use std::ops::Range;
 
 /// Two boot times that differ by less are of one boot, 100 ns: Windows corrects the time of the boot when its clock is set.
