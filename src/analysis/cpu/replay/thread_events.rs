@@ -1,6 +1,5 @@
 //! Starts, ends and rundowns of threads, and the end of the window.
 
-use crate::analysis::cpu::labels::process_label;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
 use crate::event::Phase;
@@ -60,8 +59,7 @@ impl Scheduler<'_> {
         let instance = self.instances.get_mut(id);
         if instance.process.is_none() {
             instance.process = Some(described);
-            instance.process_number =
-                Some(self.process_numbers.of_process(process_label(instance, self.processes), id));
+            instance.process_number = Some(self.process_numbers.of_process(instance.process_label(self.processes), id));
         }
     }
 

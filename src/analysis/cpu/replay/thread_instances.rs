@@ -6,6 +6,7 @@ use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::ready_queue::PendingEntry;
 use crate::analysis::table::Condition;
 use crate::event::cswitch::wait_reason_name;
+use crate::model::process::{Instance, Processes};
 use crate::moment::Moment;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -177,6 +178,22 @@ impl ThreadInstance {
             process_number: None,
             is_wanted: true,
         }
+    }
+
+    /// `name.exe (pid)`; `Unknown` without a record of the thread, `Unknown (pid)` without one of the process.
+    pub fn process_label(&self, processes: &Processes) -> String {
+        let Some(ProcessEvidence { process_id, moment, is_start }) = self.process else { return "Unknown".to_owned() };
+        if process_id == 0 {
+            return "Idle (0)".to_owned();
+        }
+        let indices = processes.lives(process_id);
+        let all = || indices.iter().filter_map(|index| processes.instances.get(*index));
+        let alive = all().rev().find(|process| process.is_alive(moment));
+        // Threads end after their process has ended, and start before its start has been logged.
+        let next = || all().find(|process| process.begin > moment).filter(|_| is_start);
+        let before = || all().rev().find(|process| process.begin <= moment);
+        let found = alive.or_else(next).or_else(before).or_else(|| all().next());
+        found.map_or_else(|| format!("Unknown ({process_id})"), Instance::label)
     }
 }
 

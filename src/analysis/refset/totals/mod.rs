@@ -6,5 +6,6 @@ pub mod held_statistics;
 pub mod mem_info_ws;
 pub mod process_peaks;
 pub mod shard_totals;
+pub mod shared_pages;
 pub mod timeline;
 pub mod total_held;
