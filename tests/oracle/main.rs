@@ -1,5 +1,6 @@
 //! The library's joins against slow, obvious oracles: each page of a resident set, each access and release of a reference
-//! set, on machines that live through random events; the values of counters; what processors and threads did.
+//! set, what processors and threads did, on the simulated machine of `tests/writer`, which lives through random steps; the
+//! values of counters.
 
 mod counter;
 mod cpu;
@@ -7,6 +8,23 @@ mod refset;
 mod resident;
 
 use pfnset::etl::EtlFile;
+use proptest::prelude::*;
+
+/// A step of the machine: what, and three numbers that say where.
+#[derive(Clone, Copy)]
+struct Op(u8, u8, u8, u8);
+
+impl std::fmt::Debug for Op {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Op({}, {}, {}, {})", self.0, self.1, self.2, self.3) // on one line, in any list
+    }
+}
+
+/// Up to so many steps of the first `kinds` kinds.
+fn ops(most: usize, kinds: u8) -> impl Strategy<Value = Vec<Op>> {
+    let op = (0..kinds, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
+    prop::collection::vec(op, 0..most)
+}
 
 fn with_file<R>(bytes: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {
     let file = etl_writer::file_of(bytes);

@@ -1,7 +1,7 @@
 //! What is held in the end against the final page sequence, each page once.
 
-use crate::refset::events::{Event, PAGE, What};
 use crate::refset::rules::{Content, Owner, Place, Rules, within};
+use etl_writer::machine::{Event, PAGE, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Rules<'_> {

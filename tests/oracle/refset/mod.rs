@@ -1,25 +1,22 @@
 //! The reference set of made-up histories: the library's account against rules that are followed one event after the
 //! other, and against what the machine itself holds.
 //!
-//! `machine` lives through random steps and logs them as `events`, `rules` follows those, the library reads the trace
-//! that `tests/writer` writes of them. No layout, no look-up and no state is shared with the library.
+//! The machine of `tests/writer` lives through random `steps` and logs them as events, `rules` follows those, the library
+//! reads the trace of them. No layout, no look-up and no state is shared with the library.
 
 mod balance;
-mod events;
 mod final_state;
-mod machine;
-mod recording;
 mod rules;
-mod system;
+mod steps;
 mod tallies;
 mod wpa;
 
-use self::events::{Setup, What};
-use self::machine::{Machine, OPS, Op};
 use self::rules::{Counts, Rules, Said, Span};
+use self::steps::{STEPS, step};
 use self::tallies::Tally;
-use crate::with_file;
+use crate::{Op, ops, with_file};
 use etl_writer::Ptr;
+use etl_writer::machine::{Keys, Setup, What};
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::{Dimension, Query};
 use pfnset::analysis::refset::reason::{AccessReason, ReleaseReason};
@@ -81,15 +78,15 @@ fn check(
     window: Option<(u8, u8)>,
     slice_records: u64,
 ) -> Result<(), TestCaseError> {
-    let mut machine = Machine::new(setup.clone(), seed);
-    before.iter().for_each(|op| machine.step(*op));
-    machine.start();
+    let mut machine = steps::machine(setup.clone(), seed);
+    before.iter().for_each(|op| step(&mut machine, *op));
+    machine.start_mark();
     let start = machine.events.iter().position(|event| matches!(event.what, What::Mark(_))).unwrap();
-    during.iter().for_each(|op| machine.step(*op));
-    machine.mark_stop();
+    during.iter().for_each(|op| step(&mut machine, *op));
+    machine.stop_mark();
     let stop = machine.events.len() - 1;
-    behind.iter().for_each(|op| machine.step(*op));
-    machine.finish();
+    behind.iter().for_each(|op| step(&mut machine, *op));
+    let bytes = steps::finish(&mut machine);
     let (events, lives) = (&machine.events, &machine.lives);
 
     let mut query = Query { slice_records, ..Query::default() };
@@ -109,7 +106,6 @@ fn check(
         };
     }
     let wanted = Rules::new(setup, lives).follow(events, span);
-    let bytes = events::write(setup, lives, events, seed);
     with_file(&bytes, |etl| {
         let set = ReferenceSet::new(etl, &query).unwrap();
         let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
@@ -133,17 +129,12 @@ fn check(
     })
 }
 
-fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
-    let op = (0..OPS, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
-    prop::collection::vec(op, 0..most)
-}
-
 fn setup() -> impl Strategy<Value = Setup> {
     (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(wide, by_id, headers)| Setup {
         p: if wide { Ptr::P8 } else { Ptr::P4 },
-        by_id,
+        keys: if by_id { Keys::Pid } else { Keys::Address },
         headers,
-        removals: true,
+        ..Setup::default()
     })
 }
 
@@ -153,7 +144,7 @@ proptest! {
     /// With RemoveFromWS events: the rules, which find no re-access, and the machine.
     #[test]
     fn every_page_is_accounted_for(
-        setup in setup(), seed in any::<u64>(), before in ops(80), during in ops(200), behind in ops(30),
+        setup in setup(), seed in any::<u64>(), before in ops(80, STEPS), during in ops(200, STEPS), behind in ops(30, STEPS),
         slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
     ) {
         check(&setup, seed, [&before, &during, &behind], None, slab)?;
@@ -162,7 +153,7 @@ proptest! {
     /// Without them: the rules alone, with the re-accesses that are left.
     #[test]
     fn trims_that_were_not_recorded(
-        setup in setup(), seed in any::<u64>(), before in ops(80), during in ops(200), behind in ops(30),
+        setup in setup(), seed in any::<u64>(), before in ops(80, STEPS), during in ops(200, STEPS), behind in ops(30, STEPS),
         slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
     ) {
         check(&Setup { removals: false, ..setup }, seed, [&before, &during, &behind], None, slab)?;
@@ -171,8 +162,8 @@ proptest! {
     /// Any window, marks or not.
     #[test]
     fn any_window(
-        setup in setup(), removals in any::<bool>(), seed in any::<u64>(), before in ops(80), during in ops(200),
-        behind in ops(30), from in any::<u8>(), length in any::<u8>(), slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
+        setup in setup(), removals in any::<bool>(), seed in any::<u64>(), before in ops(80, STEPS), during in ops(200, STEPS),
+        behind in ops(30, STEPS), from in any::<u8>(), length in any::<u8>(), slab in prop::sample::select(vec![1u64, 40, 1 << 20]),
     ) {
         check(&Setup { removals, ..setup }, seed, [&before, &during, &behind], Some((from, length)), slab)?;
     }

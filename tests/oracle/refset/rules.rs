@@ -1,9 +1,10 @@
 //! The rules of the reference set, followed one event after the other through one list of all pages held: slow and
 //! obvious. Nothing is shared with the library.
 
-use crate::refset::events::{Event, PAGE, START, Setup, What, Who};
 use crate::refset::tallies::{Tallies, Tally};
 use crate::refset::wpa::Wpa;
+use etl_writer::machine::recording::START_MARK;
+use etl_writer::machine::{Event, Life, PAGE, Setup, What};
 use etl_writer::payloads::pages::Identity;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +88,7 @@ pub struct Said {
 
 pub struct Rules<'t> {
     setup: &'t Setup,
-    pub lives: &'t [Who],
+    pub lives: &'t [Life],
     alive: Vec<usize>,
     begun: BTreeSet<usize>,
     pub held: Vec<Holding>,
@@ -111,7 +112,7 @@ pub fn count(counts: &mut Counts, reason: &'static str, pages: u64) {
 }
 
 impl<'t> Rules<'t> {
-    pub fn new(setup: &'t Setup, lives: &'t [Who]) -> Rules<'t> {
+    pub fn new(setup: &'t Setup, lives: &'t [Life]) -> Rules<'t> {
         let alive: Vec<usize> = (0..lives.len()).filter(|&life| lives[life].first).collect();
         let begun = alive.iter().copied().collect();
         let (held, unborn, wpa, said, tallies, reset, older) = Default::default();
@@ -208,7 +209,7 @@ impl<'t> Rules<'t> {
             What::Access(..) => (1, "PrivatePageAccess"),
             What::Shared(..) => (1, "SharablePageAccess"),
             What::Combine(..) => (1, "PageCombine"),
-            What::PoolAlloc(_, pages) => (pages, "PoolAllocate"),
+            What::PoolAlloc(_, pool) => (pool.pages(), "PoolAllocate"),
             What::Range(true, _, _, pages) => (pages, "PageRangeAccess"),
             _ => (0, ""),
         };
@@ -216,7 +217,7 @@ impl<'t> Rules<'t> {
             count(&mut self.said.accesses, pages.1, pages.0);
         }
         match &event.what {
-            What::Mark(START) => {
+            What::Mark(START_MARK) => {
                 self.reset = event.time;
                 self.held.clear();
                 self.unborn.clear();
@@ -226,7 +227,7 @@ impl<'t> Rules<'t> {
             What::Begin(life) => {
                 self.alive.push(*life);
                 self.begun.insert(*life);
-                let creator = self.lives[*life].creator;
+                let creator = self.lives[*life].creator.0;
                 let (its, others) = std::mem::take(&mut self.unborn).into_iter().partition(|(by, _)| *by == creator);
                 self.unborn = others;
                 for (_, event) in its {
@@ -289,7 +290,7 @@ impl<'t> Rules<'t> {
                 }
             }
             What::Sets(sets) => self.sets(sets),
-            What::PoolAlloc(address, pages) => drop(self.pool.insert(*address, *pages)),
+            What::PoolAlloc(address, pool) => drop(self.pool.insert(*address, pool.pages())),
             What::PoolFree(address, _) => {
                 let pages = self.pool.remove(address).unwrap_or(0);
                 if self.inside {
@@ -311,7 +312,7 @@ impl<'t> Rules<'t> {
     fn private_page(&mut self, event: &Event, page: &Identity) {
         match self.owner_of(page) {
             Owner::Life(life) if !self.alive.contains(&life) => {
-                self.unborn.push((self.lives[life].creator, event.clone()));
+                self.unborn.push((self.lives[life].creator.0, event.clone()));
             }
             owner => self.page(event, owner),
         }
@@ -319,7 +320,7 @@ impl<'t> Rules<'t> {
 
     fn starts_later(&self, thread: u32) -> bool {
         let waits = |life: usize| !self.begun.contains(&life) && self.lives[life].starts;
-        (0..self.lives.len()).any(|life| waits(life) && self.lives[life].creator == thread)
+        (0..self.lives.len()).any(|life| waits(life) && self.lives[life].creator.0 == thread)
     }
 
     /// A page enters an owner's working set.

@@ -1,7 +1,8 @@
 //! WPA's rules, followed one event after the other: what it takes to be held, by the process id of the headers.
 
-use crate::refset::events::{Event, PAGE, START, What};
 use crate::refset::rules::{Owner, Rules, count};
+use etl_writer::machine::recording::START_MARK;
+use etl_writer::machine::{Event, PAGE, What};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Rules<'_> {
@@ -9,7 +10,7 @@ impl Rules<'_> {
     pub fn wpa_event(&mut self, event: &Event) {
         let pid = event.process;
         let again = match &event.what {
-            What::Mark(START) => {
+            What::Mark(START_MARK) => {
                 self.wpa = Wpa::default();
                 return;
             }

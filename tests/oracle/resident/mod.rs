@@ -2,21 +2,19 @@
 //!
 //! A machine lives through random events (processes with reused ids, regions, views, heaps, stacks, files, drivers,
 //! session images), is recorded in one of many ways (with and without rundowns, with losses, in all forms of keys,
-//! headers and pointers), and is looked at once or several times. `world` keeps what is true in arrays, `truth` names
-//! it by the rules of the specification; nothing of the library's own model is used for that.
+//! headers and pointers), and is looked at once or several times. The machine of `tests/writer` keeps what is true in
+//! arrays, `truth` names it by the rules of the specification; nothing of the library's own model is used for that.
 
 mod checks;
-mod recording;
 mod sequences;
-mod spaces;
+mod steps;
 mod stories;
-mod system;
 mod truth;
-mod world;
 
+use self::steps::{LAST_STEP, SNAPSHOT, step};
 use self::truth::{Labels, Snap};
-use self::world::{Keys, Op, Setup, World};
-use crate::with_file;
+use crate::{Op, ops, with_file};
+use etl_writer::machine::{Keys, Machine, Setup};
 use etl_writer::{Compression, Ptr};
 use pfnset::analysis::resident::ResidentModel;
 use pfnset::analysis::resident::dimension::Dimension;
@@ -48,26 +46,28 @@ fn judged(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Lab
 
 /// Lets a machine live and compares.
 fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]) -> Result<(), TestCaseError> {
-    let mut world = World::new(setup.clone(), seed);
-    (0..3).for_each(|i| world.step(Op(0, i, 0, 0)));
-    [Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)].iter().chain(before).for_each(|op| world.step(*op));
-    world.begin();
+    let mut machine = Machine::new(setup.clone(), seed);
+    (0..3).for_each(|i| step(&mut machine, Op(0, i, 0, 0)));
+    let first = [Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)];
+    first.iter().chain(before).for_each(|op| step(&mut machine, *op));
+    machine.begin();
     let mut snaps: Vec<Snap> = Vec::new();
     for op in during {
         match op {
-            Op(17, ..) if !setup.lossy && snaps.len() < 3 => snaps.push(truth::take(&mut world)),
-            op => world.step(*op),
+            Op(SNAPSHOT, ..) if !setup.lossy && snaps.len() < 3 => snaps.push(truth::take(&mut machine)),
+            op => step(&mut machine, *op),
         }
     }
-    world.stop(&mut if setup.lossy { Vec::new() } else { meanwhile.to_vec() });
-    snaps.push(truth::take(&mut world));
-    let (bytes, world) = world.finish();
+    let mut meanwhile = if setup.lossy { Vec::new() } else { meanwhile.to_vec() };
+    machine.stop(|machine| meanwhile.pop().into_iter().for_each(|op| step(machine, op)));
+    snaps.push(truth::take(&mut machine));
+    let bytes = machine.finish();
     with_file(&bytes, |etl| {
         let model = ResidentModel::new(etl).unwrap();
         prop_assert_eq!(model.snapshots.len(), snaps.len(), "snapshots");
         for (index, (snapshot, snap)) in model.snapshots.iter().zip(&snaps).enumerate() {
             let (found, contradictions) = judged(etl, &model, snapshot);
-            let wanted = truth::labels(&world, snap);
+            let wanted = truth::labels(&machine, snap);
             prop_assert_eq!(found.len(), wanted.len(), "pages of snapshot {}", index);
             for (number, (found, mut wanted)) in found.into_iter().zip(wanted).enumerate() {
                 if setup.lossy {
@@ -94,22 +94,19 @@ fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]
     })
 }
 
-fn ops(most: usize, last: u8) -> impl Strategy<Value = Vec<Op>> {
-    let op = (0..=last, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
-    prop::collection::vec(op, 0..most)
-}
-
 fn setup() -> impl Strategy<Value = Setup> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let forms = (0u8..3, any::<bool>(), any::<bool>(), 0u8..4);
     (flags, forms).prop_map(|((start, heap_start, end, headers, provider), (keys, wide, new_hook, how))| Setup {
         p: if wide { Ptr::P8 } else { Ptr::P4 },
         keys: [Keys::Pid, Keys::Address, Keys::Directory][usize::from(keys)],
+        sessions: 3,
         hook: if new_hook { 0x028a } else { 0x0223 },
         start,
         heap_start: start && heap_start,
         end,
         lossy: false,
+        removals: false,
         headers,
         provider,
         compression: if how == 0 { Compression::Xpress } else { Compression::None },
@@ -122,7 +119,7 @@ proptest! {
     /// All that the trace tells is told right, at each of several moments.
     #[test]
     fn every_page_is_what_it_is(
-        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19), meanwhile in ops(8, 19),
+        setup in setup(), seed in any::<u64>(), before in ops(40, LAST_STEP + 1), during in ops(60, LAST_STEP + 1), meanwhile in ops(8, LAST_STEP + 1),
     ) {
         check(setup, seed, &before, &during, &meanwhile)?;
     }
@@ -130,7 +127,7 @@ proptest! {
     /// Where events were lost, the end rundown is right.
     #[test]
     fn the_end_rundown_is_right_where_events_were_lost(
-        setup in setup(), seed in any::<u64>(), before in ops(40, 19), during in ops(60, 19),
+        setup in setup(), seed in any::<u64>(), before in ops(40, LAST_STEP + 1), during in ops(60, LAST_STEP + 1),
     ) {
         check(Setup { end: true, lossy: true, ..setup }, seed, &before, &during, &[])?;
     }

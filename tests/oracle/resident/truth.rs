@@ -1,7 +1,7 @@
 //! Snapshots of the made-up machine, and what each of their pages must be called: the rules of the specification, one
 //! by one, on plain arrays.
 
-use crate::resident::world::{DATABASE_PAGES, Keys, Life, PAGE, PAGES, SLOT_PAGES, World};
+use etl_writer::machine::{DATABASE_PAGES, IMAGE_PAGES, Keys, Machine, PAGE, PAGES};
 use etl_writer::payloads::file::ViewKind;
 use etl_writer::payloads::pages::{Identity, list};
 
@@ -55,51 +55,47 @@ enum What {
 }
 
 /// The machine at one moment.
-#[derive(Clone, Debug)]
 pub struct Snap {
-    lives: Vec<Life>,
-    files: Vec<Option<usize>>,
-    images: Vec<Option<usize>>,
-    sessions: Vec<Option<usize>>,
-    pool: Vec<Option<usize>>,
+    machine: Machine,
     pages: Vec<(Identity, What)>,
 }
 
 /// Takes a snapshot: writes its page records, keeps what is true now.
-pub fn take(world: &mut World) -> Snap {
+pub fn take(machine: &mut Machine) -> Snap {
     let mut pages: Vec<(Identity, What)> = Vec::new();
+    let is_used = |key: u64| machine.alive().iter().any(|&life| machine.lives[life].key(&machine.setup) == key);
     let mut put = |identity: Identity, what: What| pages.push((identity, what));
-    for (life, process) in world.lives.iter().enumerate() {
-        let key = world.owner_key(process);
-        if process.alive {
+    for (life, process) in machine.lives.iter().enumerate() {
+        let key = process.key(&machine.setup);
+        if process.is_alive() {
             for page in 0..PAGES {
-                put(Identity::private(0, key, world.address(page)), What::Private { life, page });
+                put(Identity::private(0, key, machine.address(page)), What::Private { life, page });
             }
             put(Identity::private(0, key, 0), What::Owned { life });
-            put(Identity::new(3, 0, key, world.image_base(7)), What::Owned { life });
-            put(Identity::new(12, 0, key, world.image_base(8)), What::Owned { life });
-            if world.setup.keys == Keys::Pid {
+            put(Identity::new(3, 0, key, machine.image_base(7)), What::Owned { life });
+            put(Identity::new(12, 0, key, machine.image_base(8)), What::Owned { life });
+            if machine.setup.keys == Keys::Pid {
                 put(Identity::new(9, 0, key, 0), What::Owned { life });
-                put(Identity::new(13, 0, key, world.address(3)), What::Owned { life });
+                put(Identity::new(13, 0, key, machine.address(3)), What::Owned { life });
             }
-        } else if !world.setup.lossy && !world.lives.iter().any(|other| other.alive && world.owner_key(other) == key) {
-            put(Identity::private(0, key, world.address(5)), What::Stray);
+        } else if !machine.setup.lossy && !is_used(key) {
+            put(Identity::private(0, key, machine.address(5)), What::Stray);
         }
     }
-    put(Identity::private(0, 0xfffc, world.address(1)), What::Stray);
-    put(Identity::private(0, 0, world.address(1)), What::Plain);
-    if world.setup.keys != Keys::Pid {
+    put(Identity::private(0, 0xfffc, machine.address(1)), What::Stray);
+    put(Identity::private(0, 0, machine.address(1)), What::Plain);
+    if machine.setup.keys != Keys::Pid {
         put(Identity::new(9, 0, 0x1234_5678, 0), What::Plain);
-        put(Identity::new(13, 0, 0, world.address(3)), What::Plain);
+        put(Identity::new(13, 0, 0, machine.address(3)), What::Plain);
     }
     for page_use in [4, 5, 10, 11, 14, 15] {
-        put(Identity::new(page_use, 0, 0, world.image_base(9)), What::Plain);
+        put(Identity::new(page_use, 0, 0, machine.image_base(9)), What::Plain);
     }
-    put(Identity::new(2, 0, 2, world.image_base(9) | 1), What::Plain);
-    put(Identity::new(2, 0, 0, world.image_base(9)), What::Plain);
-    for slot in 0..world.files.len() {
-        let key = world.file_key(slot);
-        if world.setup.lossy && world.files[slot].is_none() {
+    put(Identity::new(2, 0, 2, machine.image_base(9) | 1), What::Plain);
+    put(Identity::new(2, 0, 0, machine.image_base(9)), What::Plain);
+    for slot in 0..machine.files.len() {
+        let key = machine.file_key(slot);
+        if machine.setup.lossy && machine.files[slot].thing.is_none() {
             continue; // its end may be lost, but then no page has its key
         }
         for low in 0..4 {
@@ -107,67 +103,54 @@ pub fn take(world: &mut World) -> Snap {
         }
         put(Identity::new(8, 0, 16, key), What::File { slot });
     }
-    for slot in 0..world.images.len() {
-        for page in 0..SLOT_PAGES + 1 {
-            put(Identity::new(6, 0, 0, world.image_base(slot) + page * PAGE), What::Driver { slot });
+    for slot in 0..machine.images.len() {
+        for page in 0..IMAGE_PAGES + 1 {
+            put(Identity::new(6, 0, 0, machine.image_base(slot) + page * PAGE), What::Driver { slot });
         }
     }
     for page in 0..DATABASE_PAGES {
-        put(Identity::new(6, 0, 0, world.database() + page * PAGE), What::Database);
+        put(Identity::new(6, 0, 0, machine.database() + page * PAGE), What::Database);
     }
-    for slot in 0..world.sessions.len() {
-        for page in 0..SLOT_PAGES + 1 {
-            put(Identity::new(7, 0, 77, world.session_base(slot) + page * PAGE), What::Session { slot });
+    for slot in 0..machine.sessions.len() {
+        for page in 0..IMAGE_PAGES + 1 {
+            put(Identity::new(7, 0, 77, machine.session_base(slot) + page * PAGE), What::Session { slot });
         }
     }
-    for slot in 0..world.pool.len() {
-        for page in 0..SLOT_PAGES + 1 {
-            let address = world.pool_base(slot) + page * PAGE;
+    for slot in 0..machine.pool.len() {
+        for page in 0..IMAGE_PAGES + 1 {
+            let address = machine.pool_base(slot) + page * PAGE;
             put(Identity::new(4 + (slot % 2) as u8, 0, 0, address), What::Pool { slot });
         }
     }
-    let mut pfn = world.rng.between(1, 3);
+    let mut pfn = machine.rng.between(1, 3);
     for (identity, _) in &mut pages {
-        pfn += 1 + if world.rng.percent(4) { world.rng.below(5) } else { 0 };
+        pfn += 1 + if machine.rng.percent(4) { machine.rng.below(5) } else { 0 };
         identity.pfn = pfn;
         // Most pages are active: how owner keys are read is decided by those.
-        identity.list = if world.rng.percent(85) { list::ACTIVE } else { world.rng.below(8) as u8 };
-        identity.priority = world.rng.below(8) as u8;
+        identity.list = if machine.rng.percent(85) { list::ACTIVE } else { machine.rng.below(8) as u8 };
+        identity.priority = machine.rng.below(8) as u8;
     }
-    world.time += 5;
-    let (p, version, hook) = (world.setup.p, world.setup.version(), world.setup.hook);
-    let mut processor = 0;
-    for (identity, _) in &pages {
-        world.log_page(identity.rec(p, version, hook), &mut processor);
-    }
-    world.time += 5;
-    world.usage();
-    Snap {
-        lives: world.lives.clone(),
-        files: world.files.clone(),
-        images: world.images.clone(),
-        sessions: world.sessions.clone(),
-        pool: world.pool.clone(),
-        pages,
-    }
+    machine.log_sequence(pages.iter().map(|(identity, _)| *identity));
+    machine.usage();
+    Snap { machine: machine.clone(), pages }
 }
 
 /// What the pages of a snapshot must be called, in their order.
-pub fn labels(world: &World, snap: &Snap) -> Vec<Labels> {
-    snap.pages.iter().map(|(identity, what)| label(world, snap, identity, *what)).collect()
+pub fn labels(machine: &Machine, snap: &Snap) -> Vec<Labels> {
+    snap.pages.iter().map(|(identity, what)| label(machine, snap, identity, *what)).collect()
 }
 
-fn label(world: &World, snap: &Snap, identity: &Identity, what: What) -> Labels {
-    let known = |thing: &Option<usize>| thing.filter(|&thing| world.things[thing].known());
+fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Labels {
+    let known = |thing: &Option<usize>| thing.filter(|&thing| machine.things[thing].known());
     let file_name = |slot: usize| {
         // Where events are lost, a file can be gone without a word: then its name is anyone's guess.
-        let unknown = || match world.setup.lossy {
+        let unknown = || match machine.setup.lossy {
             true => ANY.to_owned(),
-            false => format!("Unknown (0x{:x})", world.file_key(slot)),
+            false => format!("Unknown (0x{:x})", machine.file_key(slot)),
         };
-        known(&snap.files[slot]).map_or_else(unknown, |thing| world.names[&thing].clone())
+        known(&snap.machine.files[slot].thing).map_or_else(unknown, |thing| machine.names[&thing].clone())
     };
-    let unknown_owner = || match world.setup.keys {
+    let unknown_owner = || match machine.setup.keys {
         Keys::Pid => format!("Unknown ({})", identity.key),
         _ => format!("Unknown (0x{:x})", identity.key),
     };
@@ -176,19 +159,19 @@ fn label(world: &World, snap: &Snap, identity: &Identity, what: What) -> Labels 
     let mut process = "n/a".to_owned();
     let (mut category, mut wpa) = (by_use(identity), by_use(identity));
     if let What::Private { life, .. } | What::Owned { life } = what {
-        let life = &snap.lives[life];
-        let named = world.things[life.thing].known();
-        process = if named { format!("{} ({})", World::name(life), life.pid) } else { unknown_owner() };
+        let life = &snap.machine.lives[life];
+        let named = machine.things[life.thing].known();
+        process = if named { format!("{} ({})", life.name(), life.pid) } else { unknown_owner() };
     }
     match what {
         What::Private { life, page } => {
-            let life = &snap.lives[life];
+            let owner = &snap.machine.lives[life];
             // Owner keys that are addresses need a process event; process ids do not.
-            if world.things[life.thing].known() || world.setup.keys == Keys::Pid {
-                (category, wpa) = private(world, life, page);
+            if machine.things[owner.thing].known() || machine.setup.keys == Keys::Pid {
+                (category, wpa) = private(machine, snap, life, page);
                 if category.starts_with("CopyOnWrite") {
-                    let (kind, slot) = world.views[&life.cells[page].view.unwrap()];
-                    detail = if kind == ViewKind::PageFile { "n/a".into() } else { file_name(slot) };
+                    let view = machine.views[&owner.cells[page].view.unwrap()];
+                    detail = if view.kind == ViewKind::PageFile { "n/a".into() } else { file_name(view.file) };
                 }
             }
         }
@@ -198,25 +181,25 @@ fn label(world: &World, snap: &Snap, identity: &Identity, what: What) -> Labels 
             (category, wpa) = by_file(identity, &file);
         }
         What::Driver { slot } => {
-            let inside = identity.u2 < world.image_base(slot) + SLOT_PAGES * PAGE;
-            if let Some(thing) = known(&snap.images[slot]).filter(|_| inside) {
-                (category, wpa, detail) = ("Driver", "Driver", world.names[&thing].clone());
+            let inside = identity.u2 < machine.image_base(slot) + IMAGE_PAGES * PAGE;
+            if let Some(thing) = known(&snap.machine.images[slot]).filter(|_| inside) {
+                (category, wpa, detail) = ("Driver", "Driver", machine.names[&thing].clone());
             }
         }
         What::Pool { slot } => {
-            let inside = identity.u2 < world.pool_base(slot) + SLOT_PAGES * PAGE;
-            if let Some(thing) = known(&snap.pool[slot]).filter(|_| inside) {
-                detail = world.names[&thing].clone();
+            let inside = identity.u2 < machine.pool_base(slot) + IMAGE_PAGES * PAGE;
+            if let Some(thing) = known(&snap.machine.pool[slot].map(|(thing, _)| thing)).filter(|_| inside) {
+                detail = machine.names[&thing].clone();
             }
         }
         What::Database => category = "PfnDatabase",
         What::Session { slot } => {
-            let inside = identity.u2 < world.session_base(slot) + SLOT_PAGES * PAGE;
-            if let Some(thing) = known(&snap.sessions[slot]).filter(|_| inside)
-                && let (ViewKind::Image | ViewKind::ImageOther, file) = world.views[&thing]
+            let inside = identity.u2 < machine.session_base(slot) + IMAGE_PAGES * PAGE;
+            if let Some(thing) = known(&snap.machine.sessions[slot]).filter(|_| inside)
+                && matches!(machine.views[&thing].kind, ViewKind::Image | ViewKind::ImageOther)
             {
                 (category, wpa) = ("SessionCopyOnWriteImage", "SessionCopyOnWriteImage");
-                detail = file_name(file);
+                detail = file_name(machine.views[&thing].file);
             }
         }
         What::Plain if identity.page_use == 2 && identity.u2 & 1 == 1 => detail = "CombinedPage".into(),
@@ -281,21 +264,23 @@ fn by_file(identity: &Identity, name: &str) -> (&'static str, &'static str) {
 }
 
 /// Category of a private page by both rule sets.
-fn private(world: &World, life: &Life, page: usize) -> (&'static str, &'static str) {
-    let known = |thing: Option<usize>| thing.filter(|&thing| world.things[thing].known());
-    let cell = &life.cells[page];
-    let view = known(cell.view).map(|thing| match world.views[&thing].0 {
+fn private(machine: &Machine, snap: &Snap, life: usize, page: usize) -> (&'static str, &'static str) {
+    let known = |thing: Option<usize>| thing.filter(|&thing| machine.things[thing].known());
+    let cells = &snap.machine.lives[life].cells;
+    let cell = &cells[page];
+    let view = known(cell.view).map(|thing| match machine.views[&thing].kind {
         ViewKind::Data => "CopyOnWriteMapFile",
         ViewKind::Image | ViewKind::ImageOther => "CopyOnWriteImage",
         ViewKind::PageFile => "CopyOnWritePageFileMappedSection",
     });
-    let stacks = || life.stacks.iter().filter(|stack| world.things[stack.thing].known());
+    let is_known = |thread: usize| machine.things[machine.threads[thread].thing].known();
+    let stacks: Vec<_> = snap.machine.stacks_of(life).into_iter().filter(|(thread, _)| is_known(*thread)).collect();
     // From the base of the region that holds the last page of the stack up to the stack's base.
-    let reserved = stacks().any(|stack| match known(life.cells[stack.base - 1].region) {
-        Some(region) => page < stack.base && life.cells[page].region == Some(region),
+    let reserved = stacks.iter().any(|(_, stack)| match known(cells[stack.base - 1].region) {
+        Some(region) => page < stack.base && cells[page].region == Some(region),
         None => (stack.limit..stack.base).contains(&page),
     });
-    let committed = stacks().any(|stack| (stack.limit..stack.base).contains(&page));
+    let committed = stacks.iter().any(|(_, stack)| (stack.limit..stack.base).contains(&page));
     let corrected = match () {
         () if known(cell.heap).is_some() => "Win32Heap",
         () if reserved => "UserStack",

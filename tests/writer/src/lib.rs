@@ -17,7 +17,8 @@
 //! * [`Session`]: what the log-file header says, and how buffers are written; struct update syntax sets single fields.
 //! * [`Rec`]: one record of any header kind; `at` time, `on` processor, `by` thread and process, `with_header` another kind.
 //! * [`Trace`]: a file in memory with knobs for damage; [`Stream`]: the same to a file, in constant memory.
-//! * [`generate_resident`]: a machine's whole resident-set trace with the truth about its pages, for tests and benches.
+//! * [`machine`]: one simulated machine, small and random, of which oracles know everything.
+//! * [`generate_resident`]: a large machine's resident-set trace with the truth about its pages, for tests and benches.
 //! * [`generate_refset`]: a reference-set scenario of any length, likewise.
 //! * [`wpa`]: tables as Windows Performance Analyzer exports them.
 //! * [`generate_memory`]: samples of memory counters and working sets, likewise.
@@ -36,6 +37,7 @@ pub mod memory;
 pub mod payloads;
 pub mod record;
 pub mod refset;
+pub mod resident;
 pub mod rng;
 pub mod scheduling;
 pub mod session;
@@ -45,10 +47,10 @@ pub mod wpa;
 
 pub use buffer::{Buffer, Storage};
 pub use bytes::{Ptr, Put, guid};
-pub use machine::{ResidentSpec, ResidentTruth, generate_resident};
 pub use memory::{MemorySpec, MemoryTruth, generate_memory};
 pub use record::{HeaderKind, Item, Rec, tracelogging_schema};
 pub use refset::{RefsetSpec, RefsetTruth, generate_refset};
+pub use resident::{ResidentSpec, ResidentTruth, generate_resident};
 pub use rng::Rng;
 pub use session::{Compression, Session};
 pub use stream::Stream;

@@ -1,224 +1,265 @@
-//! A plausible machine for the resident set: 16 GiB by default, hundreds of processes with thousands of ranges.
+//! One simulated machine, the small one: it lives action by action, knows what is true in plain arrays, and logs what
+//! Windows would log.
 //!
-//! [`generate_resident`] writes what a trace with the keywords Memory, VAMap, VirtualAllocation and Win32HeapRanges
-//! has: start rundown, some events, end rundown, MemInfo, the page sequence, KernelMemUsage, file names. It returns
-//! what the simulation knows of its pages, counted without reading the trace: the expectation of tests.
+//! State: lives of process ids with an address space of [`PAGES`] pages each, threads, files, kernel and
+//! session images, pool, the cache, page frames that are used again. Actions change the state and log [`Event`]s; an
+//! action that cannot be done now does nothing. Nothing is derived by the rules that a reader of the trace follows: an
+//! oracle reads the state, or follows the events.
+//!
+//! * [`lives`]: processes and threads; [`spaces`]: regions, views, heaps, stacks; [`system`]: what the kernel has.
+//! * [`working_sets`]: pages that are accessed, copied, trimmed, combined; the cache, sessions, the kernel's pages.
+//! * [`recording`]: group masks, rundowns, marks, the page sequence; [`event`]: what is logged, and its record.
+//! * [`addresses`]: where things are; the generators of big traces (`resident`, `refset`) have them there, too.
 
-pub mod layout;
-pub mod pages;
-pub mod rundown;
+pub mod addresses;
+pub mod event;
+pub mod lives;
+pub mod recording;
+pub mod spaces;
+pub mod system;
+pub mod working_sets;
 
 use std::collections::BTreeMap;
-use std::io::{self, Seek, Write};
 
-use super::bytes::{Ptr, Put};
-use super::logger::Logger;
-use super::payloads::counters::{self, MemInfo};
-use super::payloads::system::Cpu;
-use super::payloads::{header, memory, pages as page_records};
-use super::record::Rec;
-use super::session::{Compression, Session};
-use super::stream::Stream;
-use layout::Layout;
-use pages::Pages;
-use rundown::Phase;
+use crate::bytes::Ptr;
+use crate::payloads::file::ViewKind;
+use crate::payloads::pages::{self, Identity};
+use crate::rng::Rng;
+use crate::session::{Compression, Session};
+pub use addresses::PAGE;
+pub use event::{Event, What};
+pub use lives::{Life, State, Thread};
+use spaces::View;
 
-/// What machine, and how its trace is written.
+/// Pages of every address space.
+pub const PAGES: usize = 54;
+/// Pages of a file, of a cache view, of a session.
+pub const FILE_PAGES: usize = 8;
+/// Pages of a kernel image, of a session image: in slots of twice as many.
+pub const IMAGE_PAGES: u64 = 4;
+/// Pages of the PFN database.
+pub const DATABASE_PAGES: u64 = 3;
+/// Page frames that come and go.
+pub const FRAMES: u64 = 160;
+/// Pages of a large-page range.
+pub const LARGE: u64 = 512;
+/// Thread and process that do the kernel's own work.
+pub const SYSTEM: (u32, u32) = (8, 4);
+
+/// What owner keys are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// Process ids.
+    Pid,
+    /// Unique process keys, 48 bits of them.
+    Address,
+    /// Page numbers of directory tables.
+    Directory,
+}
+
+/// How the trace is recorded and written.
 #[derive(Clone, Debug)]
-pub struct ResidentSpec {
-    /// Physical pages, 4 KiB each.
-    pub pages: u64,
-    /// Processes, System included; at least 4.
-    pub processes: u64,
-    /// Address ranges of each process; at least 64.
-    pub ranges_per_process: u64,
-    /// Files; at least 64.
-    pub files: u64,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Version of the page events: 2 (owner keys are addresses) or 4 (process ids).
-    pub event_version: u16,
-    /// Hook of the sequence: 0x0223 or 0x028a.
-    pub page_hook: u16,
+pub struct Setup {
     /// Pointer size.
-    pub pointer: Ptr,
-    /// Windows build; 26100 and later set non-tradeable bits.
-    pub build: u32,
-    /// Buffer size, bytes.
-    pub buffer_size: u32,
-    /// Processors that the logging thread moves over.
-    pub processors: u32,
+    pub p: Ptr,
+    /// What owner keys are.
+    pub keys: Keys,
+    /// Sessions that processes are in by turns; their working sets are told apart by the process that logs.
+    pub sessions: u64,
+    /// Hook of the page sequence.
+    pub hook: u16,
+    /// Start rundown of everything but heaps.
+    pub start: bool,
+    /// Start rundown of heaps.
+    pub heap_start: bool,
+    /// End rundown.
+    pub end: bool,
+    /// Events between the rundowns may be lost.
+    pub lossy: bool,
+    /// RemoveFromWS events are recorded.
+    pub removals: bool,
+    /// Header kinds differ from record to record.
+    pub headers: bool,
+    /// Heap ranges as records of their provider.
+    pub provider: bool,
     /// Compression of the buffers.
     pub compression: Compression,
-    /// Heap rundowns as records of their provider instead of hook ids.
-    pub heap_provider: bool,
-    /// Name of the machine; without one there is no record of its configuration.
-    pub computer: Option<String>,
 }
 
-impl Default for ResidentSpec {
-    fn default() -> ResidentSpec {
-        ResidentSpec {
-            pages: 4_194_304,
-            processes: 200,
-            ranges_per_process: 1000,
-            files: 30_000,
-            seed: 1,
-            event_version: 4,
-            page_hook: page_records::IN_MEMORY,
-            pointer: Ptr::P8,
-            build: 22631,
-            buffer_size: 0x10_0000,
-            processors: 8,
+impl Default for Setup {
+    fn default() -> Setup {
+        Setup {
+            p: Ptr::P8,
+            keys: Keys::Pid,
+            sessions: 1,
+            hook: pages::IN_MEMORY,
+            start: true,
+            heap_start: true,
+            end: true,
+            lossy: false,
+            removals: true,
+            headers: false,
+            provider: false,
             compression: Compression::None,
-            heap_provider: true,
-            computer: None,
         }
     }
 }
 
-impl ResidentSpec {
-    /// A small machine for tests: 20 000 pages, 12 processes, about 2.5 MB of trace.
-    pub fn small() -> ResidentSpec {
-        ResidentSpec {
-            pages: 20_000,
-            processes: 20,
-            ranges_per_process: 128,
-            files: 500,
-            buffer_size: 0x1_0000,
-            ..ResidentSpec::default()
-        }
+impl Setup {
+    /// Version of page events.
+    pub fn version(&self) -> u16 {
+        if self.keys == Keys::Pid { 4 } else { 2 }
+    }
+
+    /// The session: small buffers, so that a trace has many.
+    pub fn session(&self) -> Session {
+        let base = Session { buffer_size: 0x2000, processors: 3, ..Session::windows10() };
+        let base = if self.p == Ptr::P4 { base.bits32() } else { base };
+        if self.compression == Compression::None { base } else { base.compressed(self.compression) }
     }
 }
 
-/// What the simulation knows.
+/// Something that exists for a while, and how a reader could know of it.
 #[derive(Clone, Debug, Default)]
-pub struct ResidentTruth {
-    /// Pages by list number.
-    pub by_list: [u64; 8],
-    /// Standby pages by priority.
-    pub standby: [u64; 8],
-    /// Pages by use number.
-    pub by_use: [u64; 16],
-    /// Pages by corrected category.
-    pub by_category: BTreeMap<&'static str, u64>,
-    /// Pages with an owner key, by process id and corrected category.
-    pub by_process: BTreeMap<(u32, &'static str), u64>,
-    /// Pages of the PFN database, as KernelMemUsage states.
-    pub pfn_database_pages: u64,
-    /// Records of the trace besides the log-file header.
-    pub records: u64,
-    /// Length of the file, bytes.
-    pub bytes: u64,
+pub struct Thing {
+    /// In the start rundown.
+    pub listed_start: bool,
+    /// Its beginning was logged.
+    pub made: bool,
+    /// Its end was logged, with all that describes it.
+    pub ended: bool,
+    /// In the end rundown.
+    pub listed_end: bool,
 }
 
-/// Writes the trace of a machine; returns the output and the truth.
-///
-/// # Errors
-/// Those of `out`.
-pub fn generate_resident<W: Write + Seek>(spec: &ResidentSpec, out: W) -> io::Result<(W, ResidentTruth)> {
-    let layout = Layout::new(spec);
-    let mut truth = count(&layout);
-    let p = spec.pointer;
-    let event_version = if spec.build >= 26100 { 85 } else { 80 };
-    let masks = [0x0000_8207, 0x0048_8003, 0, 0, 0, 0, 0, 0];
-    let session = session(spec);
-    let t0 = session.t0;
-    let start_masks = header::group_masks(p, header::MASKS_AFTER, masks, event_version).at(t0);
-    let stream = Stream::new(session, &[start_masks], out)?;
-    let mut log = Logger::new(stream, spec.seed ^ 0x5eed, (spec.pages / 40).max(200));
-
-    if let Some(computer) = &spec.computer {
-        let memory_mb = (spec.pages / 256) as u32;
-        log.put(Cpu { computer: computer.clone(), memory_mb, ..Cpu::default() }.rec(p, 3))?;
-    }
-    rundown::rundown(&mut log, &layout, Phase::Start)?;
-    log.put(header::rundown_complete(p))?;
-    log.wait(10_000_000);
-    rundown::events(&mut log, &layout)?;
-    log.wait(50_000_000);
-    log.put(header::group_masks(p, header::MASKS_BEFORE, masks, event_version))?;
-    rundown::rundown(&mut log, &layout, Phase::End)?;
-    for session in 0..2 {
-        log.put(memory::session(
-            p,
-            0x024c,
-            p.pick(0xffff_9c08_f000_0000, 0x8700_0000) + u64::from(session) * 0x1000,
-            session,
-        ))?;
-    }
-    let blocks = truth.by_use[2].div_ceil(500) as i32;
-    log.put(counters::mm_aggregate(p, 3, spec.pages, truth.by_use[2], blocks, 3 * blocks))?;
-    log.put(mem_info(&truth).rec(p, 3))?;
-    sequence(&mut log, &layout)?;
-    log.put(counters::kernel_usage(p, spec.event_version, 0, layout.pfn_database(), truth.pfn_database_pages))?;
-    rundown::file_names(&mut log, &layout)?;
-    log.put(header::group_masks(p, header::MASKS_AFTER, [0; 8], event_version))?;
-    truth.records = log.records;
-    let (out, bytes) = log.finish()?;
-    truth.bytes = bytes;
-    Ok((out, truth))
-}
-
-fn session(spec: &ResidentSpec) -> Session {
-    let base = Session {
-        build: spec.build,
-        buffer_size: spec.buffer_size,
-        processors: spec.processors,
-        ..Session::windows10()
-    };
-    let base = if spec.pointer == Ptr::P4 { base.bits32() } else { base };
-    if spec.compression == Compression::None { base } else { base.merged().compressed(spec.compression) }
-}
-
-/// The first pass: what MemInfo and the truth say.
-fn count(layout: &Layout) -> ResidentTruth {
-    let mut truth = ResidentTruth::default();
-    let mut pages = Pages::new(layout);
-    for page in pages.by_ref() {
-        let id = &page.identity;
-        truth.by_list[usize::from(id.list)] += 1;
-        truth.by_use[usize::from(id.page_use)] += 1;
-        if id.list == page_records::list::STANDBY {
-            truth.standby[usize::from(id.priority)] += 1;
-        }
-        *truth.by_category.entry(page.category).or_default() += 1;
-        if let Some(owner) = page.owner {
-            *truth.by_process.entry((layout.pid(owner), page.category)).or_default() += 1;
-        }
-    }
-    truth.pfn_database_pages = pages.pfn_database_pages();
-    truth
-}
-
-fn mem_info(truth: &ResidentTruth) -> MemInfo {
-    MemInfo {
-        zero: truth.by_list[0],
-        free: truth.by_list[1],
-        modified: truth.by_list[3],
-        modified_no_write: truth.by_list[4],
-        bad: truth.by_list[5],
-        standby: truth.standby,
-        repurposed: [10, 20, 30, 40, 50, 60, 70, 80],
-        modified_pagefile: truth.by_list[3] / 2,
-        system: [truth.by_use[4], truth.by_use[5], truth.by_use[10], truth.by_use[6]],
+impl Thing {
+    /// Whether anything in the trace tells of it.
+    pub fn known(&self) -> bool {
+        self.listed_start || self.made || self.ended || self.listed_end
     }
 }
 
-/// The page sequence, with a sample of another processor now and then.
-fn sequence<W: Write + Seek>(log: &mut Logger<W>, layout: &Layout) -> io::Result<()> {
-    let spec = &layout.spec;
-    let mut rec = Rec::perf(spec.pointer, spec.page_hook, spec.event_version, Vec::new());
-    let mut sample = rundown::sample(layout);
-    for (n, page) in Pages::new(layout).enumerate() {
-        let mut put = Put::reuse(&mut rec.payload, spec.pointer);
-        page.identity.put(&mut put);
-        rec.payload = put.done();
-        log.put_same(&mut rec)?;
-        if n % 2000 == 1999 {
-            let other = log.rng.below(u64::from(spec.processors)) as u16;
-            log.put_on(other, &mut sample)?;
+/// What a file's key stands for; also a pagefile-backed section.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The file that has the key now.
+    pub thing: Option<usize>,
+    /// What views of its pages are, where the view does not say it.
+    pub kind: ViewKind,
+    /// Sections that had its prototype PTEs before.
+    pub generation: u32,
+    /// Frames of the pages that are in memory.
+    pub frames: [Option<u64>; FILE_PAGES],
+}
+
+/// A view of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheView {
+    /// File and its generation.
+    pub file: Option<(usize, u32)>,
+    /// Pages that the system working set holds.
+    pub held: [Option<Identity>; FILE_PAGES],
+}
+
+/// The machine.
+#[derive(Clone)]
+pub struct Machine {
+    /// How it is recorded.
+    pub setup: Setup,
+    /// All that ever was; everything else has numbers of things.
+    pub things: Vec<Thing>,
+    /// Lives of process ids.
+    pub lives: Vec<Life>,
+    /// All threads that ever were.
+    pub threads: Vec<Thread>,
+    /// Views by their thing.
+    pub views: BTreeMap<usize, View>,
+    /// Names of files and images, tags of pool, by their thing.
+    pub names: BTreeMap<usize, String>,
+    /// Files by the number of their key.
+    pub files: Vec<File>,
+    /// Kernel images, by slot.
+    pub images: Vec<Option<usize>>,
+    /// Views of sessions, by slot.
+    pub sessions: Vec<Option<usize>>,
+    /// Big pool allocations, by slot: thing, bytes.
+    pub pool: Vec<Option<(usize, u64)>>,
+    /// Views of the cache.
+    pub cache: [CacheView; 3],
+    /// Pages of the session working set.
+    pub session_pages: [Option<Identity>; FILE_PAGES],
+    /// Pages of the kernel and of its tables: use, slot, number of the life that they belong to plus one.
+    pub kernel: BTreeMap<(u8, u8, usize), Identity>,
+    /// Pages that are active for good from the start mark on.
+    pub locked: Vec<Identity>,
+    /// Owners of the large-page ranges.
+    pub large: [Option<usize>; 3],
+    /// Frames that nothing is in.
+    pub free_frames: Vec<u64>,
+    /// Pages that were ever combined.
+    pub combined: u64,
+    /// What was logged.
+    pub events: Vec<Event>,
+    /// Records are written.
+    pub tracing: bool,
+    /// The next events are lost.
+    pub losing: bool,
+    /// Chance.
+    pub rng: Rng,
+    /// Stamp of the latest event.
+    pub time: u64,
+    processor: u16,
+    next_tid: u32,
+}
+
+impl Machine {
+    /// A machine without processes, of which nothing is recorded yet.
+    pub fn new(setup: Setup, seed: u64) -> Machine {
+        let kinds = [ViewKind::Data, ViewKind::Image, ViewKind::PageFile, ViewKind::ImageOther];
+        let file = |n: usize| File { thing: None, kind: kinds[n % 4], generation: 0, frames: [None; FILE_PAGES] };
+        let time = setup.session().t0 + 10;
+        Machine {
+            setup,
+            things: Vec::new(),
+            lives: Vec::new(),
+            threads: Vec::new(),
+            views: BTreeMap::new(),
+            names: BTreeMap::new(),
+            files: (0..8).map(file).collect(),
+            images: vec![None; 3],
+            sessions: vec![None; 2],
+            pool: vec![None; 4],
+            cache: [CacheView::default(); 3],
+            session_pages: [None; FILE_PAGES],
+            kernel: BTreeMap::new(),
+            locked: Vec::new(),
+            large: [None; 3],
+            free_frames: (16..16 + FRAMES).collect(),
+            combined: 0,
+            events: Vec::new(),
+            tracing: false,
+            losing: false,
+            rng: Rng::new(seed),
+            time,
+            processor: 0,
+            next_tid: 1000,
         }
     }
-    Ok(())
+
+    /// A thing that begins now.
+    pub fn thing(&mut self) -> usize {
+        self.things.push(Thing { made: self.tracing, ..Thing::default() });
+        self.things.len() - 1
+    }
+
+    /// A thing ends, and what is logged of that tells all of it.
+    pub fn end_thing(&mut self, thing: usize) {
+        self.things[thing].ended |= self.tracing;
+    }
+
+    /// Takes a free frame.
+    pub fn frame(&mut self) -> Option<u64> {
+        let count = self.free_frames.len() as u64;
+        (count > 0).then(|| self.free_frames.swap_remove(self.rng.below(count) as usize))
+    }
 }

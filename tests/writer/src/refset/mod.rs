@@ -13,6 +13,7 @@ use std::io::{self, Seek, Write};
 
 use super::bytes::Ptr;
 use super::logger::Logger;
+use super::machine::recording::{Phase, START_MARK, STOP_MARK};
 use super::payloads::{header, perf};
 use super::rng::Rng;
 use super::session::{Compression, Session};
@@ -115,11 +116,6 @@ pub struct RefsetTruth {
     pub bytes: u64,
 }
 
-/// Text of the mark that the scenario begins with.
-pub const START_MARK: &str = "ReferenceSet start";
-/// Text of the mark that the scenario ends with.
-pub const STOP_MARK: &str = "ReferenceSet stop";
-
 /// Writes the trace of a scenario; returns the output and the truth.
 ///
 /// # Errors
@@ -137,7 +133,7 @@ pub fn generate_refset<W: Write + Seek>(spec: &RefsetSpec, out: W) -> io::Result
     let state = State::new(spec, &mut Rng::new(spec.seed));
     let mut run = Scenario::new(state, log);
 
-    run.rundown(false)?;
+    run.rundown(Phase::Start)?;
     run.log.put(header::rundown_complete(p))?;
     run.log.wait(1_000_000);
     run.truth.marks.0 = run.log.time;
@@ -150,7 +146,7 @@ pub fn generate_refset<W: Write + Seek>(spec: &RefsetSpec, out: W) -> io::Result
     run.log.put(perf::mark(p, STOP_MARK))?;
     run.log.wait(10);
     run.log.put(header::group_masks(p, header::MASKS_BEFORE, masks, 85))?;
-    run.rundown(true)?;
+    run.rundown(Phase::End)?;
     run.final_sequence()?;
     run.log.put(header::group_masks(p, header::MASKS_AFTER, [0; 8], 85))?;
 

@@ -3,14 +3,14 @@
 //! A private page has a frame of its own while it is held; a file page has its frame for good, so that several
 //! processes can hold the same one. Views of one process never show the same file: (owner, frame) is unique.
 
+use super::super::bytes::Ptr;
+use super::super::machine::addresses::{self, PAGE};
 use super::super::payloads::file::{View, ViewKind};
 use super::super::payloads::pages::Identity;
 use super::super::payloads::process::Process;
 use super::super::rng::Rng;
 use super::RefsetSpec;
 
-/// Page size, bytes.
-pub const PAGE: u64 = 4096;
 /// Pages of each region, view and file.
 pub const PAGES: u64 = 64;
 /// Pages of one large-page range.
@@ -127,7 +127,7 @@ impl State {
         }
         for slot in 0..spec.views {
             let file = state.pick_file(slot, rng);
-            state.cache.push(Region::new(0xffff_d30a_0000_0000 + slot * 0x10_0000, Some(file)));
+            state.cache.push(Region::new(addresses::cache_views(Ptr::P8) + slot * 0x10_0000, Some(file)));
         }
         state
     }
@@ -149,7 +149,7 @@ impl State {
             let file = self.pick_file(slot, rng);
             regions.push(Region::new(0x7ff0_0000_0000 + slot * 0x10_0000, Some(file)));
         }
-        let key = 0xffff_9c08_0000_0080 + number * 0x1000;
+        let key = addresses::process_key(Ptr::P8, number);
         Proc { pid, tid: 0x4000_0000 + number as u32 * 4, key, regions, tables: Vec::new(), large: Vec::new() }
     }
 
@@ -180,7 +180,7 @@ impl State {
 
     /// File key of file `f`.
     pub fn file_key(&self, f: u32) -> u64 {
-        0xffff_c001_2000_0010 + u64::from(f) * 0x80
+        addresses::file_key(Ptr::P8, u64::from(f))
     }
 
     /// Identity of page `bit` of file `f`; even files are images.
@@ -202,7 +202,7 @@ impl State {
 
     /// Address of a new pool allocation of `pages` pages; addresses do not come back.
     pub fn pool_address(&mut self, pages: u64) -> u64 {
-        let at = 0xffff_8a00_0000_0000 + self.pool_made * PAGE;
+        let at = addresses::kernel_pages(Ptr::P8) + self.pool_made * PAGE;
         self.pool_made += pages;
         at
     }

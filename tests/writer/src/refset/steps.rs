@@ -4,11 +4,12 @@ use std::io::{self, Seek, Write};
 
 use super::super::bytes::{Ptr, Put};
 use super::super::logger::Logger;
+use super::super::machine::addresses::PAGE;
 use super::super::payloads::pages::{self, Extra, Identity};
 use super::super::payloads::{file, memory, pool, process, thread};
 use super::super::record::Rec;
 use super::RefsetTruth;
-use super::state::{LARGE, PAGE, Proc, Region, State};
+use super::state::{LARGE, Proc, Region, State};
 
 const P: Ptr = Ptr::P8;
 

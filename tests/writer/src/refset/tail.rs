@@ -3,31 +3,37 @@
 use std::io::{self, Seek, Write};
 
 use super::super::bytes::{Ptr, Put};
+use super::super::machine::addresses::{self, PAGE};
+use super::super::machine::recording::Phase;
 use super::super::payloads::counters::{self, MemInfo};
 use super::super::payloads::pages::{self, Identity, list};
-use super::super::payloads::{file, memory, process, thread};
+use super::super::payloads::{file, memory};
 use super::super::record::Rec;
-use super::state::{LARGE, LARGES, PAGE, PAGES};
+use super::state::{LARGE, LARGES, PAGES};
 use super::steps::{Scenario, thread_of};
 
 const P: Ptr = Ptr::P8;
 
 impl<W: Write + Seek> Scenario<W> {
     /// Start or end rundown: processes, threads, views, VirtualAlloc regions.
-    pub fn rundown(&mut self, end: bool) -> io::Result<()> {
-        let pick = |start: u16, stop: u16| if end { stop } else { start };
+    pub fn rundown(&mut self, phase: Phase) -> io::Result<()> {
         for proc in &self.state.procs {
-            self.log.put(self.state.process(proc).rec(P, 4, pick(process::DC_START, process::DC_END)))?;
-            self.log.put(thread_of(proc).rec(P, 3, pick(thread::DC_START, thread::DC_END)))?;
+            self.log.put(self.state.process(proc).rec(P, 4, phase.process()))?;
+            self.log.put(thread_of(proc).rec(P, 3, phase.thread()))?;
         }
-        let alloc_hook = pick(memory::ALLOC_DC_START, memory::ALLOC_DC_END);
         for proc in &self.state.procs {
             for region in &proc.regions {
                 self.log.put(match self.state.view(proc.pid, region) {
-                    Some(view) => view.rec(P, 3, pick(file::MAP_DC_START, file::MAP_DC_END)),
-                    None => {
-                        memory::virtual_rundown(P, alloc_hook, region.base, region.size(), proc.pid, 0, region.size())
-                    }
+                    Some(view) => view.rec(P, 3, phase.view()),
+                    None => memory::virtual_rundown(
+                        P,
+                        phase.region(),
+                        region.base,
+                        region.size(),
+                        proc.pid,
+                        0,
+                        region.size(),
+                    ),
                 })?;
             }
         }
@@ -125,7 +131,7 @@ impl<W: Write + Seek> Scenario<W> {
         self.log.put(info.rec(P, 3))?;
         self.truth.sequence_pages = self.put_sequence(pages::IN_MEMORY, ids.into_iter())?;
         let version = self.state.spec.event_version;
-        self.log.put(counters::kernel_usage(P, version, 0, 0xffff_fa80_0000_0000, 0))?;
+        self.log.put(counters::kernel_usage(P, version, 0, addresses::pfn_database(P), 0))?;
         for f in 0..self.state.spec.files as u32 {
             let name = format!(
                 "\\Device\\HarddiskVolume3\\Work\\part{f:05}.{}",

@@ -3,10 +3,11 @@
 //! Pages come in short runs of one kind and owner, as they do on a machine that hands out pages to whoever faults
 //! next. No private page's address and no file page's offset is given twice.
 
+use super::super::machine::addresses::PAGE;
 use super::super::payloads::file::ViewKind;
 use super::super::payloads::pages::{Identity, list};
 use super::super::rng::Rng;
-use super::layout::{FileKind, Layout, Life, PAGE, RangeKind};
+use super::layout::{FileKind, Layout, Life, RangeKind};
 
 /// What the simulation knows of a page.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,10 @@
 //! of processes cost no memory and two passes see the same machine.
 
 use super::super::bytes::Ptr;
+use super::super::machine::addresses::{self, PAGE};
+use super::super::machine::recording::Phase;
 use super::super::payloads::file::ViewKind;
 use super::ResidentSpec;
-
-/// Page size, bytes.
-pub const PAGE: u64 = 4096;
 
 /// What an address range of a process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +31,17 @@ pub enum Life {
     Made,
     /// Gone before the end: the start rundown and an event.
     Gone,
+}
+
+impl Life {
+    /// Whether the range is in a rundown.
+    pub fn is_in(self, phase: Phase) -> bool {
+        match self {
+            Life::Whole => true,
+            Life::Made => phase == Phase::End,
+            Life::Gone => phase == Phase::Start,
+        }
+    }
 }
 
 /// One address range.
@@ -111,13 +121,8 @@ impl Layout {
 
     /// Unique process key. `older` is the process that had the id before.
     pub fn process_key(&self, i: u64, older: bool) -> u64 {
-        let unit = self.kernel(0x1000, 0x400);
-        let base = if older {
-            self.kernel(0xffff_9c08_8000_0080, 0x8780_0020)
-        } else {
-            self.kernel(0xffff_9c08_0000_0080, 0x8500_0020)
-        };
-        base + i * unit
+        let key = addresses::process_key(self.spec.pointer, i);
+        if older { key + self.kernel(0x8000_0000, 0x0280_0000) } else { key }
     }
 
     /// The owner key that page identities of process `i` carry: process id in version 4, low 48 bits of the unique
@@ -199,7 +204,7 @@ impl Layout {
 
     /// File key of file `f` (low two bits free for the page identity's own).
     pub fn file_key(&self, f: u64) -> u64 {
-        self.kernel(0xffff_c001_2000_0010, 0x9000_0010) + f * 0x80
+        addresses::file_key(self.spec.pointer, f)
     }
 
     /// Name of file `f`; `None` for the few the kernel cannot name.
@@ -236,12 +241,12 @@ impl Layout {
 
     /// Base of kernel image `d`.
     pub fn driver_base(&self, d: u64) -> u64 {
-        self.kernel(0xffff_f801_2000_0000, 0x8200_0000) + d * Self::DRIVER_PAGES * PAGE
+        addresses::images(self.spec.pointer) + d * Self::DRIVER_PAGES * PAGE
     }
 
     /// Start of the PFN database.
     pub fn pfn_database(&self) -> u64 {
-        self.kernel(0xffff_fa80_0000_0000, 0xa000_0000)
+        addresses::pfn_database(self.spec.pointer)
     }
 
     /// A kernel address for use `page_use`, the `n`-th page.

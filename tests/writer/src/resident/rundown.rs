@@ -3,42 +3,20 @@
 use std::io::{self, Seek, Write};
 
 use super::super::logger::Logger;
+use super::super::machine::addresses::PAGE;
+use super::super::machine::recording::Phase;
 use super::super::payloads::file::{self, View, ViewKind};
-use super::super::payloads::image::{self, Image};
+use super::super::payloads::image::Image;
 use super::super::payloads::memory::{self, HeapRundown};
 use super::super::payloads::process::{self, Process};
 use super::super::payloads::thread::{self, Thread};
 use super::super::record::{HeaderKind, Rec};
-use super::layout::{Layout, Life, PAGE, Range, RangeKind};
+use super::layout::{Layout, Life, Range, RangeKind};
 
 /// User images that each process lists in its rundowns at most.
 const IMAGES: usize = 64;
 /// Ranges that one heap has at most, and so one heap rundown record.
 const HEAP_RANGES: usize = 32;
-
-/// Which rundown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// DCStart.
-    Start,
-    /// DCEnd.
-    End,
-}
-
-impl Phase {
-    fn pick(self, start: u16, end: u16) -> u16 {
-        if self == Phase::Start { start } else { end }
-    }
-
-    /// Whether a range of this life is in the rundown.
-    fn lists(self, life: Life) -> bool {
-        match life {
-            Life::Whole => true,
-            Life::Made => self == Phase::End,
-            Life::Gone => self == Phase::Start,
-        }
-    }
-}
 
 impl Layout {
     fn process(&self, i: u64, older: bool) -> Process {
@@ -75,25 +53,25 @@ pub fn rundown<W: Write + Seek>(log: &mut Logger<W>, layout: &Layout, phase: Pha
     let p = layout.spec.pointer;
     for i in 0..layout.spec.processes {
         let older = layout.reuses_id(i) && phase == Phase::Start;
-        log.put(layout.process(i, older).rec(p, 4, phase.pick(process::DC_START, process::DC_END)))?;
+        log.put(layout.process(i, older).rec(p, 4, phase.process()))?;
         if older {
             continue;
         }
         for stack in layout.ranges(i).filter(|range| range.kind == RangeKind::Stack) {
-            log.put(layout.thread(i, &stack).rec(p, 3, phase.pick(thread::DC_START, thread::DC_END)))?;
+            log.put(layout.thread(i, &stack).rec(p, 3, phase.thread()))?;
         }
         images(log, layout, i, phase)?;
     }
     for i in 0..layout.spec.processes {
-        for range in layout.ranges(i).filter(|range| phase.lists(range.life)) {
+        for range in layout.ranges(i).filter(|range| range.life.is_in(phase)) {
             if let RangeKind::View(kind) = range.kind {
-                log.put(layout.view(i, &range, kind).rec(p, 3, phase.pick(file::MAP_DC_START, file::MAP_DC_END)))?;
+                log.put(layout.view(i, &range, kind).rec(p, 3, phase.view()))?;
             }
         }
     }
-    let hook = phase.pick(memory::ALLOC_DC_START, memory::ALLOC_DC_END);
+    let hook = phase.region();
     for i in 0..layout.spec.processes {
-        for range in layout.ranges(i).filter(|range| phase.lists(range.life)) {
+        for range in layout.ranges(i).filter(|range| range.life.is_in(phase)) {
             if !matches!(range.kind, RangeKind::View(_)) {
                 let commit = range.size() / 2;
                 log.put(memory::virtual_rundown(p, hook, range.base, range.size(), layout.pid(i), 0, commit))?;
@@ -110,7 +88,7 @@ pub fn rundown<W: Write + Seek>(log: &mut Logger<W>, layout: &Layout, phase: Pha
 
 /// Kernel images for System, the first image views of every other process.
 fn images<W: Write + Seek>(log: &mut Logger<W>, layout: &Layout, i: u64, phase: Phase) -> io::Result<()> {
-    let hook = phase.pick(image::DC_START, image::DC_END);
+    let hook = phase.image();
     let p = layout.spec.pointer;
     if i == 0 {
         for d in 0..Layout::DRIVERS {
@@ -122,7 +100,7 @@ fn images<W: Write + Seek>(log: &mut Logger<W>, layout: &Layout, i: u64, phase: 
         }
     }
     let is_image = |range: &Range| range.kind == RangeKind::View(ViewKind::Image);
-    for range in layout.ranges(i).filter(is_image).take(IMAGES).filter(|range| phase.lists(range.life)) {
+    for range in layout.ranges(i).filter(is_image).take(IMAGES).filter(|range| range.life.is_in(phase)) {
         let name = format!("\\Device\\HarddiskVolume3\\Windows\\System32\\lib{:05}.dll", range.index);
         let base = range.base;
         log.put(Image { base, size: range.size(), pid: layout.pid(i), name, ..Image::default() }.rec(p, 3, hook))?;
