@@ -3,7 +3,7 @@
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::etl::record::RecordId;
 use crate::event::catalog;
-use crate::load::kinds::KindCount;
+use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 

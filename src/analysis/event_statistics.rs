@@ -4,7 +4,7 @@ use crate::analysis::table::{Align, Column, Field, Fit, Forms, Line, Table, Valu
 use crate::etl::EtlFile;
 use crate::etl::record::{HeaderType, HookId, RecordId};
 use crate::event::catalog;
-use crate::load::kinds::KindCount;
+use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::pattern::Patterns;
 use crate::units::Nanos;

@@ -11,7 +11,7 @@ use crate::etl::order::Span;
 use crate::etl::record::HookId;
 use crate::etl::record::RecordId;
 use crate::event::hooks::*;
-use crate::load::kinds::KindCount;
+use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, Ticks, count, counted};
 use std::collections::BTreeMap;

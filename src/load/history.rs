@@ -6,10 +6,10 @@
 use crate::code_page::CodePage;
 use crate::etl::EtlFile;
 use crate::event::process::ProcessPhase;
+use crate::load::creator_threads::CreatorThreads;
 use crate::load::facts::*;
 use crate::load::page_run::PageRun;
 use crate::load::pool_rundown::PoolRundown;
-use crate::load::process_starts::ProcessStarts;
 use crate::load::space_events::{RundownRun, SpaceEvents};
 use crate::load::survey::Survey;
 use crate::load::working_set_records::WorkingSetRecord;
@@ -159,7 +159,7 @@ impl History {
 
     /// Assigns the events of processes without an id to the process that the same thread started next.
     fn assign_to_started(&mut self) {
-        let mut starts = ProcessStarts::default();
+        let mut starts = CreatorThreads::default();
         for event in self.processes.iter().filter(|event| event.value.phase == ProcessPhase::Start) {
             let thread = event.value.thread_id.into_iter();
             thread.for_each(|thread| starts.add(thread, event.moment, event.value.process_id));

@@ -7,7 +7,7 @@ use crate::error::DamageLog;
 use crate::etl::order::Span;
 use crate::etl::record::{HeaderType, HookId};
 use crate::event::payload::hook_of;
-use crate::load::kinds::{KindCount, Kinds};
+use crate::load::event_kind_counts::{KindCount, KindCounts};
 use crate::load::misfits::Misfits;
 use crate::units::Ticks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +64,7 @@ pub struct Survey {
 impl Survey {
     /// Largest number of kinds that are counted separately; a busy machine has a few thousand. The first in the order of ids
     /// are kept, kernel events before all others.
-    pub const MOST_KINDS: usize = Kinds::MOST;
+    pub const MOST_KINDS: usize = KindCounts::MOST;
 
     /// Largest number of group mask changes that are kept; a session has a handful.
     pub const MOST_MASKS: usize = 10_000;

@@ -1,9 +1,9 @@
 //! Process instances. Process ids are reused, so an instance is an id and a lifetime.
 
 use crate::event::process::ProcessPhase;
+use crate::load::creator_threads::CreatorThreads;
 use crate::load::facts::{ProcessEvent, ProcessImage};
 use crate::load::history::History;
-use crate::load::process_starts::ProcessStarts;
 use crate::model::process_name;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -78,7 +78,7 @@ pub struct Processes {
     pub named: usize,
     by_id: FastMap<u32, Vec<usize>>,
     /// Starts, by the thread that logged them; the number is the instance's.
-    pub starts: ProcessStarts,
+    pub starts: CreatorThreads,
     /// Number of events that contradict earlier ones, for example a start of an id whose process has not ended.
     pub contradictions: u64,
 }
@@ -199,11 +199,11 @@ impl Processes {
     /// Index of the instance with this id that was running at `moment`.
     pub fn alive(&self, process_id: u32, moment: Moment) -> Option<usize> {
         let is_alive = |&i: &usize| self.instances.get(i).is_some_and(|process| process.is_alive(moment));
-        self.lives(process_id).iter().rev().copied().find(is_alive)
+        self.instances_of(process_id).iter().rev().copied().find(is_alive)
     }
 
     /// Indices of all instances with this id, by time.
-    pub fn lives(&self, process_id: u32) -> &[usize] {
+    pub fn instances_of(&self, process_id: u32) -> &[usize] {
         self.by_id.get(&process_id).map_or(&[], Vec::as_slice)
     }
 }

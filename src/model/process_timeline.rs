@@ -63,14 +63,14 @@ impl<'h> ProcessTimeline<'h> {
     }
 
     /// All lifetimes of an id by time.
-    pub fn lives(&self, process_id: u32) -> &[ProcessLifetime] {
+    pub fn lifetimes_of(&self, process_id: u32) -> &[ProcessLifetime] {
         self.by_id.get(&process_id).map_or(&[], Vec::as_slice)
     }
 
     /// The lifetime of an id at a moment.
     #[inline]
     pub fn by_id(&self, process_id: u32, moment: Moment) -> Option<&ProcessLifetime> {
-        alive(self.lives(process_id), moment)
+        alive(self.lifetimes_of(process_id), moment)
     }
 
     /// The lifetime that an owner key names at a moment: the process that is running, or else the next one to start, because

@@ -14,7 +14,7 @@ impl Services {
         for event in &history.services {
             let id = event.value.process_id;
             // The list can be logged after the processes of the trace's end.
-            let instance = processes.alive(id, event.moment).or_else(|| processes.lives(id).last().copied());
+            let instance = processes.alive(id, event.moment).or_else(|| processes.instances_of(id).last().copied());
             let of_process = instance.and_then(|instance| names.get_mut(instance));
             of_process.into_iter().for_each(|names| names.push(event.value.name.clone()));
         }

@@ -2,7 +2,7 @@
 
 use crate::analysis::event_statistics::EventStatistics;
 use crate::analysis::table::Table;
-use crate::load::digest::Digest;
+use crate::load::sha256_digest::TraceDigest;
 use crate::report::{Report, Style, table, text};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ use std::path::Path;
 pub struct EventsReport<'a> {
     trace: &'a Path,
     statistics: &'a EventStatistics,
-    digest: Option<&'a Digest>,
+    digest: Option<&'a TraceDigest>,
 }
 
 impl<'a> EventsReport<'a> {
     /// Of these results.
-    pub fn new(trace: &'a Path, statistics: &'a EventStatistics, digest: Option<&'a Digest>) -> Self {
+    pub fn new(trace: &'a Path, statistics: &'a EventStatistics, digest: Option<&'a TraceDigest>) -> Self {
         EventsReport { trace, statistics, digest }
     }
 }

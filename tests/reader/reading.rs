@@ -7,7 +7,7 @@ use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::etl::EtlFile;
 use pfnset::etl::order::Schedule;
-use pfnset::load::digest::Digest;
+use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
@@ -61,7 +61,7 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
             (merged, latest) = (merged + 1, latest.max(time.0));
         }
         assert_eq!(merged, survey.total, "the merged order has every record");
-        let digest = Digest::new(&etl);
+        let digest = TraceDigest::new(&etl);
         let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
         let mut out = std::io::sink();
         let reports: [&dyn Report; 2] =

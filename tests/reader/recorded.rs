@@ -8,7 +8,7 @@ use pfnset::analysis::info::TraceInfo;
 use pfnset::etl::order::Schedule;
 use pfnset::etl::record::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
-use pfnset::load::digest::Digest;
+use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
@@ -58,7 +58,7 @@ fn known(path: &Path) -> Option<Known> {
     Some(Known {
         name: path.file_name()?.to_string_lossy().into_owned(),
         info: InfoReport::new(path, &TraceInfo::new(&etl, &survey), &[]).json(),
-        events: EventsReport::new(path, &statistics, Some(&Digest::new(&etl))).json(),
+        events: EventsReport::new(path, &statistics, Some(&TraceDigest::new(&etl))).json(),
         expected,
         etl,
     })

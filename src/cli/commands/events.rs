@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
-use pfnset::load::digest::Digest;
+use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::pattern::Patterns;
 use pfnset::report::events::EventsReport;
@@ -56,7 +56,7 @@ impl Events {
         let exit = asked.answer(|path, etl, show| {
             let survey = trace::with_bar(common, etl, 1, || Survey::new(etl));
             let statistics = EventStatistics::new(etl, &survey, &filter);
-            let digest = self.digest.then(|| Digest::new(etl));
+            let digest = self.digest.then(|| TraceDigest::new(etl));
             show(&EventsReport::new(path, &statistics, digest.as_ref()), statistics.is_doubtful())
         })?;
         let unmatched: Vec<String> = [("provider", &filter.provider), ("name", &filter.name)]

@@ -5,7 +5,7 @@ use crate::opened::{Opened, open};
 use etl_writer::{Compression, Rec, Rng, Session, Trace};
 use pfnset::etl::order::Schedule;
 use pfnset::etl::record::Position;
-use pfnset::load::digest::Digest;
+use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::units::Ticks;
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ fn one_thread_and_two_say_the_same() {
                 .map(|k| (k.id, k.version, k.count, k.bytes, k.first, k.last, k.processors.clone()))
                 .collect();
             let counts = (survey.total, survey.by_header, survey.by_processor, survey.spans);
-            (kinds, counts, Digest::new(&opened), merged(&opened).0, Schedule::new(&opened).spans)
+            (kinds, counts, TraceDigest::new(&opened), merged(&opened).0, Schedule::new(&opened).spans)
         })
     };
     let one = run(1);

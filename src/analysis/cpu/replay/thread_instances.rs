@@ -186,7 +186,7 @@ impl ThreadInstance {
         if process_id == 0 {
             return "Idle (0)".to_owned();
         }
-        let indices = processes.lives(process_id);
+        let indices = processes.instances_of(process_id);
         let all = || indices.iter().filter_map(|index| processes.instances.get(*index));
         let alive = all().rev().find(|process| process.is_alive(moment));
         // Threads end after their process has ended, and start before its start has been logged.

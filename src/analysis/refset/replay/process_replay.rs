@@ -47,7 +47,7 @@ impl<'h> ProcessReplay<'h> {
     /// The id as it is just before `moment`.
     pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
         let all_events: &[At<SpaceEvent>] = context.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
-        let lives = context.lifetimes.lives(process_id);
+        let lives = context.lifetimes.lifetimes_of(process_id);
         let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
         let lives = lives.get(lives.partition_point(|life| life.end < moment)..).unwrap_or_default();
         let due = Moment::FIRST;

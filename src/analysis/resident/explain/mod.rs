@@ -235,13 +235,14 @@ impl Explainer<'_> {
             return Ok(index as u32);
         }
         let seconds = |ticks| format!("{:.3} s", self.etl.clock.nanos(ticks).seconds());
-        let lives: Vec<String> = (processes.lives(process_id).iter().filter_map(|&i| processes.instances.get(i)))
-            .map(|life| {
-                let from = life.start_time().map_or("the start of the trace".into(), seconds);
-                let to = life.end_time().map_or("its end".into(), seconds);
-                format!("{} lived from {from} to {to}", life.label())
-            })
-            .collect();
+        let lives: Vec<String> =
+            (processes.instances_of(process_id).iter().filter_map(|&i| processes.instances.get(i)))
+                .map(|life| {
+                    let from = life.start_time().map_or("the start of the trace".into(), seconds);
+                    let to = life.end_time().map_or("its end".into(), seconds);
+                    format!("{} lived from {from} to {to}", life.label())
+                })
+                .collect();
         let at = seconds(self.snapshot.first.time);
         Err(Error::Usage(if lives.is_empty() {
             format!(

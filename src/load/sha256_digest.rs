@@ -11,7 +11,7 @@ const BATCH_BYTES: u64 = 16 << 20;
 
 /// SHA-256 digests as lower-case hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Digest {
+pub struct TraceDigest {
     /// All payloads in file order: without headers, extension words, extended data items and padding.
     pub payloads_sha256: String,
     /// All raw stamps as little-endian 64-bit integers in the same order; records without a stamp count with that of
@@ -19,9 +19,9 @@ pub struct Digest {
     pub timestamps_sha256: String,
 }
 
-impl Digest {
+impl TraceDigest {
     /// Reads the whole trace.
-    pub fn new(etl: &EtlFile) -> Digest {
+    pub fn new(etl: &EtlFile) -> TraceDigest {
         let (mut payloads, mut stamps) = (Sha256::new(), Sha256::new());
         let mut start = 0;
         while start < etl.buffers.len() {
@@ -34,7 +34,7 @@ impl Digest {
                 || stamp_parts.iter().for_each(|part| stamps.update(part)),
             );
         }
-        Digest { payloads_sha256: hex(payloads), timestamps_sha256: hex(stamps) }
+        TraceDigest { payloads_sha256: hex(payloads), timestamps_sha256: hex(stamps) }
     }
 }
 

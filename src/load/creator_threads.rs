@@ -5,11 +5,11 @@ use crate::moment::Moment;
 
 /// Starts of processes by the thread that logged them, each with a number (a process id, or an instance's index).
 #[derive(Debug, Clone, Default)]
-pub struct ProcessStarts {
+pub struct CreatorThreads {
     starts: Vec<(u32, Moment, u32)>,
 }
 
-impl ProcessStarts {
+impl CreatorThreads {
     /// Adds a start.
     pub fn add(&mut self, thread_id: u32, moment: Moment, number: u32) {
         self.starts.push((thread_id, moment, number));
@@ -43,7 +43,7 @@ mod tests {
     fn a_thread_starts_the_process_that_it_has_prepared() {
         let at = |time: i64, buffer: u64, offset: u64| Moment { time: Ticks(time), order: buffer << 32 | offset };
         let starts = vec![(4, at(10, 1, 50), 100), (4, at(20, 1, 90), 200), (8, at(15, 2, 0), 300)];
-        let starts = ProcessStarts { starts };
+        let starts = CreatorThreads { starts };
         let next = |thread, moment| starts.next(thread, moment).map(|(_, process)| process);
         assert_eq!([9, 11, 21].map(|time| next(4, at(time, 1, 0))), [Some(100), Some(200), None]);
         assert_eq!((next(8, at(3, 1, 0)), next(5, at(3, 1, 0))), (Some(300), None));

@@ -1,4 +1,4 @@
-//! The census: the visitor that counts every record by kind, header and processor, and collects damage.
+//! The visitor that makes the survey: it counts every record by kind, header and processor, and collects damage.
 
 use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::event::header::MasksPhase;
 use crate::event::merged::AddedByMerge;
 use crate::event::system_config::DeviceFamily;
-use crate::load::kinds::{KindCount, KindKey, Kinds, Tallies, Tally};
+use crate::load::event_kind_counts::{KindCount, KindCounts, KindKey, Tallies, Tally};
 use crate::load::misfits::{Misfit, Misfits};
 use crate::load::survey::{MasksChange, Survey};
 use crate::load::walk::{CountOnly, Run, Visitor, walk};
@@ -26,14 +26,14 @@ impl Survey {
 
     /// Reads the whole trace, counts its records, and passes them to visitors, one for each thread.
     pub fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (Survey, Vec<V>) {
-        let parts = walk(etl, || (Census::default(), visitor()));
-        let (parts, visitors): (Vec<Census>, Vec<V>) = parts.into_iter().unzip();
+        let parts = walk(etl, || (SurveyVisitor::default(), visitor()));
+        let (parts, visitors): (Vec<SurveyVisitor>, Vec<V>) = parts.into_iter().unzip();
         (Survey::of_parts(etl, parts), visitors)
     }
 
-    fn of_parts(etl: &EtlFile, parts: Vec<Census>) -> Survey {
+    fn of_parts(etl: &EtlFile, parts: Vec<SurveyVisitor>) -> Survey {
         let mut survey = Survey { spans: vec![None; etl.buffers.len()], ..Survey::default() };
-        let mut kinds = Kinds::default();
+        let mut kinds = KindCounts::default();
         let mut damage = DamageByBuffer::default();
         for part in parts {
             survey.total += part.total;
@@ -83,13 +83,13 @@ fn add_counts<K: Ord>(all: &mut BTreeMap<K, u64>, part: BTreeMap<K, u64>) {
 
 /// Time span and header kinds of the current buffer.
 #[derive(Debug, Default)]
-struct Shape {
+struct BufferShape {
     span: Option<Span>,
     headers: Vec<(HeaderType, u64)>,
     previous: Ticks,
 }
 
-impl Shape {
+impl BufferShape {
     #[inline(always)]
     fn add(&mut self, header: HeaderType, run: &Run) {
         match &mut self.span {
@@ -114,12 +114,12 @@ impl Shape {
 
 /// What one thread has counted.
 #[derive(Debug, Default)]
-struct Census {
+struct SurveyVisitor {
     total: u64,
     untimed: u64,
     by_header: BTreeMap<HeaderType, u64>,
     by_processor: BTreeMap<u16, u64>,
-    kinds: Kinds,
+    kinds: KindCounts,
     misfits: Misfits,
     damage: DamageByBuffer,
     spans: Vec<(u32, Span)>,
@@ -132,13 +132,13 @@ struct Census {
     carried_stack_bytes: u64,
     // Of the current buffer.
     tallies: Tallies,
-    shape: Shape,
+    shape: BufferShape,
     buffer_damage: DamageLog,
     // Of all buffers.
     wrong_stamps: Vec<WrongStamps>,
 }
 
-impl Visitor for Census {
+impl Visitor for SurveyVisitor {
     #[inline(always)]
     fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
         self.shape.add(first.header, run);
@@ -226,7 +226,7 @@ impl Visitor for Census {
     }
 }
 
-impl Census {
+impl SurveyVisitor {
     /// The tally of a kind. Only a few kinds alternate at a time: their records are summed up here, and the sums are added
     /// to `kinds` when other kinds follow.
     #[inline(always)]

@@ -81,11 +81,11 @@ impl KindCount {
     }
 }
 
-/// Counts of one kind that have not been added to [`Kinds`] yet.
+/// Counts of one kind that have not been added to [`KindCounts`] yet.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub key: Option<KindKey>,
-    /// Index in [`Kinds`].
+    /// Index in [`KindCounts`].
     pub at: usize,
     pub count: u64,
     pub bytes: u64,
@@ -118,7 +118,7 @@ impl Tallies {
 
 /// Counts of all kinds.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds {
+pub(crate) struct KindCounts {
     index: FastMap<KindKey, usize>,
     kinds: Vec<KindCount>,
     /// For each kind, the buffer in which it was seen last.
@@ -129,7 +129,7 @@ pub(crate) struct Kinds {
     beyond: (u64, u64),
 }
 
-impl Kinds {
+impl KindCounts {
     /// Largest number of kinds that are counted separately.
     pub const MOST: usize = 32_768;
 
@@ -170,7 +170,7 @@ impl Kinds {
 
     /// True when adding a new kind would change the indices of the others.
     pub fn is_full(&self) -> bool {
-        self.kinds.len() >= 2 * Kinds::MOST
+        self.kinds.len() >= 2 * KindCounts::MOST
     }
 
     /// Adds a tally to its kind and empties it.
@@ -192,7 +192,7 @@ impl Kinds {
     }
 
     /// Adds the counts of another thread.
-    pub fn append(&mut self, other: Kinds) {
+    pub fn append(&mut self, other: KindCounts) {
         (self.beyond.0, self.beyond.1) = (self.beyond.0 + other.beyond.0, self.beyond.1 + other.beyond.1);
         for (key, index) in other.index {
             let Some(count) = other.kinds.get(index) else { continue };
@@ -211,8 +211,8 @@ impl Kinds {
     /// Keeps only the first kinds.
     fn shorten(&mut self) {
         let mut keys: Vec<KindKey> = self.index.keys().copied().collect();
-        if keys.len() > Kinds::MOST {
-            let (_, &mut greatest, _) = keys.select_nth_unstable(Kinds::MOST - 1);
+        if keys.len() > KindCounts::MOST {
+            let (_, &mut greatest, _) = keys.select_nth_unstable(KindCounts::MOST - 1);
             self.greatest = Some(self.greatest.map_or(greatest, |g| g.min(greatest)));
         }
         let Some(greatest) = self.greatest else { return };
