@@ -167,10 +167,23 @@ impl<'a> Records<'a> {
     /// [`Records::next_alike`], at the cost of one comparison for each record.
     #[inline(always)]
     pub fn alike(&mut self, first: &RawRecord<'_>, most: usize) -> Alike<'a> {
+        self.alike_while(first, most, |_| true)
+    }
+
+    /// Like [`Records::alike`], and ends before the first record for which `goes_on` is false.
+    #[inline(always)]
+    pub fn alike_while(
+        &mut self,
+        first: &RawRecord<'_>,
+        most: usize,
+        mut goes_on: impl FnMut(&'a [u8]) -> bool,
+    ) -> Alike<'a> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let (size, stride) = (first.bytes.len(), first.bytes.len().next_multiple_of(8));
         let head = first.bytes.first_chunk::<8>();
-        let count = rest.chunks_exact(stride).take(most).take_while(|record| record.first_chunk() == head).count();
+        let mut is_wanted =
+            |record: &'a [u8]| record.first_chunk() == head && record.get(..size).is_some_and(&mut goes_on);
+        let count = rest.chunks_exact(stride).take(most).take_while(|record| is_wanted(record)).count();
         let alike = Alike { bytes: rest.get(..count * stride).unwrap_or_default(), size, stride, offset: self.at };
         self.at += count * stride;
         alike

@@ -81,8 +81,11 @@ impl History {
     }
 }
 
-/// Number of page records that are checked together.
-const MOST_AT_ONCE: usize = 256;
+/// Number of page records whose stamps are checked together.
+const MOST_AT_ONCE: usize = 1024;
+
+/// Number of page records that are taken one by one where a run ends.
+const ONE_BY_ONE: usize = 16;
 
 fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
     let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
@@ -143,29 +146,31 @@ impl Visitor for Collector<'_> {
         };
         // Records with equal first 8 bytes have a payload of the same length and their time at the same offset.
         let mut last = (pfn, time);
+        let page = |record: &[u8]| {
+            Some((PageIdentity::read(record.get(payload_at..)?, pointer)?.pfn, RawRecord::time_in(record, time_at)))
+        };
         'alike: loop {
-            let alike = rest.alike(first, MOST_AT_ONCE);
+            // Nearly always they continue the run.
+            let mut next = last;
+            let alike = rest.alike_while(first, MOST_AT_ONCE, |record| {
+                let (pfn, time) = page(record).unwrap_or(last); // has the length of the first one
+                let goes_on = (pfn == next.0.wrapping_add(1)) & (next.1 <= time);
+                next = if goes_on { (pfn, time) } else { next };
+                goes_on
+            });
+            // Stamps that do not fall are all plausible if the last one is.
+            if !alike.is_empty() && area.stamps.contains(next.1) {
+                run.extend(alike.len() as u32, next.1);
+                taken.add_sorted(alike.len() as u32, next.1);
+                last = next;
+                continue;
+            }
+            rest.go_back_to(alike.offset_of(0));
+            let alike = rest.alike(first, ONE_BY_ONE);
             if alike.is_empty() {
                 break;
             }
-            let page = |record: &[u8]| {
-                Some((PageIdentity::read(record.get(payload_at..)?, pointer)?.pfn, RawRecord::time_in(record, time_at)))
-            };
-            let pages = || alike.parts(0).filter_map(page);
-            // Nearly always they continue the run.
-            let (mut goes_on, before) = (true, last);
-            for next in pages() {
-                goes_on &= (next.0 == last.0.wrapping_add(1)) & (last.1 <= next.1);
-                last = next;
-            }
-            // Stamps that do not fall are all plausible if the last one is.
-            if goes_on && area.stamps.contains(last.1) {
-                run.extend(alike.len() as u32, last.1);
-                taken.add_sorted(alike.len() as u32, last.1);
-                continue;
-            }
-            last = before;
-            for (number, (pfn, time)) in pages().enumerate() {
+            for (number, (pfn, time)) in alike.parts(0).filter_map(page).enumerate() {
                 if !area.stamps.contains(time) || !PageIdentity::is_possible_pfn(pfn) {
                     rest.go_back_to(alike.offset_of(number));
                     break 'alike;

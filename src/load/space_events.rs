@@ -14,8 +14,7 @@ use crate::event::{Parsed, Payload, Phase};
 use crate::load::facts::SpaceEvent;
 use crate::load::walk::Run;
 use crate::moment::{At, Moment};
-use crate::units::Ticks;
-use crate::units::is_kernel_address;
+use crate::units::{PointerSize, Ticks, is_kernel_address};
 
 /// Consecutive plain rundown records of one process id in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,24 +36,55 @@ pub(crate) const fn is_many(hook: HookId) -> bool {
     matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END | MAP_FILE_DC_START | MAP_FILE_DC_END)
 }
 
-/// Reads a plain rundown record: its process id and event. `None` if it does not fit its layout, its process has no id yet,
-/// or it is about kernel addresses; such records are decoded like all other events.
-#[inline(always)]
-fn read(hook: HookId, raw: &RawRecord<'_>) -> Option<(u32, SpaceEvent)> {
-    let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
-    let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
-    let phase = phase_of(hook);
-    if matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END) {
-        let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else { return None };
-        let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
-        return Some((process_id, SpaceEvent::Region { phase, base, size, flags }));
+/// What the records of a run have in common, so that it is found once: all have the same first 8 bytes.
+#[derive(Debug, Clone, Copy)]
+struct Form {
+    hook: HookId,
+    version: u8,
+    pointer: PointerSize,
+    /// Offsets in a record.
+    payload_at: usize,
+    time_at: usize,
+}
+
+impl Form {
+    /// The form of a record with this hook, and of all like it.
+    #[inline(always)]
+    fn of(first: &RawRecord<'_>, hook: HookId) -> Option<Form> {
+        Some(Form {
+            hook,
+            version: first.kernel_version(),
+            pointer: first.header.pointer(),
+            payload_at: first.bytes.len() - first.kernel_payload()?.len(),
+            time_at: first.kernel_time_at(),
+        })
     }
-    let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
-    if view.process_id == 0 || is_kernel_address(view.base, pointer) {
-        return None;
+
+    /// Raw time of a record.
+    #[inline(always)]
+    fn time(&self, record: &[u8]) -> Ticks {
+        RawRecord::time_in(record, self.time_at)
     }
-    let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
-    Some((process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() }))
+
+    /// Reads a plain rundown record: its process id and event. `None` if it does not fit its layout, its process has no id
+    /// yet, or it is about kernel addresses; such records are decoded like all other events.
+    #[inline(always)]
+    fn read(&self, record: &[u8]) -> Option<(u32, SpaceEvent)> {
+        let Form { hook, version, pointer, .. } = *self;
+        let payload = Payload { hook, version, pointer, bytes: record.get(self.payload_at..)? };
+        let phase = phase_of(hook);
+        if matches!(hook, VIRTUAL_ALLOC_DC_START | VIRTUAL_ALLOC_DC_END) {
+            let Parsed { value: range, oddity: None } = VirtualRange::read_rundown(&payload).ok()? else { return None };
+            let VirtualRange { base, size_bytes: size, flags, process_id, .. } = range;
+            return Some((process_id, SpaceEvent::Region { phase, base, size, flags }));
+        }
+        let Parsed { value: view, oddity: None } = MapView::read(&payload).ok()? else { return None };
+        if view.process_id == 0 || is_kernel_address(view.base, pointer) {
+            return None;
+        }
+        let MapView { base, file_key, size_bytes: size, process_id, .. } = view;
+        Some((process_id, SpaceEvent::View { phase, base, size, file_key, kind: view.kind() }))
+    }
 }
 
 const fn phase_of(hook: HookId) -> Phase {
@@ -90,11 +120,13 @@ impl RundownRun {
             start: raw.position.offset,
             records: 1,
         };
-        let (mut process_id, time) = (read(hook, first)?.0, area.time_of(first)?);
+        let form = Form::of(first, hook)?;
+        let (mut process_id, time) = (form.read(first.bytes)?.0, area.time_of(first)?);
         let mut run = begin(first, time);
         let mut taken = Run::new(time, first.bytes.len());
         while let Some(raw) = rest.next_alike(first) {
-            let Some(((id, _), time)) = read(hook, &raw).zip(area.time_of(&raw)) else {
+            let time = form.time(raw.bytes);
+            let Some((id, _)) = form.read(raw.bytes).filter(|_| area.stamps.contains(time)) else {
                 rest.go_back_to(raw.position.offset);
                 break;
             };
@@ -118,15 +150,17 @@ impl RundownRun {
     fn read(&self, area: &Area<'_>, events: &mut Vec<At<SpaceEvent>>) {
         let mut records = area.records().at_offset(self.start);
         let Some(first) = records.next().filter(|raw| raw.hook() == Some(self.hook)) else { return };
-        let mut next = Some(first);
-        for _ in 0..self.records {
-            let Some(raw) = next else { return };
-            if let Some(((_, value), time)) = read(self.hook, &raw).zip(raw.time()) {
-                let after_first = u64::from(raw.position.offset.saturating_sub(self.start));
-                events.push(At { moment: Moment { time, order: self.first.order.saturating_add(after_first) }, value });
+        let Some(form) = Form::of(&first, self.hook) else { return };
+        let rest = records.alike(&first, (self.records as usize).saturating_sub(1));
+        events.reserve(self.records as usize);
+        let mut add = |offset: u32, record: &[u8]| {
+            if let Some((_, value)) = form.read(record) {
+                let order = self.first.order.saturating_add(u64::from(offset.saturating_sub(self.start)));
+                events.push(At { moment: Moment { time: form.time(record), order }, value });
             }
-            next = records.next_alike(&first);
-        }
+        };
+        add(self.start, first.bytes);
+        rest.parts(0).enumerate().for_each(|(number, record)| add(rest.offset_of(number), record));
     }
 }
 

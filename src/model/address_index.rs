@@ -167,7 +167,10 @@ impl Leaves {
     /// Arranges segments in leaves.
     pub fn new(segments: Segments) -> Leaves {
         let Segments { list, file_keys } = segments;
-        let mut leaves = Leaves { list: Vec::new(), filled: 0, views: Vec::new(), file_keys };
+        // Each leaf repeats the last segment of the one before it, and few leaves are not filled.
+        let most = list.len().div_ceil(NODE - 2) + 1;
+        let (leaves, views) = (Vec::with_capacity(most), Vec::with_capacity(most * NODE));
+        let mut leaves = Leaves { list: leaves, filled: 0, views, file_keys };
         leaves.begin(&Segment::NOTHING);
         let mut before = Segment::NOTHING;
         // Keys of inner nodes are granules, so all segments of a granule must be in one leaf.

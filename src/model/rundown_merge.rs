@@ -149,7 +149,9 @@ impl<'e> ProcessRundown<'e> {
 
     fn list<T>(&self, read: impl Fn(&SpaceEvent, Source) -> Option<T>) -> Vec<T> {
         let phase = if self.episode.at_end { Phase::DcEnd } else { Phase::DcStart };
-        self.records.iter().filter_map(|r| read(&r.value, Source { phase, moment: r.moment })).collect()
+        let mut list = Vec::with_capacity(self.records.len());
+        list.extend(self.records.iter().filter_map(|r| read(&r.value, Source { phase, moment: r.moment })));
+        list
     }
 }
 

@@ -37,37 +37,38 @@ pub struct Segments {
 /// Iterates over the bounds of one layer's ranges, which are sorted and disjoint.
 struct Sweep<I, T> {
     rest: I,
-    /// The current or next range: first page, page after the last, value.
-    range: Option<(u64, u64, T)>,
+    /// The page of the next bound; `u64::MAX` after the last.
+    bound: u64,
+    /// Of the current or next range: page after its last, value.
+    range: Option<(u64, T)>,
     inside: bool,
 }
 
 impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
     /// From ranges of bytes. A page belongs to the range that contains its first byte.
     fn new(ranges: impl IntoIterator<IntoIter = I>) -> Sweep<I, T> {
-        let mut sweep = Sweep { rest: ranges.into_iter(), range: None, inside: false };
+        let mut sweep = Sweep { rest: ranges.into_iter(), bound: u64::MAX, range: None, inside: false };
         sweep.step();
         sweep
     }
 
     fn step(&mut self) {
-        let pages = |(base, end, value): (u64, u64, T)| (base.div_ceil(PAGE_BYTES), end.div_ceil(PAGE_BYTES), value);
-        (self.range, self.inside) = (self.rest.next().map(pages), false);
-    }
-
-    /// The page of the next bound.
-    #[inline(always)]
-    fn bound(&self) -> u64 {
-        self.range.as_ref().map_or(u64::MAX, |&(from, to, _)| if self.inside { to } else { from })
+        let next = self.rest.next();
+        self.bound = next.as_ref().map_or(u64::MAX, |range| range.0.div_ceil(PAGE_BYTES));
+        self.range = next.map(|(_, end, value)| (end.div_ceil(PAGE_BYTES), value));
+        self.inside = false;
     }
 
     /// Advances over all bounds up to `page` and returns the value there.
     #[inline(always)]
     fn pass(&mut self, page: u64) -> Option<T> {
-        while self.bound() <= page {
-            if self.inside { self.step() } else { self.inside = true }
+        while self.bound <= page {
+            match &self.range {
+                Some((end, _)) if !self.inside => (self.bound, self.inside) = (*end, true),
+                _ => self.step(),
+            }
         }
-        self.range.as_ref().filter(|_| self.inside).map(|range| range.2)
+        self.range.filter(|_| self.inside).map(|range| range.1)
     }
 }
 
@@ -84,10 +85,12 @@ impl Segments {
         let mut stacks = Sweep::new(merged(space.stacks.values().map(|stack| space.stack_range(stack))));
         let mut commits = Sweep::new(merged(space.stacks.values().map(|stack| (stack.limit, stack.base))));
 
-        let mut segments = Segments { list: Vec::new(), file_keys };
+        // Each range has two bounds; most of the others lie inside of these.
+        let most = 2 * (space.views.len() + space.regions.len() + space.stacks.len()) + 2;
+        let mut segments = Segments { list: Vec::with_capacity(most), file_keys };
         loop {
-            let bound = views.bound().min(heaps.bound()).min(regions.bound()).min(stacks.bound());
-            let page = bound.min(traced_heaps.bound()).min(traced_regions.bound()).min(commits.bound());
+            let bound = views.bound.min(heaps.bound).min(regions.bound).min(stacks.bound);
+            let page = bound.min(traced_heaps.bound).min(traced_regions.bound).min(commits.bound);
             if page == u64::MAX {
                 return segments;
             }

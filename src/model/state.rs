@@ -74,12 +74,14 @@ fn replay(
     pending: &mut Pending,
     space: &mut AddressSpace,
 ) {
+    let range_end = range.end;
     for (index, event) in range.clone().zip(events.get(range).unwrap_or_default()) {
         let merged = due.get(RundownKind::of(&event.value) as usize).and_then(Option::as_ref);
         if merged.is_some_and(|rundown| index >= rundown.from) && rundowns.rundown_phase(event).is_some() {
             continue; // part of a rundown that is merged
         }
-        if !pending.take(event) {
+        let left = range_end.saturating_sub(index);
+        if !pending.take(event, left) {
             pending.apply(space);
             space.apply(event.moment, &event.value);
         }
@@ -95,13 +97,25 @@ struct Pending {
 }
 
 impl Pending {
-    /// Collects the start rundown records of regions and views, of which there are many.
-    fn take(&mut self, event: &At<SpaceEvent>) -> bool {
+    /// Most entries for which a list has room at once.
+    const ROOM: usize = 1024;
+
+    /// Collects the start rundown records of regions and views, of which there are many; `left` is how many events may
+    /// follow.
+    fn take(&mut self, event: &At<SpaceEvent>, left: usize) -> bool {
+        fn push<T>(list: &mut Vec<T>, left: usize, entry: T) {
+            if list.capacity() == 0 {
+                list.reserve(left.min(Pending::ROOM));
+            }
+            list.push(entry);
+        }
         let source = Source { phase: Phase::DcStart, moment: event.moment };
         match event.value {
-            SpaceEvent::Region { phase: Phase::DcStart, base, size, .. } => self.regions.push((base, size, source)),
+            SpaceEvent::Region { phase: Phase::DcStart, base, size, .. } => {
+                push(&mut self.regions, left, (base, size, source));
+            }
             SpaceEvent::View { phase: Phase::DcStart, base, size, file_key, kind } => {
-                self.views.push((base, size, MappedView { kind, file_key, source }));
+                push(&mut self.views, left, (base, size, MappedView { kind, file_key, source }));
             }
             _ => return false,
         }
