@@ -89,11 +89,11 @@ rules! {
     NoRange "private.none" Corrected VirtualAllocPreTrace,
         "private page in no range of its process": "no event of the trace tells what its address belongs to";
     HeapInTrace "wpa.heap" Wpa Win32Heap,
-        "private page in a heap range that was made during the trace": "WPA passes over the heap rundown";
+        "private page in a heap range that was made during the trace": "WPA ignores the heap rundown";
     InitialStack "wpa.stack" Wpa UserStack,
         "private page in the initial commit of a thread's stack": "WPA does not know the reservation";
     RegionInTrace "wpa.region" Wpa VirtualAlloc,
-        "private page in a region that was allocated during the trace": "WPA passes over the VirtualAlloc rundown";
+        "private page in a region that was allocated during the trace": "WPA ignores the VirtualAlloc rundown";
     NoRangeInTrace "wpa.none" Wpa VirtualAllocPreTrace,
         "private page in nothing that was allocated during the trace, in no initial stack and in no view":
         "WPA takes such a page for older than the trace";

@@ -59,7 +59,7 @@ impl TrustReport {
         }
         if survey.unlisted.0 > 0 {
             let (most, records) = (count(Survey::MOST_KINDS as u64), count(survey.unlisted.0));
-            other.push(format!("more than {most} kinds of events: {records} records are in no list"));
+            other.push(format!("more than {most} kinds of events: {records} records are not listed"));
         }
         all.other.extend(other);
         let damage = &survey.damage;
@@ -148,7 +148,7 @@ impl TrustReport {
                  again"
             )),
             AbsenceReason::Lost => Error::MissingPart(format!(
-                "{absent}. They were recorded (the keyword {keyword} was on), but none is left: {}",
+                "{absent}. They were recorded (the keyword {keyword} was on), but none of them is left: {}",
                 lost()
             )),
             AbsenceReason::NotLogged => Error::MissingEvents(format!(
@@ -163,7 +163,7 @@ impl TrustReport {
         }
     }
 
-    /// Lines on what is unknown for want of keywords.
+    /// Lines on what is unknown because keywords are missing.
     pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
         let of = |wanted: &dyn Fn(AbsenceReason) -> bool| {
             let costs = missing.iter().filter(|need| wanted(self.absence_reason(need.keyword)));
@@ -219,7 +219,7 @@ impl TrustReport {
         if let Some((held, named)) = self.cut {
             lines.push(format!(
                 "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so \
-                 numbers are of what is left, and what is joined with a missing rundown has the wrong category. Copy it again",
+                 numbers count only what is left, and pages whose rundown is missing have the wrong category. Copy it again",
                 counted(held, "buffer", "buffers"),
                 count(named),
             ));

@@ -18,7 +18,7 @@ use std::path::Path;
 /// The flag.
 #[derive(Debug, Args)]
 pub struct Each {
-    /// Each trace by itself, in one table of all: arguments, and what is in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab).
+    /// Analyze each trace by itself, also those in folders (.etl, .etl.gz, .zip, .gz, .zst, .cab), in one table.
     /// --top counts in each trace; jsonl writes one object for each
     #[arg(long)]
     pub each: bool,

@@ -50,7 +50,7 @@ impl Exported {
             return Ok(Exported::NoText(input));
         }
         if let Some(reason) = &input.cut {
-            return Err(format!("it is cut, and a part of a table is none: {reason}"));
+            return Err(format!("it is cut, and a part of a table cannot be compared: {reason}"));
         }
         let head = text.head(HEAD);
         if head.trim_start().starts_with(['{', '[']) {

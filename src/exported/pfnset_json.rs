@@ -17,7 +17,10 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
     let Some(first) = documents.next() else { return Err(format!("{EXPECTED}, and it is empty")) };
     let document = first.map_err(|error| {
         let start: String = text.trim_start().chars().take(24).collect();
-        format!("{EXPECTED}; it begins as JSON, \"{}\", and is none: {error}", start.lines().next().unwrap_or_default())
+        format!(
+            "{EXPECTED}; it begins as JSON, \"{}\", but is not valid: {error}",
+            start.lines().next().unwrap_or_default()
+        )
     })?;
     if documents.next().is_some() {
         return Err("it holds several JSON values, as --format jsonl writes them; write it with --format json".into());

@@ -102,7 +102,7 @@ impl<'l> Store<'l> {
         let packed = self.packed.as_ref().map(|packed| packed.load(Ordering::Relaxed));
         let expected = packed.map_or(u64::MAX, |packed| packed.saturating_mul(MOST_EXPANSION));
         if self.written > expected.max(EXPANSION_MATTERS) {
-            return Err(format!("it unpacks to more than {MOST_EXPANSION} times its size, as no trace does"));
+            return Err(format!("it unpacks to more than {MOST_EXPANSION} times its size, which no trace does"));
         }
         let to_disk =
             |error| format!("cannot write to a temporary file in {}: {error}", std::env::temp_dir().display());

@@ -150,7 +150,7 @@ impl Report for DiffReport<'_> {
         if let Some(pages) = pages {
             writeln!(out)?;
             table::text(out, &pages, style, self.unit)?;
-            writeln!(out, "Why the first page of each is what it is:")?;
+            writeln!(out, "The reasons for the first page of each group:")?;
             self.explanations().iter().try_for_each(|line| writeln!(out, "  {line}"))?;
         }
         if let Some(moved) = moved {

@@ -324,7 +324,7 @@ mod tests {
     fn columns_that_may_leave_go_before_labels_become_unreadable() {
         let text = printed(40, &table());
         assert!(!text.contains("99.0 %") && text.contains("1,234"), "{text}");
-        assert!(text.ends_with("\nNot shown, for want of width: Share\n"), "{text}");
+        assert!(text.ends_with("\nNot shown, for lack of width: Share\n"), "{text}");
         assert!(printed(100, &table()).contains("Share"));
     }
 

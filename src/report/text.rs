@@ -234,7 +234,7 @@ pub fn not_shown(out: &mut dyn Write, columns: &[impl AsRef<str>], width: u16) -
         return Ok(());
     }
     let line =
-        format!("Not shown, for want of width: {}", columns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "));
+        format!("Not shown, for lack of width: {}", columns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "));
     wrap(&line, width.into()).iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 

@@ -325,7 +325,7 @@ fn an_address_in_the_place_of_a_pfn_is_told() {
     let explain = |number: &str| run(&["resident", TRACE, "--explain", number]);
     for address in ["0x1d0815ce000", "0x7ff6103b0000", "0xfffff80120001000"] {
         assert_refused(&explain(address), 2, "--process PID");
-        assert!(explain(address).err.contains("virtual address, for no PFN is that large"));
+        assert!(explain(address).err.contains("no PFN is that large, so this is a virtual address"));
     }
     assert_refused(&explain("0x75a0000"), 2, "if it is a virtual address, name its process: --process PID");
     assert!(!explain("0xc1b").err.contains("--process"), "this may well be a PFN");

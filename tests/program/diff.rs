@@ -252,7 +252,7 @@ fn files_that_are_none_are_told_in_one_line() {
         ),
         (b"Page Category,Page Count\nImage,1\nMapFile,1,2\n", "line 3: it has 3 columns where the heading has 2"),
         (b"Page Category,Page Count\nImage,many\n", "line 2, column \"Page Count\": \"many\" is no number"),
-        (b"Page Category,Page Count\nImage,-3\n", "line 2, column \"Page Count\": \"-3\" is less than no memory"),
+        (b"Page Category,Page Count\nImage,-3\n", "line 2, column \"Page Count\": \"-3\" is negative"),
         (
             b"Page Category,Page Frame Number\nImage,0xg\n",
             "line 2, column \"Page Frame Number\": \"0xg\" is no hexadecimal",

@@ -65,7 +65,7 @@ fn it_fits_in_24_lines_of_80_columns() {
     for trace in traces() {
         for more in [&[][..], &["--wpa"], &["--where", "process=*.exe*"], &["--unit", "kib"]] {
             let text = screen(&trace, "80", more);
-            let missing = usize::from(text.contains("Not shown, for want of width")); // only with --wpa
+            let missing = usize::from(text.contains("Not shown, for lack of width")); // only with --wpa
             assert!(text.lines().count() - missing <= 24, "{trace:?} {more:?}\n{text}");
             assert!(missing == 0 || more == ["--wpa"], "{trace:?} {more:?}\n{text}");
             for heading in ["Active", "Standby", "Modified"] {

@@ -276,7 +276,7 @@ impl<'t> Evidence<'t> {
                     "the events of {keyword}, which tell {needed_for}, are in the part of the trace that is lost"
                 )),
                 AbsenceReason::NotRecorded if named.is_some() || needs => {
-                    Some(format!("{needed_for} cannot be told: the keyword {keyword} was not recorded"))
+                    Some(format!("{needed_for} cannot be known: the keyword {keyword} was not recorded"))
                 }
                 _ => None,
             };

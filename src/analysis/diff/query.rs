@@ -116,7 +116,7 @@ fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
     match asked {
         Some(Match::NameAndStart) if sides.iter().any(|side| side.trace().is_none()) => {
             let text =
-                "--apart needs the order in which processes started, which only traces tell: both sides must be traces";
+                "--apart needs the order in which processes started, which only traces have: both sides must be traces";
             Err(Error::Usage(text.into()))
         }
         Some(Match::Pid) if has_names_only => {

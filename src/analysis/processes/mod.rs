@@ -127,7 +127,7 @@ impl ProcessSet {
     /// Answers a query.
     ///
     /// # Errors
-    /// [`Error::MissingEvents`] when no event tells of a process, [`Error::MissingPart`] when they were lost,
+    /// [`Error::MissingEvents`] when no event describes a process, [`Error::MissingPart`] when they were lost,
     /// [`Error::Usage`] for a snapshot that is not there.
     pub fn new(etl: &EtlFile, query: &ProcessQuery) -> Result<ProcessSet, Error> {
         let model = ResidentModel::of_any(etl);
@@ -135,7 +135,7 @@ impl ProcessSet {
         if model.processes.instances.is_empty() {
             return Err(trust.cannot_run(
                 "ProcessThread",
-                "no event of the trace tells of a process",
+                "no event in the trace describes a process",
                 "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
                  xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
             ));

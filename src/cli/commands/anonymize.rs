@@ -19,8 +19,8 @@ use std::path::Path;
 Names of files, programs, users, hosts, services, threads and registry keys, command
 lines and marks get stand-ins of the same length. Equal names have equal stand-ins.
 Extensions, the paths of Windows itself and the names of its programs stay, and so
-do sizes, times and counts: all tables say the same but for names. Payloads of events
-that pfnset does not know are zeroed.
+do sizes, times and counts: all tables stay the same except for names. Payloads of
+events that pfnset does not know are zeroed.
 
 What stays: addresses, the Windows build, names of hardware and of the providers'
 events. Look at the new file before you send it: pfnset events, pfnset processes.

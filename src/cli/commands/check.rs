@@ -36,10 +36,10 @@ Budgets in TOML, one table for each:
   analysis    resident (default) or refset
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
   max, min    a value equal to its limit meets it
-  watch       from which part of a limit a value is to be watched, default 90 %
+  watch       part of a limit from which the verdict is watch, default 90 %
 
-Verdicts: pass; watch: near a limit; fail: beyond it; invalid: what the budget
-rests on was lost, damaged or not recorded. A loss elsewhere does not matter.
+Verdicts: pass; watch: near a limit; fail: beyond it; invalid: data that the
+budget needs was lost, damaged or not recorded. Other losses do not matter.
 
 Exit codes: 0 pass or watch, 1 a budget failed, 2 the budgets file or the
 options are wrong, 3 invalid or unreadable.
@@ -62,7 +62,7 @@ pub struct Check {
     /// What max_growth counts from: a saved baseline, a trace, or JSON of pfnset resident or refset
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Write the values of the trace, to be a baseline later
+    /// Write the values of the trace, for --baseline later
     #[arg(long, value_name = "FILE")]
     pub save_baseline: Option<PathBuf>,
     /// Write the verdicts as JUnit XML too

@@ -23,7 +23,7 @@ Dimensions:
 CPU is the time on the processors without interrupts and deferred procedure
 calls; with them it is what WPA's CPU Usage (Precise) shows. A delay is the time
 from ready to running: after a wait, or after a thread lost the processor. p95:
-95 of 100 delays are at most so long. Lost to others: the delays of threads that
+95 of 100 delays are not longer. Lost to others: the delays of threads that
 lost the processor, by preemption, quantum end and the like.
 
 By processor, a delay counts where it ended and a wait where it began.

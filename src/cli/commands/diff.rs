@@ -31,7 +31,7 @@ Dimensions:
   with --refset: process, category, class, file, detail, access_reason,
   release_reason, impact
 
-What a side is, is told by its content, not by its name. Without --group-by the
+The content of a file decides what it is, not its name. Without --group-by the
 sides are compared by the finest dimensions that both have; two traces by
 process and category. A trace beside a table of WPA is counted by WPA's rules,
 everything else by the corrected ones.
@@ -65,13 +65,13 @@ pub struct Diff {
     /// Which page sequence of each side: last or a number from 0, as in 0,last
     #[arg(long, value_name = "LEFT,RIGHT", value_parser = snapshots)]
     pub snapshot: Option<[SnapshotChoice; 2]>,
-    /// What rows may differ by: pages (10), a size (1.5MiB) or a share of the larger side (2%)
+    /// How much rows may differ: pages (10), a size (1.5MiB) or a share of the larger side (2%)
     #[arg(long, value_name = "AMOUNT", default_value = "0", hide_default_value = true)]
     pub tolerance: Tolerance,
     /// How processes are matched [default: by id beside a table of WPA, else by name]
     #[arg(long = "match", value_enum, value_name = "BY")]
     pub matching: Option<MatchBy>,
-    /// Processes of one name are told apart by the order of their starts
+    /// Keep processes of one name apart, by the order of their starts
     #[arg(long)]
     pub apart: bool,
     /// What a column of WPA's table is: a dimension, pages, size_mb (_b, _kb, _gb), pfn, address, snapshot or ignore

@@ -26,7 +26,7 @@ const AT_A_TIME: usize = 4;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each file is a trace of its own. Of a folder, all traces in it and below are
+Each file is a separate trace. From a folder, all traces in it and below are
 exported: .etl, .etl.gz, .etl.zst, .zip, .cab.
 
 Tables (docs/export.md has their columns):
@@ -50,7 +50,7 @@ pub struct Export {
     /// Traces (.etl, archives with one, ARCHIVE!NAME, - for standard input) and folders with traces
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Folder of the dataset: it is made, or the traces are added
+    /// Folder of the dataset: it is created, or the traces are added to it
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Only these tables, and traces [default: all but those with a row for each page]
@@ -62,10 +62,10 @@ pub struct Export {
     /// Form of the files
     #[arg(long, value_enum, default_value_t = FileFormat::Parquet, value_name = "FORM")]
     pub format: FileFormat,
-    /// Pass over traces that are there already: same digest, same version of pfnset, same form, these tables
+    /// Skip traces that are there already: same digest, same version of pfnset, same form, these tables
     #[arg(long)]
     pub resume: bool,
-    /// Write the names of machines; else each has a pseudonym
+    /// Write the names of machines; without this flag, each has a pseudonym
     #[arg(long)]
     pub machine_names: bool,
     #[command(flatten)]

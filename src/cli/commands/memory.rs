@@ -22,8 +22,8 @@ Dimensions, one at a time:
   session   the same of each session
 
 In use is physical memory without zero, free, standby and bad pages. Repurposed
-are pages that were taken from standby for another use: many in a second are the
-sign that memory ran short.
+pages were taken from standby for another use: many in a second are the sign
+that memory ran short.
 
 --where: list and priority choose counters, process and session choose processes
 and sessions.

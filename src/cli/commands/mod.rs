@@ -114,11 +114,11 @@ commands! {
     Events(events::Events), Some("pfnset.events");
     /// What every page of RAM holds at a snapshot, corrected, with WPA's number beside it
     Resident(resident::Resident), Some("pfnset.resident");
-    /// Two sides beside each other: traces, what pfnset wrote, what WPA exported
+    /// Compare two sides: traces, files that pfnset wrote, tables that WPA exported
     Diff(diff::Diff), Some("pfnset.diff");
     /// Budgets: is the memory of traces within its limits? For scripts and builds
     Check(check::Check), Some("pfnset.check");
-    /// Which pages a scenario touched, who holds them and when the peak was, proved against the final state
+    /// Which pages a scenario touched, who holds them and when the peak was, checked against the final state
     Refset(refset::Refset), Some("pfnset.refset");
     /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost
     Cpu(cpu::Cpu), Some("pfnset.cpu");
@@ -134,7 +134,7 @@ commands! {
     Export(export::Export), None;
     /// Counter types explained, and the values of a file of raw performance-counter samples
     Counter(counter::Counter), Some("pfnset.counter");
-    /// Write the trace again without what it tells of people, to be sent to others
+    /// Write the trace again without names of people and files, so that others may have it
     Anonymize(anonymize::Anonymize), None;
     /// The words that tables and messages use, one line each
     Words(words::Words), None;

@@ -25,19 +25,19 @@ Dimensions:
 Rows count pages held at the window's end; with release_reason or impact all
 pages held in the window.
 
-Held is a page while it is in a working set: of a process, a session, or the
-system (its cache, paged pool, system views). At start those are held that were
-still active when the recorder had emptied all working sets. Kernel pages that
+A page is held while it is in a working set: of a process, a session, or the
+system (its cache, paged pool, system views). At the start, pages are held that
+were still active after the recorder emptied all working sets. Kernel pages that
 were active at the start, pool of whole pages, and ranges of large,
 driver-locked and AWE pages are in no working set: they are accessed and
-released, and not held. Cached writes are accesses that enter no working set.
-A re-access is an access of a page that is held already: with trims recorded
+released, but not held. Cached writes are accesses that enter no working set.
+A re-access is an access of a page that is held already: if trims were recorded,
 there is none.
 
-Impact of a page, by when it was held:
-  Impacting   from inside the window to after it; negative where it was held
+Impact says when a page was held:
+  Impacting   from inside the window until after it; negative where it was held
               before the window and released inside
-  Transient   from and to inside the window
+  Transient   only inside the window
   Persistent  before, in and after the window
 Charged pages (impact_pages in CSV and JSON) counts each physical page once:
 for the process that accessed it first, until the last holder releases it.
@@ -77,7 +77,7 @@ pub struct Refset {
     /// Compare with the final page sequence by use and process; exit code 1 when they differ too much
     #[arg(long, conflicts_with_all = ["group_by", "conditions"])]
     pub verify: bool,
-    /// Pages that may disagree before that is told, in percent of those that match, or that Windows logged
+    /// How many pages may disagree, in percent of the pages that match, or that Windows logged
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     pub max_residue: f64,
 }

@@ -21,13 +21,13 @@ One HTML file with everything in it: no server, no network, to be opened from a
 mail attachment, searched and printed. It shows what the trace holds:
 
   resident set   tiles by class, category, process or file; WPA's rules or ours
-  WPA            from which of its categories to which of ours, and why
+  WPA            which pages WPA counts in other categories, and why
   PFNs           physical memory in order, by category or list
   reference set  held pages over time, reasons, impact
   memory, CPU    over time
 
-With several traces also what grew and what shrank. docs/report.md tells how to
-read it.
+With several traces it also shows what grew and what shrank. docs/report.md
+explains how to read it.
 
 Examples:
   pfnset report trace.etl -o report.html

@@ -31,8 +31,8 @@ Columns:
 Without --group-by: physical memory, the largest categories by class, and the
 processes with most pages of their own (private memory, page tables, working-set
 metadata, AWE and large pages) in 24 lines. In use is what is neither modified,
-standby nor free. Modified is with modified-no-write, free with zero; other is
-bad and in transition.
+standby nor free. Modified includes modified-no-write, free includes zero; other
+is bad and in transition.
 
 Presets:
   by-process           process, category
@@ -73,7 +73,7 @@ pub struct Resident {
     /// Everything: what the first screen cuts off, and below any table the numbers of the checks
     #[arg(long, conflicts_with = "top")]
     pub all: bool,
-    /// WPA's number and the difference, also where they take the place of lists
+    /// Show WPA's number and the difference; in narrow tables they replace lists
     #[arg(long)]
     pub wpa: bool,
     /// A column for each list, as in RAMMap
@@ -86,7 +86,7 @@ pub struct Resident {
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
-    /// Why a page is what it is: a PFN, or with --process a virtual address (0x… or decimal)
+    /// Explain the category of a page: a PFN, or with --process a virtual address (0x… or decimal)
     #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "each"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
@@ -223,7 +223,7 @@ impl Resident {
             Some(process_id) => Target::Address { process_id, address: number },
             None if number >= FIRST_THAT_IS_NO_PFN => {
                 return Err(Error::Usage(format!(
-                    "--explain 0x{number:x}: this is a virtual address, for no PFN is that large; name its process: --process \
+                    "--explain 0x{number:x}: no PFN is that large, so this is a virtual address; name its process: --process \
                      PID (any process for an address of the kernel)"
                 ))
                 .into());

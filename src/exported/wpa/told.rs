@@ -16,7 +16,7 @@ impl Reading<'_> {
         let place = self.where_is(error.place);
         match &error.fault {
             Fault::Length(found) => format!(
-                "line {}: it has {found} columns where the heading has {}; export the table again, or mend the line",
+                "line {}: it has {found} columns where the heading has {}; export the table again, or correct the line",
                 self.line(error.place),
                 self.columns.says.len()
             ),
@@ -24,7 +24,7 @@ impl Reading<'_> {
                 format!("{place}: \"{text}\" is no number; --map \"HEADING=ignore\" leaves a column out")
             }
             Fault::Negative(text) => format!(
-                "{place}: \"{text}\" is less than no memory, as in a table of differences; export one snapshot, or leave the \
+                "{place}: \"{text}\" is negative, as in a table of differences; export one snapshot, or leave the \
                  column out with --map \"HEADING=ignore\""
             ),
             Fault::Ambiguous(text) => format!(
@@ -52,7 +52,7 @@ impl Reading<'_> {
             false => format!("{before} it in another role"),
         };
         format!(
-            "{place}: {} is the {} here, and {other}: a file has one culture; export it again, or mend the cell",
+            "{place}: {} is the {} here, and {other}: a file has one culture; export it again, or correct the cell",
             found.sign, found.role
         )
     }

@@ -12,11 +12,11 @@ const HEAD: &str = "\
 Each budget: what is measured, and within which limits it must be.
   analysis = \"resident\" (default): pages of RAM at the last whole snapshot
   analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
-  where: dimension = \"patterns\", as --where of the analysis has them
+  where: dimension = \"patterns\", as in --where of the analysis
   max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
   max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
-  watch = \"90 %\" (default): from which part of a limit a value is to be watched
-Limits here are the values of the trace and a tenth more. Keep what matters to you.";
+  watch = \"90 %\" (default): the part of a limit from which the verdict is watch
+Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.";
 
 /// A text in quotation marks. What JSON escapes, TOML escapes in the same way.
 fn quoted(text: &str) -> String {

@@ -181,7 +181,7 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                 div.controls data-controls=(number) {}
                 div.beside {
                     figure {
-                        figcaption { "Each tile is memory, its area the number of pages: class, category, then process or file. A click goes in, the path above goes out. Under WPA’s rules every tile stays where it is; tiles that WPA counts elsewhere are striped." }
+                        figcaption { "The area of a tile is its number of pages: class, category, then process or file. Click a tile to see the next level; click the path above to go back. Under WPA’s rules every tile stays in its place; tiles that WPA counts in another category are striped." }
                         nav.path data-path=(number) aria-label="Where in the picture" {}
                         div.chart.treemap data-kind="treemap" data-trace=(number) role="img" aria-label="Resident set as nested tiles" {}
                     }
@@ -190,7 +190,7 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                 details.processes { summary { "Numbers: processes by the pages of their own" }
                     (tables::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Unit::Auto)) }
                 @if found.standby.iter().flatten().any(|pages| *pages > 0) {
-                (figure("standby", number, "The standby list by priority, in pages by class: what is cached, and would be taken for another use, the lowest priority first.", &[("standby by priority", found.standby_table())]))
+                (figure("standby", number, "The standby list by priority, in pages by class: cached pages. When memory is needed, the lowest priority is taken first.", &[("standby by priority", found.standby_table())]))
             } @else {
                 p { "The standby list is empty: nothing was cached for later." }
             }
@@ -221,7 +221,7 @@ fn moves(traces: &[TracePage<'_>]) -> Markup {
                 @if found.reclassifications.is_empty() {
                     p { "No page has another category in WPA." }
                 } @else {
-                    (figure("flows", number, "Pages that WPA counts under another category: left where WPA has them, right where they belong. A band is as wide as it has pages; pointing at it tells the rules.",
+                    (figure("flows", number, "Pages that WPA counts under another category: left where WPA has them, right where they belong. The width of a band is its number of pages; point at it to see the rules.",
                         &[("pages that move, with the reason", reclassifications::table(&found.reclassifications))]))
                 }
             }
@@ -237,7 +237,7 @@ fn strips(traces: &[TracePage<'_>]) -> Markup {
         |number, found| {
             let cell = Unit::Auto.amount(found.pfn_map.cells.length().saturating_mul(4096));
             let caption = format!(
-                "From left to right and from top to bottom by PFN. A cell is {cell} and has the colour of what most of its pages are: even areas are memory in one piece, speckles are fragmentation. Blank cells have no page."
+                "From left to right and from top to bottom by PFN. A cell is {cell} and has the colour of most of its pages: even areas are memory in one piece, speckles are fragmentation. Blank cells have no page."
             );
             html! {
                 div.controls data-strip-controls=(number) {}
@@ -257,7 +257,7 @@ fn reference(traces: &[TracePage<'_>]) -> Markup {
                 (figure("held", number, "Pages held over time by category, stacked; lines are the marks of the trace, the window and the peak.",
                     &[("held pages by process", found.holder_table())]))
                 (figure("reasons", number, "Pages accessed and released in the window, by reason.", &[("accesses and releases", found.reason_table())]))
-                (figure("impact", number, "Pages by impact: impacting stayed after the window (less those that it freed), transient came and went inside of it, persistent were there throughout.",
+                (figure("impact", number, "Pages by impact: impacting pages stayed after the window (minus those that were freed in it), transient pages came and went inside of it, persistent pages were held before, in and after it.",
                     &[("impact by process", found.impact_table())]))
             }
         },
@@ -323,9 +323,9 @@ fn difference(number: usize, found: &Differences) -> Markup {
         div.panels {
             (figure("changedCategories", number, "What grew (to the right) and what shrank (to the left) from the first trace to the other, by category.",
                 &[("categories", table("Category", &found.by_category))]))
-            (figure("changedProcesses", number, "The same by process, of the pages of their own; processes are the same when their names are.",
+            (figure("changedProcesses", number, "The same by process, for each process’s own pages. Processes with the same name count as one.",
                 &[("processes", table("Process", &found.by_process))]))
         }
-        (figure("growth", number, "What changed, as tiles: the area is the larger of both sizes, the colour how much of it came or went.", &[]))
+        (figure("growth", number, "What changed, as tiles: the area is the larger of both sizes, the colour shows how much of it came or went.", &[]))
     }
 }
