@@ -1,4 +1,4 @@
-//! 8-bit text of the kernel: in the recording machine's ANSI code page, which no event names.
+//! 8-bit text of the kernel. It is in the recording machine's ANSI code page, which no event names.
 
 use crate::bytes::Narrow;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};

@@ -27,14 +27,14 @@
 //!   holds, and what it can be used for.
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
 //!   questions; [`Schedule`](etl::order::Schedule): the same in time order.
-//! - [`counter`]: the types of performance counters, and what comes of raw samples; no trace is needed.
+//! - [`counter`]: the types of performance counters, and the values of raw samples; no trace is needed.
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
-//! trace in an archive), [`etl`] (buffers and record headers of
-//! the file), [`event`] (payloads), [`anonymized`] (a trace written again without names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
-//! names at any time), `exported` (tables in files, not traces), [`analysis`],
-//! `report` (text) and `dataset` (files for SQL engines).
+//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`anonymized`] (a trace
+//! written again with other names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
+//! names at any time), `exported` (tables in files, not traces), [`analysis`], `report` (text) and `dataset` (files for SQL
+//! engines).
 //!
 //! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 

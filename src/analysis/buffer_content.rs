@@ -7,7 +7,7 @@ use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;
 use std::collections::BTreeMap;
 
-/// What a group of events or a provider takes of the buffers.
+/// How much of the buffers a group of events or a provider takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BufferContent {
     /// Group of kernel events, or name or GUID of a provider.

@@ -75,8 +75,8 @@ pub struct Loss {
 pub const MOST_HOLES: usize = 100;
 
 impl Loss {
-    /// Looks for losses of a file. Of a recording, `first_buffer` is the index of the file's first buffer; what the survey
-    /// counts for all files together is told with the first.
+    /// Looks for losses of a file. In a recording of several files, `first_buffer` is the index of the file's first buffer; the
+    /// survey's counts for all files together are reported with the first file.
     pub fn new(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> Loss {
         let spans = survey.spans.get(first_buffer..).unwrap_or_default();
         let is_first = first_buffer == 0;
@@ -224,8 +224,8 @@ pub struct SequenceHole {
 pub fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
     let mut order: Vec<u64> = etl.own_buffers().iter().map(|buffer| buffer.sequence).collect();
     order.sort_unstable();
-    // A part of a series goes on counting where the last part ended, and a snapshot of a ring in memory begins with
-    // the oldest buffer of the ring: the hole after the first buffers is no loss.
+    // A file of a series continues the numbers of the file before, and a snapshot of a ring in memory begins with
+    // the oldest buffer of the ring: the gap after the first buffers is no loss.
     let mode = etl.header.mode;
     let first_gap_is_normal = mode & (MODE_NEWFILE | MODE_BUFFERING | MODE_CIRCULAR) != 0;
     let kept = (etl.header.start_buffers.max(1)) as usize;

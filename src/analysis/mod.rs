@@ -1,4 +1,4 @@
-//! Analyses: typed events in, results out. No raw bytes and no printing here.
+//! Analyses: typed events in, results out. There are no raw bytes and no printing here.
 
 pub(crate) mod buffer_content;
 pub(crate) mod category;

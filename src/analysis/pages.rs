@@ -1,4 +1,4 @@
-//! One row for each page of a snapshot, in PFN order, judged but not counted.
+//! One row for each page of a snapshot, in PFN order. Pages are judged, but not counted.
 //!
 //! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `report::pages` decides how a row looks.
@@ -51,7 +51,7 @@ pub struct PageNames<'s> {
     pub drivers: &'s [&'s str],
     /// Paths as users know them.
     pub user_paths: &'s UserPaths,
-    /// What keys of processes are that name none.
+    /// What owner keys are that name no process.
     pub reading: KeyReading,
 }
 

@@ -1,4 +1,4 @@
-//! Which analyses can run on a trace: are the events that they need there, and which recorder keyword adds what is missing?
+//! Which analyses can run on a trace: are the events there that they need, and which recorder keyword adds missing ones?
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
@@ -35,7 +35,7 @@ pub struct Need {
     pub without: &'static str,
     /// True when the analysis cannot run without them.
     pub required: bool,
-    /// True when the keyword was on while recording, and yet none of its events are in the trace.
+    /// True when the keyword was on while recording, but none of its events are in the trace.
     pub was_on: bool,
 }
 
@@ -192,7 +192,7 @@ fn records(survey: &Survey, need: &Need) -> u64 {
     need.hooks.iter().map(|&hook| survey.kernel_count(hook)).sum()
 }
 
-/// What the kernel describes in rundowns: name, events that change it, records of its rundowns.
+/// Things that the kernel lists in rundowns: name, events that change them, records of their rundowns.
 const DESCRIBED: [(&str, &[HookId], &[HookId]); 7] = [
     ("processes", &[PROCESS_START, PROCESS_END], &[PROCESS_DC_START, PROCESS_DC_END]),
     ("threads", &[THREAD_START, THREAD_END], &[THREAD_DC_START, THREAD_DC_END]),

@@ -1,7 +1,7 @@
 //! What a session cannot hold or tell (`pfnset info`): events larger than its buffers, exact times.
 //!
-//! An event must fit into one buffer, and ETW logs none above 64 KiB: larger ones are refused where they are written, and the
-//! session need not count them as lost.
+//! An event must fit into one buffer, and ETW logs none above 64 KiB. Larger events are refused when they are written, and the
+//! session may not count them as lost.
 
 use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;

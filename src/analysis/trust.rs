@@ -35,7 +35,7 @@ pub struct TrustReport {
     /// Every bit of the group masks that was on at some time.
     masks: [u32; 8],
     other: Vec<String>,
-    /// What concerns the further files of the recording, by their names.
+    /// The same about the further files of the recording, by their names.
     pub further: Vec<(String, TrustReport)>,
 }
 
@@ -240,7 +240,7 @@ impl TrustReport {
     }
 }
 
-/// Where events are that a trace does not hold.
+/// Why a trace does not hold the events of a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AbsenceReason {
     /// Their keyword was off.
@@ -256,13 +256,13 @@ pub enum AbsenceReason {
 }
 
 impl AbsenceReason {
-    /// True when the file, not the recording, may be to blame.
+    /// True when the reason may be the file, not the recording.
     pub const fn is_incomplete(self) -> bool {
         matches!(self, AbsenceReason::Lost | AbsenceReason::CutOff | AbsenceReason::PerhapsCutOff)
     }
 }
 
-/// A file that was written to its end holds all buffers that its header names, or lacks them in its midst; a circular one
+/// A file that was written to its end holds all buffers that its header names, or lacks some between others. A circular file
 /// keeps the last of them.
 fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
     let (held, named) = (etl.own_buffers().len() as u64, u64::from(etl.header.buffers_written));
@@ -270,7 +270,7 @@ fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
     (held.saturating_add(missing) < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
 }
 
-/// A circular file is ordered by sequence numbers; where its header says that it begins must agree with them.
+/// A circular file is ordered by sequence numbers. They must agree with the first buffer by its header.
 fn circular_doubt(etl: &EtlFile) -> Option<String> {
     let header = &etl.header;
     let buffers = etl.own_buffers();

@@ -1,13 +1,13 @@
-//! Whether a trace is to be trusted, and for what, in one line each.
+//! Whether to trust a trace, and for which analyses, in one line each.
 
 use crate::analysis::readiness::{Readiness, ReadinessLevel};
 use crate::analysis::trust::TrustReport;
 use crate::units::counted;
 
-/// Whether a trace is to be trusted: the gravest doubt.
+/// Whether to trust a trace: its worst problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustLevel {
-    /// Nothing speaks against it.
+    /// No problem was found.
     Yes,
     /// It is whole, and there are so many warnings.
     WithCare(usize),
@@ -22,7 +22,7 @@ pub enum TrustLevel {
 }
 
 impl TrustLevel {
-    /// Of what is known of a trace.
+    /// Judges by what is known about a trace.
     pub fn of(report: &TrustReport) -> TrustLevel {
         match () {
             () if report.is_cut() => TrustLevel::Cut,

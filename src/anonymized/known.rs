@@ -1,4 +1,4 @@
-//! Words that every Windows machine has: they tell nothing of people, and categories of pages depend on some of them.
+//! Words that every Windows machine has. They say nothing about people, and categories of pages depend on some of them.
 
 /// Parts of paths and names, in lower case.
 const WORDS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! A trace without what it tells of people: names are replaced by stand-ins of the same length, payloads of unknown events
+//! A trace without what it says about people: names are replaced by stand-ins of the same length, payloads of unknown events
 //! are zeroed. Sizes, times and counts stay.
 
 mod known;
@@ -37,7 +37,7 @@ impl Changes {
     }
 }
 
-/// Writes the first file of a recording without what it tells of people. Compressed buffers are written uncompressed. Bytes
+/// Writes the first file of a recording without what it says about people. Compressed buffers are written uncompressed. Bytes
 /// that belong to no sound record are not passed on.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Stand-ins for names: of the same length, the same for equal names, and different for different ones.
 //!
-//! Each character is replaced by one of its kind (letter, digit, other) that depends on a secret key and on the characters
-//! before it in the same word. So names with equal beginnings have stand-ins with equal beginnings, which matters where the
-//! kernel cut a name, and no two names get one stand-in. What is no letter or digit stays, and so do the words of
+//! Each character is replaced by another one of its kind (letter, digit, other). Which one depends on a secret key and on the
+//! characters before it in the same word. So names with equal beginnings have stand-ins with equal beginnings, which matters
+//! where the kernel cut a name, and no two names get the same stand-in. Other characters stay, and so do the words of
 //! [`known`] and file extensions.
 
 use crate::anonymized::known;
@@ -85,7 +85,7 @@ impl StandIns {
         bytes.iter_mut().zip(replaced.into_bytes()).for_each(|(byte, new)| *byte = new);
     }
 
-    /// Replaces a user's SID, but for those that every machine has (`S-1-5-18`).
+    /// Replaces a user's SID, except those that every machine has (`S-1-5-18`).
     pub fn sub_authorities(&self, bytes: &mut [u8]) {
         // S-1-5-21-: three numbers of the machine or domain, and the user's.
         let Some((&mut [21, 0, 0, 0], own)) = bytes.split_first_chunk_mut::<4>() else { return };

@@ -1,6 +1,6 @@
-//! What a command answers: of its trace, or with `--each` of many traces one after the other.
+//! Runs a command on its trace or, with `--each`, on many traces one after the other.
 //!
-//! Such a command has a field `each`, and calls [`Asked::answer`] with what it does with one trace.
+//! Such a command has a field `each`, and calls [`Asked::answer`] with the function that handles one trace.
 
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
@@ -51,7 +51,7 @@ impl Asked<'_> {
         self.answer_each(&of_each)
     }
 
-    /// Asks all traces, whatever comes of one; an error of writing ends it.
+    /// Runs on all traces, also after one failed. Only an error of writing ends it.
     fn answer_each(&self, of_each: &dyn Fn(&Path, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let common = self.common;
         let as_json = "has one object for each trace: --format jsonl writes them, each on a line";

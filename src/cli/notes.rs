@@ -1,5 +1,5 @@
-//! What goes to standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`; where there is
-//! neither, each stays one line, for programs that read them.
+//! Messages on standard error: warnings, errors, notes. Lines are as wide as the terminal or `COLUMNS`. Without either, each
+//! message is one line, for programs that read it.
 
 use crate::cli::terminal::{self, Characters};
 use pfnset::report::ascii::ascii;

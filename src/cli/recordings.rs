@@ -1,4 +1,4 @@
-//! Commands in which each argument is a trace of its own: `--with FILE` adds a file of the same recording to the trace before it.
+//! Commands in which each argument is a separate trace: `--with FILE` adds a file of the same recording to the trace before it.
 //!
 //! Such a command has a field `recordings` before `common`, and opens each of them with
 //! [`trace::open_recording`](crate::cli::trace::open_recording).
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// A trace and the further files of its recording.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recording {
-    /// The first file, by whose name the recording goes.
+    /// The first file, whose name stands for the recording.
     pub trace: PathBuf,
     /// Sessions of the same boot that were recorded side by side.
     pub with: Vec<PathBuf>,

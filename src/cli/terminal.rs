@@ -71,7 +71,7 @@ impl Characters {
 
 /// A locale decides where the environment names one. Without one:
 ///
-/// * A console of Windows gets UTF-16 from the standard library, whatever its code page is; what its font has nobody tells.
+/// * A console of Windows gets UTF-16 from the standard library, for any code page; but nothing says which characters its font has.
 ///   Terminals that have all of Unicode name themselves in variables.
 /// * A pipe or a redirected file on Windows is read in the code page of the console (`more`, `findstr`, PowerShell), where
 ///   UTF-8 becomes `â”€` (1252) or `ΓöÇ` (437).

@@ -27,7 +27,7 @@ pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<EtlFile>
     recording_files::open_all(&files.trace, &files.with, |path| open_file(base, path))
 }
 
-/// Opens the trace and the other files that fit to it; tells of each file whether it does.
+/// Opens the trace and the other files that fit to it; returns for each file whether it does.
 pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile>)> {
     let named = |path: &Path, file| (path.display().to_string(), file);
     prepare(base)?;
@@ -36,7 +36,7 @@ pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile
     Ok(recording_files::join(first, others.collect::<anyhow::Result<_>>()?))
 }
 
-/// [`prepare`] for a command with traces of their own.
+/// [`prepare`] for a command whose arguments are separate traces.
 pub fn prepare_all(base: &Base, recordings: &Recordings) -> anyhow::Result<()> {
     recordings.files().try_for_each(|path| output::spare(path, base, "the input"))?;
     prepare(base)

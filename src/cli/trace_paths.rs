@@ -11,7 +11,7 @@ use walkdir::WalkDir;
 /// A trace, or why there is none at a path.
 pub type Named = Result<PathBuf, (PathBuf, String)>;
 
-/// The traces that an argument stands for: those in a folder and below by name, or itself. Hidden folders are passed over,
+/// The traces that an argument stands for: those in a folder and below by name, or itself. Hidden folders are skipped,
 /// and so is the folder `without`.
 pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     if !argument.is_dir() {

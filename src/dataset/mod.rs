@@ -1,8 +1,7 @@
 //! Datasets: the tables of many traces as files that SQL engines read as one, in `DIR/TABLE/trace=ID/part-N.EXTENSION`.
 //!
 //! [`part`] writes the files of one table, [`staging`] those of one trace beside the dataset, [`publish`] moves them into
-//! it, whole or not at all. [`run`] does all of it for a trace. Everything that is no part lies below `DIR/.pfnset`, which
-//! engines pass over.
+//! it, whole or not at all. [`run`] does all of it for a trace. Everything else lies below `DIR/.pfnset`, which engines skip.
 
 mod csv;
 mod identity;

@@ -1,14 +1,14 @@
 //! Staged parts become parts of the dataset: all tables of a trace or none.
 //!
-//! Several files cannot be renamed at once, so this goes by a journal. The staged folder gets a plan of what has to be done
-//! and then another name, `ready-…`: with this one rename the parts belong to the dataset. Then they are moved into their
-//! places, each by a rename that replaces the part before. Who is killed meanwhile leaves the ready folder, and whoever
-//! opens the dataset next goes on where he stopped: each step can be done twice. One lock of the dataset lets only one
-//! process publish at a time.
+//! Several files cannot be renamed at once, so a journal is used. The staged folder gets a plan of all steps, and then another
+//! name, `ready-…`. With this one rename its parts belong to the dataset. Then each part is moved into its place, by a rename
+//! that replaces the old part. A process that is killed meanwhile leaves the ready folder. The next process that opens the
+//! dataset finishes the plan; this works because each step can be done twice. A lock of the dataset lets only one process
+//! publish at a time.
 //!
-//! Readers know nothing of the journal. For them the row in `traces` says that a trace is there: it comes after all other
-//! tables of a trace. Where these are replaced by others than before, it goes first, so that nobody finds old and new tables
-//! of a trace that is listed.
+//! Readers do not know the journal. For them the row in `traces` says that a trace is there, so it comes after all other tables
+//! of a trace. Where new tables differ from the old ones, the row is removed first, so that a listed trace never has both old
+//! and new tables.
 
 use crate::analysis::export::schema::Table;
 use crate::dataset::staging::{Staged, WRITING, lock_of};
@@ -21,7 +21,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// How the names of folders begin whose parts belong to the dataset.
+/// Beginning of the names of folders whose parts belong to the dataset.
 const READY: &str = "ready-";
 const PLAN: &str = "plan.json";
 
@@ -31,7 +31,7 @@ struct Plan {
     id: String,
     /// Files by table; other files of these tables' partitions go.
     put: BTreeMap<String, Vec<String>>,
-    /// Tables whose partition goes.
+    /// Tables whose partition is removed.
     drop: Vec<String>,
     /// The row in `traces` goes first, because the tables are others than before.
     #[serde(default)]

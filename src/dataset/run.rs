@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 pub struct Choice {
     /// Tables; `traces` is always among them.
     pub tables: Vec<Table>,
-    /// Traces that are there already, from the same version and in the same form, are passed over.
+    /// Traces that are there already, from the same version and in the same form, are skipped.
     pub resume: bool,
-    /// The machine's name is written as it is, not as a digest.
+    /// The machine's name itself is written, not a digest.
     pub machine_names: bool,
     /// The encoding of 8-bit names.
     pub code_page: CodePage,

@@ -1,4 +1,4 @@
-//! What a dataset has of a trace: from which program, in which form, which tables. `--resume` goes by it.
+//! What a dataset has of a trace: from which version of the program, in which form, which tables. `--resume` uses it.
 
 use crate::analysis::export::schema::Table;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! A column of texts as a column chunk of Parquet. The texts come by number from Arrow's dictionary, and that is nearly what
-//! Parquet stores too; the writer of the crate `parquet` looks up the text of every row instead, which took a third of the
-//! time of an export. Here each different text is looked at once.
+//! A column of texts as a column chunk of Parquet. Arrow has the texts as numbers into a dictionary, and Parquet stores nearly
+//! the same. But the writer of the crate `parquet` looks up the text of every row, which took a third of the time of an
+//! export. Here each different text is looked up once.
 //!
 //! A chunk is a page with the different texts, then data pages of version 1 with numbers into them (RLE_DICTIONARY). Layouts:
 //! <https://parquet.apache.org/docs/file-format/data-pages/encodings/>.

@@ -51,7 +51,7 @@ pub struct EtlFile {
     pub damage: DamageLog,
     /// Warnings that are not damage (an imprecise or guessed clock).
     pub warnings: Vec<String>,
-    /// Encoding of the 8-bit text in its records, which the file does not tell.
+    /// Encoding of the 8-bit text in its records; the file does not name it.
     pub code_page: CodePage,
     /// Limits of plausible time stamps.
     pub stamps: StampLimits,

@@ -1,8 +1,8 @@
 //! The container: an `.etl` file is a sequence of buffers, each a chain of records.
 //!
 //! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`area::Area`] gives the
-//! records of one buffer, [`record`] reads headers, [`order`] and [`merge`] give all records by time. Payloads are decoded by `event`.
-//! The layouts and what of them was verified: `docs/formats.md`.
+//! records of one buffer, [`record`] reads headers, [`order`] and [`merge`] give all records by time. Payloads are decoded by
+//! `event`. `docs/formats.md` has the layouts and says which of them were verified.
 
 pub mod area;
 pub mod buffer;

@@ -176,7 +176,7 @@ pub const fn wait_reasons_of_build(build: u32) -> Option<u8> {
     }
 }
 
-/// Stands for the state of an old thread that a packet tells of, but that cannot be decoded.
+/// Stands for a state of the old thread that is in the packet but cannot be decoded.
 pub const UNDECODED_STATE: u8 = u8::MAX;
 
 impl CompactSwitch {

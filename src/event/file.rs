@@ -122,7 +122,7 @@ pub struct MapView {
 }
 
 impl MapView {
-    /// The event that tells of a view in this phase.
+    /// The event about a view in this phase.
     pub const fn hook(phase: Phase) -> HookId {
         phase.pick([MAP_FILE, UNMAP_FILE, MAP_FILE_DC_START, MAP_FILE_DC_END])
     }

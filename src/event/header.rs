@@ -169,7 +169,7 @@ pub struct PartitionInfo<'a> {
 }
 
 impl<'a> PartitionInfo<'a> {
-    /// Decodes either form, which the first field tells.
+    /// Decodes either form, by the first field.
     ///
     /// # Errors
     /// A fault when the form is unknown, a field passes the end or a string has no NUL.

@@ -1,4 +1,4 @@
-//! How the files of record families name their hook ids.
+//! The macro by which the files of record families name their hook ids.
 
 /// Name of a kind of kernel event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

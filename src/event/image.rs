@@ -50,7 +50,7 @@ pub struct ImageDetails {
 }
 
 impl<'a> Image<'a> {
-    /// The event that tells of an image in this phase.
+    /// The event about an image in this phase.
     pub const fn hook(phase: Phase) -> HookId {
         phase.pick([IMAGE_LOAD, IMAGE_UNLOAD, IMAGE_DC_START, IMAGE_DC_END])
     }

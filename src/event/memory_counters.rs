@@ -164,7 +164,7 @@ impl<'a> MemInfo<'a> {
         first::<CommitLayout>(rest, self.pointer).map(|(commit, _)| commit)
     }
 
-    /// Decodes either form, which the length tells; a longer payload is read as the longer form and reported.
+    /// Decodes either form, by the length; a longer payload is read as the longer form and reported.
     ///
     /// # Errors
     /// A fault when the length is neither form's and not more.
@@ -243,7 +243,7 @@ impl<'a> WorkingSets<'a> {
         })
     }
 
-    /// Decodes either form, which count and length tell together.
+    /// Decodes either form; count and length together show which.
     ///
     /// # Errors
     /// [`Fault::Count`] when the count does not go with the length in either form.

@@ -5,7 +5,7 @@
 //! Everything borrows from the payload; nothing here allocates. Page records are on the hot path: they are read by
 //! [`page::PageIdentity::read`], which needs no [`Event`].
 //!
-//! Records are found and their headers are read by `etl`; events are joined by `model`.
+//! `etl` finds records and reads their headers; `model` joins events.
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
 pub mod catalog;

@@ -1,10 +1,9 @@
 //! The result of decoding one payload: an event, an event with an oddity, or a fault.
 //!
-//! The policy for payloads that do not fit their layout: a string without its end, a payload that is too short, or a
-//! count that contradicts the length makes a record malformed and nothing of it is used; a payload that is longer than
-//! its layout, or of an unknown version, is used as far as its layout is known and counted. Both kinds of finding are
-//! `Copy` and `Ord`, so that a caller counts them in a map without allocating per record; `Display` gives the line of
-//! the report.
+//! The policy for payloads that do not fit their layout: a string without its end, a payload that is too short, or a count
+//! that contradicts the length makes a record malformed, and nothing of it is used. A payload that is longer than its
+//! layout, or of an unknown version, is counted, and used as far as its layout is known. Both kinds of finding are `Copy`
+//! and `Ord`, so that a caller can count them in a map without allocating per record. `Display` gives the line of the report.
 
 use super::Event;
 use crate::bytes::{FieldError, spaced};

@@ -1,8 +1,8 @@
 //! Page identity, the core of all page records (Memory group).
 //!
 //! The hot path: a trace holds one identity per physical page and snapshot, so [`PageIdentity::read`] and the accessors
-//! compile to a few instructions and nothing is validated beyond the length. `model` decides what a key
-//! names (a process id or a kernel object).
+//! compile to a few instructions, and only the length is validated. `model` decides whether a key is a
+//! process id or the address of a kernel object.
 //!
 //! Sources: `docs/formats.md` ("Page identity"), after the public `MMPFN_IDENTITY` description and TraceEvent. No
 //! public trace holds these records; another length than the layout's is therefore never interpreted.

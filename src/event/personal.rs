@@ -1,4 +1,4 @@
-//! The parts of an event that can tell of people: names of files, users, programs, hosts, registry keys.
+//! The parts of an event that can say something about people: names of files, users, programs, hosts, registry keys.
 
 use super::dispatch::Event;
 use super::header::PartitionName;

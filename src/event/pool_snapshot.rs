@@ -1,7 +1,7 @@
 //! Snapshots of the kernel pool, whose layout is not public.
 //!
-//! The MOF classes are empty. Public are only the layouts of the like-named system queries; [`PoolForm`] lists what a
-//! snapshot could be by them. A caller tests a form with [`PoolSnapshot::fits`] on *every* record of an id and uses it
+//! The MOF classes are empty. Only the layouts of system queries with similar names are public; [`PoolForm`] lists the layouts
+//! that a snapshot could have by them. A caller tests a form with [`PoolSnapshot::fits`] on *every* record of an id and uses it
 //! only if all of them pass; else it counts the records and reports their lengths. Source: `docs/formats.md` ("Pool").
 
 use super::payload::Payload;

@@ -90,12 +90,12 @@ layout! {
 }
 
 impl<'a> Thread<'a> {
-    /// The event that tells of a thread in this phase.
+    /// The event about a thread in this phase.
     pub const fn hook(phase: Phase) -> HookId {
         phase.pick([THREAD_START, THREAD_END, THREAD_DC_START, THREAD_DC_END])
     }
 
-    /// Decodes a record of version 2 or later. Whether a name follows is told by the length alone: versions 3
+    /// Decodes a record of version 2 or later. Only the length shows whether a name follows: versions 3
     /// with and without one exist.
     ///
     /// # Errors

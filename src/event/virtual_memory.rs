@@ -1,7 +1,7 @@
 //! Ranges of virtual memory: allocated, freed, rundown, rotated, reset.
 //!
 //! Sources: `docs/formats.md` ("Memory"): `PageFault_VirtualAlloc` and its relatives of the Windows MOF. Not checked on
-//! a recorded trace, for no public one holds them.
+//! a recorded trace, because no public one holds them.
 
 use super::Phase;
 use super::outcome::Read;
@@ -58,7 +58,7 @@ impl VirtualRange {
     /// Flag: large pages (`MEM_LARGE_PAGES`).
     pub const LARGE_PAGES: u32 = 0x2000_0000;
 
-    /// The event that tells of a range in this phase.
+    /// The event about a range in this phase.
     pub const fn hook(phase: Phase) -> HookId {
         phase.pick([VIRTUAL_ALLOC, VIRTUAL_FREE, VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END])
     }
@@ -98,7 +98,7 @@ layout! {
 }
 
 impl VirtualRotate {
-    /// Decodes either form, which the length tells.
+    /// Decodes either form, by the length.
     ///
     /// # Errors
     /// A fault when the length is neither form's.

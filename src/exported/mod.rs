@@ -1,6 +1,6 @@
 //! Tables that programs exported: WPA's CSV files, and the JSON and CSV of pfnset itself.
 //!
-//! A file is known by its content, never by its name: [`Exported::of`] tells what it is. Each reader gives the same: labels in
+//! [`Exported::of`] finds out what a file is by its content, never by its name. All readers give the same result: labels in
 //! named dimensions, and how much memory each combination of them has ([`CountedRow`]).
 
 pub mod amount;

@@ -1,4 +1,4 @@
-//! What a file that pfnset wrote holds.
+//! The contents of a file that pfnset wrote.
 
 use crate::exported::CountedRow;
 use crate::exported::amount::Amount;

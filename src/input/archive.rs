@@ -1,4 +1,4 @@
-//! Archives, told by their first bytes, and how each is unpacked.
+//! Archives: each is recognized by its first bytes and unpacked in its own way.
 
 use super::store::Store;
 use super::{cab, zip};
@@ -36,7 +36,7 @@ impl Archive {
         SIGNATURES.iter().find(|(_, signature, _)| bytes.starts_with(signature)).map(|(archive, ..)| *archive)
     }
 
-    /// Bytes that tell an archive.
+    /// Bytes by which an archive is recognized.
     pub const LONGEST_SIGNATURE: u64 = 8;
 
     /// True for a form that is unpacked from its begin to its end, without its length.

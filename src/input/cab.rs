@@ -1,8 +1,8 @@
 //! CAB archives, as Windows makes them.
 //!
-//! Files of a folder are packed as one stream. The library that reads the stream goes forward to the start of a file
-//! by block numbers from the archive, which may be wrong. So it is given an archive in which the file begins at
-//! the start of its folder, and the bytes before the file are passed over here.
+//! Files of a folder are packed as one stream. To find the start of a file, the library that reads the stream uses block
+//! numbers from the archive, which may be wrong. So it is given an archive in which the file begins at the start of its folder,
+//! and the bytes before the file are skipped here.
 
 use super::members::choose;
 use super::store::Store;

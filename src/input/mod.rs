@@ -32,7 +32,7 @@ pub struct Input {
 /// The path that stands for standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// True for a name that traces have, packed or not. What a file is tells its content.
+/// True for a name that traces have, packed or not. What a file really is, only its content decides.
 pub fn is_trace_name(path: &Path) -> bool {
     const ENDINGS: [&str; 6] = ["etl", "etlgz", "gz", "zip", "zst", "cab"];
     let ending = path.extension().and_then(|ending| ending.to_str());

@@ -1,4 +1,4 @@
-//! What was unpacked so far: in memory, then in a temporary file; never more than the limits allow.
+//! The bytes unpacked so far: in memory, then in a temporary file; never more than the limits allow.
 
 use super::map::Mapping;
 use std::fs::File;
@@ -72,7 +72,7 @@ impl<'l> Store<'l> {
         Store { limits, packed, held: Vec::new(), file: None, written: 0 }
     }
 
-    /// Takes all that `reader` gives. A thread of its own stores the bytes, so that the next ones are unpacked meanwhile.
+    /// Takes all bytes from `reader`. Another thread stores them, so that the next ones are unpacked meanwhile.
     /// Returns why it ended early, where some bytes were read before an error.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! ZIP archives. A cut one has lost the list of its files, which stands at the end: then the headers before each file
-//! are read.
+//! ZIP archives. The list of files stands at the end, so a cut archive has lost it. Then the headers before each file are
+//! read instead.
 
 use super::members::choose;
 use super::store::Store;

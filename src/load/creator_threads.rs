@@ -1,5 +1,5 @@
-//! Which process a thread starts next. Events of a process that has no id yet belong to the process that the same thread
-//! starts next.
+//! Which process a thread starts next. A process that is being created has no id yet: its events belong to the process that
+//! the same thread starts next.
 
 use crate::moment::Moment;
 

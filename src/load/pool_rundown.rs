@@ -1,8 +1,8 @@
-//! Rundowns of big pool allocations. Their layout is not public: records are collected raw, and read by a form that fits
-//! all of them.
+//! Rundowns of big pool allocations. Their layout is not public. So records are collected raw, and then read by a layout that
+//! fits all of them.
 //!
-//! Pool *pages* (the other rundown) list many small allocations with different tags in one page, so they are left
-//! out: no tag is that of the whole page.
+//! Pool *pages* (the other rundown) list many small allocations with different tags in one page. They are left out, because
+//! a page as a whole has no tag.
 
 use crate::event::Phase;
 use crate::event::pool_snapshot::{PoolForm, PoolSnapshot, PoolSnapshotKind};

@@ -1,7 +1,7 @@
 //! The survey: counts of everything that a trace contains.
 //!
-//! `pfnset events` prints the counts; `pfnset info` uses them to tell what a trace can be used for. Every record is
-//! counted, also those that cannot be decoded, so totals always add up to the records of the file.
+//! `pfnset events` prints the counts; `pfnset info` derives from them what a trace can be used for. Every record is counted, also
+//! records that cannot be decoded, so totals always add up to the records of the file.
 
 use crate::error::DamageLog;
 use crate::etl::order::Span;

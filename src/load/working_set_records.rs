@@ -1,7 +1,7 @@
 //! Records of working sets (MemInfoWS, MemInfoSessionWS): where they lie, and reading them.
 //!
 //! A record has an entry for each process, and a trace of hours has millions of entries. They are read in place, in parallel
-//! and in no order; what is kept of them is up to the caller.
+//! and in no order; the caller decides what to keep.
 
 use crate::etl::EtlFile;
 use crate::event::memory_counters::WorkingSets;

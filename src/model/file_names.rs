@@ -170,7 +170,7 @@ mod tests {
             (2, vec![(5, Some("c")), (45, Some("d")), (70, Some("d"))]),
             (3, vec![(5, Some("e")), (70, Some("e"))]),
             (4, vec![(5, Some("f")), (45, None), (55, None)]),
-            // That the file was deleted was lost.
+            // The event that the file was deleted was lost.
             (5, vec![(5, None), (15, Some("i")), (95, Some("i"))]),
             (6, vec![(5, None)]),
         ];

@@ -43,7 +43,7 @@ impl Hives {
         }
     }
 
-    /// True when the trace lists its hives, so that no path has to be guessed.
+    /// True when the trace lists its hives, so that no path must be guessed.
     pub fn are_known(&self) -> bool {
         self.are_listed
     }

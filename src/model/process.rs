@@ -213,7 +213,7 @@ impl Instance {
         (self.end, self.until) = (moment, until);
     }
 
-    /// Adds what an event tells and no earlier event told.
+    /// Adds the facts of an event that no earlier event had.
     fn add_details(&mut self, event: &ProcessEvent) {
         if self.logged_name.is_empty() {
             self.logged_name = event.image_name.clone();

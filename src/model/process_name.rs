@@ -1,6 +1,7 @@
-//! Names of processes: process events carry the file name in 8-bit text, sometimes cut; paths in UTF-16 know it better.
+//! Names of processes. Process events have the file name in 8-bit text, which is sometimes cut; paths are UTF-16, so names in
+//! them are better.
 //!
-//! Windows converts what its ANSI code page lacks to `?`, so not even the right code page brings back every name.
+//! Windows writes `?` for characters that its ANSI code page lacks, so even the right code page does not restore every name.
 
 use crate::bytes::Narrow;
 use crate::code_page::CodePage;
@@ -12,7 +13,7 @@ const LONGEST: usize = 260;
 /// Endings of a name that was not cut.
 const WHOLE: [&str; 3] = [".exe", ".com", ".scr"];
 
-/// True when a path may tell the name better than `logged` does.
+/// True when a path may have a better name than `logged`.
 pub fn is_doubtful(logged: &[u8]) -> bool {
     may_be_cut(logged) || logged.iter().any(|byte| !byte.is_ascii() || *byte == b'?')
 }
@@ -41,8 +42,8 @@ pub fn last_part(path: &str) -> &str {
     path.rsplit(['\\', '/']).next().unwrap_or_default()
 }
 
-/// What may be the executable's file name: without quotes nobody can tell where it ends. What ends as executables do
-/// comes first, then what is short.
+/// Possible file names of the executable, because without quotes its end is not known. Names that end like executables come
+/// first, then short ones.
 fn executables(command_line: &str) -> Vec<String> {
     let line: String = command_line.trim_start().chars().take(4 * LONGEST).collect();
     let paths: Vec<&str> = match line.strip_prefix('"') {

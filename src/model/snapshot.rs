@@ -47,7 +47,7 @@ pub struct Snapshot {
 /// Cuts the runs of a trace, in order of time, into snapshots.
 ///
 /// A trace can contain sequences of both page events. Two sequences of the same time describe the same pages; then only the
-/// one of the newer event is used, because it tells more.
+/// one of the newer event is used, because its records have more fields.
 pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
     let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == PAGE_IN_MEMORY_24H2) == newer);
     let newer = sequences(of(true));

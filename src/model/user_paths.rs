@@ -1,6 +1,6 @@
 //! Paths as people know them: `C:\Windows` in place of `\Device\HarddiskVolume3\Windows`.
 //!
-//! Only the records that merging adds (SysConfig: VolumeMapping) tell drive letters. Without them a volume is shown by its
+//! Only the records that merging adds (SysConfig: VolumeMapping) have drive letters. Without them a volume is shown by its
 //! number, `Volume3:\Windows`.
 
 use std::borrow::Cow;

@@ -134,7 +134,7 @@ impl Window {
         Ok(window)
     }
 
-    /// The window between these ends, whatever marks the trace has.
+    /// The window between these ends; marks of the trace do not matter.
     ///
     /// # Errors
     /// As [`Window::new`].

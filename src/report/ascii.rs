@@ -1,5 +1,5 @@
-//! Text for terminals and programs that show no Unicode: the characters that this program itself prints have ASCII stand-ins of
-//! the same width, so that tables stay aligned. Characters of names that are not among them stay as they are.
+//! Text for terminals and programs that do not show Unicode. The characters that this program itself prints get ASCII stand-ins
+//! of the same width, so that tables stay aligned. Other characters, in names, do not change.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Many traces, one answer each (`--each`): the forms that the answers have together.
+//! Many traces (`--each`): the output of all of them as one table, CSV, JSON lines or Markdown.
 
 use crate::analysis::table::{Field, Table, TraceTable};
 use crate::report::text::{self, Unit};

@@ -1,4 +1,4 @@
-//! `pfnset info --each`: a line for each trace. What tells traces apart, whether they can be trusted, and what they are good for.
+//! `pfnset info --each`: a line for each trace, with what distinguishes it, whether to trust it, and for which analyses.
 
 use crate::analysis::info::TraceInfo;
 use crate::analysis::readiness::{Readiness, ReadinessLevel};

@@ -1,4 +1,4 @@
-//! Presentation: result structs in, bytes out. Nothing is computed here but rounding and alignment.
+//! Presentation: result structs in, bytes out. Only rounding and alignment are computed here.
 
 pub mod ascii;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Reports of a recording in several files: the JSON names them all.
+//! Reports of a recording in several files: the JSON names all of them.
 
 use crate::analysis::table::Table;
 use crate::report::text::Unit;

@@ -16,7 +16,7 @@ const VERSION: u32 = 1;
 pub struct Saved {
     schema: String,
     version: u32,
-    /// The trace that it is of.
+    /// The trace that was measured.
     pub trace: String,
     /// What was measured.
     budgets: Vec<SavedBudget>,
@@ -29,7 +29,7 @@ struct SavedBudget {
     measure: String,
     #[serde(rename = "where")]
     conditions: Vec<SavedCondition>,
-    /// `None` when the value was not known.
+    /// `None` if the value was not known.
     pages: Option<u64>,
     total_pages: Option<u64>,
     dimensions: Vec<String>,
@@ -49,7 +49,7 @@ struct SavedRow {
 }
 
 impl Saved {
-    /// Of the values of a trace.
+    /// Makes it from the values of a trace.
     pub fn new(trace: String, budgets: &[Budget], values: &TraceValues) -> Saved {
         let budget = |(budget, value): (&Budget, &Result<Value, String>)| {
             let value = value.as_ref().ok();
@@ -76,7 +76,7 @@ impl Saved {
         Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets }
     }
 
-    /// Reads one; `None` for what is something else.
+    /// Reads a saved baseline; `None` if the file is something else.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -119,10 +119,10 @@ impl Saved {
     }
 }
 
-/// What values are compared with.
+/// The baseline that values are compared with.
 #[derive(Debug)]
 pub enum Baseline {
-    /// A saved one.
+    /// A saved baseline.
     Saved(Saved),
     /// A trace, or a table that pfnset wrote.
     Source(SourceContent),

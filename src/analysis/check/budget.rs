@@ -1,4 +1,4 @@
-//! A budget: what is measured of a trace, and within which limits it must be.
+//! A budget: what to measure in a trace, and the limits of the value.
 
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
@@ -7,7 +7,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::named::named_enum;
 
 named_enum! {
-    /// Which analysis measures.
+    /// The analysis that measures.
     #[derive(Default)]
     pub enum Analysis {
         /// What RAM held at the last whole snapshot.
@@ -43,7 +43,7 @@ impl Measure {
         }
     }
 
-    /// True where only the reason of an access can be a condition: of single accesses no more is kept.
+    /// True where only the reason of an access can be a condition, because nothing else is kept of single accesses.
     pub const fn is_of_accesses(self) -> bool {
         matches!(self, Measure::Accessed | Measure::Reaccesses)
     }
@@ -82,11 +82,11 @@ pub type Limit = Tolerance;
 /// A budget.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    /// Its name, which no other has.
+    /// Its name; no other budget has it.
     pub name: String,
     /// What is measured.
     pub measure: Measure,
-    /// Of which pages.
+    /// The pages that count.
     pub conditions: Conditions,
     /// Dimensions and patterns as they were written.
     pub filter: Vec<(&'static str, String)>,
@@ -96,12 +96,12 @@ pub struct Budget {
     pub min: Option<Limit>,
     /// The most that it may grow; a share is of the baseline.
     pub max_growth: Option<Limit>,
-    /// From which part of a limit on a value is to be watched, millionths.
+    /// The part of a limit from which the verdict is `watch`, millionths.
     pub watch: u64,
 }
 
 impl Budget {
-    /// True when it measures the same as what a baseline names so.
+    /// True when it measures the same as the value of this name in a baseline.
     pub fn is_same(&self, measure: &str, filter: &[(String, String)]) -> bool {
         let same = |(a, b): (&(&'static str, String), &(String, String))| a.0 == b.0 && a.1 == b.1;
         self.measure.name() == measure && self.filter.len() == filter.len() && self.filter.iter().zip(filter).all(same)

@@ -1,4 +1,4 @@
-//! The budgets file: TOML, read strictly. What is wrong is told with line and column.
+//! The budgets file: TOML, read strictly. Errors have line and column.
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
@@ -13,7 +13,7 @@ use toml::Spanned;
 
 /// Keys of a budget.
 const KEYS: [&str; 8] = ["name", "analysis", "where", "measure", "max", "min", "max_growth", "watch"];
-/// Part of a limit from which a value is to be watched, millionths.
+/// Default of `watch`: the part of a limit from which the verdict is `watch`, millionths.
 const WATCH: u64 = 900_000;
 
 #[derive(Debug, Deserialize)]
@@ -99,7 +99,7 @@ fn budgets(text: &str) -> Result<Vec<Budget>, Wrong> {
     Ok(all)
 }
 
-/// The parser's message; for an unknown key with what was meant.
+/// The parser's message; for an unknown key, with a suggestion of the right one.
 fn with_advice(message: &str) -> String {
     let message = message.trim_end();
     let quoted = |text: &str| Some(text.split_once('`')?.1.split_once('`')?.0.to_owned());

@@ -1,4 +1,4 @@
-//! What grew: the rows of a value beside those of the baseline. Processes are matched by name.
+//! What grew: the rows of a value compared with those of the baseline. Processes are matched by name.
 
 use crate::analysis::check::measured::Value;
 use crate::analysis::diff::processes::{Match, Matched};

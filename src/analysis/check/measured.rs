@@ -1,4 +1,4 @@
-//! What each budget measures of a trace.
+//! The value of each budget in a trace.
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::required_data::Evidence;
@@ -35,14 +35,14 @@ pub struct Value {
     pub total: u64,
     /// Dimensions of the rows.
     pub dimensions: Vec<String>,
-    /// What the value consists of; parts of a peak have their own peaks.
+    /// The parts of the value; parts of a peak have their own peaks.
     pub rows: Vec<Row>,
 }
 
 /// The values of a trace.
 #[derive(Debug, Default)]
 pub struct TraceValues {
-    /// In the order of the budgets; or why a value is not known.
+    /// In the order of the budgets: the value, or why it is not known.
     pub values: Vec<Result<Value, String>>,
     /// Doubts, most important first.
     pub warnings: Vec<String>,
@@ -50,13 +50,13 @@ pub struct TraceValues {
     pub doubtful: bool,
 }
 
-/// What a page sequence consists of.
+/// The events that make up a page sequence.
 const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
-/// What a reference set consists of.
+/// The events that make up a reference set.
 const ACCESSES: [HookId; 6] =
     [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_RELEASE, REMOVE_FROM_WS];
 
-/// A step of a timeline of which only the peak is wanted.
+/// A step that is longer than any trace, because only the peak of the timeline is used.
 const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
 
 impl TraceValues {
@@ -190,7 +190,7 @@ impl ReferenceValues {
             [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN].into_iter().filter_map(|hook| survey.kernel_span(hook));
         let from = rundowns.map(|(first, _)| etl.clock.nanos(first)).min();
         let (begin, end) = set.window_times;
-        // What is held when the window begins, comes from the rundown before it.
+        // The pages that are held when the window begins come from the rundown before it.
         let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
         if let Some(fault) = evidence.fault("the scenario", &ACCESSES, (from, end), &budget.conditions) {
             return Err(fault);

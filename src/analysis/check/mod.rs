@@ -1,4 +1,4 @@
-//! Budgets: what traces hold beside limits and beside a baseline.
+//! Budgets: values of traces compared with limits and with a baseline.
 //!
 //! [`file`] reads budgets, [`measured`] counts what each measures, [`required_data`] tells whether the trace holds what that
 //! rests on, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`] makes a
@@ -19,14 +19,14 @@ use measured::{TraceValues, Value};
 use std::path::{Path, PathBuf};
 use verdict::{LimitResult, Verdict, judge};
 
-/// What comes of one budget.
+/// The result of one budget.
 #[derive(Debug, Clone)]
 pub struct BudgetResult {
     /// The budget.
     pub budget: Budget,
     /// The worst of its limits.
     pub verdict: Verdict,
-    /// Pages; `None` where nobody knows.
+    /// Pages; `None` where they are not known.
     pub value: Option<u64>,
     /// Pages of the baseline.
     pub baseline: Option<u64>,
@@ -40,7 +40,7 @@ pub struct BudgetResult {
     pub grown: Vec<Grown>,
 }
 
-/// What comes of one trace.
+/// The results of one trace.
 #[derive(Debug)]
 pub struct TraceResult {
     /// Its files, as the user named them; the first is the trace.
@@ -71,7 +71,7 @@ impl TraceResult {
         TraceResult { files, verdict: worst(budgets.iter().map(|b| b.verdict)), budgets, warnings, doubtful }
     }
 
-    /// Of a trace that cannot be read: all is invalid.
+    /// The results of a trace that cannot be read: all budgets are invalid.
     pub fn unreadable(files: Vec<PathBuf>, budgets: &[Budget], reason: &str) -> TraceResult {
         let values = budgets.iter().map(|_| Err(reason.to_owned())).collect();
         TraceResult::new(files, budgets, TraceValues { values, ..TraceValues::default() }, None)
@@ -83,7 +83,7 @@ impl TraceResult {
     }
 }
 
-/// The worst of several; of none it is a pass.
+/// The worst verdict of several; a pass if there is none.
 pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
     verdicts.max().unwrap_or(Verdict::Pass)
 }
@@ -110,7 +110,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
     result.value = Some(value.pages);
     result.limits = judge(budget, value.pages, value.total, result.baseline);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
-    // A limit that cannot be judged makes the budget invalid, if none was passed for certain.
+    // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.
     if let (Some(_), Some(Err(reason))) = (budget.max_growth, baseline) {
         result.fault = Some(reason.clone());
         result.verdict = result.verdict.max(Verdict::Invalid);

@@ -1,4 +1,4 @@
-//! What a budget rests on, and whether the trace holds it: a loss elsewhere does not matter.
+//! The data that a budget needs, and whether the trace holds it. A loss of other data does not matter.
 
 use crate::analysis::category::Category::{self, *};
 use crate::analysis::check::budget::Conditions;
@@ -23,9 +23,9 @@ struct Knowledge {
     rundowns: &'static [HookId],
     /// Dimensions whose labels come from it.
     dimensions: &'static [&'static str],
-    /// Categories that are never seen without it.
+    /// Categories that cannot occur without it.
     categories: &'static [Category],
-    /// Categories between which pages move when a part of it is missing.
+    /// Categories that pages can be exchanged between when a part of it is missing.
     family: &'static [Category],
 }
 
@@ -118,7 +118,7 @@ pub struct Evidence<'t> {
     losses: Vec<LossAt>,
     /// Events of which records could not be read.
     unread: BTreeSet<HookId>,
-    /// Losses of which nobody knows when they were.
+    /// Losses whose time is not known.
     anywhere: Option<String>,
 }
 
@@ -244,7 +244,7 @@ impl<'t> Evidence<'t> {
         Some(format!("records of {hook}, which {what} consists of, do not fit their layout and are left out"))
     }
 
-    /// Why nobody knows the value: of the pages that meet the conditions, made of these events in this time.
+    /// Why the value is not known: that of the pages that meet the conditions, from these events in this time.
     pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
         let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
         let main = || self.anywhere.clone().or_else(in_time);
@@ -303,7 +303,7 @@ fn unread(misfit: &Misfit) -> Option<HookId> {
     }
 }
 
-/// True when a processor of the session has no records: what is missing may be all of it, at any time.
+/// True when a processor of the session has no records: then all of its records may be missing, at any time.
 fn lacks_a_processor(etl: &EtlFile, spans: &[Option<Span>]) -> bool {
     let buffers = etl.own_buffers().iter().zip(spans);
     let data = buffers.filter(|(buffer, span)| buffer.kind != TYPE_HEADER && span.is_some());

@@ -5,13 +5,13 @@ use crate::named::named_enum;
 use crate::units::PAGE_BYTES;
 
 named_enum! {
-    /// What comes of a budget; the worst is last.
+    /// The verdict on a budget; the worst is last.
     pub enum Verdict {
         /// Within its limits.
         Pass = "pass",
         /// Within its limits, and near one.
         Watch = "watch",
-        /// Nobody knows: what it rests on is not in the trace.
+        /// Not known: data that it needs is not in the trace.
         Invalid = "invalid",
         /// Beyond a limit.
         Fail = "fail",
@@ -39,14 +39,14 @@ pub struct LimitResult {
     pub limit_bytes: i64,
     /// How far the value is from it; below 0 it is beyond.
     pub room_bytes: i64,
-    /// What comes of it.
+    /// The verdict on it.
     pub verdict: Verdict,
 }
 
 const WHOLE: i128 = 1_000_000;
 
-/// A limit in bytes; a share is of `whole_bytes`. Values are whole pages, so a share is one too: up to it for what is
-/// limited from above, from it on for what is limited from below. What is shown of limit, value and room then adds up.
+/// A limit in bytes; a share is of `whole_bytes`. Values are whole pages, so a share is rounded to whole pages too: down for an
+/// upper limit, up for a lower limit. So the limit, the value and the room that are shown add up.
 fn bytes(limit: Limit, whole_bytes: i128, is_least: bool) -> i128 {
     match limit {
         Limit::Bytes(bytes) => i128::from(bytes),

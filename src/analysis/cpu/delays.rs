@@ -102,7 +102,7 @@ impl Delays {
         self.recent.clear();
     }
 
-    /// True when there is none.
+    /// True when there are no delays.
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty() && self.counted.is_empty() && self.long.is_empty()
     }
@@ -122,14 +122,14 @@ impl Delays {
     }
 }
 
-/// What is told of a set of delays, in ticks.
+/// Statistics of a set of delays, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DelayStatistics {
     /// How many.
     pub count: u64,
     /// Their sum.
     pub total: u64,
-    /// Half of them are at most so long.
+    /// Half of them are not longer.
     pub p50: u64,
     /// 95 of 100.
     pub p95: u64,
@@ -216,7 +216,7 @@ fn percentiles_by_sorting(sets: &[&Delays], groups: &mut [&mut DelayStatistics])
     }
 }
 
-/// A percentile of which the leading digits are known.
+/// A percentile whose leading digits are known.
 #[derive(Clone, Copy, Default)]
 struct Search {
     /// The known digits.

@@ -64,7 +64,7 @@ pub struct QueueSummary {
     pub empty_share: f64,
     /// Mean length just before each thread became ready; `None` if none did.
     pub seen_by_arrivals: Option<f64>,
-    /// The same divided by the mean over time.
+    /// That mean divided by the mean over time.
     pub clumping: Option<f64>,
     /// Lengths that occurred, and their ticks.
     pub by_length: Vec<(u64, u64)>,

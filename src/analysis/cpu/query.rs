@@ -1,4 +1,4 @@
-//! What a user asks of the processors: dimensions, conditions, window, timeline.
+//! A query about the processors: dimensions, conditions, window, timeline.
 
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-/// What is counted of a group; times in ticks.
+/// Counts of a group; times in ticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuRow {
     /// Labels in order of the dimensions.
@@ -30,7 +30,7 @@ pub struct CpuRow {
     pub delays: DelaySummary,
     /// Switch-ins whose ready time is not known.
     pub unknown_ready: u64,
-    /// Delays that the window's end cuts.
+    /// Delays that had not ended when the window ended.
     pub unfinished: u64,
     /// Ready records that changed nothing.
     pub redundant: u64,
@@ -49,7 +49,7 @@ pub struct StateTimes {
     pub ready: u64,
     /// It waited.
     pub waiting: u64,
-    /// No record tells.
+    /// Unknown, because no record says it.
     pub unknown: u64,
     /// It had not started or had ended.
     pub not_alive: u64,

@@ -1,4 +1,4 @@
-//! Exact times beside what samples and clock ticks say.
+//! Exact times compared with samples and with clock ticks.
 
 use crate::analysis::cpu::labels::Labels;
 use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
@@ -63,7 +63,7 @@ impl Sampling {
     }
 }
 
-/// The 95 % interval of a share of which `hits` of `samples` samples tell, by Wilson's score.
+/// The 95 % interval of a share that `hits` of `samples` samples met, by Wilson's score.
 pub fn interval(hits: u64, samples: u64) -> (f64, f64) {
     if samples == 0 {
         return (0.0, 1.0);

@@ -8,7 +8,7 @@ use crate::analysis::table::{Column, Dimension as _, Field, Fit, Group, Line, Me
 use crate::units::Nanos;
 use std::collections::HashMap;
 
-/// What is shown.
+/// The view that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CpuView {
     /// One screen.
@@ -35,7 +35,7 @@ pub enum CpuView {
     Queue,
 }
 
-/// What is added up of rows; times in ticks.
+/// Sums of rows; times in ticks.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowMeasure {
     frequency_hz: u64,

@@ -49,7 +49,7 @@ impl Dimension {
         ReferenceDimension::ALL.iter().copied().find(|dimension| dimension.name() == self.name())
     }
 
-    /// The dimension whose labels tell those of this one.
+    /// The dimension from whose labels those of this one follow.
     pub const fn derived_from(self) -> Option<Dimension> {
         match self {
             Dimension::Class => Some(Dimension::Category),
@@ -58,7 +58,7 @@ impl Dimension {
         }
     }
 
-    /// The label in this dimension of what has `label` in the one that it is derived from.
+    /// The label in this dimension that follows from `label` in the dimension that it is derived from.
     pub fn derived(self, label: &str) -> String {
         match self {
             Dimension::Class => {
@@ -73,7 +73,7 @@ impl Dimension {
         }
     }
 
-    /// A label in the one form of its dimension: known names with their capitals, nothing as `n/a`.
+    /// A label in the standard form of its dimension: known names with their capitals, an empty label as `n/a`.
     pub fn in_one_form(self, label: &str) -> String {
         let label = label.trim();
         if label.is_empty() {

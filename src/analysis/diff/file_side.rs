@@ -1,4 +1,4 @@
-//! Each side as counted rows of the same dimensions.
+//! Each side as counted rows by the same dimensions.
 
 use crate::analysis::diff::dimension::{Dimension, passes};
 use crate::analysis::diff::source::{Source, SourceContent};
@@ -10,7 +10,7 @@ use crate::exported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
 use crate::exported::wpa::columns::{PROCESS_NAME, SNAPSHOT};
 use crate::exported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
 
-/// What is asked of a file.
+/// A query to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct FileQuery<'q> {
     /// Dimensions of the rows.
@@ -32,7 +32,7 @@ pub struct FileSide {
     pub rows: Vec<CountedRow>,
     /// The pages of an export.
     pub export: Option<WpaRows>,
-    /// When its snapshot was, where it tells, in seconds.
+    /// The time of its snapshot in seconds, if the file has it.
     pub time: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Two sides beside each other: traces, files that pfnset wrote, tables that WPA exported.
+//! Compares two sides: traces, files that pfnset wrote, tables that WPA exported.
 //!
 //! [`source`] tells what each side is, [`query`] decides what both can be compared by, [`file_side`] and [`trace_side`] bring
 //! each side to these dimensions, [`processes`] and [`paths`] say which process and file is which, [`rows`] joins them within a [`tolerance`].
@@ -153,7 +153,7 @@ impl Diff {
         })
     }
 
-    /// True when nothing differs by more than is allowed. Page by page is asked where nothing is allowed.
+    /// True when nothing differs by more than is allowed. Single pages count only where no difference is allowed.
     pub fn is_equal(&self) -> bool {
         let pages = self.pages.as_ref().is_none_or(|pages| pages.is_equal() || self.is_tolerant);
         self.differing.is_empty() && pages

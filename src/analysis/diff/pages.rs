@@ -1,4 +1,4 @@
-//! Page by page: each row of an export that is a page, beside the page of the trace by WPA's rules.
+//! Page by page: each row of an export that is a page is compared with the page of the trace by WPA's rules.
 //!
 //! The pages of the export are sorted; those of the trace come in order of PFNs, batch by batch, so that both are walked
 //! together. A row takes 16 bytes.

@@ -1,11 +1,11 @@
-//! Which file of one side is which of the other. The kernel, WPA and other machines name the same file in other ways.
+//! Matches the files of two sides. The kernel, WPA and other machines name the same file in different ways.
 
 use crate::analysis::diff::processes::Matched;
 use crate::model::hives::normal_form;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Matches labels of files: letter for letter, else without case, else without the device or drive before them where only one
-/// label of each side is so. All other labels, such as pool tags, stay as they are.
+/// Matches labels of files: letter for letter, else without case, else without the device or drive before them, if only one
+/// label of each side then matches. All other labels, such as pool tags, do not change.
 pub fn matched([left, right]: [&BTreeSet<String>; 2]) -> Matched {
     let mut matched = Matched::default();
     let is_path = |label: &&String| label.contains('\\');

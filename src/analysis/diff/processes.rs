@@ -1,4 +1,4 @@
-//! Which process of one side is which of the other: by id where both sides are of one trace, by name where they are not.
+//! Matches the processes of two sides: by id where both sides are of one trace, by name where they are not.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,7 +76,7 @@ impl Matched {
     }
 }
 
-/// The same id is the same process. A second process with the same id is told by its name.
+/// The same id is the same process. A second process with the same id is recognized by its name.
 fn by_id([left, right]: [&BTreeSet<String>; 2]) -> Matched {
     let exact = |label: &String| {
         let parts = parts(label);
@@ -145,7 +145,8 @@ fn by_name(labels: [&BTreeSet<String>; 2]) -> Matched {
     matched
 }
 
-/// A name that was cut and that only one side has is that of the other side's only process that begins so.
+/// A name that was cut, and that only one side has, matches the other side's process whose name begins with it, if there is
+/// only one.
 fn complete_cut_names(matched: &mut Matched) {
     let names = |renamed: &Renamed| -> BTreeSet<String> { renamed.values().cloned().collect() };
     let sides = [names(&matched.sides[0]), names(&matched.sides[1])];
@@ -173,7 +174,7 @@ fn number(renamed: &mut Renamed, labels: &BTreeSet<String>, starts: &Starts) {
         }
     }
     for (name, mut labels) in by_name {
-        // Of those from before the trace the order of starts is not known: ids are at least an order.
+        // For processes from before the trace the order of starts is not known. Ids at least give a fixed order.
         let order = |a: &&String, b: &&String| -> Ordering {
             let start = |label: &String| first.get(label.as_str()).copied();
             start(a).cmp(&start(b)).then_with(|| pid(a).cmp(&pid(b)))

@@ -1,4 +1,4 @@
-//! What is asked of a comparison, and what it is compared by.
+//! The query for a comparison, and by what the sides are compared.
 
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
@@ -27,13 +27,13 @@ pub struct DiffQuery {
     pub snapshots: [SnapshotChoice; 2],
     /// How processes are matched; `None`: as the sides are.
     pub matching: Option<Match>,
-    /// What rows may differ by.
+    /// How much rows may differ.
     pub tolerance: Tolerance,
     /// True to keep the rows that do not differ.
     pub keeps_same: bool,
 }
 
-/// What is compared, and how, by what the two sides are.
+/// What is compared, and how; this depends on the two sides.
 #[derive(Debug, Clone)]
 pub struct DiffPlan {
     /// Which of the two analyses.

@@ -18,7 +18,7 @@ pub struct DiffRow {
     pub left: Option<Amount>,
     /// On the right.
     pub right: Option<Amount>,
-    /// What the two may differ by.
+    /// How much the two may differ.
     pub limit: Limit,
 }
 
@@ -44,7 +44,7 @@ impl DiffRow {
     }
 }
 
-/// Joins the rows of both sides; those that change most come first. `matched` tells for each dimension which label is which.
+/// Joins the rows of both sides; those that change most come first. `matched` has the matching labels of each dimension.
 pub fn join(
     sides: [Vec<CountedRow>; 2],
     dimensions: &[Dimension],
@@ -68,7 +68,7 @@ pub fn join(
         }
     }
     let mut rows: Vec<DiffRow> = rows.into_values().collect();
-    // A row of nothing is as good as no row.
+    // A row without pages is like a missing row.
     rows.retain(|row| {
         row.left.unwrap_or_default() != Amount::default() || row.right.unwrap_or_default() != Amount::default()
     });
@@ -104,9 +104,9 @@ pub struct DiffTotals {
     pub left: i64,
     /// Pages on the right.
     pub right: i64,
-    /// Pages that came, summed over the keys that have more.
+    /// Pages added, summed over the keys that have more.
     pub more: i64,
-    /// Pages that went.
+    /// Pages removed, summed over the keys that have fewer.
     pub less: i64,
 }
 

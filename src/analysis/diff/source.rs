@@ -1,4 +1,4 @@
-//! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported, told apart by content.
+//! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported. Its content decides which.
 
 use crate::analysis::category::Category;
 use crate::analysis::diff::dimension::Dimension;
@@ -26,7 +26,7 @@ pub struct Source {
     pub content: SourceContent,
 }
 
-/// What a side is.
+/// The kinds of sides.
 #[derive(Debug)]
 pub enum SourceContent {
     /// A trace.

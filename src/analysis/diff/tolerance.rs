@@ -50,7 +50,7 @@ impl FromStr for Tolerance {
 }
 
 impl Tolerance {
-    /// What two amounts may differ by: what was allowed, and what rounding left open.
+    /// How much two amounts may differ: the allowed difference, plus the rounding of both.
     pub fn limit(self, left: Amount, right: Amount) -> Limit {
         let allowed = match self {
             Tolerance::Bytes(bytes) => Limit::of_bytes(bytes),
@@ -59,7 +59,7 @@ impl Tolerance {
         allowed.and(left.slack(right))
     }
 
-    /// True when something is allowed.
+    /// True when a difference is allowed.
     pub fn is_any(self) -> bool {
         self != Tolerance::default()
     }

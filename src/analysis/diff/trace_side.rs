@@ -32,7 +32,7 @@ pub struct ResidentSide<'e> {
     pub doubtful: bool,
 }
 
-/// How far the time that a table tells may be from the page sequence, seconds. Cell formats round to a second at most.
+/// How far the time in a table may be from that of the page sequence, seconds. Cell formats round to a second at most.
 const NEAR_SECONDS: f64 = 1.0;
 
 /// Pages of a trace by WPA's category, ours, and the rule that gave ours.
@@ -49,7 +49,7 @@ pub struct RuleChange {
 }
 
 impl<'e> ResidentSide<'e> {
-    /// Reads the trace. `near`: the time of the snapshot that the other side tells, in seconds.
+    /// Reads the trace. `near`: the time of the snapshot by the other side, in seconds.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
@@ -151,14 +151,14 @@ pub struct ReferenceSide {
     pub doubtful: bool,
 }
 
-/// What of a reference set is counted.
+/// Which pages of a reference set count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// Pages held at the window's end.
     AtStop,
-    /// All that were held in the window.
+    /// All pages that were held in the window.
     InWindow,
-    /// The same, a page of several processes once.
+    /// The same, but a page of several processes counts once.
     InWindowOnce,
 }
 

@@ -36,7 +36,7 @@ pub enum Cell<'t> {
 }
 
 impl<'t> Cell<'t> {
-    /// A count; one that no signed number holds is the largest of them.
+    /// A count; if it is too large for a signed number, the largest signed number.
     pub fn count(value: u64) -> Cell<'t> {
         Cell::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }

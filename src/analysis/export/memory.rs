@@ -1,4 +1,4 @@
-//! The tables of what Windows logged of its memory: counters of the machine, working sets of processes and sessions.
+//! Tables of the counters that Windows logs: memory of the machine, working sets of processes and sessions.
 
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};

@@ -1,4 +1,4 @@
-//! What is known of a trace as tables for SQL: columns in Arrow's form, handed to a [`Sink`] in batches of about a million
+//! The contents of a trace as tables for SQL: columns in Arrow's form, passed to a [`Sink`] in batches of about a million
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
 pub mod column_batches;
@@ -28,7 +28,7 @@ pub type Columns<'c> = dyn Fn(usize) -> Result<ArrayRef, ArrowError> + Sync + 'c
 
 /// Takes the batches of tables. Columns are made when they are asked for, so that not all of them are in memory.
 pub trait Sink: Sync {
-    /// Takes a batch of so many rows. A table without rows has one batch, which is empty.
+    /// Takes a batch with this number of rows. A table without rows has one empty batch.
     ///
     /// # Errors
     /// [`Error::NotWritten`].
@@ -48,8 +48,8 @@ pub struct TraceFile {
     pub program_version: String,
 }
 
-/// Writes these tables of a trace, `traces` last, and returns those that it has. `machine` makes of the machine's name
-/// what is written of it; `trace` is asked for at the end, because a digest takes time.
+/// Writes these tables of a trace, `traces` last, and returns those that it has. `machine` converts the machine's name
+/// to the text that is written; `trace` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.

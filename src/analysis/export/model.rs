@@ -1,4 +1,4 @@
-//! Tables of what the trace's model knows: processes, files, ranges of address spaces.
+//! Tables from the trace's model: processes, files, ranges of address spaces.
 
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};

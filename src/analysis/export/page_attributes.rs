@@ -1,5 +1,5 @@
-//! What a page has in common with others: everything but its frame and its place in a file or address space. Texts are
-//! numbers here; [`PageTexts`] has the texts.
+//! The properties that a page shares with others: everything except its frame and its place in a file or address space. Texts
+//! are numbers here; [`PageTexts`] has the texts.
 
 use crate::analysis::category::{Category, Class};
 use crate::analysis::export::column_batches::dictionary;

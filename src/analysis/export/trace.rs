@@ -1,4 +1,4 @@
-//! The table `traces`: one row on the trace itself, also where it cannot be read.
+//! The table `traces`: one row about the trace itself, also if it cannot be read.
 
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
@@ -19,7 +19,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Collects the facts. `machine` makes of the machine's name what is written.
+    /// Collects the facts. `machine` converts the machine's name to the text that is written.
     pub fn new(etl: &EtlFile, model: &ResidentModel, machine: impl Fn(&str) -> String) -> Facts {
         let history = &model.history;
         let of_snapshots = model.snapshots.iter().map(|snapshot| snapshot.pages).max();

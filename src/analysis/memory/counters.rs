@@ -1,4 +1,4 @@
-//! The machine's counters: samples, what they say in short, and what was taken from standby.
+//! The machine's counters: samples, their summary, and the pages that were taken from standby.
 
 use crate::analysis::memory::sparkline::Sparkline;
 use crate::load::facts::MemoryCounters;
@@ -45,7 +45,7 @@ pub struct CounterColumn {
     pub list: Option<&'static str>,
     /// Priority, of standby by priority.
     pub priority: Option<u8>,
-    /// Its value; `None` when the sample does not tell it.
+    /// Its value; `None` when the sample does not have it.
     pub of: fn(&MemorySample) -> Option<u64>,
 }
 
@@ -113,7 +113,7 @@ pub struct CounterSummary {
 }
 
 impl CounterSummary {
-    /// Of these samples in order of time; `None` when none tells the counter.
+    /// The summary of these samples, which are in order of time; `None` when none has the counter.
     pub(super) fn new(column: CounterColumn, samples: &[MemorySample]) -> Option<CounterSummary> {
         let values = || samples.iter().filter_map(|sample| Some((sample.time, (column.of)(sample)?)));
         let (first, last) = (values().next()?, values().next_back()?);
@@ -153,7 +153,7 @@ pub struct Repurposed {
 }
 
 impl Repurposed {
-    /// All, then by priority. The counters count since boot: what they rise between two samples was taken.
+    /// All, then by priority. The counters count since boot, so the rise between two samples is the number of pages taken.
     pub(super) fn all(samples: &[MemorySample]) -> Vec<Repurposed> {
         let of = |priority: Option<u8>| {
             let value = |sample: &MemorySample| match priority {

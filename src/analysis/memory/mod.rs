@@ -1,5 +1,5 @@
-//! Memory over time: what the kernel logged of its page lists, pools and commit (MemInfo), and of the working sets of
-//! processes and sessions (MemInfoWS, MemInfoSessionWS).
+//! Memory over time: the kernel's records of its page lists, pools and commit (MemInfo), and of the working sets of processes
+//! and sessions (MemInfoWS, MemInfoSessionWS).
 
 pub mod counters;
 pub mod query;
@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
 use working_sets::MemoryTrack;
 
-/// From where the size of physical memory is known.
+/// The source of the size of physical memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhysicalSource {
     /// The system configuration.
@@ -51,11 +51,11 @@ pub struct MemorySet {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
-    /// Pages of physical memory, where something tells them.
+    /// Pages of physical memory, if the trace has them.
     pub physical: Option<(u64, PhysicalSource)>,
     /// MemInfo records in the window, in order of time.
     pub samples: Vec<MemorySample>,
-    /// What the counters did that the conditions let pass.
+    /// The course of the counters that meet the conditions.
     pub summaries: Vec<CounterSummary>,
     /// Pages taken from standby: all, then by priority.
     pub repurposed: Vec<Repurposed>,
@@ -154,7 +154,7 @@ impl MemorySet {
         records.into_iter().collect()
     }
 
-    /// True when the samples tell that no page of what was chosen was taken from standby.
+    /// True when, by the samples, no page of the chosen priorities was taken from standby.
     pub fn nothing_repurposed(&self) -> bool {
         self.samples.len() > 1 && !self.repurposed.is_empty() && self.repurposed.iter().all(|of| of.pages == 0)
     }
@@ -179,7 +179,7 @@ fn lets(query: &MemoryQuery, column: &CounterColumn) -> bool {
     query.lets(MemoryDimension::List, list) && query.lets(MemoryDimension::Priority, &priority)
 }
 
-/// The sum of all priorities is there where priorities are not chosen from.
+/// The sum of all priorities is only there if all are chosen.
 fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
     let is_chosen = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Priority);
     match priority {
@@ -204,7 +204,7 @@ fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Windo
     Ok(window)
 }
 
-/// The size of physical memory. A page sequence of which something may be missing does not tell it.
+/// The size of physical memory. A page sequence that may be incomplete cannot give it.
 fn physical(history: &History, incomplete: bool) -> Option<(u64, PhysicalSource)> {
     let sequence = || snapshots(&history.runs).iter().map(|snapshot| snapshot.pages).max();
     let configured = history.ram_pages.filter(|&pages| pages > 0);

@@ -1,4 +1,4 @@
-//! What a user asks of memory over time.
+//! A query about memory over time.
 
 use crate::analysis::table::{Condition, Dimension, Values, dimensions};
 use crate::error::Error;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub enum TrackOwner {
     /// A process, by its index.
     Instance(usize),
-    /// A process of which no event told, by its id.
+    /// A process without events, by its id.
     ProcessId(u32),
     /// A session.
     Session(u32),
@@ -38,7 +38,7 @@ pub struct MemoryTrack {
     pub last: At<WorkingSetSizes>,
     /// Most pages of working set, private working set, commit.
     pub most: [u64; 3],
-    /// When its process ended; [`Moment::LAST`] where nothing tells.
+    /// When its process ended; [`Moment::LAST`] if this is not known.
     pub end: Moment,
     /// All samples in order of time, where they were asked for.
     pub samples: Vec<At<WorkingSetSizes>>,

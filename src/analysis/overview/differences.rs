@@ -1,4 +1,4 @@
-//! Two traces beside each other: what grew and what shrank, by category and by process.
+//! Compares two traces: what grew and what shrank, by category and by process.
 
 use crate::analysis::category::{Category, Class};
 use crate::analysis::diff::Diff;
@@ -74,7 +74,7 @@ impl Differences {
         let rows = || diff.differing.iter().chain(&diff.unchanged);
         let by_category = changes(rows(), 0);
         let mut by_process = changes(rows(), 1);
-        // What belongs to no process is told by category.
+        // Pages of no process count by category only.
         by_process.retain(|change| ![NO_PROCESS, SHARED].contains(&change.label.as_str()));
         let tiles = tiles(rows());
         Ok(Differences { diff, by_category, by_process, tiles })

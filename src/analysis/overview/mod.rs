@@ -1,9 +1,9 @@
-//! Everything that the HTML report of a trace shows: the results of the other analyses, folded so far that a page can
-//! draw them. `report::html` draws and computes nothing.
+//! The contents of the HTML report of a trace: the results of the other analyses, summarized so that a page can draw them.
+//! `report::html` draws them and computes nothing.
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
-//! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN).
-//! [`reference`], [`memory`] and [`cpu`] thin out what is known over time; [`differences`] compares traces.
+//! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`reference`],
+//! [`memory`] and [`cpu`] reduce their timelines to a few hundred points; [`differences`] compares traces.
 
 pub mod cpu;
 pub mod differences;
@@ -52,8 +52,8 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// Reads a trace. What it does not hold is left out; only a file that cannot be read at all is an error, and that is
-    /// found when it is opened.
+    /// Reads a trace. Parts without data are left out. Only a file that cannot be read at all is an error, which opening it
+    /// finds.
     pub fn new(etl: &EtlFile) -> Overview {
         let model = ResidentModel::of_any(etl);
         let info = TraceInfo::new(etl, &model.history.survey);

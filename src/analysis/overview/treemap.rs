@@ -1,5 +1,5 @@
-//! The resident set as nested tiles: class, category, process or file, detail. At most some thousand; the small ones of
-//! each level are one tile for all of them, so that sums stay exact.
+//! The resident set as nested tiles: class, category, process or file, detail. At most some thousand; the small tiles
+//! of each level become one tile, so that sums stay exact.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::dimension::{Code, Dimension};
@@ -32,7 +32,7 @@ pub enum Level {
     Detail,
     /// The part of a tile that WPA counts under one category.
     Rules,
-    /// So many tiles that are too small.
+    /// This number of tiles that are too small.
     More(u64),
 }
 

@@ -162,7 +162,7 @@ impl ProcessSet {
         query.sort.sort(&mut processes);
         let rows = rows::groups(&processes, &query.group_by);
         let mut tree = query.sort.tree(&rows::for_people(&rows, &query.group_by), query.top);
-        // Nothing was selected: that is no page, not an unknown number of them.
+        // Nothing was selected, so there are 0 pages, not an unknown number.
         tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
         let survey = &model.history.survey;
         let described = PROCESS_EVENTS.iter().any(|&hook| survey.kernel_count(hook) > 0);
@@ -201,7 +201,7 @@ impl ProcessQuery {
     }
 }
 
-/// A line on pages of processes that the trace does not know.
+/// A line on pages whose process is not in the trace.
 fn in_no_row(pages: &ProcessPages) -> Option<String> {
     let all = pages.private + pages.page_tables;
     (all > 0).then(|| {

@@ -1,4 +1,4 @@
-//! The outcomes of the checks: which were made, which failed, and what does not agree.
+//! The outcomes of the checks: which were made, which failed, and why.
 
 use crate::analysis::resident::checks::{Checks, Compared, FRESH};
 use crate::model::owner_key::KeyReading;

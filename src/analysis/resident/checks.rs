@@ -89,7 +89,7 @@ pub struct Checks {
     pub contradictions: u64,
     /// The first few of them for people.
     pub contradiction_examples: Vec<String>,
-    /// How long before the sequence the MemInfo record was logged.
+    /// Time from the MemInfo record to the sequence.
     pub meminfo_age: Option<Nanos>,
     /// Event version of the page records.
     pub version: u8,

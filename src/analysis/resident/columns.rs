@@ -1,5 +1,5 @@
-//! Columns of the resident set's tables: what is counted of a row, in which order columns leave a narrow table, and which
-//! of them a user can choose.
+//! Columns of the resident set's tables: their values, the order in which a narrow table leaves them out, and which of them a
+//! user can choose.
 
 use crate::analysis::resident::page_counts::PageCounts;
 use crate::analysis::table::{Measured, Value, spelling};
@@ -12,7 +12,7 @@ pub type Column = Measured<PageCounts>;
 /// What the user chose to see.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnChoice {
-    /// True when WPA's number was asked for: it stays where the width is small.
+    /// True when WPA's number was asked for: then it stays in narrow tables.
     pub wpa: bool,
     /// True for a column for each list.
     pub lists_across: bool,
@@ -133,7 +133,7 @@ pub(super) fn shown(view: &ColumnChoice, compares: bool, all: &PageCounts) -> Ve
     if !view.columns.is_empty() {
         return view.columns.iter().filter_map(|&column| Some(BY_NAME.get(column)?.1)).collect();
     }
-    // Who asks for WPA's number needs it more than the lists; who does not, must not lose the lists for it.
+    // A user who asks for WPA's number needs it more than the lists. Without that, it must not replace the lists.
     let order = if view.wpa { [5, 7, 6, 4, 3, 2, 1, 0] } else { [4, 1, 0, 7, 6, 5, 3, 2] };
     let [share, wpa, difference, active, standby, modified, free, other] = order;
     let mut columns = vec![PAGES, SIZE, SHARE.leaves(share)];

@@ -130,7 +130,7 @@ impl Dimension {
         matches!(self, ProcessName | Service | CommandLine | Folder | Extension)
     }
 
-    /// What a code means in tables: labels of WPA that read as failures in other words, paths as users know them.
+    /// The text of a code in tables: other words for labels of WPA that look like failures, paths as users know them.
     pub fn shown(self, context: &SnapshotContext<'_>, code: Code) -> String {
         match (self, code) {
             (_, Code::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
@@ -145,7 +145,7 @@ impl Dimension {
         }
     }
 
-    /// What a code means: as WPA labels it, paths as the trace has them.
+    /// The text of a code: as WPA labels it, paths as the trace has them.
     pub fn label(self, context: &SnapshotContext<'_>, code: Code) -> String {
         let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
         let number = match code {

@@ -1,5 +1,5 @@
-//! The first screen: physical memory as RAMMap and Task Manager show it, then the categories that matter by class, then the
-//! largest processes, cut to the lines of a small terminal.
+//! The first screen: physical memory as RAMMap and Task Manager show it, then the largest categories by class, then the largest
+//! processes, cut to the lines of a small terminal.
 
 use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::columns::{
@@ -33,13 +33,13 @@ pub struct PhysicalMemory {
 }
 
 impl PhysicalMemory {
-    /// The parts in use, modified, standby and free as parts of a bar. What is there has at least one of its cells.
+    /// The parts in use, modified, standby and free as parts of a bar. A part with pages has at least one cell.
     pub fn cells(&self, width: usize) -> [usize; 4] {
         let share = |pages: u64| (u128::from(pages) * width as u128 / u128::from(self.all.max(1))) as usize;
         let parts = [self.in_use, self.modified, self.standby, self.free];
         let mut cells = parts.map(|pages| share(pages).max(usize::from(pages > 0)));
         let rest = width as isize - cells.iter().sum::<usize>() as isize;
-        // What rounding leaves belongs to the largest part.
+        // Cells that are left after rounding belong to the largest part.
         if let Some(largest) = cells.iter_mut().max_by_key(|cells| **cells).filter(|_| self.all > 0) {
             *largest = largest.saturating_add_signed(rest);
         }
@@ -66,7 +66,7 @@ impl ResidentSet {
     pub fn overview(&self, snapshot: &SnapshotSet) -> Table {
         let mut processes = Node { label: "Processes (own pages)".to_owned(), ..snapshot.processes.clone() };
         let mut classes = classes(snapshot, |groups| self.sort.tree(groups, None));
-        // Who asks for WPA's numbers must see the largest of both.
+        // A user who asks for WPA's numbers must see the largest of both.
         let asks_wpa = self.compares && self.view.wpa && self.sort == ResidentOrder::default();
         let size = |pages: &PageCounts| if asks_wpa { pages.pages.max(pages.pages_wpa) } else { pages.pages };
         if asks_wpa {
@@ -114,7 +114,7 @@ impl ResidentSet {
         Table::of_tree("Process", &processes, all, &columns).with_total(&processes, all, &columns)
     }
 
-    /// WPA's number is there where there is room, or in the place of lists where it was asked for.
+    /// WPA's number is there if there is room. If it was asked for, it replaces lists.
     fn overview_columns(&self, all: &PageCounts) -> Vec<Column> {
         let mut columns = vec![SIZE, SHARE.spare(0)];
         if self.compares && self.view.wpa {
@@ -129,7 +129,7 @@ impl ResidentSet {
     }
 }
 
-/// Sizes by list; what is neither active, standby, modified nor free has a column where it is there.
+/// Sizes by list; other pages (bad, in transition) have a column if there are any.
 fn lists(all: &PageCounts) -> Vec<Column> {
     let mut columns = vec![ACTIVE_SIZE, STANDBY_SIZE, MODIFIED_SIZE, FREE_SIZE];
     columns.extend((all.other() > 0).then_some(OTHER_SIZE));
@@ -154,7 +154,7 @@ const fn lines(shown: usize, parts: usize) -> usize {
     if shown > 0 && shown < parts { shown + 1 } else { shown }
 }
 
-/// Leaves the first parts; where none is left, the label says how many there are.
+/// Keeps the first parts; if none is kept, the label says how many there are.
 fn cut(node: &mut Node<PageCounts>, most: usize, what: &str) {
     if node.parts.len() <= most {
         return;
@@ -169,7 +169,7 @@ fn cut(node: &mut Node<PageCounts>, most: usize, what: &str) {
     node.more = Some((rest.len() as u64, sum));
 }
 
-/// Leaves in each class the first categories, so that all take at most this many lines and the largest are among them.
+/// Keeps the first categories of each class, so that all together take at most this many lines and include the largest.
 fn cut_classes(classes: &mut [Node<PageCounts>], most: usize, size: impl Fn(&PageCounts) -> u64) {
     let mut shown = vec![0; classes.len()];
     let taken = |shown: &[usize]| -> usize {

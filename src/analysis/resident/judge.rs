@@ -13,13 +13,13 @@ use crate::model::address_index::AddressOwner;
 /// The owner of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PageOwner {
-    /// Nobody's: kernel pages, free pages, pages without a key.
+    /// Nobody: kernel pages, free pages, pages without a key.
     None,
     /// Shareable: WPA's `Unknown (-1)`.
     Shared,
     /// A process instance by index.
     Process(u32),
-    /// That of the page's key, which names no process.
+    /// The page has a key, but it names no process.
     Unknown,
 }
 
@@ -91,7 +91,7 @@ impl Verdict {
     }
 }
 
-/// In place of an instance or a name that is not known: an index that no list has.
+/// Stands for an unknown instance or name: an index that no list has.
 pub(super) const NOTHING: u32 = u32::MAX;
 
 impl SnapshotContext<'_> {

@@ -1,7 +1,6 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
-//! Each page record is joined with the [`snapshot_context`] and judged: [`judge`] is the definition, [`batch_judge`] the fast
-//! form. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes rows
+//! Each page record is joined with the [`snapshot_context`] and judged: [`judge`] is the definition, [`batch_judge`] is faster. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes rows
 //! and tables of the counts. Pages are read in place from the mapped file and never collected.
 
 pub(crate) mod batch_judge;
@@ -50,7 +49,7 @@ use std::collections::BTreeMap;
 pub struct ResidentSet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
-    /// Keywords that were not recorded and what each costs.
+    /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The snapshots asked for.
     pub snapshots: Vec<SnapshotSet>,
@@ -149,7 +148,7 @@ impl ResidentModel {
         ResidentModel { processes, owner_keys, rundowns, hives, snapshots, repeated, history }
     }
 
-    /// What casts doubt on single pages; and true when data was lost or the file is damaged.
+    /// Doubts about single pages; and true when data was lost or the file is damaged.
     pub(crate) fn warnings(&self, etl: &EtlFile) -> (Vec<String>, bool) {
         let survey = &self.history.survey;
         let trust = TrustReport::new(etl, survey);
@@ -158,7 +157,7 @@ impl ResidentModel {
         (trust.warnings().into_iter().chain(unknown).collect(), trust.any())
     }
 
-    /// What is odd about the page sequences: records that are none, sequences of which only a part is there.
+    /// Faults of the page sequences: records that cannot be pages, sequences of which only a part is there.
     pub fn sequence_warnings(&self, etl: &EtlFile) -> Vec<String> {
         let impossible = self.history.impossible_pages;
         let pages =
@@ -234,7 +233,7 @@ impl ResidentSet {
         ResidentSet::of(etl, &ResidentModel::new(etl)?, query)
     }
 
-    /// The same of a trace that was walked already.
+    /// The same for a trace that was walked already.
     ///
     /// # Errors
     /// [`Error::Usage`] for a snapshot that is not there.

@@ -1,4 +1,4 @@
-//! What is counted of each row, and the orders of rows.
+//! The counts of each row, and the orders of rows.
 
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};

@@ -1,4 +1,4 @@
-//! What the user asks of a resident set.
+//! A query about a resident set.
 
 use crate::analysis::resident::columns::ColumnChoice;
 use crate::analysis::resident::dimension::Dimension;
@@ -105,7 +105,7 @@ impl Default for ResidentQuery {
     }
 }
 
-/// Name, dimensions, conditions, and what it shows.
+/// Name, dimensions, conditions, and its description.
 type Preset = (&'static str, &'static str, &'static [(Dimension, &'static str)], &'static str);
 
 /// Common questions, as WPA users know them, in dimensions and conditions.

@@ -1,4 +1,4 @@
-//! Rows of the resident set: labels and measures for what was counted, and the tables that are shown.
+//! Rows of the resident set: the counts with their labels, and the tables that are shown.
 
 use crate::analysis::resident::columns::{self, PROCESS_OWNER};
 use crate::analysis::resident::dimension::{Code, Dimension};

@@ -1,5 +1,5 @@
-//! Dimensions: what rows are grouped and filtered by. Each analysis lists its own; names, lists and conditions are read
-//! in one way for all.
+//! Dimensions: what rows are grouped and filtered by. Each analysis lists its own. Names, lists and conditions are
+//! read in the same way for all.
 
 use super::spelling;
 use crate::error::Error;

@@ -1,8 +1,8 @@
-//! Tables: the lists of all commands are made of these parts, and `report` has one writer for each form.
+//! Tables: all commands make their tables of these parts, and `report` has one writer for each form.
 //!
-//! An analysis lists its [`dimension`]s, counts [`group`]s, and says in [`Measured`] columns what is shown of their
-//! measures; [`Table::of_groups`] makes the table. Everything that is added up, sorted or left out is done here; what is
-//! left for `report` is how a [`Value`] looks and which columns fit.
+//! An analysis lists its [`dimension`]s, counts [`group`]s, and defines [`Measured`] columns for their measures;
+//! [`Table::of_groups`] makes the table. Rows are added up, sorted and left out here. `report` only decides how a [`Value`]
+//! looks and which columns fit.
 
 mod column_choice;
 pub(crate) mod dimension;

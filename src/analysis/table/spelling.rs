@@ -1,4 +1,4 @@
-//! What somebody meant who wrote a name that is not there.
+//! Suggestions for a name that does not exist: what the user may have meant.
 
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.75;

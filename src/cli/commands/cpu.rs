@@ -1,4 +1,4 @@
-//! `pfnset cpu`: its flags, and from them to the report.
+//! `pfnset cpu`: from its flags to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;

@@ -1,4 +1,4 @@
-//! `pfnset memory`: its flags, and from them to the report.
+//! `pfnset memory`: from its flags to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Asked, Each};

@@ -1,4 +1,4 @@
-//! `pfnset refset`: its flags, and from them to the report.
+//! `pfnset refset`: from its flags to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Asked, Each, Show};

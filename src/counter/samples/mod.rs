@@ -1,6 +1,6 @@
 //! Files of raw samples: comma-separated values with a heading line, one row for each sample of a counter.
 //!
-//! Rows with the same name and type are successive samples of one counter, whatever stands between them.
+//! Rows with the same name and type are successive samples of one counter; other rows may stand between them.
 
 mod columns;
 mod raw;

@@ -1,4 +1,4 @@
-//! What a row of a file says, and what a formula takes of it.
+//! The values in a row of a file, and those that a formula uses.
 
 use crate::counter::calculation::CounterSample;
 use crate::counter::formula::Formula;

@@ -15,7 +15,7 @@ pub struct Series {
     numbers: HashMap<(String, CounterType), usize>,
 }
 
-/// A sample and what comes of it.
+/// A sample and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleRow {
     counter: usize,
@@ -80,7 +80,7 @@ impl Series {
 }
 
 impl TimeSource {
-    /// The clock of the formula if the first sample tells it, else any that it tells.
+    /// The clock of the formula if the first sample has its time, else any clock of which it has the time.
     fn choose(counter_type: CounterType, first: &RawSample) -> Option<(TimeSource, u64)> {
         let columns = counter_type.timer().into_iter().chain([Timer::HundredNs, Timer::Tick, Timer::Object]);
         let all = std::iter::once(TimeSource::OfFormula).chain(columns.map(TimeSource::SampleColumn));

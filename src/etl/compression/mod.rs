@@ -1,7 +1,7 @@
 //! Decompression of the event area of one buffer, into memory that is reused from buffer to buffer.
 //!
-//! XPRESS (plain LZ77) is used by all recorded traces and is optimized for speed; LZNT1 and XPRESS Huffman are only named
-//! by the container's documentation and are written for simplicity. All three decode as far as the input is valid, so
+//! XPRESS (plain LZ77) is used by all recorded traces and is optimized for speed; LZNT1 and XPRESS Huffman are known
+//! from the container's documentation only, and their decoders are kept simple. All three decode as far as the input is valid, so
 //! that a cut or damaged buffer still gives its first records. The caller (`etl`) knows which buffers are compressed and
 //! how long their event area should be, and handles faults.
 //!

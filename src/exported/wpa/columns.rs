@@ -1,4 +1,4 @@
-//! Which column of an exported table says what: by its heading, by the user's word, or by what stands in it.
+//! What each column of an exported table means: by its heading, by the user's options, or by its cells.
 
 use super::culture::Decimals;
 use super::heading::{Heading, Unit};
@@ -116,7 +116,7 @@ pub struct Columns {
 pub type KnownLabels<'k> = &'k [(&'static str, Vec<&'static str>)];
 
 impl Columns {
-    /// Gives each column its meaning. `given`: headings with what the user says they are; `rows`: the first rows.
+    /// Gives each column its meaning. `given`: headings with the meanings that the user gave; `rows`: the first rows.
     ///
     /// # Errors
     /// A text on what the user said.
@@ -161,7 +161,7 @@ impl Columns {
         self.says.contains(&Says::Pages)
     }
 
-    /// True when a column tells how much memory a row stands for.
+    /// True when a column says how much memory a row stands for.
     pub fn has_measure(&self) -> bool {
         self.has_pages() || self.says.iter().any(|says| matches!(says, Says::Size(..)))
     }

@@ -1,7 +1,7 @@
 //! Numbers as a recorder's culture prints them: which sign is the decimal one, which one groups digits.
 //!
-//! The culture is that of the whole file. A cell of a column whose digits are known tells the role of its signs by itself; each
-//! role is noted with its first place, and signs with two roles, or roles with two signs, are an error at the later place.
+//! The whole file has one culture. A cell of a column whose digits are known shows the role of its signs. Each role is noted with
+//! its first place; a sign with two roles, or a role with two signs, is an error at the later place.
 
 use std::fmt;
 use std::str::FromStr;
@@ -81,7 +81,7 @@ impl Culture {
     /// The culture of a name such as `en`, `de-DE`, `fr` or `de-CH`.
     ///
     /// # Errors
-    /// A text that lists what is known.
+    /// A text that lists the known ones.
     pub fn of_locale(name: &str) -> Result<Culture, String> {
         let name = name.trim().to_ascii_lowercase().replace('_', "-");
         match name.as_str() {

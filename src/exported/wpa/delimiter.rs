@@ -1,4 +1,4 @@
-//! Which sign stands between the cells of a table.
+//! Which sign separates the cells of a table.
 
 /// Signs that tables are exported with.
 const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];

@@ -1,4 +1,4 @@
-//! Headings of an exported table: the column's name, the unit of its cells, and what is left of an aggregation.
+//! Headings of an exported table: the column's name, the unit of its cells, without the words of an aggregation.
 
 use super::culture::Decimals;
 

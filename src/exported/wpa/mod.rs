@@ -1,7 +1,7 @@
 //! CSV files that Windows Performance Analyzer exported from its tables Resident Set and Reference Set.
 //!
-//! No public export of these tables is known. The form is that of exports of other tables; columns are found by the names that
-//! Microsoft's profiles give them, by what stands in them, or as the user says.
+//! No public export of these tables is known. The form is that of exports of other tables. Columns are recognized by their names
+//! in Microsoft's profiles, by their cells, or by the user's options.
 
 pub mod columns;
 pub mod culture;
@@ -200,7 +200,7 @@ impl WpaExport {
     }
 }
 
-/// The seconds that a label of a snapshot's time means. Its heading tells the unit; seconds have nine digits.
+/// The seconds that a label of a snapshot's time means. Its heading has the unit; seconds have nine digits.
 pub fn seconds(export: &WpaExport, label: &str) -> Option<f64> {
     let column = export.columns.keys.iter().find(|(dimension, _)| *dimension == columns::SNAPSHOT)?.1;
     let unit = export.columns.headings.get(column)?.unit;

@@ -1,6 +1,6 @@
 //! The rows of a table: read in parallel, added up by their labels, and kept as pages where each row is one.
 //!
-//! No row allocates. Memory follows the distinct keys, and takes [`PageCell`] for each page.
+//! No row allocates. Memory grows with the number of distinct keys, and takes a [`PageCell`] for each page.
 
 use super::columns::{Columns, ExportedTable, Says};
 use super::culture::{Culture, Decimals, NotANumber, Place, Roles, number};
@@ -22,7 +22,7 @@ type Key = [u32; MOST_KEYS];
 pub struct Sums {
     /// By the rules that the labels are of.
     pub amount: Amount,
-    /// By WPA's rules, where a column of its own tells it.
+    /// By WPA's rules, where the table has a column for it.
     pub by_wpa: Amount,
 }
 

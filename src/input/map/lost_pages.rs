@@ -1,7 +1,7 @@
-//! What happens when a part of a mapped file cannot be read any more: the file was cut meanwhile, its disk or its network
-//! failed. Linux and macOS raise SIGBUS then, Windows an in-page error; without a handler both end the process.
+//! What happens when a part of a mapped file cannot be read any more, because the file was cut meanwhile, or its disk or its
+//! network failed. Linux and macOS then raise SIGBUS, Windows an in-page error. Without a handler both end the process.
 //!
-//! A handler cannot let the reading code return an error, so all that is left is to say why and to end. A library does
+//! A handler cannot let the reading code return an error. It can only print the reason and end the process. A library does
 //! neither unless it is asked to: [`exit_with`].
 
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub fn exit_with(code: u8) {
     }
 }
 
-/// The files that became shorter while they were mapped, without a lost part having been read. Each is told once.
+/// The files that became shorter while they were mapped, and of which no lost part was read. Each is returned once.
 pub fn shrunk() -> Vec<PathBuf> {
     std::mem::take(&mut SHRUNK.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -118,7 +118,7 @@ fn lost(address: usize) -> Option<(i32, &'static [u8])> {
 mod system {
     use super::lost;
 
-    /// Handles SIGBUS in the place of the standard library, whose handler looks for stack overflows: it restores the default
+    /// Handles SIGBUS instead of the standard library, whose handler looks for stack overflows: it restores the default
     /// action, which would end the process when a second thread reads a lost page before the first one has said why.
     pub fn install() {
         // SAFETY: the action calls `lost`, write, _exit and signal only, which may be called in a handler of signals. The

@@ -1,7 +1,7 @@
 //! `pfnset report`: one HTML file that shows traces in pictures, with all that it needs inside of it.
 //!
-//! [`page`] is the text of the page, [`tables`] its tables, [`data`] what the scripts draw, [`script`] the scripts
-//! themselves. docs/report.md tells what the page shows and why it is made like this.
+//! [`page`] is the text of the page, [`tables`] its tables, [`data`] the data for the scripts, [`script`] the scripts
+//! themselves. docs/report.md says what the page shows and why it is made like this.
 
 mod data;
 mod page;

@@ -1,4 +1,4 @@
-//! Labels escaped once for an output form, so that a row copies bytes and nothing more; and numbers as text.
+//! Labels escaped once for an output form, so that a row only copies bytes; and numbers as text.
 
 use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};

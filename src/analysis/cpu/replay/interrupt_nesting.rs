@@ -1,7 +1,7 @@
 //! Who owns a processor at each moment when interrupts and deferred procedure calls interrupt its thread and each other:
 //! the one that began last; of those that began together the one that ends first, then the one logged first.
 //!
-//! They are logged at their ends, so all that begin before a moment must be known before time passes it.
+//! They are logged at their ends. So all that begin before a moment must be read before time passes that moment.
 
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::units::Ticks;

@@ -1,5 +1,5 @@
-//! From buffers to the scheduler: slices of time are read and each processor's part is worked through in parallel, while the
-//! scheduler works through the slice before, in order.
+//! From buffers to the scheduler: a slice of time is read, and its processors are handled in parallel. Meanwhile the scheduler
+//! handles the slice before it, in order.
 
 use crate::analysis::cpu::replay::event_merge::MergedEvents;
 use crate::analysis::cpu::replay::processor::Processor;
@@ -66,8 +66,8 @@ fn relevant_slices(history: &History, facts: &[BufferFacts]) -> Vec<TimeSlice> {
     slices(&spans, Ticks(i64::MIN), Ticks(i64::MAX), RECORDS)
 }
 
-/// For each slice, the time before which everything is known when it has been read: what later buffers tell of begins then
-/// or later.
+/// For each slice, the time before which everything is known when the slice has been read: everything in later buffers begins
+/// then or later.
 fn horizons(slices: &[TimeSlice], facts: &[BufferFacts]) -> Vec<Ticks> {
     let mut reach: Vec<Option<Ticks>> = Vec::new();
     for fact in facts {

@@ -11,7 +11,7 @@ pub type ProcessNumber = u32;
 /// Pairs of processes with numbers below this one are counted in a table instead of a map.
 const MOST_IN_TABLE: ProcessNumber = 256;
 
-/// What is counted of pairs and kinds.
+/// Counts by pairs and kinds.
 #[derive(Debug)]
 pub struct PairCounts<T> {
     kinds: usize,
@@ -21,7 +21,7 @@ pub struct PairCounts<T> {
 }
 
 impl<T: Copy + Default + PartialEq> PairCounts<T> {
-    /// Nothing counted yet, of so many kinds.
+    /// Nothing counted yet, for this number of kinds.
     pub fn new(kinds: usize) -> PairCounts<T> {
         PairCounts { kinds, table: Vec::new(), others: FastMap::default() }
     }

@@ -1,7 +1,7 @@
 //! One processor: what it does at each moment, from its records alone.
 //!
-//! Passes its records on in order, each switch with the thread time of the span that it ends, for [`super::scheduler`], which
-//! needs all processors.
+//! Passes its records on in order, each switch with the thread time of the span that it ends. [`super::scheduler`] takes those of
+//! all processors.
 
 use crate::analysis::cpu::replay::interrupt_nesting::{InterruptNesting, Interval};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, ProcessorEvents, StepPart};
@@ -27,7 +27,7 @@ pub enum ProcessorUse {
     Dpc,
     /// Interrupts.
     Isr,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -155,7 +155,7 @@ impl Processor {
         self.setup.first_switches.first().map(|&(_, old)| old)
     }
 
-    /// Not switched and not interrupted at all: nothing is known of it.
+    /// Without any switch or interrupt: nothing is known about it.
     pub fn has_switches(&self) -> bool {
         !self.setup.first_switches.is_empty()
     }

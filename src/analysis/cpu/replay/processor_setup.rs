@@ -1,4 +1,4 @@
-//! The window, and what each processor must know before its records are read.
+//! The window, and the facts about each processor that are needed before its records are read.
 
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
@@ -73,7 +73,7 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
     let mut all: Vec<Vec<Moment>> = vec![Vec::new(); processors];
     let own = (etl, 0..etl.own_buffers().len());
     for (file, buffers) in std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers))) {
-        // What is lost of a file without switches, such as one of heap ranges, hides nothing.
+        // Losses of a file without switches, such as one of heap ranges, do not matter here.
         let has_switches =
             |facts: &BufferFacts| facts.first_switch.is_some() && buffers.contains(&(facts.buffer as usize));
         let sequence_holes = sequence_holes(file);

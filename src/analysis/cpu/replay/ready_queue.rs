@@ -1,14 +1,14 @@
 //! The ready queue: how many threads were ready to run and had to wait, over time.
 //!
-//! Whether a thread that was readied before it waited is in the queue is known only later: a second ready record can replace
-//! the first. Changes after such an entry are held back until it is settled.
+//! A thread can be readied before it waits. Whether it then is in the queue is known only later, because a second ready record
+//! can replace the first. Changes after such an entry are held back until it is settled.
 
 use crate::analysis::cpu::time_grid::{Grid, Steps, TickRange};
 use crate::units::Ticks;
 use std::collections::VecDeque;
 
-/// Changes that are held back at most; what is then not settled counts as it seems. Only a thread that starves for
-/// millions of switches, and then waits again without having run, would make a difference.
+/// The most changes that are held back; entries that are not settled by then count as they seem. This can only be wrong for a
+/// thread that starves for millions of switches, and then waits again without having run.
 const MOST_HELD: usize = 1 << 22;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What is counted of the switch-ins, delays and waits of one thread, one processor, or one thread on one processor.
+//! Counts of switch-ins, delays and waits: of one thread, of one processor, or of one thread on one processor.
 
 use crate::analysis::cpu::delays::Delays;
 use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, WaitReason};
@@ -9,7 +9,7 @@ use foldhash::HashMap as FastMap;
 pub struct WaitTime {
     /// Waits that began in the window.
     pub count: u64,
-    /// Their time in it, and that of waits that began before.
+    /// Their time in the window, and that of waits that began before it.
     pub ticks: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct ThreadCounts {
     pub switches: u64,
     /// Switch-ins whose ready time is not known.
     pub unknown_ready: u64,
-    /// Delays that the window's end cuts.
+    /// Delays that had not ended when the window ended.
     pub unfinished: u64,
     /// Ready records that changed nothing.
     pub redundant: u64,

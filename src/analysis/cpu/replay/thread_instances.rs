@@ -30,7 +30,7 @@ pub enum State {
     Ready,
     /// It waits.
     Waiting,
-    /// No record tells.
+    /// Unknown, because no record says it.
     Unknown,
     /// It has ended.
     Ended,
@@ -121,7 +121,7 @@ pub struct ThreadInstance {
     pub pending: Option<PendingEntry>,
     /// Its end was logged while it ran.
     pub ends_at_switch_out: bool,
-    /// A record told of it besides rundowns.
+    /// Another record than a rundown was about it.
     pub has_records: bool,
     /// Ready records of the current run.
     pub early_ready: Option<Box<EarlyReadyRecords>>,
@@ -143,7 +143,7 @@ pub struct ThreadInstance {
     pub is_wanted: bool,
 }
 
-/// What told of a thread's process.
+/// From what a thread's process is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessEvidence {
     /// Process id.

@@ -47,7 +47,7 @@ impl<'m> FactCollector<'m> {
         FactCollector { etl, model, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
     }
 
-    /// Of a page.
+    /// The facts about a page.
     pub(super) fn of_page(
         etl: &'m EtlFile,
         model: &'m ResidentModel,
@@ -78,7 +78,7 @@ impl<'m> FactCollector<'m> {
             }
             _ => {}
         }
-        // Where the list decides, no range does. WPA looks at one list only.
+        // Where the list decides, no range does. WPA looks at the transition list only.
         if Rule::of_list(page.list()).is_some() {
             all.facts.iter_mut().for_each(|fact| fact.corrected = false);
         }
@@ -88,7 +88,7 @@ impl<'m> FactCollector<'m> {
         all
     }
 
-    /// Of an address in a process.
+    /// The facts about an address in a process.
     pub(super) fn of_address(
         etl: &'m EtlFile,
         model: &'m ResidentModel,

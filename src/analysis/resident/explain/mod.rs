@@ -1,7 +1,7 @@
-//! Why a page is what it is: its record bit by bit, everything that it was joined with, and the rules that decided.
+//! Why a page has its category: its record bit by bit, everything that it was joined with, and the rules that decided.
 //!
-//! The verdict is the one that the tables count ([`SnapshotContext::judge`]). What is added here is the events that it comes
-//! from: the address space of the one process is built again, this time with the events of each range.
+//! The verdict is the one that the tables count ([`SnapshotContext::judge`]). This module adds the events that it comes from:
+//! it builds the address space of the one process again, with the events of each range.
 
 mod address_history;
 mod cited_event;

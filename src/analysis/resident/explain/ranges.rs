@@ -1,4 +1,4 @@
-//! The ranges of a process that hold an address: heap, stack, view, region, each with the events that tell of it.
+//! The ranges of a process that hold an address: heap, stack, view, region, each with the events that it is known from.
 
 use crate::analysis::resident::explain::address_history;
 use crate::analysis::resident::explain::cited_event::{self, CitedEvent};
@@ -105,7 +105,7 @@ impl RangesAt<'_> {
         Fact { corrected: self.owner.corrected() == layer, wpa: self.owner.wpa() == layer, ..fact }
     }
 
-    /// The event that told of a range; if it is not kept, what its phase says of it.
+    /// The event that a range is known from; if it was not kept, a text about its phase.
     fn told(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> CitedEvent {
         let told = self.own.iter().find(|event| event.moment == source.moment && is(&event.value));
         let hook = told.map_or_else(|| of_phase(source.phase), |event| cited_event::hook(&event.value));
