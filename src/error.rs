@@ -92,7 +92,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is missing, on one line: the advice on how to record is a text of its own.
+    /// What is missing, on one line. The advice how to record is a separate text.
     pub fn brief(&self) -> String {
         let text = self.to_string();
         let line = text.lines().next().unwrap_or_default();

@@ -62,7 +62,7 @@ pub struct TraceInfo {
     /// Processors of the session; 1 where it had no buffers for each processor.
     pub processors: u32,
     has_own_buffers: bool,
-    /// Processors of the machine, where the trace tells them: from its configuration, or from a session with buffers for each.
+    /// Processors of the machine, if the trace has them: from its configuration, or from a session with per-processor buffers.
     pub machine_processors: Option<u32>,
     /// Windows version, e.g. (10, 0).
     pub os_version: (u8, u8),
@@ -88,7 +88,7 @@ pub struct TraceInfo {
     content: Vec<BufferContent>,
     /// Bytes of all stacks.
     pub stack_bytes: u64,
-    /// What the session cannot hold or tell.
+    /// Limits of the session.
     pub advice: Vec<String>,
     /// User-mode providers, most records first.
     pub providers: Vec<Provider>,

@@ -12,7 +12,7 @@ use crate::units::{count, counted};
 /// From this size on a buffer holds each event.
 const ROOMY_BUFFER: u32 = 128 << 10;
 
-/// Lines on what this session cannot hold or tell.
+/// Lines on the limits of this session.
 pub(crate) fn limits(etl: &EtlFile, survey: &Survey) -> Vec<String> {
     [size_limit(etl, survey), clock_limit(etl), backwards(etl, survey)].into_iter().flatten().collect()
 }

@@ -9,7 +9,7 @@ use crate::units::counted;
 pub enum TrustLevel {
     /// No problem was found.
     Yes,
-    /// It is whole, and there are so many warnings.
+    /// It is whole, but there is this number of warnings.
     WithCare(usize),
     /// The session was never stopped, so the counters of lost events were never written.
     LossUnknown,

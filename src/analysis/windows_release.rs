@@ -1,4 +1,4 @@
-//! Names of Windows releases by build. Traces tell the build; people know the release.
+//! Names of Windows releases by build. Traces have the build; people know the release.
 //!
 //! Source: Microsoft's release information pages for Windows 10, Windows 11 and Windows Server.
 

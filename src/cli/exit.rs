@@ -40,7 +40,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Whether an error says that nobody reads the output any more. Wine, and Windows for pipes with names, have a code for it
+/// Whether an error says that the reader of the output is gone. Wine, and Windows for pipes with names, have a code for it
 /// that the standard library does not count as that: ERROR_PIPE_NOT_CONNECTED.
 pub fn is_closed_pipe(error: &io::Error) -> bool {
     const PIPE_NOT_CONNECTED: i32 = 233;

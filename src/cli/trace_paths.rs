@@ -55,7 +55,7 @@ pub fn recordings(arguments: &[Recording], without: &Path) -> Result<Vec<Recordi
                 Err((path, reason)) if path == argument.trace => {
                     return Err(Error::Usage(format!("{}: {reason}", path.display())));
                 }
-                // What cannot be listed is told as a trace that cannot be read.
+                // A folder that cannot be listed is reported as a trace that cannot be read.
                 Ok(trace) | Err((trace, _)) => all.push(Recording { trace, with: Vec::new() }),
             }
         }

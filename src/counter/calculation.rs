@@ -290,7 +290,7 @@ fn base_of(formula: Formula, bases: (u64, u64), notes: &mut Vec<Note>) -> Result
     if difference == 0 { Err(Reason::BaseDidNotAdvance) } else { Ok(difference) }
 }
 
-/// `new − old` in so many bits, and whether it wrapped. `None`: half of the range or more, so it went back.
+/// `new − old` in this number of bits, and whether it wrapped. `None`: half of the range or more, so it went back.
 fn difference((old, new): (u64, u64), bits: u32) -> Option<(u64, bool)> {
     let shift = 64 - bits;
     let difference = (new << shift).wrapping_sub(old << shift) >> shift;

@@ -127,12 +127,12 @@ impl CounterType {
         }
     }
 
-    /// What a monitor writes after the value; `None` for a display that nobody documents.
+    /// What a monitor writes after the value; `None` for an undocumented display.
     pub fn suffix(self) -> Option<&'static str> {
         DISPLAYS.get(self.bits(28, 4) as usize).map(|(_, suffix)| *suffix)
     }
 
-    /// The clock; `None` for what is no counter, and for a clock that nobody documents.
+    /// The clock; `None` for a type that is no counter, and for an undocumented clock.
     pub fn timer(self) -> Option<Timer> {
         match (self.bits(10, 2), self.bits(20, 2)) {
             (COUNTER, 0) => Some(Timer::Tick),

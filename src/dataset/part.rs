@@ -183,7 +183,7 @@ fn level() -> ZstdLevel {
     ZstdLevel::try_new(1).unwrap_or_default()
 }
 
-/// True for columns by which rows are sorted: with the least and the greatest text of each page, readers pass over pages.
+/// True for columns by which rows are sorted: with the least and the greatest text of each page, readers can skip pages.
 /// Of other texts a page has nearly all values.
 fn is_sorted_by(column: &Column) -> bool {
     column.kind == Kind::Text && matches!(column.name, "process" | "category")
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// A table in batches of so many rows.
+    /// A table in batches of this number of rows.
     fn written(folder: &Path, format: Format, batches: &[i64]) -> Vec<String> {
         let to = To(Mutex::new(Part::new(Table::CpuWaits, folder, format).unwrap()));
         for (batch, rows) in batches.iter().enumerate() {

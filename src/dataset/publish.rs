@@ -241,7 +241,7 @@ pub fn recover(dataset: &Dataset) -> Result<(), Error> {
     Ok(())
 }
 
-/// True when nobody holds the lock of a staged folder. It is made and taken under the lock of the dataset, so one that is not
+/// True when no process holds the lock of a staged folder. It is made and taken under the lock of the dataset, so one that is not
 /// there had an owner.
 fn is_left(lock: &Path) -> bool {
     match File::open(lock) {

@@ -44,7 +44,7 @@ pub fn lock_of(folder: &Path) -> PathBuf {
 /// What was staged.
 #[derive(Debug)]
 pub struct Staged {
-    /// The folder, which whoever publishes it has to remove.
+    /// The folder; the process that publishes it must remove it.
     pub folder: PathBuf,
     /// Its owner's lock.
     pub lock: Lock,

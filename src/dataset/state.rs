@@ -16,7 +16,7 @@ pub struct State {
     /// The encoding of 8-bit names.
     #[serde(default)]
     pub code_page: String,
-    /// True when the machine's name was written as it is.
+    /// True when the machine's name itself was written.
     #[serde(default)]
     pub machine_names: bool,
     /// Files by table.
@@ -37,7 +37,7 @@ impl State {
         folder.join(format!("{id}.json"))
     }
 
-    /// Reads it; one that cannot be read is none.
+    /// Reads it; `None` for one that cannot be read.
     pub fn read(folder: &Path, id: &str) -> Option<State> {
         serde_json::from_slice(&fs::read(State::path(folder, id)).ok()?).ok()
     }
@@ -54,7 +54,7 @@ impl State {
         like(self) == like(other)
     }
 
-    /// True when nobody can tell this state's tables and those of `other` apart while some of each are there: the same rows,
+    /// True when this state's tables and those of `other` may be mixed while they are replaced: the same rows,
     /// each table in one file.
     pub fn can_be_mixed_with(&self, other: &State) -> bool {
         let is_whole = |state: &State| state.error.is_none() && state.files.values().all(|files| files.len() == 1);

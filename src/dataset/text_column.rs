@@ -230,7 +230,7 @@ fn run(value: u32, times: usize, width: u32, out: &mut Vec<u8>) {
     out.extend(value.to_le_bytes().iter().take(width.div_ceil(8) as usize));
 }
 
-/// Values of so many bits in groups of 8, the last one filled with 0. More than 63 groups at once are unusual.
+/// Values of this number of bits in groups of 8, the last one filled with 0. More than 63 groups at once are unusual.
 fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
     for values in values.chunks(63 * 8) {
         varint(values.len().div_ceil(8) << 1 | 1, out);
@@ -255,7 +255,7 @@ fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
     // Values from `start` on are still to be written.
     let (mut start, mut at) = (0usize, 0usize);
     for same in values.chunk_by(|a, b| a == b) {
-        let fill = (at - start).next_multiple_of(8) - (at - start); // so many of them complete the group before
+        let fill = (at - start).next_multiple_of(8) - (at - start); // this many complete the group before
         if same.len() >= fill + 8 {
             packed(values.get(start..at + fill).unwrap_or_default(), width, out);
             run(same.first().copied().unwrap_or_default(), same.len() - fill, width, out);
@@ -402,7 +402,7 @@ mod tests {
         texts.flatten().collect()
     }
 
-    /// Each group is a list of texts by number, each so many times.
+    /// Each group is a list of texts by number, each this number of times.
     fn check(texts: &[String], groups: &[Vec<(Option<usize>, usize)>], nullable: bool) {
         let number = |number: &Option<usize>| number.map(|number| (number % texts.len()) as i32);
         let rows = |group: &Vec<(Option<usize>, usize)>| -> Vec<Option<i32>> {

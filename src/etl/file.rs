@@ -249,7 +249,7 @@ impl EtlFile {
         Area { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
-    /// Visits all buffers in parallel and returns the results in file order, whatever the number of threads.
+    /// Visits all buffers in parallel and returns the results in file order, for any number of threads.
     pub fn map_buffers<R: Send>(&self, visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
         self.bytes_read.store(0, Ordering::Relaxed);
         (0..self.buffers.len())

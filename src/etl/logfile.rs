@@ -100,7 +100,7 @@ impl LogFileHeader {
         c.read::<LogFileLayout>()
     }
 
-    /// Bytes of the largest record that a buffer of the session holds. ETW refuses records above 64 KiB, whatever the buffer.
+    /// Bytes of the largest record that a buffer of the session holds. ETW refuses records above 64 KiB, for any buffer size.
     pub fn largest_record(&self) -> u32 {
         self.buffer_size_bytes.saturating_sub(BUFFER_HEADER_BYTES).min(LARGEST_EVENT)
     }
@@ -177,7 +177,7 @@ pub const MODE_PREALLOCATE: u32 = 0x20;
 pub const MODE_BUFFERING: u32 = 0x400;
 /// LogFileMode bit: rewritten by a merge.
 pub const MODE_RELOG: u32 = 0x1_0000;
-/// LogFileMode bit: data buffers may be compressed; each buffer's flags tell.
+/// LogFileMode bit: data buffers may be compressed; each buffer's flags say whether.
 pub const MODE_COMPRESSED: u32 = 0x0400_0000;
 /// LogFileMode bit: all records are in buffers of processor 0.
 pub const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;

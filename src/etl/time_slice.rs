@@ -19,7 +19,7 @@ pub struct TimeSlice {
 /// slice: with 2^19 records the replay takes 2 % less processor time and 10 to 20 MiB more memory.
 pub const RECORDS: u64 = 300_000;
 
-/// Slices of about so many records that cover `[begin, end]`; in order, without a gap.
+/// Slices of about this number of records that cover `[begin, end]`; in order, without a gap.
 pub fn slices(spans: &[Option<Span>], begin: Ticks, end: Ticks, records: u64) -> Vec<TimeSlice> {
     let mut buffers: Vec<(Span, u32)> = (spans.iter().zip(0..))
         .filter_map(|(span, index)| Some(((*span)?, index)))

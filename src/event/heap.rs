@@ -109,7 +109,7 @@ layout! {
 }
 
 layout! {
-    /// Version 4 in another order, which the length equation tells.
+    /// Version 4 in another order, recognized by the length equation.
     TagAfterFlags<P> = 28 / 24 bytes => RundownHead { heap: P, flags: U32, tag: U64, process_id: U32, count: U32 }
 }
 

@@ -28,7 +28,7 @@ pub struct Image<'a> {
     pub base: u64,
     /// Size of the mapping, a multiple of the page size.
     pub size_bytes: u64,
-    /// The process; 0 = a kernel image, whatever the header says; `None` in version 0.
+    /// The process; 0 = a kernel image, for any process id in the header; `None` in version 0.
     pub process_id: Option<u32>,
     /// What only version 2 and later carry.
     pub details: Option<ImageDetails>,

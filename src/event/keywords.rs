@@ -1,4 +1,4 @@
-//! Keywords: names of the bits in a session's group masks, which tell what it records.
+//! Keywords: names of the bits in a session's group masks, which say what it records.
 //!
 //! A user turns bits on by a WPR keyword or an xperf flag; the file holds masks only. Public enable flags of mask 0 that
 //! the kernel turns into a bit of another mask have the same name in both places. Sources: `docs/formats.md` ("Group

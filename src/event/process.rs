@@ -99,7 +99,7 @@ impl<'a> Process<'a> {
     /// Decodes a record of version 2 or later.
     ///
     /// # Errors
-    /// A fault when a field passes the end, a string has no NUL, or the SID is none.
+    /// A fault when a field passes the end, a string has no NUL, or the SID is not valid.
     pub fn read(payload: &Payload<'a>) -> Read<Process<'a>> {
         let defunct = payload.hook == PROCESS_DEFUNCT;
         let known = FIRST_VERSION..=if defunct { 5 } else { 4 };
@@ -114,7 +114,7 @@ impl<'a> Process<'a> {
             let (process, end) = head.rest(payload, cursor, SidForm::BehindTokenUser, has_exit_time)?;
             return Ok(Parsed::new(process, payload.ends(&end, known)));
         }
-        // Four zero bytes are a missing SID or the start of a zeroed token: only an exact end can tell.
+        // Four zero bytes are a missing SID or the start of a zeroed token: only an exact end can show which.
         let mut fault = Fault::Value { field: "user SID" };
         for form in [SidForm::Absent, SidForm::BehindTokenUser] {
             match head.rest(payload, cursor.clone(), form, has_exit_time) {

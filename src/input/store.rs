@@ -132,7 +132,7 @@ impl<'l> Store<'l> {
     }
 }
 
-/// Sends what a reader gives in pieces, until it ends or nobody takes them any more. Returns its error.
+/// Sends what a reader gives in pieces, until it ends or the receiver is gone. Returns its error.
 fn send_all(reader: &mut dyn Read, to: &SyncSender<Vec<u8>>) -> Option<io::Error> {
     loop {
         let mut piece = Vec::with_capacity(PIECE);

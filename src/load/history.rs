@@ -27,7 +27,7 @@ pub struct History {
     pub processes: Vec<At<ProcessEvent>>,
     /// Thread events, without those of idle threads.
     pub threads: Vec<At<ThreadEvent>>,
-    /// Executables in processes whose file name process events may not tell in full.
+    /// Executables in processes whose file name may be cut in process events.
     pub process_images: Vec<At<ProcessImage>>,
     /// The encoding of 8-bit names.
     pub code_page: CodePage,
@@ -36,7 +36,7 @@ pub struct History {
     /// Events of processes that have no id yet, because they are being created, by the thread that creates them. Empty after
     /// [`History::sort`].
     pub(crate) unassigned: FastMap<u32, Vec<At<SpaceEvent>>>,
-    /// Views at kernel addresses (session images), whatever process they name.
+    /// Views at kernel addresses (session images), for any process id.
     pub kernel_views: Vec<At<KernelView>>,
     /// Images at kernel addresses.
     pub kernel_images: Vec<At<ImageEvent>>,

@@ -20,13 +20,13 @@ use crate::load::walk::{CountOnly, Run, Visitor};
 use crate::moment::Moment;
 use crate::units::Ticks;
 
-/// A thread id that no record tells.
+/// An unknown thread id.
 pub const UNKNOWN_THREAD: u32 = u32::MAX;
 
 /// The new thread of a compact switch: the thread that the processor's next switch takes from it.
 pub const FROM_NEXT_SWITCH: u32 = u32::MAX - 1;
 
-/// What a record tells.
+/// The contents of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheduling {
     /// A context switch.
@@ -123,7 +123,7 @@ impl SchedulingRecords {
 pub struct BufferFacts {
     /// Index of the buffer.
     pub buffer: u32,
-    /// Earliest time that a record tells of: interrupts begin before they are logged, and compact switches happen before.
+    /// Earliest time in a record: interrupts begin before they are logged, and compact switches happen before.
     pub reaches_back_to: Option<Ticks>,
     /// First switch and its old thread.
     pub first_switch: Option<(Moment, u32)>,
@@ -322,7 +322,7 @@ struct BufferReader<'f> {
 }
 
 impl BufferReader<'_> {
-    /// Takes a record; `None` if it tells nothing of the scheduler or does not fit its layout.
+    /// Takes a record; `None` if it is not about the scheduler or does not fit its layout.
     #[inline(always)]
     fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &Area<'_>) -> Option<()> {
         let what = match hook {

@@ -56,7 +56,7 @@ impl<'h> FileNames<'h> {
 }
 
 /// The name of a key between two consecutive events: the name by the event before, unless that is a delete; else the name
-/// by the event after, if that event tells an older name.
+/// by the event after, if that event has an older name.
 fn name_between<N>(past: Option<(FileNameKind, N)>, next: Option<(FileNameKind, N)>) -> Option<N> {
     use FileNameKind::{Create, Delete, Name, Rundown};
     match (past, next) {

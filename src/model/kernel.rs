@@ -111,7 +111,7 @@ impl<T: Clone> Owned<T> {
         self.0.entry(event.owner).or_default().insert(event.base, event.size, event.value.clone());
     }
 
-    /// Removes the whole range that begins at the base, whatever the record's size is.
+    /// Removes the whole range that begins at the base. The record's size does not matter.
     fn remove(&mut self, event: &Described<T>) {
         let ranges = self.0.entry(event.owner).or_default();
         if ranges.get(event.base).is_some_and(|(base, ..)| base == event.base) {

@@ -109,7 +109,7 @@ impl<'e> ProcessRundown<'e> {
         if !self.episode.at_end {
             return Vec::new(); // its keyword was off before, so events cannot be complete
         }
-        // Without an earlier rundown the events cannot tell what existed before the trace.
+        // Without an earlier rundown the events cannot show what existed before the trace.
         differences.retain(|d| (d.only_events || !self.episode.is_first) && !self.meanwhile.holds(d));
         differences
     }

@@ -204,7 +204,7 @@ impl AddressSpace {
     fn view(&mut self, phase: Phase, base: u64, size: u64, view: MappedView) {
         let end = base.saturating_add(size);
         match phase {
-            // Unmapping removes the whole view, whatever the record's size is.
+            // Unmapping removes the whole view. The record's size does not matter.
             Phase::End => match self.views.get(base).filter(|&(start, ..)| start == base || size == 0) {
                 Some((start, end, _)) => {
                     self.views.take(base);

@@ -119,7 +119,7 @@ impl Window {
         let text = |mark: Option<&At<Box<str>>>| mark.map(|mark| mark.value.to_string());
         let resets = match start {
             Some(start) => ends.marks.iter().filter(|mark| mark.value == start.value).map(|mark| mark.moment).collect(),
-            // Without a start mark the active rundown tells when the working sets were emptied.
+            // Without a start mark, the active rundown shows when the working sets were emptied.
             None => ends.rundown.map(|time| Moment { time, order: 0 }).into_iter().collect(),
         };
         let mut window = Window {

@@ -8,13 +8,13 @@ use std::io::{self, Write};
 
 /// Answers of traces, one after the other.
 pub trait Answers {
-    /// Adds what is told of a trace.
+    /// Adds the result of a trace.
     ///
     /// # Errors
     /// What the writer says.
     fn add(&mut self, trace: &str, report: &dyn Report) -> io::Result<()>;
 
-    /// Adds a trace of which nothing is told, and why.
+    /// Adds a trace without a result, and the reason.
     ///
     /// # Errors
     /// What the writer says.
@@ -77,7 +77,7 @@ fn of_trace(trace: &str, error: &str) -> String {
 pub struct OneCsv<'o> {
     out: &'o mut dyn Write,
     fields: Vec<Field>,
-    /// Traces that could not be read, as long as no other tells the fields.
+    /// Traces that could not be read, until another one has given the fields.
     waiting: Vec<(String, String)>,
 }
 

@@ -63,7 +63,7 @@ pub trait Report {
         self.tables()
     }
 
-    /// The tables beside those of other traces: with the same fields whatever the trace holds.
+    /// The tables as a part of those of many traces: with the same fields for any trace.
     fn tables_of_each(&self) -> Vec<Table> {
         self.tables()
     }

@@ -16,7 +16,7 @@ pub struct OfSeveralFiles<'r> {
     pub traces: Vec<PathBuf>,
 }
 
-/// Adds `traces`, all files of a recording, to an object that tells of one in several files.
+/// Adds `traces`, all files of a recording, to an object about a recording in several files.
 pub fn add_files(object: &mut Value, files: &[PathBuf]) {
     if let (Some(object), [_, _, ..]) = (object.as_object_mut(), files) {
         let names = files.iter().map(|path| path.display().to_string());

@@ -166,7 +166,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same for pages, which also obey marks of writing direction: such marks and other characters that nobody sees are
+/// The same for pages, which also obey marks of writing direction: such marks and other invisible characters are
 /// shown as `\u{202e}`.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -210,7 +210,7 @@ pub fn heading(out: &mut dyn Write, text: &str) -> io::Result<()> {
     writeln!(out, "{HEADING}{text}{HEADING:#}")
 }
 
-/// The warnings, each on lines of its own, before anything else.
+/// The warnings, each on its own lines, before anything else.
 ///
 /// # Errors
 /// What the writer says.

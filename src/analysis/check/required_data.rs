@@ -116,7 +116,7 @@ pub struct Evidence<'t> {
     /// Times of the rundowns.
     rundowns: BTreeMap<HookId, (Nanos, Nanos)>,
     losses: Vec<LossAt>,
-    /// Events of which records could not be read.
+    /// Events with records that could not be read.
     unread: BTreeSet<HookId>,
     /// Losses whose time is not known.
     anywhere: Option<String>,

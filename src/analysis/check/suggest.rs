@@ -51,7 +51,7 @@ fn whole(measure: Measure) -> Budget {
     }
 }
 
-/// `chrome.exe` of `chrome.exe (42)`; `None` for what is no process, and for a name that is no pattern of its own.
+/// `chrome.exe` of `chrome.exe (42)`; `None` for a label without a process, and for a name that would not match itself as a pattern.
 fn process_name(label: &str) -> Option<&str> {
     let (name, id) = label.strip_suffix(')')?.rsplit_once(" (")?;
     let is_plain = !name.contains(['*', '?', ';', '!', '=']) && name != "Unknown" && !name.is_empty();

@@ -128,7 +128,7 @@ fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
     }
 }
 
-/// By whose rules each side counts; an export counts by WPA's whatever is asked.
+/// By whose rules each side counts. An export always counts by WPA's.
 fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -> Result<[bool; 2], Error> {
     let can = |source: &Source, by_wpa: bool| match &source.content {
         SourceContent::Trace(_) => true,

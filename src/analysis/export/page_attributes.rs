@@ -15,7 +15,7 @@ use foldhash::HashMap as FastMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// In place of a number of a text: there is none. In place of a session too, and where nothing tells its number.
+/// Instead of the number of a text: there is none. Also instead of a session's number if it is not known.
 const NONE: u32 = u32::MAX;
 
 /// The page's value in each of these dimensions. 20 bytes, because a machine has hundreds of thousands of different ones.

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::units::PAGE_BYTES;
 
-/// A label, or null for what means that there is none.
+/// A label, or null for labels that mean that there is none.
 fn known<'t>(label: &'t str, none: &str) -> Cell<'t> {
     if label == none { Cell::Null } else { Cell::Text(label) }
 }

@@ -188,7 +188,7 @@ fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
     }
 }
 
-/// The whole trace, whatever marks it has, unless the user names an end.
+/// The whole trace, unless the user names an end. Marks do not matter.
 fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Window, Error> {
     let ends = Ends::of_trace(history);
     let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));

@@ -101,7 +101,7 @@ fn thinned(count: usize, most: usize) -> Vec<usize> {
     }
 }
 
-/// The length of a step that cuts a length of time into so many.
+/// The length of the steps that divide a length of time into this number of steps.
 fn step_of(length: Nanos, steps: i128) -> Nanos {
     Nanos((length.0 / steps).max(1))
 }

@@ -219,7 +219,7 @@ mod tests {
             let tile = Tile::folded(&groups, most);
             prop_assert!(sums_up(&tile));
             prop_assert_eq!(tile.pages, pages.iter().map(|page| page.4).sum::<u64>());
-            // Classes with what is left of them stay, whatever the limit is.
+            // Classes stay, with the rest of their pages, for any limit.
             prop_assert!(tile.count() <= most.max(4 * 5));
         }
     }

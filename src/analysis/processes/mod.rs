@@ -42,17 +42,17 @@ pub struct ProcessQuery {
 pub struct ProcessRow {
     /// `name.exe (pid)`.
     pub label: String,
-    /// Name of the image file; `None` when no event told it.
+    /// Name of the image file; `None` when no event has it.
     pub name: Option<String>,
     /// Process id.
     pub process_id: u32,
     /// Id of the parent.
     pub parent_id: Option<u32>,
-    /// The parent as a label; `None` when no event told its id, and for what is its own parent (Idle).
+    /// The parent as a label; `None` when no event has its id, and for a process that is its own parent (Idle).
     pub parent: Option<String>,
     /// Session.
     pub session_id: Option<u32>,
-    /// Command line; `None` when no event told it.
+    /// Command line; `None` when no event has it.
     pub command_line: Option<String>,
     /// When it started; `None`: before the trace.
     pub start: Option<Nanos>,
@@ -60,7 +60,7 @@ pub struct ProcessRow {
     pub end: Option<Nanos>,
     /// Its exit status.
     pub exit_status: Option<i32>,
-    /// Its pages at the snapshot; `None` without a page sequence, and when no event told the key that names its pages.
+    /// Its pages at the snapshot; `None` without a page sequence, and when no event has the key that names its pages.
     pub pages: Option<ProcessPages>,
 }
 
@@ -243,7 +243,7 @@ fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> Option<St
     Some(parent.map_or_else(|| format!("Unknown ({id})"), Instance::label))
 }
 
-/// Pages of each instance; `None` for one whose key in page records no event told.
+/// Pages of each instance; `None` if no event has the key that page records use for it.
 type PagesByInstance = Vec<Option<ProcessPages>>;
 
 /// Counts the pages of each instance; `None` without a page sequence, whichever was asked for.

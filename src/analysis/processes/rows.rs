@@ -190,7 +190,7 @@ impl ProcessSet {
     pub fn process_table(&self) -> Table {
         let pages = self.pages();
         let page_columns = pages.iter().filter_map(Counted::column);
-        // Who sorts by start wants to see it; else most processes have none.
+        // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
         let (start, end) = if self.sort == ProcessOrder::Start { (9, 8) } else { (4, 3) };
         let columns = [
             Column::text("Process"),

@@ -15,7 +15,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::state::Contradiction;
 use crate::units::Nanos;
 
-/// What is counted for the checks, whatever the query is.
+/// The counts for the checks; they do not depend on the query.
 #[derive(Debug, Clone, Default)]
 pub struct BaseCounts {
     /// All pages by category, list and priority.

@@ -1,4 +1,4 @@
-//! A small machine for unit tests: a case for every rule, and every page that can be told apart on it.
+//! A small machine for unit tests: a case for every rule, and every different page that it can have.
 
 use crate::analysis::resident::checks::{Checks, Compared};
 use crate::analysis::resident::snapshot_context::SnapshotContext;

@@ -131,7 +131,7 @@ pub struct Condition<D> {
     pub dimension: D,
     /// What its label must match.
     pub patterns: Patterns,
-    /// True when a user wrote it, who is told of patterns that match nothing.
+    /// True when a user wrote it: then a message reports patterns that match nothing.
     pub is_users: bool,
 }
 

@@ -42,7 +42,7 @@ impl Table {
         let mut leaving: Vec<(bool, u8, usize)> = self.columns.iter().enumerate().filter_map(order).collect();
         leaving.sort_unstable();
         for (is_missed, _, leaves) in leaving {
-            // What nobody misses goes before anything is cut.
+            // Less important columns are left out before anything is cut.
             if taken(&shown, if is_missed { LEAST[0] } else { usize::MAX }) > most {
                 shown.retain(|(index, ..)| *index != leaves);
             }

@@ -89,7 +89,7 @@ pub enum Fit {
     Wraps,
     /// It is left out where cutting texts is not enough; the lowest number goes first.
     Leaves(u8),
-    /// It is there only where nothing has to be cut for it, and nobody misses it; the lowest number goes first.
+    /// It is shown only where nothing has to be cut for it. The lowest number is left out first.
     Spare(u8),
 }
 

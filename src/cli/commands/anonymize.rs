@@ -76,7 +76,7 @@ fn write<T>(path: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> 
     Ok(made)
 }
 
-/// What nobody knows: the 128-bit key of the standard library's hash comes from the system.
+/// A random secret: the 128-bit key of the standard library's hash comes from the system.
 fn random() -> Vec<u8> {
     (0..4u8).flat_map(|number| RandomState::new().hash_one(number).to_le_bytes()).collect()
 }

@@ -58,7 +58,7 @@ impl Cli {
         // Shells of Windows do not expand patterns of file names.
         Cli::try_parse_from(wild::args_os()).unwrap_or_else(|mut error| {
             if error.kind() == ErrorKind::UnknownArgument {
-                // The tip of the parser is to pass a flag as the value of another, which nobody wants.
+                // The tip of the parser, to pass a flag as the value of another, does not help.
                 error.remove(ContextKind::Suggested);
                 if let Some(tip) = owners_of(&error) {
                     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));

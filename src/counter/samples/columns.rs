@@ -126,7 +126,7 @@ impl SampleColumns {
                 None => cell.parse().ok(),
             };
             match number {
-                // PowerShell's `Timestamp` is a local date, which nobody needs.
+                // PowerShell's `Timestamp` is a local date, which no formula needs.
                 None if column == SampleColumn::Ticks && self.place(SampleColumn::SecondValue).is_some() => Ok(None),
                 None => Err((column, format!("\"{cell}\" is no whole number from 0 to {}", u64::MAX))),
                 number => Ok(number),

@@ -39,7 +39,7 @@ struct CounterState {
 enum TimeSource {
     /// In the time that the type's formula uses.
     OfFormula,
-    /// In a column of its own.
+    /// In a separate column.
     SampleColumn(Timer),
 }
 

@@ -18,7 +18,7 @@ const FIRST_MATCH: u16 = 256;
 
 /// Decodes `input` to the start of `out`, whose length is the limit.
 ///
-/// The limit must be the length of the data: symbol 256 also ends a stream, and only the length tells that from a match
+/// The limit must be the length of the data: symbol 256 also ends a stream, and only the length distinguishes that from a match
 /// of 3 bytes at distance 1. Input after the limit is not read, so the end symbol and its padding do not count as surplus.
 pub(super) fn decompress(input: &[u8], out: &mut [u8]) -> Decompression {
     let mut written = 0;

@@ -22,7 +22,7 @@ pub enum Says {
     Pages,
     /// A number of pages by WPA's rules, beside one by ours.
     PagesByWpa,
-    /// An amount of memory in a unit of so many bytes.
+    /// An amount of memory in a unit of this number of bytes.
     Size(u64, Decimals),
     /// A page frame number: each row is a page.
     Pfn,

@@ -38,7 +38,7 @@ pub fn delimiter(text: &str, known: impl Fn(&str) -> bool) -> u8 {
         let even = rows.iter().filter(|row| row.len() == heading.len()).count();
         (named, even * 100 / rows.len().max(1), heading.len().min(2))
     };
-    // The first one wins where nothing tells.
+    // Without evidence, the first one is used.
     DELIMITERS.iter().rev().copied().max_by_key(score).unwrap_or(b',')
 }
 

@@ -82,7 +82,7 @@ pub struct RowError {
 /// What is wrong with a row.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It has so many cells.
+    /// The row has this number of cells.
     Length(usize),
     /// The text of a cell is no number.
     NoNumber(String),
@@ -108,7 +108,7 @@ pub struct Reading<'r> {
     pub columns: &'r Columns,
     /// For each key column whether rows are kept apart by it.
     pub grouped: Vec<bool>,
-    /// The culture of numbers, as far as it is given.
+    /// The culture of numbers, as far as the user gave it.
     pub culture: Culture,
     /// Whether rows with a label of a key column are wanted.
     pub is_wanted: &'r (dyn Fn(usize, &str) -> bool + Sync),

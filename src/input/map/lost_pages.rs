@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// Maps that are watched at the same time; more are not watched.
 const MOST_MAPS: usize = 1024;
 
-/// The exit code; 0 where nobody asked for an end.
+/// The exit code; 0 where no program asked for an end.
 static EXIT_CODE: AtomicI32 = AtomicI32::new(0);
 /// Whether a thread has met a lost page.
 static IS_SAID: AtomicBool = AtomicBool::new(false);

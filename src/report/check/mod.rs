@@ -56,7 +56,7 @@ fn decisive(result: &BudgetResult) -> Option<&LimitResult> {
     result.limits.first()
 }
 
-/// Why a verdict is what it is; `None` for a pass.
+/// The reason of a verdict; `None` for a pass.
 pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
     let of_limit = |limit: &LimitResult| {
         let (room, bytes) = (limit.room_bytes, size(unit, limit.limit_bytes));
@@ -112,7 +112,7 @@ fn wrapped(out: &mut dyn Write, line: &str, style: &Style) -> io::Result<()> {
 }
 
 impl CheckReport<'_> {
-    /// The reasons of a trace. Those that several budgets are invalid for are told once.
+    /// The reasons of a trace. A reason that makes several budgets invalid is printed once.
     fn reasons(&self, trace: &TraceResult) -> Vec<Vec<String>> {
         let is_invalid = |result: &&BudgetResult| result.verdict == Verdict::Invalid;
         let mut told: Vec<&str> = Vec::new();

@@ -100,7 +100,8 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
     all.into_iter().map(VecDeque::from).collect()
 }
 
-/// When records of a processor go missing in a file; `own` are its buffers by sequence number, `end` tells when one ends.
+/// When records of a processor go missing in a file; `own` are its buffers by sequence number, `end` gives the end of a
+/// buffer.
 fn holes_of_processor(
     own: &[(u64, usize)],
     sequence_holes: &[SequenceHole],
