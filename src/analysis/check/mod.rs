@@ -1,8 +1,8 @@
 //! Budgets: values of traces compared with limits and with a baseline.
 //!
-//! [`file`] reads budgets, [`measured`] counts what each measures, [`required_data`] tells whether the trace holds what that
-//! rests on, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`] makes a
-//! first budgets file.
+//! [`file`] reads budgets, [`measured`] counts the pages of each, [`required_data`] says whether the trace holds the data that
+//! a value needs, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`]
+//! makes a first budgets file.
 
 pub mod baseline;
 pub mod budget;

@@ -1,8 +1,8 @@
 //! Processors by events: who ran, who was ready and had to wait, who took the processor away, what interrupts cost.
 //!
-//! [`replay`] goes through the records of all processors in order and counts; [`rows`], [`interrupts`],
-//! [`wakeups_and_preemptions`], [`timeline`] and [`sampling_error`] make of the counts what [`tables`] show. Times are raw
-//! ticks, converted once at the end.
+//! [`replay`] goes through the records of all processors in order and counts. [`rows`], [`interrupts`],
+//! [`wakeups_and_preemptions`], [`timeline`] and [`sampling_error`] convert the counts to results, and [`tables`] shows them.
+//! Times are raw ticks, converted once at the end.
 
 pub mod delays;
 mod interrupts;
@@ -77,7 +77,7 @@ pub struct CpuUse {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
-    /// Keywords that were not recorded and what each costs.
+    /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The window.
     pub window: Window,

@@ -1,4 +1,4 @@
-//! Each side as counted rows by the same dimensions.
+//! The side that is a file: its rows by the dimensions asked for.
 
 use crate::analysis::diff::dimension::{Dimension, passes};
 use crate::analysis::diff::source::{Source, SourceContent};

@@ -1,8 +1,8 @@
 //! Compares two sides: traces, files that pfnset wrote, tables that WPA exported.
 //!
-//! [`source`] tells what each side is, [`query`] decides what both can be compared by, [`file_side`] and [`trace_side`] bring
-//! each side to these dimensions, [`processes`] and [`paths`] say which process and file is which, [`rows`] joins them within a [`tolerance`].
-//! Beside an export, [`pages`] compares page by page.
+//! [`source`] finds out what each side is. [`query`] decides by which dimensions both can be compared. [`file_side`] and
+//! [`trace_side`] count each side by these dimensions, [`processes`] and [`paths`] match processes and files, [`rows`] joins
+//! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
 
 pub mod dimension;
 mod file_side;
@@ -50,19 +50,19 @@ pub struct Diff {
     pub unchanged: Vec<DiffRow>,
     /// Sums over all keys.
     pub all: DiffTotals,
-    /// Sums over the keys that differ by no more than is allowed, and by something.
+    /// Sums over the keys that differ, but by no more than is allowed.
     pub within: DiffTotals,
     /// Sums over the keys that do not differ.
     pub same: DiffTotals,
-    /// True when something is allowed.
+    /// True when a difference is allowed.
     pub is_tolerant: bool,
     /// Rows that are shown.
     pub top: Option<usize>,
     /// Headings of exports that are not compared.
     pub ignored: Vec<String>,
-    /// Where categories go by our rules; only for a trace beside an export.
+    /// How pages move from WPA's categories to ours; only for a trace and an export.
     pub rule_changes: Option<Vec<RuleChange>>,
-    /// Page by page; only for a trace beside an export of pages.
+    /// Page by page; only for a trace and an export of pages.
     pub pages: Option<PageDifferences>,
     /// Which side the trace is, where the other is an export.
     pub trace_is_right: bool,
@@ -188,7 +188,7 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: us
     }
 }
 
-/// Reads files first, because a file can tell which snapshot of the trace it is of.
+/// Reads files first, because a file can say to which snapshot of the trace it belongs.
 fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Result<[Side<'s>; 2], Error> {
     let mut sides = [Side::default(), Side::default()];
     let has_trace = sources.iter().any(|source| source.trace().is_some());

@@ -111,7 +111,7 @@ pub struct DiffTotals {
 }
 
 impl DiffTotals {
-    /// Of some rows.
+    /// Adds up some rows.
     pub fn of<'r>(rows: impl IntoIterator<Item = &'r DiffRow>) -> DiffTotals {
         let mut totals = DiffTotals::default();
         for row in rows {

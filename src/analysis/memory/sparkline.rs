@@ -47,7 +47,7 @@ impl Sparkline {
 }
 
 impl Sparkline {
-    /// The same in at most so many columns: means of those that fall together.
+    /// The same in at most this number of columns; columns that fall together become their mean.
     pub(super) fn within(self, most: usize) -> Sparkline {
         let columns = self.columns.min(most.clamp(1, COLUMNS));
         let mut heights = [None; COLUMNS];

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What is shown.
+/// The view that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefsetView {
     /// One screen: the window, what was held, the largest categories and processes, and how well the result agrees with

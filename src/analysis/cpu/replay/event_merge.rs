@@ -1,7 +1,7 @@
 //! The processors' events of a slice of time, and the thread events between them, in one order.
 //!
-//! Stretches of the slice are merged in parallel, because the ordered pass over the events is not. They are copied, because
-//! that pass reads one list faster than a list for each processor.
+//! Stretches of the slice are merged in parallel, because the pass over the events in order has only one thread. They are
+//! copied, because that pass reads one list faster than a list for each processor.
 
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;

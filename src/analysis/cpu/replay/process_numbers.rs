@@ -1,6 +1,6 @@
 //! Processes while records are counted: threads whose process is known count under one number.
 //!
-//! A thread of which no record has told yet stands for itself; its process is known in the end.
+//! A thread whose process no record has named yet has its own number; its process is known at the end.
 
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::thread_instances::ThreadIndex;
@@ -24,7 +24,7 @@ impl ProcessNumbers {
         })
     }
 
-    /// A thread that stands for itself.
+    /// A thread that has its own number.
     pub fn of_thread(&mut self, instance: ThreadIndex) -> ProcessNumber {
         self.members.push(instance);
         self.members.len() as ProcessNumber - 1

@@ -1,6 +1,6 @@
 //! Counts of pairs of processes: who readied whom, who took the processor from whom.
 //!
-//! Of threads there can be millions of pairs, of processes few, so the threads of a process count together, see
+//! There can be millions of pairs of threads, but there are few of processes. So the threads of a process count together, see
 //! [`super::process_numbers`].
 
 use foldhash::HashMap as FastMap;
@@ -48,7 +48,7 @@ impl<T: Copy + Default + PartialEq> PairCounts<T> {
         self.table[row].resize(at + 1, T::default());
     }
 
-    /// All pairs of which something was counted: first, second, kind, what.
+    /// All pairs with a count: first, second, kind, count.
     pub fn each(&self) -> impl Iterator<Item = (ProcessNumber, ProcessNumber, usize, T)> {
         let in_table = (0..).zip(&self.table).flat_map(move |(first, row)| {
             let place = move |at: usize| ((at / self.kinds) as ProcessNumber, at % self.kinds);

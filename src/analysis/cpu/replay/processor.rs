@@ -73,7 +73,7 @@ pub struct ProcessorSetup {
 #[derive(Debug)]
 pub struct Processor {
     setup: ProcessorSetup,
-    /// Records of which time has not passed.
+    /// Records whose time has not come yet.
     records: SchedulingRecords,
     is_sorted: bool,
     scratch: Scratch,
@@ -207,7 +207,7 @@ impl Processor {
         self.nesting.add(Interval { begin: event.begin, end, logged, owner: id });
     }
 
-    /// Passes on all records before `until`. All that begins before it must have been added.
+    /// Passes on all records before `until`. Everything that begins before it must have been added.
     pub fn advance(&mut self, until: Ticks, out: &mut ProcessorEvents) {
         out.clear();
         let mut pending = std::mem::take(&mut self.records.events);
@@ -279,7 +279,7 @@ impl Processor {
         (self.running, self.after_hole) = (None, true);
     }
 
-    /// An event that ends the span and tells of no thread.
+    /// An event that ends the span and is about no thread.
     fn unknown_from(&self, Moment { time, order }: Moment, cpu: u64, charged: u32, out: &mut ProcessorEvents) {
         let (thread, processor, kind) = (UNKNOWN_THREAD, self.setup.number, ProcessorEventKind::RecordsMissing);
         out.push(
@@ -304,7 +304,7 @@ impl Processor {
         (self.running, self.after_hole) = (Some(new).filter(|&new| new != UNKNOWN_THREAD), new == UNKNOWN_THREAD);
     }
 
-    /// What the moments are used for that no interrupt owns.
+    /// The use of moments that no interrupt owns.
     #[inline(always)]
     fn used_for(&self) -> ProcessorUse {
         match self.running {

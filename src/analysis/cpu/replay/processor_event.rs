@@ -1,4 +1,4 @@
-//! What a processor passes on to the scheduler of its records: who ran until then, what happened.
+//! The events that a processor passes on to the scheduler: who ran until then, what happened.
 
 use crate::moment::Moment;
 use crate::units::Ticks;
@@ -26,7 +26,7 @@ pub struct ProcessorEvent {
     pub reason: u8,
 }
 
-/// What a [`ProcessorEvent`] tells.
+/// The kinds of a [`ProcessorEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessorEventKind {
     /// A context switch.
@@ -59,7 +59,7 @@ pub struct ProcessorEvents {
 pub struct StepPart {
     /// Index of the event that ends the span.
     pub index: u32,
-    /// ProcessorEvent of the timeline.
+    /// Step of the timeline.
     pub number: u32,
     /// Length.
     pub ticks: u64,

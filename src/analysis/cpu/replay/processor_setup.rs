@@ -32,7 +32,7 @@ pub fn window(
     Window::between(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock).map(Some)
 }
 
-/// The setups of all processors: those of the session, and those of whose records there are any.
+/// The setups of all processors: those of the session, and any others that have records.
 pub fn setups(
     etl: &EtlFile,
     history: &History,

@@ -21,7 +21,7 @@ use foldhash::HashMap as FastMap;
 struct Run {
     instance: ThreadIndex,
     since: Ticks,
-    /// Ticks that count as running only if the run ends as it should, because the thread has been seen elsewhere.
+    /// Ticks that count as running only if the run ends normally, because the thread has been seen on another processor.
     provisional: u64,
 }
 
@@ -382,7 +382,7 @@ impl<'p> Scheduler<'p> {
         }
     }
 
-    /// A thread that was ready is so no more; what was in doubt is settled.
+    /// A thread is no longer ready; an entry that was in doubt is settled.
     #[inline(always)]
     pub(crate) fn leave_queue(&mut self, id: ThreadIndex, time: Ticks) {
         if self.instances.get_mut(id).pending.is_some() {

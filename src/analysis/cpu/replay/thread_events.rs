@@ -54,7 +54,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Notes a thread's process, if no earlier record told it.
+    /// Notes a thread's process, if no earlier record had it.
     fn describe(&mut self, id: ThreadIndex, described: ProcessEvidence) {
         let instance = self.instances.get_mut(id);
         if instance.process.is_none() {
@@ -63,7 +63,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// True when an instance, of which only rundowns told, may be the one that starts now.
+    /// True when an instance that is known from rundowns only may be the one that starts now.
     fn is_the_same(&mut self, id: ThreadIndex, process_id: u32) -> bool {
         !self.instances.get_mut(id).has_records && self.may_be_of(id, process_id)
     }

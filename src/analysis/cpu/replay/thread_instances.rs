@@ -18,7 +18,7 @@ pub type ThreadIndex = u32;
 /// The idle threads.
 pub const IDLE_INSTANCE: ThreadIndex = 0;
 
-/// A thread that nobody knows.
+/// An unknown thread.
 pub const UNKNOWN_INSTANCE: ThreadIndex = 1;
 
 /// What a thread does.
