@@ -118,7 +118,7 @@ commands! {
     Diff(diff::Diff), Some("pfnset.diff");
     /// Budgets: is the memory of traces within its limits? For scripts and builds
     Check(check::Check), Some("pfnset.check");
-    /// Which pages a scenario touched, who holds them and when the peak was, checked against the final state
+    /// Which pages a scenario touched, who holds them, when the peak was, checked against the final state
     Refset(refset::Refset), Some("pfnset.refset");
     /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost
     Cpu(cpu::Cpu), Some("pfnset.cpu");

@@ -86,7 +86,7 @@ pub struct Resident {
     /// Which page sequence of the trace: last, all or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
-    /// Explain the category of a page: a PFN, or with --process a virtual address (0x… or decimal)
+    /// Explain a page: a PFN, or with --process a virtual address (0x… or decimal)
     #[arg(long, value_name = "PFN|VA", value_parser = number, conflicts_with_all = ["group_by", "preset", "conditions", "top", "unit", "sort", "classification", "all", "wpa", "pivot", "columns", "each"])]
     pub explain: Option<u64>,
     /// The process (id) of the address to explain
