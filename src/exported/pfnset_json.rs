@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn what_is_something_else_is_told() {
         for (text, says) in [
-            ("{", "is none: EOF"),
+            ("{", "is not valid: EOF"),
             ("{}", "another program"),
             (r#"{"schema":"pfnset.info","version":1}"#, "it is pfnset.info; expected pfnset.resident"),
             (r#"{"schema":"pfnset.refset","version":7}"#, "version 7"),
