@@ -109,6 +109,7 @@ fn setup() -> impl Strategy<Value = Setup> {
         removals: false,
         headers,
         provider,
+        processors: 3,
         compression: if how == 0 { Compression::Xpress } else { Compression::None },
     })
 }

@@ -1,9 +1,9 @@
 //! Page sequences are told apart: the library's runs against all page records, sorted.
 
 use crate::with_file;
+use etl_writer::machine::{Event, Keys, Machine, Setup, What};
 use etl_writer::payloads::pages::{IN_MEMORY, IN_MEMORY_24H2, Identity};
-use etl_writer::payloads::perf;
-use etl_writer::{HeaderKind, Ptr, Rng, Session, Trace, guid};
+use etl_writer::{Ptr, Session, Trace};
 use pfnset::analysis::resident::ResidentModel;
 use proptest::prelude::*;
 
@@ -34,38 +34,26 @@ fn sorted(mut records: Vec<(u64, u64)>) -> Vec<Sequence> {
     all
 }
 
-/// Writes sequences as one thread logs them that moves between processors, other records between its own.
-fn write(seed: u64, sequences: &[(u64, u64, u64)], p: Ptr, restless: u64) -> (Vec<u8>, Vec<(u64, u64)>) {
-    let mut rng = Rng::new(seed);
-    let session = Session { buffer_size: 0x1000, processors: 4, ..Session::windows10() };
-    let session = if p == Ptr::P4 { session.bits32() } else { session };
-    let mut time = session.t0 + 10;
-    let mut trace = Trace::new(session);
-    let mut records = Vec::new();
+/// A trace of sequences: first PFN, pages, holes in percent. Also the time and the PFN of each record.
+fn write(seed: u64, sequences: &[(u64, u64, u64)], p: Ptr) -> (Vec<u8>, Vec<(u64, u64)>) {
+    let setup = Setup { p, keys: Keys::Address, headers: true, processors: 4, ..Setup::default() };
+    let session = Session { buffer_size: 0x1000, ..setup.session() };
+    let mut machine = Machine::new(setup, seed);
     for &(first, pages, holes) in sequences {
-        let (mut pfn, mut processor) = (first, rng.below(4) as u16);
-        for _ in 0..pages {
-            if rng.percent(restless) {
-                processor = rng.below(4) as u16;
-            }
-            if rng.percent(2) {
-                trace.add(&perf::sample(p, 0x1000, 4, 0).at(time).on(rng.below(4) as u16));
-            }
-            let record = Identity::new(10, pfn, 0, 0).rec(p, 2, IN_MEMORY).at(time).on(processor);
-            let record = match rng.below(40) {
-                0 => record.with_header(HeaderKind::System(p)),
-                1 => record.into_class(guid("3d6fa8d3-fe05-11d0-9dda-00c04fd7ba7c")),
-                _ => record,
-            };
-            trace.add(&record);
-            records.push((time, pfn));
-            // Records of one stamp are in order of their PFNs.
-            time += rng.below(3);
-            pfn += 1 + if rng.percent(holes) { rng.below(9) } else { 0 };
-        }
-        time += 1 + rng.below(50);
+        let mut pfn = first;
+        let pages: Vec<Identity> = (0..pages)
+            .map(|_| {
+                pfn += 1 + if machine.rng.percent(holes) { machine.rng.below(9) } else { 0 };
+                Identity::new(10, pfn - 1, 0, 0)
+            })
+            .collect();
+        machine.log_sequence(pages);
     }
-    (trace.finish(), records)
+    let page = |event: &Event| match event.what {
+        What::Final(page) => Some((event.time, page.pfn)),
+        _ => None,
+    };
+    (machine.trace(session, false), machine.events.iter().filter_map(page).collect())
 }
 
 proptest! {
@@ -76,9 +64,8 @@ proptest! {
         seed in any::<u64>(),
         sequences in prop::collection::vec((0u64..40, 1u64..150, 0u64..20), 1..5),
         wide in any::<bool>(),
-        restless in 0u64..30,
     ) {
-        let (bytes, records) = write(seed, &sequences, if wide { Ptr::P8 } else { Ptr::P4 }, restless);
+        let (bytes, records) = write(seed, &sequences, if wide { Ptr::P8 } else { Ptr::P4 });
         with_file(&bytes, |etl| {
             let model = ResidentModel::new(etl).unwrap();
             let found: Vec<Sequence> = (model.snapshots.iter())

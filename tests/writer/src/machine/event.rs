@@ -220,7 +220,7 @@ impl Machine {
             let later = self.rng.below(4);
             if later > 0 {
                 self.time += later;
-                self.processor = self.rng.below(3) as u16;
+                self.processor = self.rng.below(self.setup.processors.into()) as u16;
             }
             (event.time, event.processor) = (self.time, self.processor);
             self.events.push(event);
@@ -233,19 +233,25 @@ impl Machine {
         self.events.push(Event { time, processor, thread: 0, process: 0, what, header: USUAL });
     }
 
-    /// Logs the pages of a sequence: one thread, which moves from processor to processor.
+    /// Logs the pages of a sequence: one thread, which moves from processor to processor, while others log samples.
     pub fn log_sequence(&mut self, pages: impl IntoIterator<Item = Identity>) {
-        let restless = [3, 60][self.rng.below(2) as usize];
-        self.time += 5;
+        let restless = self.rng.below(60);
+        self.time += 1 + self.rng.below(5);
         for page in pages {
+            let any = self.rng.below(self.setup.processors.into()) as u16;
             if self.rng.percent(restless) {
-                self.processor = self.rng.below(3) as u16;
+                self.processor = any;
             }
+            if self.rng.percent(2) {
+                self.log_on(any, perf::sample(self.setup.p, 0x1000, 4, 0));
+            }
+            let header = if self.setup.headers { [0, 2, USUAL][self.rng.below(40).min(2) as usize] } else { USUAL };
             let (time, processor) = (self.time, self.processor);
-            self.events.push(Event { time, processor, thread: 0, process: 0, what: What::Final(page), header: USUAL });
+            self.events.push(Event { time, processor, thread: 0, process: 0, what: What::Final(page), header });
+            // Records of one stamp are in order of their PFNs.
             self.time += self.rng.below(3);
         }
-        self.time += 5;
+        self.time += 1 + self.rng.below(50);
     }
 
     /// The records that were logged, in order.

@@ -2,6 +2,7 @@
 
 use super::addresses::{self, PAGE};
 use super::event::What;
+use super::scheduling::Work;
 use super::spaces::{Cell, Heap, Page};
 use super::{Keys, Machine, PAGES, SYSTEM, Setup};
 use crate::payloads::process::Process;
@@ -107,6 +108,8 @@ pub struct Thread {
     pub thing: usize,
     /// It has not ended.
     pub alive: bool,
+    /// What the scheduler knows.
+    pub work: Work,
 }
 
 impl Machine {
@@ -212,7 +215,7 @@ impl Machine {
     /// A thread starts.
     pub fn new_thread(&mut self, life: usize, tid: u32, stack: Option<Stack>, by: (u32, u32)) -> usize {
         let thing = self.thing();
-        self.threads.push(Thread { tid, life, stack, thing, alive: true });
+        self.threads.push(Thread { tid, life, stack, thing, alive: true, work: Work::default() });
         let thread = self.threads.len() - 1;
         self.log(by, What::ThreadStart(self.thread(thread)));
         thread

@@ -1,13 +1,14 @@
 //! One simulated machine, the small one: it lives action by action, knows what is true in plain arrays, and logs what
 //! Windows would log.
 //!
-//! State: lives of process ids with an address space of [`PAGES`] pages each, threads, files, kernel and
+//! State: lives of process ids with an address space of [`PAGES`] pages each, threads, processors, files, kernel and
 //! session images, pool, the cache, page frames that are used again. Actions change the state and log [`Event`]s; an
 //! action that cannot be done now does nothing. Nothing is derived by the rules that a reader of the trace follows: an
 //! oracle reads the state, or follows the events.
 //!
 //! * [`lives`]: processes and threads; [`spaces`]: regions, views, heaps, stacks; [`system`]: what the kernel has.
 //! * [`working_sets`]: pages that are accessed, copied, trimmed, combined; the cache, sessions, the kernel's pages.
+//! * [`scheduling`]: processors, and what each thread does in each moment.
 //! * [`recording`]: group masks, rundowns, marks, the page sequence; [`event`]: what is logged, and its record.
 //! * [`addresses`]: where things are; the generators of big traces (`resident`, `refset`) have them there, too.
 
@@ -15,6 +16,7 @@ pub mod addresses;
 pub mod event;
 pub mod lives;
 pub mod recording;
+pub mod scheduling;
 pub mod spaces;
 pub mod system;
 pub mod working_sets;
@@ -29,6 +31,7 @@ use crate::session::{Compression, Session};
 pub use addresses::PAGE;
 pub use event::{Event, What};
 pub use lives::{Life, State, Thread};
+use scheduling::Schedule;
 use spaces::View;
 
 /// Pages of every address space.
@@ -62,6 +65,8 @@ pub enum Keys {
 pub struct Setup {
     /// Pointer size.
     pub p: Ptr,
+    /// Processors.
+    pub processors: u16,
     /// What owner keys are.
     pub keys: Keys,
     /// Sessions that processes are in by turns; their working sets are told apart by the process that logs.
@@ -90,6 +95,7 @@ impl Default for Setup {
     fn default() -> Setup {
         Setup {
             p: Ptr::P8,
+            processors: 3,
             keys: Keys::Pid,
             sessions: 1,
             hook: pages::IN_MEMORY,
@@ -113,7 +119,7 @@ impl Setup {
 
     /// The session: small buffers, so that a trace has many.
     pub fn session(&self) -> Session {
-        let base = Session { buffer_size: 0x2000, processors: 3, ..Session::windows10() };
+        let base = Session { buffer_size: 0x2000, processors: self.processors.into(), ..Session::windows10() };
         let base = if self.p == Ptr::P4 { base.bits32() } else { base };
         if self.compression == Compression::None { base } else { base.compressed(self.compression) }
     }
@@ -198,6 +204,8 @@ pub struct Machine {
     pub free_frames: Vec<u64>,
     /// Pages that were ever combined.
     pub combined: u64,
+    /// Processors and what runs there.
+    pub schedule: Schedule,
     /// What was logged.
     pub events: Vec<Event>,
     /// Records are written.
@@ -236,6 +244,7 @@ impl Machine {
             large: [None; 3],
             free_frames: (16..16 + FRAMES).collect(),
             combined: 0,
+            schedule: Schedule::default(),
             events: Vec::new(),
             tracing: false,
             losing: false,

@@ -1,10 +1,9 @@
 //! What processors and threads did, on made-up machines: the library's account against what the machine itself did in each
 //! moment, and books that balance on traces that lost records.
 
-mod machine;
-
-use self::machine::{BUILD, Doing, Machine, Owner};
 use crate::with_file;
+use etl_writer::machine::scheduling::{BUILD, Doing, Owner};
+use etl_writer::machine::{Machine, Setup};
 use etl_writer::payloads::thread;
 use etl_writer::{Ptr, Rec, Session, Trace};
 use pfnset::analysis::cpu::CpuUse;
@@ -72,10 +71,10 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     let mut by_use = [0u64; 5];
     let mut cpu: BTreeMap<Vec<String>, u64> = BTreeMap::new();
     let labels = |life: usize| {
-        let (pid, tid) = machine.ids(life);
-        vec![format!("p{pid}.exe ({pid})"), tid.to_string()]
+        let (process, tid) = (&machine.lives[machine.threads[life].life], machine.threads[life].tid);
+        vec![format!("{} ({})", process.name(), process.pid), tid.to_string()]
     };
-    for owner in machine.owners.iter().flat_map(|list| &list[from..to]) {
+    for owner in machine.schedule.owners.iter().flat_map(|list| &list[from..to]) {
         let (place, row) = match owner {
             Owner::Thread(life) => (0, Some(labels(*life))),
             Owner::Idle => (1, Some(vec!["Idle (0)".to_owned(), "0".to_owned()])),
@@ -100,11 +99,11 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     let with_delays = set.rows.iter().filter(|row| row.delays.all.count > 0);
     let found = with_delays.map(|row| (row.labels.clone(), row.delays.all)).collect::<Vec<_>>();
     let found = found.into_iter().map(|(labels, all)| (labels, (all.count, all.total, all.max))).collect();
-    assert_eq!(delays(&machine.delays), found);
-    let unknown = machine.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
+    assert_eq!(delays(&machine.schedule.delays), found);
+    let unknown = machine.schedule.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.rows.iter().map(|row| row.unknown_ready).sum::<u64>(), unknown);
     let mut redundant: BTreeMap<Vec<String>, u64> = BTreeMap::new();
-    for (record, known, life) in &machine.redundant {
+    for (record, known, life) in &machine.schedule.redundant {
         if (from..to).contains(record) && *known < to {
             *redundant.entry(labels(*life)).or_default() += 1;
         }
@@ -112,7 +111,7 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     let found =
         set.rows.iter().filter(|row| row.redundant > 0).map(|row| (row.labels.clone(), row.redundant)).collect();
     assert_eq!(redundant, found);
-    let switches = machine.switches.iter().filter(|time| (from..to).contains(time)).count() as u64;
+    let switches = machine.schedule.switches.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.total.switches, switches);
 }
 
@@ -140,9 +139,10 @@ fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels:
 /// The machine's trace, and the moments of its first and its last switch.
 fn live(seed: u64, processors: usize, threads: usize, moments: usize) -> Option<(Machine, Session, usize, usize)> {
     let session = session(processors);
-    let mut machine = Machine::new(&session, seed, processors, threads, moments);
+    let mut machine = Machine::new(Setup { processors: processors as u16, ..Setup::default() }, seed);
+    machine.run(threads, moments);
     machine.settle();
-    let (first, last) = (*machine.switches.first()?, *machine.switches.last()?);
+    let (first, last) = (*machine.schedule.switches.first()?, *machine.schedule.switches.last()?);
     // A processor without a switch is unknown to the recorder.
     (last > first).then_some((machine, session, first, last))
 }
@@ -150,20 +150,25 @@ fn live(seed: u64, processors: usize, threads: usize, moments: usize) -> Option<
 /// The old thread of a switch at the window's end is the new one of the compact switch before it.
 #[test]
 fn the_last_compact_switch_before_the_end() {
-    let (machine, session, first, last) = live(10_300_008_272_534_933_439, 3, 3, 229).expect("switches");
-    let is_last = |r: &&Rec| r.hook == 0x0524 && r.time == machine.stamp(last);
-    let processor = machine.records.iter().find(is_last).expect("the last switch").processor;
-    assert!(machine.records.iter().any(|r| r.hook == 0x0525 && r.processor == processor), "it has compact switches");
-    let t0 = session.t0;
-    let bytes = Trace::new(session).push_all(machine.records.iter().cloned()).finish();
-    check_truth(&machine, &ask(&bytes, "process,thread", None, t0), first, last);
+    let mut seen = 0;
+    for (machine, session, first, last) in (0..1000).filter_map(|seed| live(seed, 3, 3, 60)) {
+        let at_end = |hook: u16| machine.records().find(|rec| rec.hook == hook && rec.time == machine.stamp(last));
+        let (Some(switch), Some(packet)) = (at_end(0x0524), at_end(0x0525)) else { continue };
+        if switch.processor == packet.processor && all_switched(&machine) && machine.is_closed() {
+            seen += 1;
+            let t0 = session.t0;
+            let bytes = Trace::new(session).push_all(machine.records()).finish();
+            check_truth(&machine, &ask(&bytes, "process,thread", None, t0), first, last);
+        }
+    }
+    assert!(seen > 5, "{seen} of the machines have compact switches before the last one");
 }
 
 /// True when all processors have switched: a packet of compact switches alone does not tell who ran at first.
 fn all_switched(machine: &Machine) -> bool {
     let has_switched =
-        |processor: usize| machine.records.iter().any(|r| r.hook == 0x0524 && usize::from(r.processor) == processor);
-    (0..machine.owners.len()).all(has_switched)
+        |processor: usize| machine.records().any(|r| r.hook == 0x0524 && usize::from(r.processor) == processor);
+    (0..machine.schedule.owners.len()).all(has_switched)
 }
 
 proptest! {
@@ -180,7 +185,7 @@ proptest! {
         let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
         prop_assume!(all_switched(&machine) && machine.is_closed());
         let t0 = session.t0;
-        let bytes = Trace::new(session).push_all(machine.records.iter().cloned()).finish();
+        let bytes = Trace::new(session).push_all(machine.records()).finish();
         let set = ask(&bytes, "process,thread", None, t0);
         check_sums(&set);
         check_truth(&machine, &set, first, last);
@@ -204,7 +209,7 @@ proptest! {
         let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
         prop_assume!(all_switched(&machine) && machine.is_closed());
         let is_second = |rec: &Rec| if by_kind { rec.hook == 0x0532 || rec.hook >> 8 == 0x0f } else { rec.processor == 0 };
-        let (second, first_file): (Vec<Rec>, Vec<Rec>) = machine.records.iter().cloned().partition(is_second);
+        let (second, first_file): (Vec<Rec>, Vec<Rec>) = machine.records().partition(is_second);
         let later = Session { t0: session.t0 + 70, start_time: session.start_time + 70, ..session.clone() };
         let (t0, later) = (session.t0, Trace::new(later).push_all(second).finish());
         let bytes = Trace::new(session).push_all(first_file).finish();
@@ -227,7 +232,7 @@ proptest! {
     ) {
         let Some((machine, session, ..)) = live(seed, processors, threads, moments) else { return Ok(()) };
         let mut rng = etl_writer::Rng::new(seed);
-        let kept = machine.records.iter().filter(|_| !rng.percent(dropped)).cloned().collect::<Vec<_>>();
+        let kept = machine.records().filter(|_| !rng.percent(dropped)).collect::<Vec<_>>();
         let mut trace = Trace::new(session).push_all(kept).lose_buffers(&lost);
         if shuffled {
             trace = trace.shuffled(seed);
@@ -248,16 +253,14 @@ proptest! {
 #[test]
 fn machines_race_repeat_and_log_packets() {
     let machines: Vec<Machine> = (0..30).filter_map(|seed| Some(live(seed, 3, 8, 1500)?.0)).collect();
-    let records = || machines.iter().flat_map(|machine| &machine.records);
+    let records: Vec<Vec<Rec>> = machines.iter().map(|machine| machine.records().collect()).collect();
     for hook in [0x0524, 0x0525, 0x0532, 0x0f42, 0x0f43, 0x0f44, 0x0f45] {
-        assert!(records().any(|rec| rec.hook == hook), "{hook:#06x}");
+        assert!(records.iter().flatten().any(|rec| rec.hook == hook), "{hook:#06x}");
     }
     let equal = |pair: &[Rec]| pair[0].time == pair[1].time && pair[0].processor != pair[1].processor;
-    assert!(
-        machines.iter().flat_map(|machine| machine.records[20..].windows(2)).filter(|pair| equal(pair)).count() > 100
-    );
-    assert!(machines.iter().map(|machine| machine.redundant.len()).sum::<usize>() > 100);
-    assert!(machines.iter().any(|machine| machine.doing_until(usize::MAX) != machine.doing));
+    assert!(records.iter().flat_map(|records| records[20..].windows(2)).filter(|pair| equal(pair)).count() > 100);
+    assert!(machines.iter().map(|machine| machine.schedule.redundant.len()).sum::<usize>() > 100);
+    assert!(machines.iter().any(|machine| machine.doing_until(usize::MAX) != machine.schedule.doing));
     assert!(machines.iter().filter(|machine| machine.is_closed()).count() > 15);
 }
 
