@@ -6,8 +6,8 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
+use crate::analysis::refset::replay::outside_working_sets::OutsideWorkingSets;
 use crate::analysis::refset::replay::owner_shard::Shard;
-use crate::analysis::refset::replay::pool_and_ranges::PoolAndRanges;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::process_timeline::ProcessTimeline;
@@ -126,7 +126,7 @@ impl Verification {
         etl: &EtlFile,
         lifetimes: &ProcessTimeline<'_>,
         shards: Vec<Shard<'_>>,
-        outside: &PoolAndRanges,
+        outside: &OutsideWorkingSets,
         snapshot: &Snapshot,
         examples: usize,
     ) -> Verification {
@@ -294,7 +294,7 @@ struct Explained {
 }
 
 impl Explained {
-    fn new(places: Vec<PageLocation>, outside: &PoolAndRanges) -> Explained {
+    fn new(places: Vec<PageLocation>, outside: &OutsideWorkingSets) -> Explained {
         let mut places: Vec<u64> = places.into_iter().map(PageLocation::to_address).collect();
         places.par_sort_unstable();
         let bytes = |(address, pages): (u64, u64)| (address, address.saturating_add(pages.saturating_mul(PAGE_BYTES)));

@@ -7,9 +7,9 @@
 //! Memory holds the updates of one slice and the pages of all working sets, however long the trace is. Each shard gets
 //! its updates by time and place in the file, so the result is the same for any number of threads.
 
+pub mod outside_working_sets;
 mod owner_attribution;
 pub mod owner_shard;
-pub mod pool_and_ranges;
 mod process_replay;
 mod slice_reader;
 mod update;
@@ -18,18 +18,18 @@ mod working_set;
 mod wpa_observer;
 
 use crate::analysis::refset::context::ReplayContext;
+use crate::analysis::refset::replay::outside_working_sets::{OutsideEvent, OutsideWorkingSets};
 use crate::analysis::refset::replay::owner_attribution::group_of;
 use crate::analysis::refset::replay::owner_shard::{GlobalEvent, Shard};
-use crate::analysis::refset::replay::pool_and_ranges::{PoolAndRanges, PoolOrRangeEvent};
 use crate::analysis::refset::replay::slice_reader::{OTHERS, SHARDS, SliceReader, shard_of};
 use crate::analysis::refset::replay::update::Update;
 use crate::analysis::refset::replay::update_queue::OrderedUpdates;
 use crate::analysis::refset::totals::each_holding::KeptHolding;
+use crate::analysis::refset::totals::held_over_time::HeldOverTime;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::refset::totals::shard_totals::{Recorder, ShardTotals};
 use crate::analysis::refset::totals::shared_pages::{SharedPageChange, SharedPages};
 use crate::analysis::refset::totals::timeline::GroupsOverTime;
-use crate::analysis::refset::totals::total_held::TotalHeld;
 use crate::etl::EtlFile;
 use crate::etl::order::ranks;
 use crate::etl::time_slice::{TimeSlice, slices};
@@ -54,11 +54,11 @@ pub struct ReplayResult<'h> {
     /// What each owner held, also those that ended.
     pub tallies: Vec<(OwnerId, HeldStatistics)>,
     /// Pool and ranges at the end.
-    pub outside: PoolAndRanges,
+    pub outside: OutsideWorkingSets,
     /// Pool and range pages at the window's end.
     pub outside_at_stop: (u64, u64),
     /// HeldPage pages at the window's ends and at the peak.
-    pub held: TotalHeld<'h>,
+    pub held: HeldOverTime<'h>,
 }
 
 /// A replay between two slices.
@@ -70,7 +70,7 @@ struct Replay<'h> {
     /// Updates of processes that have not started yet, and when they were logged.
     not_started: Vec<(Moment, Update)>,
     /// Events of pool and ranges after the current slice.
-    outside_events: Vec<PoolOrRangeEvent>,
+    outside_events: Vec<OutsideEvent>,
     shared: SharedPages,
 }
 
@@ -140,9 +140,9 @@ impl<'h> Replay<'h> {
             groups: GroupsOverTime::new(context),
             recorded_sets: 0,
             tallies: Vec::new(),
-            outside: PoolAndRanges::default(),
+            outside: OutsideWorkingSets::default(),
             outside_at_stop: (0, 0),
-            held: TotalHeld::new(window),
+            held: HeldOverTime::new(window),
         };
         Replay {
             context,
@@ -215,7 +215,7 @@ impl<'h> Replay<'h> {
                 None | Some(GlobalEvent::SectionDelete(..)) => {}
                 Some(GlobalEvent::Reset) => {
                     self.shared = SharedPages::default();
-                    outcome.outside = PoolAndRanges::default();
+                    outcome.outside = OutsideWorkingSets::default();
                 }
                 Some(GlobalEvent::Stop) => {
                     self.shared.stop(context, &mut all.rows);

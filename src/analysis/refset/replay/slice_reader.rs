@@ -3,8 +3,8 @@
 //! The hot path: a trace holds tens of millions of page events.
 
 use crate::analysis::refset::context::ReplayContext;
+use crate::analysis::refset::replay::outside_working_sets::{OutsideEvent, OutsideKind};
 use crate::analysis::refset::replay::owner_attribution::{Attribution, Attributor};
-use crate::analysis::refset::replay::pool_and_ranges::{PoolOrRangeChange, PoolOrRangeEvent};
 use crate::analysis::refset::replay::update::Update;
 use crate::analysis::refset::replay::update_queue::UpdateQueue;
 use crate::analysis::refset::totals::balance::{Balance, add};
@@ -64,7 +64,7 @@ pub struct SliceReader<'a> {
     /// Records in the window of what each working set has.
     pub recorded_sets: u64,
     /// Pool and page ranges.
-    pub outside: Vec<PoolOrRangeEvent>,
+    pub outside: Vec<OutsideEvent>,
     /// Deleted sections: ranges of prototype PTEs.
     pub deleted_sections: Vec<(Moment, u64, u64)>,
 }
@@ -186,19 +186,19 @@ impl EventVisitor for SliceReader<'_> {
                     self.keep(recorded, moment);
                 });
             }
-            Event::PageRangeAccess(range) => PoolOrRangeChange::of_range(&range, true),
-            Event::PageRangeRelease(range) => PoolOrRangeChange::of_range(&range, false),
+            Event::PageRangeAccess(range) => OutsideKind::of_range(&range, true),
+            Event::PageRangeRelease(range) => OutsideKind::of_range(&range, false),
             // What is smaller than a page shares its page with other pool.
             Event::Pool { action: PoolAction::Alloc, piece } if piece.size_bytes >= PAGE_BYTES => {
-                PoolOrRangeChange::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
+                OutsideKind::PoolAllocate(piece.address, piece.size_bytes.div_ceil(PAGE_BYTES))
             }
             Event::Pool { action: PoolAction::Free, piece } if piece.size_bytes >= PAGE_BYTES => {
                 let freed = self.attributor.free_pool(piece.address, piece.size_bytes, header);
                 self.keep(freed, moment);
-                PoolOrRangeChange::PoolFree(piece.address)
+                OutsideKind::PoolFree(piece.address)
             }
             _ => return,
         };
-        self.outside.push(PoolOrRangeEvent { moment, kind });
+        self.outside.push(OutsideEvent { moment, kind });
     }
 }

@@ -2,10 +2,10 @@
 
 pub mod balance;
 pub mod each_holding;
+pub mod held_over_time;
 pub mod held_statistics;
 pub mod mem_info_ws;
 pub mod process_peaks;
 pub mod shard_totals;
 pub mod shared_pages;
 pub mod timeline;
-pub mod total_held;

@@ -12,7 +12,7 @@ use foldhash::HashMap as FastMap;
 
 /// What happens to pages outside of working sets. Counts are pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PoolOrRangeChange {
+pub enum OutsideKind {
     /// Pool of whole pages at an address.
     PoolAllocate(u64, u64),
     /// It is freed.
@@ -23,29 +23,29 @@ pub enum PoolOrRangeChange {
     RangeRelease(PageUse, u64, u64),
 }
 
-impl PoolOrRangeChange {
+impl OutsideKind {
     /// From a range event.
-    pub fn of_range(range: &PageRange, access: bool) -> PoolOrRangeChange {
+    pub fn of_range(range: &PageRange, access: bool) -> OutsideKind {
         if access {
-            PoolOrRangeChange::RangeAccess(range.page_use(), range.start, range.pages)
+            OutsideKind::RangeAccess(range.page_use(), range.start, range.pages)
         } else {
-            PoolOrRangeChange::RangeRelease(range.page_use(), range.start, range.pages)
+            OutsideKind::RangeRelease(range.page_use(), range.start, range.pages)
         }
     }
 }
 
 /// One such event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PoolOrRangeEvent {
+pub struct OutsideEvent {
     /// When.
     pub moment: Moment,
     /// What.
-    pub kind: PoolOrRangeChange,
+    pub kind: OutsideKind,
 }
 
 /// Pool and ranges that are held, in pages.
 #[derive(Debug, Default, Clone)]
-pub struct PoolAndRanges {
+pub struct OutsideWorkingSets {
     pool: FastMap<u64, u64>,
     ranges: FastMap<(PageUse, u64), u64>,
     /// Pages of pool now.
@@ -54,9 +54,9 @@ pub struct PoolAndRanges {
     pub range_pages: u64,
 }
 
-impl PoolAndRanges {
+impl OutsideWorkingSets {
     /// Applies one event; what comes and goes in the window is added to `flows`.
-    pub fn apply(&mut self, window: &Window, event: &PoolOrRangeEvent, flows: &mut Balance) {
+    pub fn apply(&mut self, window: &Window, event: &OutsideEvent, flows: &mut Balance) {
         let inside = u64::from(window.holds(event.moment));
         let mut accessed = |reason: AccessReason, pages: u64| {
             add(&mut flows.accesses, reason as usize, inside * pages);
@@ -69,26 +69,26 @@ impl PoolAndRanges {
         // More than 16 TiB at once can only be damage.
         let sound = |pages: u64| pages.min(1 << 32);
         match event.kind {
-            PoolOrRangeChange::PoolAllocate(address, pages) => {
+            OutsideKind::PoolAllocate(address, pages) => {
                 let pages = sound(pages);
                 accessed(AccessReason::PoolAllocate, pages);
                 self.pool_pages = self.pool_pages.saturating_add(pages);
                 let before = self.pool.insert(address, pages).unwrap_or(0);
                 self.pool_pages = self.pool_pages.saturating_sub(before);
             }
-            PoolOrRangeChange::PoolFree(address) => {
+            OutsideKind::PoolFree(address) => {
                 let pages = self.pool.remove(&address).unwrap_or(0);
                 released(ReleaseReason::PoolFree, pages);
                 self.pool_pages = self.pool_pages.saturating_sub(pages);
             }
-            PoolOrRangeChange::RangeAccess(page_use, start, pages) => {
+            OutsideKind::RangeAccess(page_use, start, pages) => {
                 let pages = sound(pages);
                 accessed(AccessReason::PageRangeAccess, pages);
                 self.range_pages = self.range_pages.saturating_add(pages);
                 let before = self.ranges.insert((page_use, start), pages).unwrap_or(0);
                 self.range_pages = self.range_pages.saturating_sub(before);
             }
-            PoolOrRangeChange::RangeRelease(page_use, start, pages) => {
+            OutsideKind::RangeRelease(page_use, start, pages) => {
                 let Some(held) = self.ranges.get_mut(&(page_use, start)) else { return };
                 let gone = pages.min(*held);
                 *held -= gone;
@@ -128,18 +128,18 @@ mod tests {
             origin: Origin::User,
             resets: vec![],
         };
-        let (mut pages, mut flows) = (PoolAndRanges::default(), Balance::default());
+        let (mut pages, mut flows) = (OutsideWorkingSets::default(), Balance::default());
         for kind in [
-            PoolOrRangeChange::PoolAllocate(0x1000, 3),
-            PoolOrRangeChange::PoolFree(0x2000),
-            PoolOrRangeChange::PoolAllocate(0x1000, 4),
-            PoolOrRangeChange::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
-            PoolOrRangeChange::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
-            PoolOrRangeChange::RangeRelease(PageUse::Awe, 0x20_0000, 12),
-            PoolOrRangeChange::RangeAccess(PageUse::Awe, 5, u64::MAX),
-            PoolOrRangeChange::RangeRelease(PageUse::Awe, 5, u64::MAX),
+            OutsideKind::PoolAllocate(0x1000, 3),
+            OutsideKind::PoolFree(0x2000),
+            OutsideKind::PoolAllocate(0x1000, 4),
+            OutsideKind::RangeAccess(PageUse::LargePage, 0x20_0000, 512),
+            OutsideKind::RangeRelease(PageUse::LargePage, 0x20_0000, 12),
+            OutsideKind::RangeRelease(PageUse::Awe, 0x20_0000, 12),
+            OutsideKind::RangeAccess(PageUse::Awe, 5, u64::MAX),
+            OutsideKind::RangeRelease(PageUse::Awe, 5, u64::MAX),
         ] {
-            pages.apply(&window, &PoolOrRangeEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
+            pages.apply(&window, &OutsideEvent { moment: Moment { time: Ticks(1), order: 0 }, kind }, &mut flows);
         }
         assert_eq!((pages.pool_pages, pages.range_pages), (4, 500));
         assert_eq!(flows.releases[ReleaseReason::PoolFree as usize], 0);

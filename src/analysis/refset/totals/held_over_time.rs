@@ -93,7 +93,7 @@ impl Sums {
 
 /// The number of held pages over time, as far as it is known.
 #[derive(Debug)]
-pub struct TotalHeld<'w> {
+pub struct HeldOverTime<'w> {
     window: &'w Window,
     /// HeldPage when the window begins.
     pub at_from: i64,
@@ -103,10 +103,10 @@ pub struct TotalHeld<'w> {
     pub peak: (i64, Ticks),
 }
 
-impl<'w> TotalHeld<'w> {
+impl<'w> HeldOverTime<'w> {
     /// Nothing is held yet.
-    pub fn new(window: &'w Window) -> TotalHeld<'w> {
-        TotalHeld { window, at_from: 0, at_to: 0, peak: (0, window.from.time) }
+    pub fn new(window: &'w Window) -> HeldOverTime<'w> {
+        HeldOverTime { window, at_from: 0, at_to: 0, peak: (0, window.from.time) }
     }
 
     /// Takes the changes of one slice, which lasts from `first` to `last`, out of all shards. Call in time order: the
@@ -187,7 +187,7 @@ mod tests {
             let window = Window {
                 from: at(from), to: at(from + length), from_mark: None, to_mark: None, origin: Origin::User, resets: vec![],
             };
-            let mut curve = TotalHeld::new(&window);
+            let mut curve = HeldOverTime::new(&window);
             for slice in [0..cut, cut..30_000] {
                 let mut shards: Vec<HeldChanges> = (0..5).map(|_| HeldChanges::default()).collect();
                 for &(time, pages, shard) in list.iter().filter(|change| slice.contains(&change.0)) {
