@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn every_rule_decides_in_its_own_classification() {
         let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
-        with_context(4, |context, _| {
-            for page in pages() {
+        with_context(4, |context| {
+            for page in pages(4) {
                 let verdict = context.judge(&page);
                 ours.insert(verdict.rule);
                 theirs.insert(verdict.rule_wpa);

@@ -1,119 +1,68 @@
-//! A small machine for unit tests: a case for every rule, and every different page that it can have.
+//! The simulated machine of `tests/writer` for unit tests: a case for every rule, and every page that can be told apart on it.
 
+use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::checks::{Checks, Compared};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
-use crate::event::Phase;
-use crate::event::file::{FileNameKind, ViewKind};
 use crate::event::page::PageIdentity;
-use crate::event::process::ProcessPhase;
-use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::{FileEvent, ImageEvent, KernelBlock, KernelView, ProcessEvent, SpaceEvent};
-use crate::load::history::History;
-use crate::load::space_events::SpaceEvents;
-use crate::model::hives::Hives;
 use crate::model::owner_key::KeyReading;
-use crate::model::process::Processes;
-use crate::model::rundown::Rundowns;
-use crate::model::snapshot::Snapshot;
-use crate::moment::{At, Moment};
-use crate::units::{Nanos, PointerSize, Ticks};
-use std::path::Path;
+use crate::units::Nanos;
+use etl_writer::machine::{Keys, Machine, PAGE, Setup};
+use etl_writer::payloads::counters;
+use etl_writer::payloads::file::ViewKind;
+use etl_writer::payloads::memory::RESERVE;
+use etl_writer::payloads::pages::Identity;
 
-fn at<T>(time: i64, value: T) -> At<T> {
-    At { moment: Moment { time: Ticks(time), order: time as u64 }, value }
-}
-
-/// A process with one range of each kind, known to both or to one of the rule sets; files and kernel ranges.
-fn history() -> History {
-    let mut history = History::default();
-    history.processes.push(at(
-        0,
-        ProcessEvent {
-            phase: ProcessPhase::DcStart,
-            key: 0xffff_8000_0000_1000,
-            process_id: 40,
-            session_id: Some(1),
-            directory_table_base: None,
-            image_name: (*b"a.exe").into(),
-            thread_id: None,
-            parent_id: 4,
-            command_line: "".into(),
-            exit_status: 0x103,
-        },
-    ));
-    let region = |phase, base, size| SpaceEvent::Region { phase, base, size, flags: VirtualRange::RESERVE };
-    let view = |base, kind| SpaceEvent::View { phase: Phase::DcStart, base, size: 0x1000, file_key: 0x100, kind };
-    let thread =
-        SpaceEvent::Thread { phase: Phase::DcStart, thread_id: 44, stack_base: 0x2_0000, stack_limit: 0x1_f000 };
-    let events = [
-        region(Phase::DcStart, 0x1_0000, 0x1_0000),
-        thread,
-        SpaceEvent::HeapRundown { heap: 0x3_0000, base: 0x3_0000, size: 0x1000 },
-        region(Phase::Start, 0x3_1000, 0x2000),
-        SpaceEvent::HeapReserve { heap: 0x3_0000, base: 0x3_1000, size: 0x1000 },
-        view(0x4_0000, ViewKind::Image),
-        view(0x4_1000, ViewKind::ImageOtherProtection),
-        view(0x4_2000, ViewKind::DataFile),
-        view(0x4_3000, ViewKind::PagefileBacked),
-        region(Phase::DcStart, 0x5_0000, 0x1000),
-        region(Phase::Start, 0x6_0000, 0x1000),
-    ];
-    history.spaces.insert(40, SpaceEvents::new((1..).zip(events).map(|(time, event)| at(time, event)).collect()));
-    let names = [(0x100, "\\a.dll"), (0x200, "\\b.SYS"), (0x300, "\\c.pf"), (0x400, "\\x\\NTUSER.DAT")];
-    history.files = (1..)
-        .zip(names)
-        .map(|(time, (key, name))| at(time, FileEvent { kind: FileNameKind::Rundown, key, name: name.into() }))
-        .collect();
-    let kernel = 0xffff_8800_0000_0000;
-    let image = ImageEvent { phase: Phase::DcStart, base: kernel, size: 0x2000, file_name: "\\d.sys".into() };
-    history.kernel_images.push(at(1, image));
-    let session = |base, kind| {
-        let (process_id, phase) = (8, Phase::DcStart);
-        KernelView { process_id, phase, base, size: 0x1000, file_key: 0x100, kind }
-    };
-    history.kernel_views.push(at(1, session(kernel + 0x1_0000, ViewKind::Image)));
-    history.kernel_views.push(at(1, session(kernel + 0x1_1000, ViewKind::PagefileBacked)));
+/// A process with one range of each kind, known to both or to one of the rule sets; files and kernel ranges. Page records of
+/// version 4 carry process ids, older ones process keys.
+fn machine(version: u8) -> Machine {
+    let keys = if version >= 4 { Keys::Pid } else { Keys::Address };
+    let mut machine = Machine::new(Setup { keys, ..Setup::default() }, 1);
+    let life = machine.birth(40, None, true).expect("the first process");
+    machine.begin_life(life);
+    let paths = ["a.dll", "b.SYS", "c.pf", "x\\NTUSER.DAT"];
+    paths.iter().enumerate().for_each(|(file, path)| machine.create_file(file, path));
+    machine.start_thread(life, 0, 16, 0, RESERVE);
+    machine.heap(life, 16, 1, None, 0);
+    for (at, kind) in (20..).zip([ViewKind::Image, ViewKind::ImageOther, ViewKind::Data, ViewKind::PageFile]) {
+        machine.map(life, at, 1, kind, 0);
+    }
+    machine.reserve(life, 30, 1, RESERVE);
+    machine.change_image(0);
+    machine.change_session(0, ViewKind::Image, 0);
+    machine.change_session(1, ViewKind::PageFile, 0);
+    machine.begin();
+    machine.heap(life, 17, 1, Some(0), 0);
+    machine.reserve(life, 18, 1, RESERVE);
+    machine.reserve(life, 32, 1, RESERVE);
+    machine.log_sequence([Identity::private(1, machine.lives[life].key(&machine.setup), machine.address(0))]);
     // The database covers the image's second page.
-    history.kernel_blocks.push(at(200, KernelBlock { usage_type: 0, address: kernel + 0x1000, pages: 4 }));
-    history
+    let database = machine.image_base(0) + PAGE;
+    machine.log_record(counters::kernel_usage(machine.setup.p, machine.setup.version(), 0, database, 4));
+    machine
 }
 
 /// Looks at the machine as page records of an event version show it.
-pub fn with_context(version: u8, look: impl FnOnce(&SnapshotContext<'_>, &Hives)) {
-    let history = history();
-    let (processes, rundowns) = (Processes::new(&history), Rundowns::new(&history));
-    let hives = Hives::new(&history);
-    let snapshot = Snapshot {
-        first: Moment { time: Ticks(100), order: 100 },
-        last_time: Ticks(101),
-        pages: 1,
-        pfns: (1, 1),
-        duplicates: 0,
-        missing_pfns: 0,
-        gaps: 0,
-        version,
-        pointer: PointerSize::P8,
-        runs: Vec::new(),
-    };
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
-    let etl = EtlFile::open(Path::new(fixture)).unwrap(); // nothing is read from it
-    look(
-        &SnapshotContext::new(&etl, &history, &processes, &rundowns, &hives, &snapshot, KeyReading::ProcessId),
-        &hives,
-    );
+pub fn with_context(version: u8, look: impl FnOnce(&SnapshotContext<'_>)) {
+    let file = etl_writer::file_of(&machine(version).finish());
+    let etl = EtlFile::open(file.path()).unwrap();
+    let model = ResidentModel::new(&etl).unwrap();
+    look(&model.context(&etl, &model.snapshots[0]));
 }
 
 /// Pages of every list and use, with keys of no, a known and an unknown process, at addresses of every kind.
-pub fn pages() -> Vec<PageIdentity> {
-    let user = [
-        0, 0x1_0000, 0x1_f000, 0x3_0000, 0x3_1000, 0x3_2000, 0x4_0000, 0x4_1000, 0x4_2000, 0x4_3000, 0x5_0000,
-        0x6_0000, 0x7_0000,
-    ];
-    let kernel = [0, 0x1000, 0x4000, 0x8000, 0x1_0000, 0x1_1000].map(|offset| 0xffff_8800_0000_0000 + offset);
-    let files = [0x100, 0x200, 0x300, 0x400, 0x500].into_iter().flat_map(|key| (0..4).map(move |bits| key | bits));
-    let u2s: Vec<u64> = user.into_iter().chain(kernel).chain(files).collect();
-    let kinds = (0..8).flat_map(|list| (0..16).flat_map(move |page_use| [0, 40, 41].map(|key| (list, page_use, key))));
+pub fn pages(version: u8) -> Vec<PageIdentity> {
+    let machine = machine(version);
+    let key = machine.lives[0].key(&machine.setup);
+    let user = [0, 15, 16, 17, 18, 20, 21, 22, 23, 30, 32, 40].map(|page| machine.address(page));
+    let image = machine.image_base(0);
+    let kernel = [image, image + PAGE, image + 4 * PAGE, image + 8 * PAGE];
+    let sessions = [machine.session_base(0), machine.session_base(1)];
+    let files = (0..5).flat_map(|file| (0..4).map(move |bits| (file, bits)));
+    let files = files.map(|(file, bits)| machine.file_key(file) | bits);
+    let u2s: Vec<u64> = [0].into_iter().chain(user).chain(kernel).chain(sessions).chain(files).collect();
+    let kinds =
+        (0..8).flat_map(|list| (0..16).flat_map(move |page_use| [0, key, key + 1].map(|key| (list, page_use, key))));
     kinds
         .flat_map(|(list, page_use, key): (u64, u64, u64)| {
             let flags = page_use | list << 4 | key << 9;
