@@ -2,7 +2,7 @@
 //! `report::html` draws them and computes nothing.
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
-//! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`reference`],
+//! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],
 //! [`memory`] and [`cpu`] reduce their timelines to a few hundred points; [`differences`] compares traces.
 
 pub mod cpu;
@@ -10,7 +10,7 @@ pub mod differences;
 pub mod memory;
 pub mod pfn_map;
 pub mod reclassifications;
-pub mod reference;
+pub mod refset;
 pub mod resident;
 pub mod treemap;
 
@@ -21,7 +21,7 @@ use crate::etl::EtlFile;
 use crate::units::Nanos;
 use cpu::CpuOverview;
 use memory::MemoryOverview;
-use reference::ReferenceOverview;
+use refset::RefsetOverview;
 use resident::ResidentOverview;
 
 /// Most marks that are kept.
@@ -44,7 +44,7 @@ pub struct Overview {
     /// What RAM held.
     pub resident: Part<ResidentOverview>,
     /// What a scenario touched.
-    pub reference: Part<ReferenceOverview>,
+    pub reference: Part<RefsetOverview>,
     /// The page lists over time.
     pub memory: Part<MemoryOverview>,
     /// The processors over time.
@@ -62,7 +62,7 @@ impl Overview {
         let marks = marks.map(|mark| (etl.clock.nanos(mark.moment.time), mark.value.to_string())).collect();
         drop(model);
         let length = info.duration;
-        let reference = part(ReferenceOverview::new(etl, length));
+        let reference = part(RefsetOverview::new(etl, length));
         let memory = part(MemoryOverview::new(etl));
         let cpu = part(CpuOverview::new(etl, length));
         let mut warnings = info.trust.warnings();

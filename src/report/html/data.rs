@@ -6,7 +6,7 @@ use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::memory::MemoryOverview;
 use crate::analysis::overview::pfn_map::PfnMap;
 use crate::analysis::overview::reclassifications::Reclassification;
-use crate::analysis::overview::reference::ReferenceOverview;
+use crate::analysis::overview::refset::RefsetOverview;
 use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
@@ -102,7 +102,7 @@ fn seconds(time: Nanos) -> f64 {
     time.seconds()
 }
 
-fn reference(part: &ReferenceOverview) -> Value {
+fn reference(part: &RefsetOverview) -> Value {
     let set = &part.set;
     let held = part.held.iter().map(|(category, pages)| json!({ "category": *category as usize, "pages": pages }));
     let impact = set.tree.parts.iter().map(|node| json!([label(&node.label), node.measure.pages]));

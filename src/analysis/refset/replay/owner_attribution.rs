@@ -8,6 +8,7 @@ use crate::load::working_set_events::EventHeader;
 use crate::model::process_timeline::{ProcessLifetime, ProcessTimeline};
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
+use crate::units::Ticks;
 
 /// An update and where WPA's rules count it.
 #[derive(Debug, Clone, Copy)]
@@ -52,13 +53,13 @@ impl<'d> Attributor<'d> {
     }
 
     #[inline(always)]
-    fn life_of_id(&mut self, process_id: u32, moment: Moment) -> Option<ProcessLifetime> {
+    fn life_of_id(&mut self, process_id: u32, moment: Moment) -> Option<Named> {
         let lifetimes = self.lifetimes;
         self.by_id.get(u64::from(process_id), moment, || lifetimes.by_id(process_id, moment).copied())
     }
 
     #[inline(always)]
-    fn life_of_key(&mut self, key: u64, moment: Moment) -> Option<ProcessLifetime> {
+    fn life_of_key(&mut self, key: u64, moment: Moment) -> Option<Named> {
         let lifetimes = self.lifetimes;
         self.by_key.get(key, moment, || lifetimes.by_key(key, moment).copied())
     }
@@ -256,37 +257,52 @@ fn group_without_id(owner: OwnerId) -> u64 {
 }
 
 /// Several times the number of processes of a busy trace, so that few share a slot.
-const SLOT_BITS: u32 = 10;
+const SLOT_BITS: u32 = 9;
+
+/// The process that an id or a key names.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    /// Its start, where that comes later than the record.
+    begin: Moment,
+    instance: u32,
+    process_id: u32,
+}
+
+/// An answer, and between which stamps it holds: half a cache line, so that both tables stay in the first-level cache.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+struct Slot {
+    number: u64,
+    after: Ticks,
+    before: Ticks,
+    instance: u32,
+    process_id: u32,
+}
 
 /// The last answers to "which process has this id (or key)". They change seldom, and every record asks.
 #[derive(Debug)]
-struct Answers(Vec<(u64, ProcessLifetime)>);
+struct Answers(Box<[Slot; 1 << SLOT_BITS]>);
 
 impl Default for Answers {
     fn default() -> Self {
-        let nobody =
-            ProcessLifetime { begin: Moment::LAST, end: Moment::FIRST, end_logged: false, instance: 0, process_id: 0 };
-        Answers(vec![(0, nobody); 1 << SLOT_BITS])
+        let nobody = Slot { number: 0, after: Ticks(i64::MAX), before: Ticks(i64::MIN), instance: 0, process_id: 0 };
+        Answers(Box::new([nobody; 1 << SLOT_BITS]))
     }
 }
 
 impl Answers {
-    /// The process lifetime for a number: the last answer, or a new one from `ask`. Lifetimes that begin later are not kept.
+    /// The process for a number: the last answer, or a new one from `ask`. Answers that begin later are not kept.
     #[inline(always)]
-    fn get(
-        &mut self,
-        number: u64,
-        moment: Moment,
-        ask: impl FnOnce() -> Option<ProcessLifetime>,
-    ) -> Option<ProcessLifetime> {
-        let slot = self.0.get_mut((number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_BITS)) as usize)?;
-        if slot.0 == number && slot.1.begin <= moment && moment < slot.1.end {
-            return Some(slot.1);
+    fn get(&mut self, number: u64, moment: Moment, ask: impl FnOnce() -> Option<ProcessLifetime>) -> Option<Named> {
+        let slot = &mut self.0[(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOT_BITS)) as usize];
+        if slot.number == number && slot.after < moment.time && moment.time < slot.before {
+            return Some(Named { begin: Moment::FIRST, instance: slot.instance, process_id: slot.process_id });
         }
-        let life = ask()?;
-        if life.begin <= moment {
-            *slot = (number, life);
+        let ProcessLifetime { begin, end, instance, process_id, .. } = ask()?;
+        if begin <= moment {
+            // At the stamps themselves the order in the file decides, so that they are asked for each time.
+            *slot = Slot { number, after: begin.time, before: end.time, instance, process_id };
         }
-        Some(life)
+        Some(Named { begin, instance, process_id })
     }
 }

@@ -21,7 +21,7 @@ const MOST_HOLDERS: usize = 200;
 
 /// The reference set in pictures.
 #[derive(Debug)]
-pub struct ReferenceOverview {
+pub struct RefsetOverview {
     /// The reference set; its rows are by impact, then process.
     pub set: ReferenceSet,
     /// Times of the points, since trace start.
@@ -30,12 +30,12 @@ pub struct ReferenceOverview {
     pub held: Vec<(Category, Vec<u64>)>,
 }
 
-impl ReferenceOverview {
+impl RefsetOverview {
     /// Of a trace of this length.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses.
-    pub fn new(etl: &EtlFile, length: Nanos) -> Result<ReferenceOverview, Error> {
+    pub fn new(etl: &EtlFile, length: Nanos) -> Result<RefsetOverview, Error> {
         let query = Query {
             group_by: vec![Dimension::Impact, Dimension::Process],
             top: Some(MOST_ROWS),
@@ -57,7 +57,7 @@ impl ReferenceOverview {
         }
         // Classes stay together.
         held.sort_by_key(|(category, _)| (category.class() as usize, *category as usize));
-        Ok(ReferenceOverview { set, times, held })
+        Ok(RefsetOverview { set, times, held })
     }
 
     /// Accesses and releases in the window by reason: name, pages accessed, pages released.
