@@ -10,8 +10,8 @@ use criterion::{Criterion, Throughput, criterion_group};
 use etl_writer::ResidentSpec;
 use generated::sum_of_words;
 use pfnset::etl::EtlFile;
-use pfnset::etl::area::Area;
-use pfnset::etl::order::Schedule;
+use pfnset::etl::buffer_order::Schedule;
+use pfnset::etl::event_area::EventArea;
 use pfnset::load::survey::Survey;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const ROUNDS: usize = 25;
 
 /// Number of records: all headers visited, nothing decoded.
 fn walk(etl: &EtlFile) -> u64 {
-    let count = |count: &mut u64, area: &Area<'_>| {
+    let count = |count: &mut u64, area: &EventArea<'_>| {
         for record in area.records() {
             black_box((record.header, record.position, record.bytes.len())); // all that the walk gives must be made
             *count += 1;

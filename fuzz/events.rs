@@ -3,7 +3,8 @@
 //! Input: hook id (2 bytes, little-endian), version, pointer size (4 or 8), payload. A hook id of another family is
 //! turned into one of the target's, so that no input is wasted.
 
-use pfnset::etl::record::{HeaderType, Position, RawRecord, Record};
+use pfnset::etl::record::{HeaderType, RawRecord, Record};
+use pfnset::etl::record_id::Position;
 use pfnset::event::heap::HeapRange;
 use pfnset::event::merged::{AddedByMerge, FileVersionField};
 use pfnset::event::{Decoded, Event, decode};

@@ -5,7 +5,8 @@
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
-use pfnset::etl::record::{RawRecord, RecordId};
+use pfnset::etl::record::RawRecord;
+use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::event::Payload;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};

@@ -26,7 +26,7 @@
 //! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::event_statistics::EventStatistics): what a trace
 //!   holds, and what it can be used for.
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
-//!   questions; [`Schedule`](etl::order::Schedule): the same in time order.
+//!   questions; [`Schedule`](etl::buffer_order::Schedule): the same in time order.
 //! - [`counter`]: the types of performance counters, and the values of raw samples; no trace is needed.
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!

@@ -10,7 +10,7 @@ mod reading;
 
 use etl_writer::hostile::{a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise};
 use pfnset::etl::EtlFile;
-use pfnset::etl::order::Schedule;
+use pfnset::etl::buffer_order::Schedule;
 use reading::{Effort, read_all, recorded_traces};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::etl::extended::{event_name, items, provider_name};
-use pfnset::etl::order::Schedule;
+use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::units::Ticks;
 

@@ -4,7 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::etl::record::{HeaderType, Position, RawRecord};
+use pfnset::etl::record::{HeaderType, RawRecord};
+use pfnset::etl::record_id::Position;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
 
 #[path = "../events.rs"]

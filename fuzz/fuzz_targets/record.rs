@@ -6,7 +6,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::etl::record::{HeaderType, Position, RawRecord};
+use pfnset::etl::record::{HeaderType, RawRecord};
+use pfnset::etl::record_id::Position;
 
 #[path = "../events.rs"]
 mod events;

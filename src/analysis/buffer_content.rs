@@ -1,7 +1,7 @@
 //! What fills a session's buffers: groups of kernel events and providers by their bytes (`pfnset info`).
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::etl::record::RecordId;
+use crate::etl::record_id::RecordId;
 use crate::event::catalog;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;

@@ -1,5 +1,5 @@
 //! Categories of pages, by WPA's names (`ResidentSetPageCategory`) where WPA has one. The
-//! [`rules`](crate::analysis::rules) decide which page has which; `docs/categories.md` has the table with keywords.
+//! [`rules`](crate::analysis::category_rules) decide which page has which; `docs/categories.md` has the table with keywords.
 
 use crate::named::named_enum;
 

@@ -2,7 +2,8 @@
 
 use crate::analysis::table::{Align, Column, Field, Fit, Forms, Line, Table, Value};
 use crate::etl::EtlFile;
-use crate::etl::record::{HeaderType, HookId, RecordId};
+use crate::etl::record::HeaderType;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;

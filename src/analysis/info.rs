@@ -11,7 +11,7 @@ use crate::error::DamageLog;
 use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;
 use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
-use crate::etl::record::RecordId;
+use crate::etl::record_id::RecordId;
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
 use crate::units::{FileOffset, FileTime, Nanos};

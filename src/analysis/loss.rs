@@ -6,10 +6,10 @@
 
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
+use crate::etl::buffer_order::Span;
 use crate::etl::logfile::{MODE_BUFFERING, MODE_CIRCULAR, MODE_NEWFILE, MODE_NO_PER_PROCESSOR};
-use crate::etl::order::Span;
-use crate::etl::record::HookId;
-use crate::etl::record::RecordId;
+use crate::etl::record_id::HookId;
+use crate::etl::record_id::RecordId;
 use crate::event::hooks::*;
 use crate::load::event_kind_counts::KindCount;
 use crate::load::survey::Survey;

@@ -2,6 +2,7 @@
 
 pub(crate) mod buffer_content;
 pub(crate) mod category;
+pub(crate) mod category_rules;
 #[cfg(feature = "cli")]
 pub mod check;
 pub mod cpu;
@@ -21,7 +22,6 @@ pub(crate) mod readiness;
 pub mod recording_files;
 pub mod refset;
 pub mod resident;
-pub(crate) mod rules;
 pub(crate) mod session_limits;
 pub mod table;
 pub mod trust;

@@ -1,22 +1,22 @@
-//! One row for each page of a snapshot, in PFN order. Pages are judged, but not counted.
+//! One row for each page of a snapshot, in PFN order. Pages are classified, but not counted.
 //!
 //! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `report::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::ResidentModel;
-use crate::analysis::resident::dimension::{Code, Dimension, detail_code};
+use crate::analysis::resident::classify::{ClassifiedPage, Detail};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::group_counts::Filter;
-use crate::analysis::resident::judge::{Detail, Verdict};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::model::owner_key::KeyReading;
+use crate::model::drive_paths::DrivePaths;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
-use crate::model::user_paths::UserPaths;
 use crate::named::named_enum;
 use crate::units::Ticks;
 use std::io;
@@ -33,11 +33,11 @@ pub struct PageRow {
     /// Category by WPA's rules.
     pub wpa: Category,
     /// Code of the process that it belongs to; a number is the place in [`PageNames::processes`].
-    pub process: Code,
+    pub process: DimensionCode,
     /// Code of its file; a number is the place in [`PageNames::files`].
-    pub file: Code,
+    pub file: DimensionCode,
     /// Code of the file, image (place in [`PageNames::drivers`]) or pool tag that says more of it.
-    pub detail: Code,
+    pub detail: DimensionCode,
 }
 
 /// The texts that rows of a snapshot refer to.
@@ -50,7 +50,7 @@ pub struct PageNames<'s> {
     /// Paths of kernel images.
     pub drivers: &'s [&'s str],
     /// Paths as users know them.
-    pub user_paths: &'s UserPaths,
+    pub drive_paths: &'s DrivePaths,
     /// What owner keys are that name no process.
     pub reading: KeyReading,
 }
@@ -211,7 +211,7 @@ impl SnapshotPages<'_> {
             processes: processes.map(|process| (&*process.name, process.process_id)).collect(),
             files: &self.context.files.names,
             drivers: &self.context.image_names,
-            user_paths: &self.context.user_paths,
+            drive_paths: &self.context.drive_paths,
             reading: self.context.owners.reading,
         }
     }
@@ -230,9 +230,9 @@ impl SnapshotPages<'_> {
             self.listing.etl,
             || Filter::new(conditions),
             |filter, text, page, time| {
-                let verdict = self.context.judge(&page);
-                if conditions.is_empty() || filter.passes(&self.context, &page, &verdict) {
-                    format(text, &self.row(page, time, &verdict));
+                let classified = self.context.classify(&page);
+                if conditions.is_empty() || filter.passes(&self.context, &page, &classified) {
+                    format(text, &self.row(page, time, &classified));
                 }
             },
             write,
@@ -240,17 +240,17 @@ impl SnapshotPages<'_> {
     }
 
     #[inline]
-    fn row(&self, page: PageIdentity, time: Ticks, verdict: &Verdict) -> PageRow {
+    fn row(&self, page: PageIdentity, time: Ticks, classified: &ClassifiedPage) -> PageRow {
         let context = &self.context;
-        let file = Dimension::File.code(context, &page, verdict);
+        let file = Dimension::File.code(context, &page, classified);
         PageRow {
             page,
             time,
-            category: verdict.category(),
-            wpa: verdict.category_wpa(),
-            process: Dimension::Process.code(context, &page, verdict),
+            category: classified.category(),
+            wpa: classified.category_wpa(),
+            process: Dimension::Process.code(context, &page, classified),
             file,
-            detail: match context.detail(&page, verdict) {
+            detail: match context.detail(&page, classified) {
                 Detail::File(_) if page.is_file_backed() => file,
                 detail => detail_code(context, detail),
             },
@@ -268,9 +268,9 @@ mod tests {
             time: Ticks(0),
             category: Category::Unused,
             wpa: Category::Unused,
-            process: Code::None,
-            file: Code::None,
-            detail: Code::None,
+            process: DimensionCode::None,
+            file: DimensionCode::None,
+            detail: DimensionCode::None,
         }
     }
 

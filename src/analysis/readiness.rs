@@ -2,7 +2,7 @@
 //!
 //! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
 
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::event::keywords;
 use crate::load::survey::Survey;

@@ -3,7 +3,7 @@
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::load::presence::holds;
 use crate::units::Nanos;

@@ -8,10 +8,11 @@ pub use stand_in::StandIns;
 
 use crate::bytes::Cursor;
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
+use crate::etl::event_area::EventArea;
 use crate::etl::extended::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, ITEMS_STACK, items};
 use crate::etl::logfile::LogFileHeader;
-use crate::etl::record::{RawRecord, Record, RecordId};
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::RecordId;
 use crate::event::hooks::LOG_FILE;
 use crate::event::personal::{PersonalPart, add_personal_parts};
 use crate::event::{Decoded, Oddity, decode};
@@ -49,7 +50,7 @@ pub fn write(etl: &EtlFile, names: &StandIns, out: &mut dyn Write) -> io::Result
 }
 
 /// The bytes of an event area, with stand-ins.
-fn anonymized(area: &Area<'_>, names: &StandIns, changes: &Changes) -> Vec<u8> {
+fn anonymized(area: &EventArea<'_>, names: &StandIns, changes: &Changes) -> Vec<u8> {
     // What is left of it is damage for a reader, as what stood there.
     let mut new = vec![0xff; area.bytes.len()];
     let mut parts = Vec::new();

@@ -3,14 +3,15 @@
 use crate::bytes::Cursor;
 use crate::code_page::CodePage;
 use crate::error::{Damage, DamageLog, Error};
-use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer, TYPE_HEADER};
 use crate::etl::clock::Clock;
 use crate::etl::compression::{Format, decompress};
+use crate::etl::event_area::EventArea;
 use crate::etl::header_type::{Marker, marker};
 use crate::etl::index::{Mode, index};
 use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PREALLOCATE};
-use crate::etl::record::{HeaderType, HookId, Position, RawRecord, RecordId};
+use crate::etl::record::{HeaderType, RawRecord};
+use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::etl::stamp_limits::StampLimits;
 use crate::input::{Input, UnpackLimits};
 use crate::units::{FileOffset, Ticks};
@@ -101,7 +102,7 @@ impl EtlFile {
             return Err("its first buffer is compressed, which a header buffer never is".into());
         }
         let stamps = StampLimits::NONE;
-        let area = Area { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None, stamps };
+        let area = EventArea { buffer: first, index: 0, bytes: plain_area(bytes, &first), fault: None, stamps };
         let no_header = || match area.bytes.len() < area.buffer.area_bytes() as usize {
             true => format!("it ends after {} bytes, inside its first record", bytes.len()),
             false => "its first record is no log-file header".to_owned(),
@@ -220,7 +221,7 @@ impl EtlFile {
     /// The event area of buffer `index`, decompressed into `scratch` if necessary.
     ///
     /// An index after the last buffer gives an empty area.
-    pub fn area<'s>(&'s self, index: usize, scratch: &'s mut Scratch) -> Area<'s> {
+    pub fn area<'s>(&'s self, index: usize, scratch: &'s mut Scratch) -> EventArea<'s> {
         let buffer = self.buffers.get(index).copied().unwrap_or(EMPTY);
         let index = index as u32;
         if !buffer.is_compressed() {
@@ -236,21 +237,21 @@ impl EtlFile {
             None if outcome.written < buffer.area_bytes() as usize => Some("the end of the compressed bytes".into()),
             None => None,
         };
-        Area { buffer, index, bytes, fault, stamps: self.stamps }
+        EventArea { buffer, index, bytes, fault, stamps: self.stamps }
     }
 
     /// The event area of a buffer; `decompressed` are its bytes if it is compressed.
-    pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> Area<'s> {
+    pub(crate) fn area_over<'s>(&'s self, index: u32, decompressed: &'s [u8]) -> EventArea<'s> {
         let buffer = self.buffers.get(index as usize).copied().unwrap_or(EMPTY);
         let bytes = match buffer.is_compressed() {
             true => decompressed,
             false => plain_area(self.file(&buffer).input.bytes(), &buffer),
         };
-        Area { buffer, index, bytes, fault: None, stamps: self.stamps }
+        EventArea { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
     /// Visits all buffers in parallel and returns the results in file order, for any number of threads.
-    pub fn map_buffers<R: Send>(&self, visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
+    pub fn map_buffers<R: Send>(&self, visit: impl Fn(&EventArea<'_>) -> R + Sync) -> Vec<R> {
         self.bytes_read.store(0, Ordering::Relaxed);
         (0..self.buffers.len())
             .into_par_iter()
@@ -259,7 +260,7 @@ impl EtlFile {
     }
 
     /// Visits the given buffers in parallel and returns the results in their order. May be called inside of parallel work.
-    pub fn map_some<R: Send>(&self, buffers: &[u32], visit: impl Fn(&Area<'_>) -> R + Sync) -> Vec<R> {
+    pub fn map_some<R: Send>(&self, buffers: &[u32], visit: impl Fn(&EventArea<'_>) -> R + Sync) -> Vec<R> {
         buffers
             .par_iter()
             .map_init(Scratch::new, |scratch, &index| self.visit(index as usize, scratch, &visit))
@@ -271,7 +272,7 @@ impl EtlFile {
     pub fn fold_buffers<A: Send>(
         &self,
         empty: impl Fn() -> A + Sync,
-        visit: impl Fn(&mut A, &Area<'_>) + Sync,
+        visit: impl Fn(&mut A, &EventArea<'_>) + Sync,
     ) -> Vec<A> {
         self.bytes_read.store(0, Ordering::Relaxed);
         let all: Vec<u32> = (0..self.buffers.len() as u32).collect();
@@ -283,7 +284,7 @@ impl EtlFile {
         &self,
         buffers: &[u32],
         empty: impl Fn() -> A + Sync,
-        visit: impl Fn(&mut A, usize, &Area<'_>) + Sync,
+        visit: impl Fn(&mut A, usize, &EventArea<'_>) + Sync,
     ) -> Vec<A> {
         let next = AtomicUsize::new(0);
         rayon::broadcast(|_| {
@@ -296,7 +297,7 @@ impl EtlFile {
         })
     }
 
-    fn visit<R>(&self, index: usize, scratch: &mut Scratch, visit: impl FnOnce(&Area<'_>) -> R) -> R {
+    fn visit<R>(&self, index: usize, scratch: &mut Scratch, visit: impl FnOnce(&EventArea<'_>) -> R) -> R {
         let area = self.area(index, scratch);
         let result = visit(&area);
         self.bytes_read.fetch_add(u64::from(area.buffer.size_bytes), Ordering::Relaxed);

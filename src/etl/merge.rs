@@ -3,10 +3,11 @@
 //! A buffer is opened at its first stamp and closed after its last, so about one buffer for each processor is in memory.
 //! Buffers whose records are not in time order (none known) are sorted inside.
 
-use crate::etl::area::record_at;
+use crate::etl::buffer_order::Schedule;
+use crate::etl::event_area::record_at;
 use crate::etl::file::{EtlFile, Scratch};
-use crate::etl::order::Schedule;
-use crate::etl::record::{HeaderType, Position, RawRecord};
+use crate::etl::record::{HeaderType, RawRecord};
+use crate::etl::record_id::Position;
 use crate::etl::tournament_tree::{Key, TournamentTree};
 use crate::units::Ticks;
 

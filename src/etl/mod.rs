@@ -1,13 +1,14 @@
 //! The container: an `.etl` file is a sequence of buffers, each a chain of records.
 //!
-//! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`area::Area`] gives the
-//! records of one buffer, [`record`] reads headers, [`order`] and [`merge`] give all records by time. Payloads are decoded by
-//! `event`. `docs/formats.md` has the layouts and says which of them were verified.
+//! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`event_area::EventArea`] gives the
+//! records of one buffer, [`record`] reads headers, [`buffer_order`] and [`merge`] give all records by time. Payloads are
+//! decoded by `event`. `docs/formats.md` has the layouts and says which of them were verified.
 
-pub mod area;
 pub mod buffer;
+pub mod buffer_order;
 pub mod clock;
 pub mod compression;
+pub mod event_area;
 pub mod extended;
 pub mod file;
 mod header_type;
@@ -15,8 +16,8 @@ mod index;
 mod joined_files;
 pub mod logfile;
 pub mod merge;
-pub mod order;
 pub mod record;
+pub mod record_id;
 mod resync;
 mod rewrite;
 pub mod stamp_limits;

@@ -7,7 +7,8 @@
 
 use crate::error::DamageLog;
 use crate::etl::header_type::{HeaderType, Marker, marker};
-use crate::etl::record::{Position, RawRecord};
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::Position;
 use crate::etl::stamp_limits::StampLimits;
 
 /// Number of consecutive records that make a place valid.

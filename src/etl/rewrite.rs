@@ -1,8 +1,8 @@
 //! Writes a file again with other event areas, uncompressed.
 
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
+use crate::etl::event_area::EventArea;
 use std::io::{self, Write};
 
 /// Buffers that are made at a time.
@@ -19,7 +19,7 @@ impl EtlFile {
     ///
     /// # Errors
     /// What the writer says.
-    pub fn rewrite(&self, out: &mut dyn Write, change: impl Fn(&Area<'_>) -> Vec<u8> + Sync) -> io::Result<()> {
+    pub fn rewrite(&self, out: &mut dyn Write, change: impl Fn(&EventArea<'_>) -> Vec<u8> + Sync) -> io::Result<()> {
         let indices: Vec<u32> = (0u32..).take(self.own_buffers().len()).collect();
         let mut end = 0;
         for indices in indices.chunks(AT_A_TIME) {
@@ -39,7 +39,7 @@ impl EtlFile {
     }
 
     /// One buffer: header, area, filler.
-    fn rewritten(&self, area: &Area<'_>, change: &impl Fn(&Area<'_>) -> Vec<u8>) -> Vec<u8> {
+    fn rewritten(&self, area: &EventArea<'_>, change: &impl Fn(&EventArea<'_>) -> Vec<u8>) -> Vec<u8> {
         let buffer = &area.buffer;
         let header = usize::try_from(buffer.offset.0).ok().and_then(|at| self.own_bytes().get(at..));
         let area_bytes = change(area);

@@ -1,7 +1,7 @@
 //! Divides a trace into slices of time, so that millions of updates are sorted and replayed without all being in memory.
 //! Each buffer is read once, in the slice of its first stamp.
 
-use crate::etl::order::Span;
+use crate::etl::buffer_order::Span;
 use crate::units::Ticks;
 
 /// A stretch of time and the buffers that begin in it.

@@ -2,7 +2,7 @@
 
 use crate::error::{Damage, DamageLog};
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
+use crate::etl::event_area::EventArea;
 use crate::etl::record::RawRecord;
 use crate::units::{FileOffset, Ticks};
 
@@ -20,7 +20,7 @@ pub(crate) struct WrongStamps {
 impl WrongStamps {
     /// Adds a record to the entry of its buffer, which is the last of `all` or a new one.
     #[cold]
-    pub fn note(all: &mut Vec<WrongStamps>, record: &RawRecord<'_>, stamp: Ticks, area: &Area<'_>) {
+    pub fn note(all: &mut Vec<WrongStamps>, record: &RawRecord<'_>, stamp: Ticks, area: &EventArea<'_>) {
         let at = record.position.offset;
         match all.last_mut().filter(|last| last.buffer == area.index) {
             Some(last) => last.count += 1,

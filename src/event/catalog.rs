@@ -7,7 +7,7 @@ use super::hook_name::KernelName;
 use super::hooks;
 use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::hook_of_class;
-use crate::etl::record::{HookId, RecordId};
+use crate::etl::record_id::{HookId, RecordId};
 use uuid::{Uuid, uuid};
 
 /// Name of a kernel event, by hook id or by class GUID and type; `None` for a kind without a known name and for the

@@ -35,7 +35,8 @@ use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPrio
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
 use super::{Phase, page_access, payload::PointerArray, process, thread};
 use crate::bytes::Narrow;
-use crate::etl::record::{HookId, Record, RecordId};
+use crate::etl::record::Record;
+use crate::etl::record_id::{HookId, RecordId};
 
 /// A decoded event. Names of fields are explained at the structures they hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::Phase;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use crate::bytes::{Wide, layout, size};
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use hook::*;
 use zerocopy::little_endian::{U32, U64};
 

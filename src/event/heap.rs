@@ -204,7 +204,7 @@ mod tests {
     use super::super::testing::*;
     use super::super::{Decoded, Event, decode};
     use super::*;
-    use crate::etl::record::RecordId;
+    use crate::etl::record_id::RecordId;
 
     fn rundown<'a>(event: Event<'a>) -> HeapRundown<'a> {
         match event {

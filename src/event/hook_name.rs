@@ -26,7 +26,7 @@ impl KernelName {
 macro_rules! hooks {
     ($($id:ident = $hook:literal, $name:literal $(, $alias:literal)?;)+) => {
         pub(super) mod hook {
-            use $crate::etl::record::HookId;
+            use $crate::etl::record_id::HookId;
             use $crate::event::hook_name::{KernelName, named};
             $(
                 #[doc = concat!("`", stringify!($hook), "` ", $name, ".")]

@@ -5,7 +5,7 @@
 //! headers, written the way WPA and xperf write them.
 
 use super::hook_name::KernelName;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
 pub use super::{

@@ -204,7 +204,7 @@ mod tests {
     use super::super::testing::*;
     use super::super::{Decoded, Event, decode};
     use super::*;
-    use crate::etl::record::RecordId;
+    use crate::etl::record_id::RecordId;
     use crate::units::PointerSize;
 
     fn decoded(class: Uuid, opcode: u8, p: PointerSize, bytes: &Bytes) -> Decoded<'_> {

@@ -7,7 +7,7 @@
 
 use super::Event;
 use crate::bytes::{FieldError, spaced};
-use crate::etl::record::RecordId;
+use crate::etl::record_id::RecordId;
 use crate::units::PointerSize;
 use std::fmt;
 
@@ -194,7 +194,7 @@ mod tests {
             Decoded::Malformed(malformed) => malformed.to_string(),
             other => panic!("{other:?}"),
         };
-        let kernel = |hook| RecordId::Kernel(crate::etl::record::HookId(hook));
+        let kernel = |hook| RecordId::Kernel(crate::etl::record_id::HookId(hook));
         assert_eq!(malformed(kernel(0x0424), 2, &[1, 2]), "0x0424 v2: length 2, ends inside file key at 0");
         assert_eq!(
             malformed(kernel(0x0424), 2, &[1; 12]),

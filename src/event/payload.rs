@@ -7,7 +7,8 @@
 
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use crate::bytes::{self, Cursor, Layout};
-use crate::etl::record::{HookId, Record, RecordId};
+use crate::etl::record::Record;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::units::PointerSize;
 use std::ops::RangeInclusive;
 use uuid::{Uuid, uuid};

@@ -7,7 +7,7 @@ use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::sid::{Sid, SidForm};
 use crate::bytes::{Cursor, Narrow, Wide, layout};
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::units::FileTime;
 use hook::*;
 use zerocopy::little_endian::{I32, U32};

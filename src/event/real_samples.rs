@@ -7,7 +7,7 @@ use super::header::LogFile;
 use super::process::ProcessPhase;
 use super::testing::{P4, P8, exercise, with_id};
 use super::{Decoded, Event, decode};
-use crate::etl::record::{HookId, RecordId};
+use crate::etl::record_id::{HookId, RecordId};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

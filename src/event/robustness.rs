@@ -7,7 +7,7 @@ use super::merged::{IMAGE_ID, SYS_CONFIG};
 use super::payload::WIN32_HEAP_RANGES;
 use super::testing::{P4, P8, exercise, with_id};
 use super::{Decoded, decode, hooks, is_judged_by_length};
-use crate::etl::record::{HookId, RecordId};
+use crate::etl::record_id::{HookId, RecordId};
 use proptest::prelude::*;
 
 fn id() -> impl Strategy<Value = RecordId> {

@@ -5,7 +5,8 @@
 use super::heap::HeapRange;
 use super::merged::{AddedByMerge, FileVersionField};
 use super::{Decoded, Event, Fault, Oddity, decode};
-use crate::etl::record::{HeaderType, HookId, Position, Record, RecordId};
+use crate::etl::record::{HeaderType, Record};
+use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::units::{PointerSize, Ticks};
 
 pub(crate) use PointerSize::{P4, P8};

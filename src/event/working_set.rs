@@ -5,7 +5,7 @@ use super::Event;
 use super::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGE_COMBINE, PAGE_RELEASE, REMOVE_FROM_WS};
 use super::page::{PageIdentity, PageKind};
 use super::page_access::{ExtraInfo, PageAccessEx, PageCombine};
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::units::PointerSize;
 
 /// Such an event.

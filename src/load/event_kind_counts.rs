@@ -4,9 +4,10 @@
 //! own size. The first kinds in the order of ids are kept, the others are counted together. Which kinds are kept does not
 //! depend on the order in which buffers are read.
 
-use crate::etl::area::Area;
+use crate::etl::event_area::EventArea;
 use crate::etl::extended;
-use crate::etl::record::{HookId, Record, RecordId};
+use crate::etl::record::Record;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::load::walk::Run;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -134,7 +135,7 @@ impl KindCounts {
     pub const MOST: usize = 32_768;
 
     /// Index of a kind, which is added if it is new; `usize::MAX` for kinds that are only counted together.
-    pub fn index_of(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> usize {
+    pub fn index_of(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &EventArea<'_>) -> usize {
         if self.greatest.is_some_and(|greatest| key > greatest) {
             return usize::MAX;
         }

@@ -1,10 +1,11 @@
 //! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
-mod collector;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;
-pub(crate) mod facts;
+pub(crate) mod event_values;
 pub(crate) mod history;
+mod history_visitor;
+pub(crate) mod mem_info_ws;
 pub(crate) mod misfits;
 pub(crate) mod page_run;
 mod pool_rundown;
@@ -17,4 +18,3 @@ mod survey_visitor;
 mod timed_records;
 pub(crate) mod walk;
 pub(crate) mod working_set_events;
-pub(crate) mod working_set_records;

@@ -1,8 +1,9 @@
 //! Runs of page records: where the pages of a sequence lie in the file. The records themselves are not kept in memory.
 
-use crate::etl::area::Area;
+use crate::etl::event_area::EventArea;
 use crate::etl::file::{EtlFile, Scratch};
-use crate::etl::record::{HookId, RawRecord};
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::HookId;
 use crate::event::Payload;
 use crate::event::page::PageIdentity;
 use crate::moment::Moment;
@@ -70,7 +71,7 @@ impl PageRun {
     }
 
     /// Cuts the run at the stamps of other runs; a cut that is not needed does no harm.
-    fn cut(&self, area: &Area<'_>, starts: &[Ticks], parts: &mut Vec<PageRun>) {
+    fn cut(&self, area: &EventArea<'_>, starts: &[Ticks], parts: &mut Vec<PageRun>) {
         let mut part: Option<PageRun> = None;
         let (mut left, mut time) = (self.pages, self.first.time);
         for record in area.records().at_offset(self.start) {

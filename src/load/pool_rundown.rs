@@ -6,7 +6,7 @@
 
 use crate::event::Phase;
 use crate::event::pool_snapshot::{PoolForm, PoolSnapshot, PoolSnapshotKind};
-use crate::load::facts::PoolEvent;
+use crate::load::event_values::PoolEvent;
 use crate::moment::{At, Moment};
 use crate::units::PointerSize;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Whether a file holds records of some kinds at all.
 
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// True when a record of one of these kinds is there. Buffers are read until one is found.

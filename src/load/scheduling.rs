@@ -3,9 +3,10 @@
 //! They come in tens of millions. A [`SchedulingScan`] takes them in the walk over all records and keeps a few facts of each
 //! buffer; a [`SchedulingReader`] reads a buffer's records later, when their turn comes. `analysis::cpu` interprets them.
 
-use crate::etl::area::{Area, Records};
-use crate::etl::order::ranks;
-use crate::etl::record::{HookId, RawRecord, Record};
+use crate::etl::buffer_order::ranks;
+use crate::etl::event_area::{EventArea, Records};
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::HookId;
 use crate::etl::{EtlFile, Scratch};
 use crate::event::cswitch::{CompactSwitches, ContextSwitch, ReadyThread, wait_reasons_of_build};
 use crate::event::hooks::{
@@ -189,7 +190,7 @@ impl<'r> SchedulingScan<'r> {
         }
     }
 
-    fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+    fn moment(&self, area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
         Moment { time, order: order_of(self.rank, area, offset) }
     }
 }
@@ -200,7 +201,7 @@ impl Visitor for SchedulingScan<'_> {
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         let is_used = std::mem::replace(&mut self.is_used, true);
@@ -233,7 +234,7 @@ impl Visitor for SchedulingScan<'_> {
         }
     }
 
-    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {
         let moment = self.moment(area, record.position.offset, time);
         match event {
             Event::ContextSwitch(switch) => self.current.switch(moment, switch.old_thread_id, time),
@@ -252,7 +253,7 @@ impl Visitor for SchedulingScan<'_> {
         self.is_used = true;
     }
 
-    fn end_of_buffer(&mut self, area: &Area<'_>, _: &Records<'_>) {
+    fn end_of_buffer(&mut self, area: &EventArea<'_>, _: &Records<'_>) {
         let facts = std::mem::replace(&mut self.current, BufferFacts::new(0));
         if std::mem::take(&mut self.is_used) {
             self.facts.push(BufferFacts { buffer: area.index, ..facts });
@@ -261,7 +262,7 @@ impl Visitor for SchedulingScan<'_> {
 }
 
 /// The time of a switch in a batch; that of the batch when it cannot be true.
-fn plausible(area: &Area<'_>, time: Ticks, logged: Ticks) -> Ticks {
+fn plausible(area: &EventArea<'_>, time: Ticks, logged: Ticks) -> Ticks {
     if area.stamps.contains(time) { time.min(logged) } else { logged }
 }
 
@@ -324,7 +325,7 @@ struct BufferReader<'f> {
 impl BufferReader<'_> {
     /// Takes a record; `None` if it is not about the scheduler or does not fit its layout.
     #[inline(always)]
-    fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &Area<'_>) -> Option<()> {
+    fn kernel_record(&mut self, raw: RawRecord<'_>, hook: HookId, moment: Moment, area: &EventArea<'_>) -> Option<()> {
         let what = match hook {
             CSWITCH => switch(&ContextSwitch::read(&payload(&raw, hook)?).ok()?.value),
             READY_THREAD => {
@@ -358,7 +359,7 @@ impl BufferReader<'_> {
     /// Decodes like any event: records that are logged under the GUID of their class, and batches.
     #[cold]
     #[inline(never)]
-    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment, area: &Area<'_>) -> Option<()> {
+    fn decode(&mut self, raw: RawRecord<'_>, moment: Moment, area: &EventArea<'_>) -> Option<()> {
         let record = raw.read().ok()?;
         let Decoded::Event { event, .. } = decode(&record) else { return None };
         let what = match event {
@@ -391,7 +392,7 @@ impl BufferReader<'_> {
         Some(())
     }
 
-    fn compact(&mut self, batch: &CompactSwitches<'_>, moment: Moment, area: &Area<'_>) {
+    fn compact(&mut self, batch: &CompactSwitches<'_>, moment: Moment, area: &EventArea<'_>) {
         self.is_sorted = false; // its switches happened before it was logged
         for switch in batch.switches() {
             let (state, reason) = switch.old_state(self.wait_reasons);

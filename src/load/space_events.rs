@@ -5,13 +5,14 @@
 //! [`RundownRun`] that says where they lie. Events of compressed buffers are all kept in memory.
 
 use crate::etl::EtlFile;
-use crate::etl::area::{Area, Records};
-use crate::etl::record::{HookId, RawRecord};
+use crate::etl::event_area::{EventArea, Records};
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::HookId;
 use crate::event::file::MapView;
 use crate::event::hooks::{MAP_FILE_DC_END, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_END, VIRTUAL_ALLOC_DC_START};
 use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Parsed, Payload, Phase};
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::load::walk::Run;
 use crate::moment::{At, Moment};
 use crate::units::{PointerSize, Ticks, is_kernel_address};
@@ -105,7 +106,7 @@ impl RundownRun {
     /// Takes `first` and the records of the same kind that follow it, of any process; `note` gets a run for each process.
     /// `None`, and nothing is taken, when `first` is not a plain record.
     pub fn take(
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         first: &RawRecord<'_>,
         hook: HookId,
         rest: &mut Records<'_>,
@@ -147,7 +148,7 @@ impl RundownRun {
         self.read(&etl.area_over(self.buffer, &[]), events);
     }
 
-    fn read(&self, area: &Area<'_>, events: &mut Vec<At<SpaceEvent>>) {
+    fn read(&self, area: &EventArea<'_>, events: &mut Vec<At<SpaceEvent>>) {
         let mut records = area.records().at_offset(self.start);
         let Some(first) = records.next().filter(|raw| raw.hook() == Some(self.hook)) else { return };
         let Some(form) = Form::of(&first, self.hook) else { return };
@@ -186,7 +187,7 @@ impl SpaceEvents {
 
     /// Adds a run of buffer `area`. If the buffer is compressed the run is read now, because several processes share it and
     /// it would have to be decompressed for each of them.
-    pub(crate) fn push_run(&mut self, area: &Area<'_>, run: RundownRun) {
+    pub(crate) fn push_run(&mut self, area: &EventArea<'_>, run: RundownRun) {
         match area.buffer.is_compressed() {
             true => run.read(area, &mut self.kept),
             false => self.runs.push(run),
@@ -257,7 +258,7 @@ pub struct SpaceReader {
 #[cfg(test)]
 mod tests {
     use crate::etl::EtlFile;
-    use crate::load::facts::SpaceEvent;
+    use crate::load::event_values::SpaceEvent;
     use crate::load::history::History;
     use crate::load::space_events::SpaceReader;
     use std::path::Path;

@@ -4,8 +4,9 @@
 //! records that cannot be decoded, so totals always add up to the records of the file.
 
 use crate::error::DamageLog;
-use crate::etl::order::Span;
-use crate::etl::record::{HeaderType, HookId};
+use crate::etl::buffer_order::Span;
+use crate::etl::record::HeaderType;
+use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
 use crate::load::event_kind_counts::{KindCount, KindCounts};
 use crate::load::misfits::Misfits;

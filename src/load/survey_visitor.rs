@@ -2,10 +2,11 @@
 
 use crate::error::{Damage, DamageByBuffer, DamageLog};
 use crate::etl::EtlFile;
-use crate::etl::area::{Area, Records};
+use crate::etl::buffer_order::Span;
+use crate::etl::event_area::{EventArea, Records};
 use crate::etl::extended;
-use crate::etl::order::Span;
-use crate::etl::record::{HeaderError, HeaderType, HookId, RawRecord, Record};
+use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
+use crate::etl::record_id::HookId;
 use crate::etl::wrong_stamps::WrongStamps;
 use crate::event::Event;
 use crate::event::header::MasksPhase;
@@ -140,14 +141,14 @@ struct SurveyVisitor {
 
 impl Visitor for SurveyVisitor {
     #[inline(always)]
-    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {
         self.shape.add(first.header, run);
         self.largest_record = self.largest_record.max(run.record_bytes as u32);
         self.tally(KindKey::kernel(hook, first.kernel_version()), None, run.first, area).add(run);
     }
 
     #[inline(always)]
-    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &EventArea<'_>) {
         match raw.time() {
             Some(own) if area.stamps.contains(own) => {}
             Some(own) => WrongStamps::note(&mut self.wrong_stamps, raw, own, area),
@@ -162,7 +163,7 @@ impl Visitor for SurveyVisitor {
         self.tally(KindKey::of(record), Some(record), time, area).add(&run);
     }
 
-    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &EventArea<'_>) {
         let offset = raw.position.offset;
         self.buffer_damage.push(Damage {
             offset: area.file_offset(offset as usize),
@@ -178,7 +179,7 @@ impl Visitor for SurveyVisitor {
 
     /// Keeps the events that describe the session and the system.
     #[inline]
-    fn event(&mut self, _: &Record<'_>, event: &Event<'_>, time: Ticks, _: &Area<'_>) {
+    fn event(&mut self, _: &Record<'_>, event: &Event<'_>, time: Ticks, _: &EventArea<'_>) {
         // The most exact text is kept: 3 = build with revision, 2 = product and build lab, 1 = build lab alone.
         let mut system = |exactness, text| self.os_text = self.os_text.take().max(Some((exactness, text)));
         match *event {
@@ -210,7 +211,7 @@ impl Visitor for SurveyVisitor {
         }
     }
 
-    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {
+    fn end_of_buffer(&mut self, area: &EventArea<'_>, records: &Records<'_>) {
         self.tallies.slots.iter_mut().for_each(|tally| self.kinds.add_tally(tally));
         self.tallies = Tallies::default();
         let shape = std::mem::take(&mut self.shape);
@@ -230,7 +231,7 @@ impl SurveyVisitor {
     /// The tally of a kind. Only a few kinds alternate at a time: their records are summed up here, and the sums are added
     /// to `kinds` when other kinds follow.
     #[inline(always)]
-    fn tally(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &Area<'_>) -> &mut Tally {
+    fn tally(&mut self, key: KindKey, record: Option<&Record<'_>>, time: Ticks, area: &EventArea<'_>) -> &mut Tally {
         let tallies = &mut self.tallies;
         let at = match tallies.slots.iter().position(|tally| tally.key == Some(key)) {
             Some(at) => at,

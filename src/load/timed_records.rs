@@ -1,14 +1,15 @@
 //! The records of a buffer with the moments at which they were logged, for readers of millions of them: records with kernel
 //! headers are recognised by their hook ids, without decoding.
 
-use crate::etl::area::Area;
-use crate::etl::record::{HookId, RawRecord};
+use crate::etl::event_area::EventArea;
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::HookId;
 use crate::moment::Moment;
 use crate::units::Ticks;
 
 /// What orders records of equal time: the rank of the buffer, and below it the offset in the buffer.
 #[inline(always)]
-pub fn order_of(rank: &[u32], area: &Area<'_>, offset: u32) -> u64 {
+pub fn order_of(rank: &[u32], area: &EventArea<'_>, offset: u32) -> u64 {
     let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
     u64::from(rank) << 32 | u64::from(offset)
 }
@@ -18,7 +19,7 @@ pub fn order_of(rank: &[u32], area: &Area<'_>, offset: u32) -> u64 {
 /// address of one is taken, every field goes through memory, and the loop takes twice as long.
 #[inline(always)]
 pub fn for_each_moment<'a>(
-    area: &'a Area<'_>,
+    area: &'a EventArea<'_>,
     rank: &[u32],
     before_first: Ticks,
     mut visit: impl FnMut(RawRecord<'a>, Option<HookId>, Moment),
@@ -43,6 +44,6 @@ pub fn for_each_moment<'a>(
 /// Time of a record without a kernel header; that of the record before it when it has none that can be true.
 #[cold]
 #[inline(never)]
-fn untimed(area: &Area<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
+fn untimed(area: &EventArea<'_>, raw: RawRecord<'_>, before: Ticks) -> Ticks {
     area.time_of(&raw).unwrap_or(before)
 }

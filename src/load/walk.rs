@@ -4,8 +4,9 @@
 //! millions of records takes them in runs instead.
 
 use crate::etl::EtlFile;
-use crate::etl::area::{Area, Records};
-use crate::etl::record::{HeaderError, HookId, RawRecord, Record, RecordId};
+use crate::etl::event_area::{EventArea, Records};
+use crate::etl::record::{HeaderError, RawRecord, Record};
+use crate::etl::record_id::{HookId, RecordId};
 use crate::event::{Decoded, Event, decode, is_judged_by_length};
 use crate::load::misfits::Misfit;
 use crate::units::Ticks;
@@ -20,7 +21,7 @@ pub trait Visitor: Send {
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         None
@@ -28,24 +29,24 @@ pub trait Visitor: Send {
 
     /// Called for each run that a visitor took.
     #[inline(always)]
-    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {}
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {}
 
     /// Called for each record that was not taken. Its time is its own, or else that of the record before it.
     #[inline(always)]
-    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {}
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &EventArea<'_>) {}
 
     /// Called before `record` when the header of that record cannot be read.
-    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {}
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &EventArea<'_>) {}
 
     /// Called after `record` when the payload of that record does not fit its layout.
     fn misfit(&mut self, misfit: Misfit) {}
 
     /// Called after `record` with the decoded payload of that record.
     #[inline(always)]
-    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {}
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {}
 
     /// Called after the last record of each buffer.
-    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {}
+    fn end_of_buffer(&mut self, area: &EventArea<'_>, records: &Records<'_>) {}
 }
 
 /// Records of one kind and version that were taken together.
@@ -102,7 +103,7 @@ pub fn walk<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> Vec<V>
     etl.fold_buffers(visitor, |visitor, area| walk_area(etl.before_first(), area, visitor))
 }
 
-fn walk_area<V: Visitor>(before_first: Ticks, area: &Area<'_>, visitor: &mut V) {
+fn walk_area<V: Visitor>(before_first: Ticks, area: &EventArea<'_>, visitor: &mut V) {
     let mut records = area.records();
     let mut time = before_first;
     while let Some(raw) = records.next() {
@@ -157,25 +158,25 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         self.0.take_run(first, hook, area, rest).or_else(|| self.1.take_run(first, hook, area, rest))
     }
 
     #[inline(always)]
-    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &Area<'_>) {
+    fn run(&mut self, first: &RawRecord<'_>, hook: HookId, run: &Run, area: &EventArea<'_>) {
         self.0.run(first, hook, run, area);
         self.1.run(first, hook, run, area);
     }
 
     #[inline(always)]
-    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &Area<'_>) {
+    fn record(&mut self, raw: &RawRecord<'_>, record: &Record<'_>, time: Ticks, area: &EventArea<'_>) {
         self.0.record(raw, record, time, area);
         self.1.record(raw, record, time, area);
     }
 
-    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &Area<'_>) {
+    fn unreadable(&mut self, raw: &RawRecord<'_>, error: HeaderError, area: &EventArea<'_>) {
         self.0.unreadable(raw, error, area);
         self.1.unreadable(raw, error, area);
     }
@@ -186,12 +187,12 @@ impl<A: Visitor, B: Visitor> Visitor for (A, B) {
     }
 
     #[inline(always)]
-    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {
         self.0.event(record, event, time, area);
         self.1.event(record, event, time, area);
     }
 
-    fn end_of_buffer(&mut self, area: &Area<'_>, records: &Records<'_>) {
+    fn end_of_buffer(&mut self, area: &EventArea<'_>, records: &Records<'_>) {
         self.0.end_of_buffer(area, records);
         self.1.end_of_buffer(area, records);
     }
@@ -238,7 +239,7 @@ impl Visitor for CountOnly {
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         if !self.is_valid(first, hook) {

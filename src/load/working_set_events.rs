@@ -3,8 +3,9 @@
 //! The hot path of the reference set. Records with kernel headers are recognised by their hook ids; all others are decoded
 //! like any event.
 
-use crate::etl::area::Area;
-use crate::etl::record::{HookId, RawRecord};
+use crate::etl::event_area::EventArea;
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::HookId;
 use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Decoded, Event, decode};
 use crate::load::timed_records::for_each_moment;
@@ -51,7 +52,7 @@ pub struct EventRange<'a> {
 impl EventRange<'_> {
     /// Reads one buffer.
     #[inline(always)]
-    pub fn read(&self, area: &Area<'_>, visitor: &mut impl EventVisitor) {
+    pub fn read(&self, area: &EventArea<'_>, visitor: &mut impl EventVisitor) {
         for_each_moment(area, self.rank, self.before_first, |raw, hook, moment| {
             if moment < self.begin || self.end <= moment {
                 return;

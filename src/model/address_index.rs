@@ -7,7 +7,7 @@
 //! of static search trees of equal depth. A node has 16 keys, fills one cache line, and is searched without branches.
 //! Several searches descend at the same time, so that their cache misses overlap. The answer is stored beside its key.
 
-use crate::model::segments::{Segment, Segments};
+use crate::model::flat_ranges::{FlatRange, FlatRanges};
 use crate::model::space::Layer;
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
@@ -72,7 +72,7 @@ impl LayerPair {
     }
 }
 
-/// Children of a node, segments of a leaf.
+/// Children of a node, flat ranges of a leaf.
 const NODE: usize = 16;
 
 /// Number of searches that descend at the same time.
@@ -132,16 +132,16 @@ impl Inner {
     }
 }
 
-/// A leaf, one cache line: up to 16 segments. The first one begins at `base`, so that every page whose search ends here has
-/// a segment.
+/// A leaf, one cache line: up to 16 flat ranges. The first one begins at `base`, so that every page whose search ends here has
+/// a flat range.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 struct Leaf {
     /// The leaf's first page, a multiple of the granule.
     base: u64,
-    /// First pages of the segments, counted from `base`; `i16::MAX` where there is none.
+    /// First pages of the flat ranges, counted from `base`; `i16::MAX` where there is none.
     keys: [i16; NODE],
-    /// Layers of the segments, packed.
+    /// Layers of the flat ranges, packed.
     layers: [LayerPair; NODE],
 }
 
@@ -149,7 +149,7 @@ struct Leaf {
 #[derive(Debug, Clone)]
 pub struct Leaves {
     list: Vec<Leaf>,
-    /// Segments of the last leaf.
+    /// Flat ranges of the last leaf.
     filled: usize,
     /// For each slot (16 a leaf): index into `file_keys`.
     views: Vec<u32>,
@@ -159,60 +159,60 @@ pub struct Leaves {
 impl Default for Leaves {
     /// The leaves of an empty address space.
     fn default() -> Leaves {
-        Leaves::new(Segments::default())
+        Leaves::new(FlatRanges::default())
     }
 }
 
 impl Leaves {
-    /// Arranges segments in leaves.
-    pub fn new(segments: Segments) -> Leaves {
-        let Segments { list, file_keys } = segments;
-        // Each leaf repeats the last segment of the one before it, and few leaves are not filled.
+    /// Arranges flat ranges in leaves.
+    pub fn new(ranges: FlatRanges) -> Leaves {
+        let FlatRanges { list, file_keys } = ranges;
+        // Each leaf repeats the last flat range of the one before it, and few leaves are not filled.
         let most = list.len().div_ceil(NODE - 2) + 1;
         let (leaves, views) = (Vec::with_capacity(most), Vec::with_capacity(most * NODE));
         let mut leaves = Leaves { list: leaves, filled: 0, views, file_keys };
-        leaves.begin(&Segment::NOTHING);
-        let mut before = Segment::NOTHING;
-        // Keys of inner nodes are granules, so all segments of a granule must be in one leaf.
+        leaves.begin(&FlatRange::NOTHING);
+        let mut before = FlatRange::NOTHING;
+        // Keys of inner nodes are granules, so all flat ranges of a granule must be in one leaf.
         for granule in list.chunk_by(|a, b| a.page >> LOW_BITS == b.page >> LOW_BITS) {
             if !leaves.has_room(granule) {
                 let first = granule.first().map_or(0, |first| first.page >> LOW_BITS << LOW_BITS);
-                leaves.begin(&Segment { page: first, ..before });
+                leaves.begin(&FlatRange { page: first, ..before });
             }
-            granule.iter().for_each(|segment| leaves.push(segment));
+            granule.iter().for_each(|range| leaves.push(range));
             before = granule.last().copied().unwrap_or(before);
         }
         leaves
     }
 
-    fn has_room(&self, granule: &[Segment]) -> bool {
+    fn has_room(&self, granule: &[FlatRange]) -> bool {
         let is_near = |base: u64| granule.last().is_none_or(|last| last.page - base < i16::MAX as u64);
         self.filled + granule.len() <= NODE && self.list.last().is_some_and(|leaf| is_near(leaf.base))
     }
 
-    fn begin(&mut self, segment: &Segment) {
+    fn begin(&mut self, range: &FlatRange) {
         self.list.push(Leaf {
-            base: segment.page,
+            base: range.page,
             keys: [i16::MAX; NODE],
             layers: [LayerPair::new([Layer::None; 2]); NODE],
         });
-        self.views.resize(self.list.len() * NODE, Segment::NO_VIEW);
+        self.views.resize(self.list.len() * NODE, FlatRange::NO_VIEW);
         self.filled = 0;
-        self.push(segment);
+        self.push(range);
     }
 
-    /// Appends a segment; it replaces the last one if both begin at the same page.
-    fn push(&mut self, segment: &Segment) {
+    /// Appends a flat range; it replaces the last one if both begin at the same page.
+    fn push(&mut self, range: &FlatRange) {
         let first_slot = (self.list.len() - 1) * NODE;
         let Some(leaf) = self.list.last_mut() else { return };
-        let key = (segment.page - leaf.base) as i16;
+        let key = (range.page - leaf.base) as i16;
         let is_same = self.filled.checked_sub(1).and_then(|last| leaf.keys.get(last)).is_some_and(|&last| last == key);
         let at = self.filled - usize::from(is_same);
         if let (Some(to_key), Some(layers)) = (leaf.keys.get_mut(at), leaf.layers.get_mut(at)) {
-            (*to_key, *layers) = (key, LayerPair::new(segment.layers));
+            (*to_key, *layers) = (key, LayerPair::new(range.layers));
         }
         if let Some(view) = self.views.get_mut(first_slot + at) {
-            *view = segment.view;
+            *view = range.view;
         }
         self.filled = at + 1;
     }
@@ -272,7 +272,7 @@ impl AddressIndex {
         let mut level: Vec<(i32, u32)> = (first..).zip(&space.list).map(|(at, leaf)| (key(leaf.base), at)).collect();
         let first_file = self.file_keys.len() as u32;
         self.views.extend(space.views.iter().map(|&view| match view {
-            Segment::NO_VIEW => view,
+            FlatRange::NO_VIEW => view,
             view => view.saturating_add(first_file),
         }));
         self.file_keys.append(&mut space.file_keys);
@@ -333,7 +333,7 @@ impl AddressIndex {
     fn in_leaf(&self, place: u32, wanted: i16) -> AddressOwner {
         self.leaves.get(place as usize).map_or(AddressOwner::NOTHING, |leaf| {
             let above: i16 = leaf.keys.iter().map(|&key| i16::from(key > wanted)).sum();
-            // The first key, 0, is never above, so this is the last segment that is not.
+            // The first key, 0, is never above, so this is the last flat range that is not.
             let at = (NODE as u32 - 1).wrapping_sub(above as u32) % NODE as u32;
             AddressOwner { layers: leaf.layers[at as usize], slot: place * NODE as u32 + at }
         })
@@ -375,7 +375,7 @@ mod tests {
     use crate::event::Phase;
     use crate::event::file::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
-    use crate::load::facts::SpaceEvent;
+    use crate::load::event_values::SpaceEvent;
     use crate::model::space::AddressSpace;
     use crate::moment::Moment;
     use proptest::prelude::*;
@@ -403,7 +403,7 @@ mod tests {
     /// Asks for every page of the arena and for what lies around it.
     fn agrees(space: &AddressSpace, arena: u64, pages: u64) -> Result<(), TestCaseError> {
         let other = Leaves::default();
-        let index = AddressIndex::new(vec![other.clone(), Leaves::new(Segments::new(space)), other]);
+        let index = AddressIndex::new(vec![other.clone(), Leaves::new(FlatRanges::new(space)), other]);
         let far = [0, 1 << 31, 1 << 47, 1 << 59, u64::MAX].map(|address| address / PAGE_BYTES * PAGE_BYTES);
         let near = (0..pages + 40).map(|page| arena.saturating_add(page * PAGE_BYTES) / PAGE_BYTES * PAGE_BYTES);
         for address in near.chain(far) {
@@ -447,7 +447,7 @@ mod tests {
             space
         };
         let spaces = [(1, 0x1_0000), (0, 0), (9000, 0x10_0000), (40, 1 << 56)].map(|(count, base)| space(count, base));
-        let index = AddressIndex::new(spaces.iter().map(|space| Leaves::new(Segments::new(space))).collect());
+        let index = AddressIndex::new(spaces.iter().map(|space| Leaves::new(FlatRanges::new(space))).collect());
         for (number, space) in (0..).zip(&spaces) {
             let bases = [0, 0x1_0000, 0x10_0000, 0x3000_0000, 0x4660_0000, 1 << 56, (1 << 56) + 39 * 0x2_0000, 1 << 60];
             for address in bases.into_iter().flat_map(|base: u64| [base, base + 0xffff, base + 0x1_0000]) {

@@ -1,7 +1,7 @@
 //! File names by file key and time. A key is reused after its file is deleted.
 
 use crate::event::file::FileNameKind;
-use crate::load::facts::FileEvent;
+use crate::load::event_values::FileEvent;
 use crate::load::history::History;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

@@ -4,9 +4,9 @@
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::facts::KernelBlock;
+use crate::load::event_values::KernelBlock;
 use crate::load::history::History;
-use crate::model::owner_key::key_bits;
+use crate::model::page_owner_key::key_bits;
 use crate::model::ranges::RangeMap;
 use crate::moment::Moment;
 use crate::units::PointerSize;

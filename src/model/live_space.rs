@@ -4,13 +4,13 @@
 //! the next stack base above the address, without checking all stacks. A test compares with the simple look-up.
 
 use crate::event::Phase;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::model::address_index::{AddressIndex, Leaves};
+use crate::model::flat_ranges::FlatRanges;
 use crate::model::process::Instance;
 use crate::model::rundown::Rundowns;
-use crate::model::segments::Segments;
 use crate::model::space::{AddressSpace, Layer};
-use crate::model::state::space_at;
+use crate::model::space_at::space_at;
 use crate::moment::{At, Moment};
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub struct LiveSpace {
     space: AddressSpace,
     /// Base and thread of every stack.
     stacks: BTreeSet<(u64, u32)>,
-    /// The space as segments, built when there have been many look-ups since the last change.
+    /// The space as flat ranges, built when there have been many look-ups since the last change.
     index: Option<AddressIndex>,
     /// Look-ups since the last change.
     asked: usize,
@@ -58,7 +58,7 @@ impl LiveSpace {
         self.space.views.get(base).map(|(low, high, _)| (low, high)).filter(|view| view.0 == base)
     }
 
-    /// What the address belongs to, and the file key of the view that contains it (0 = none). Builds the segments if there
+    /// What the address belongs to, and the file key of the view that contains it (0 = none). Builds the flat ranges if there
     /// are many look-ups without a change.
     #[inline]
     pub fn layer(&mut self, address: u64) -> (Layer, u64) {
@@ -67,11 +67,11 @@ impl LiveSpace {
             let is_view = matches!(owner.corrected(), Layer::ImageView | Layer::FileView | Layer::PagefileView);
             return (owner.corrected(), if is_view { index.file_key(owner).unwrap_or(0) } else { 0 });
         }
-        // Building the segments costs about one look-up for every four ranges.
+        // Building the flat ranges costs about one look-up for every four ranges.
         let ranges = self.space.regions.len() + self.space.views.len() + self.space.heaps.len() + self.stacks.len();
         self.asked += 1;
         if self.asked > 16 + ranges / 4 {
-            self.index = Some(AddressIndex::new(vec![Leaves::new(Segments::new(&self.space))]));
+            self.index = Some(AddressIndex::new(vec![Leaves::new(FlatRanges::new(&self.space))]));
         }
         self.look_up(address)
     }
@@ -143,7 +143,7 @@ mod tests {
                 for page in 0..80 {
                     let layer = live.look_up(page * PAGE);
                     prop_assert_eq!(layer.0, live.space.layer(page * PAGE), "page {}", page);
-                    // Both without segments (the first look-up) and with them.
+                    // Both without flat ranges (the first look-up) and with them.
                     prop_assert_eq!(live.layer(page * PAGE), layer, "page {}", page);
                 }
             }

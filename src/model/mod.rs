@@ -4,12 +4,14 @@
 //! Built from a [`History`](crate::load::history::History). Categories are assigned by `analysis`.
 
 pub(crate) mod address_index;
+pub(crate) mod drive_paths;
 pub(crate) mod file_names;
+pub(crate) mod flat_ranges;
 pub(crate) mod hives;
 pub(crate) mod kernel;
 pub(crate) mod kernel_images;
 pub(crate) mod live_space;
-pub(crate) mod owner_key;
+pub(crate) mod page_owner_key;
 pub(crate) mod page_text_stream;
 pub(crate) mod process;
 mod process_name;
@@ -17,12 +19,10 @@ pub(crate) mod process_timeline;
 pub(crate) mod ranges;
 pub(crate) mod rundown;
 mod rundown_merge;
-pub(crate) mod segments;
 pub(crate) mod services;
 pub mod snapshot;
 pub(crate) mod space;
-pub(crate) mod state;
+pub(crate) mod space_at;
 mod undo;
-pub(crate) mod user_paths;
 pub mod window;
 pub(crate) mod working_set_owner;

@@ -2,7 +2,7 @@
 
 use crate::event::process::ProcessPhase;
 use crate::load::creator_threads::CreatorThreads;
-use crate::load::facts::{ProcessEvent, ProcessImage};
+use crate::load::event_values::{ProcessEvent, ProcessImage};
 use crate::load::history::History;
 use crate::model::process_name;
 use crate::moment::{At, Moment};

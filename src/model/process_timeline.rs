@@ -3,7 +3,7 @@
 //! Lifetimes are bounded by moments (time stamp, then file order), not by stamps: an access can have the same stamp as
 //! the start of its process.
 
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 use crate::moment::Moment;
 use crate::units::PointerSize;

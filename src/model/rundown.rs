@@ -6,7 +6,7 @@
 
 use crate::event::Phase;
 use crate::event::hooks::{MAP_FILE_DC_END, PROCESS_DC_END, VIRTUAL_ALLOC_DC_END};
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::load::history::History;
 use crate::load::space_events::SpaceEvents;
 use crate::moment::At;

@@ -1,10 +1,10 @@
 //! Merging a rundown into the address space of one process: the state that it lists replaces the state by the events.
 //!
-//! `state` decides which rundown is used; this module finds its records, replaces the state, and compares both. A change
+//! `space_at` decides which rundown is used; this module finds its records, replaces the state, and compares both. A change
 //! while the rundown is being logged may or may not be in it, so differences in that interval are not contradictions.
 
 use crate::event::Phase;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, RundownKind, Rundowns};
 use crate::model::space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};

@@ -4,8 +4,8 @@
 //! does. So a snapshot is a list of runs in several buffers. In time order, a smaller PFN begins the next snapshot.
 
 use crate::etl::EtlFile;
-use crate::etl::area::Area;
-use crate::etl::record::HookId;
+use crate::etl::event_area::EventArea;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::PAGE_IN_MEMORY_24H2;
 use crate::event::page::PageIdentity;
 use crate::load::page_run::PageRun;
@@ -179,7 +179,7 @@ impl Snapshot {
 
 /// The pages of one run, whose buffer `area` is, in batches of up to [`BATCH`].
 #[inline(always)]
-pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageIdentity])) {
+pub fn batches_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(&[PageIdentity])) {
     let mut batch = [PageIdentity::default(); BATCH];
     let mut left = run.pages;
     let mut records = area.records().at_offset(run.start);
@@ -216,7 +216,7 @@ pub fn batches_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(&[PageId
 
 /// The pages of one run, one by one.
 #[inline(always)]
-pub fn pages_of(area: &Area<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
+pub fn pages_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
     batches_of(area, run, |pages| pages.iter().copied().for_each(&mut visit));
 }
 

@@ -6,7 +6,7 @@
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::model::ranges::RangeMap;
 use crate::moment::Moment;
 use foldhash::HashMap as FastMap;

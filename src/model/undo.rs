@@ -2,7 +2,7 @@
 
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::model::space::{AddressSpace, HeapSpan, MappedView, Source, ThreadStack};
 use crate::moment::At;
 

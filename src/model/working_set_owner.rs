@@ -1,6 +1,6 @@
 //! Owners of working sets: a process instance, a session, the system.
 
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::process::Processes;
 
 /// An owner in 8 bytes: the kind in the top byte, the number below.

@@ -1,9 +1,9 @@
 //! `pfnset resident --explain` in all forms. Wire format: docs/json.md, schema `pfnset.explain`.
 
+use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::explain::{
     AddressEvent, CitedEvent, ExplainedAddress, ExplainedPage, Explanation, Fact, InSnapshot, Target,
 };
-use crate::analysis::rules::Rule;
 use crate::analysis::table::Table;
 use crate::report::{Report, Style, text};
 use crate::units::{Nanos, PAGE_BYTES};

@@ -2,7 +2,8 @@
 
 use etl_writer::{Trace, file_of};
 use pfnset::etl::EtlFile;
-use pfnset::etl::record::{HeaderType, RecordId};
+use pfnset::etl::record::HeaderType;
+use pfnset::etl::record_id::RecordId;
 use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use std::ops::Deref;

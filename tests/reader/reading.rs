@@ -6,7 +6,7 @@ use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::etl::EtlFile;
-use pfnset::etl::order::Schedule;
+use pfnset::etl::buffer_order::Schedule;
 use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;

@@ -5,8 +5,8 @@
 use crate::reading::recorded_traces;
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
-use pfnset::etl::order::Schedule;
-use pfnset::etl::record::RecordId;
+use pfnset::etl::buffer_order::Schedule;
+use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
 use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;

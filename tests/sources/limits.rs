@@ -16,7 +16,7 @@ const COMPUTING: [&str; 12] = [
     ".min_by",
     "HashMap",
     "HashSet",
-    ".judge(",
+    ".classify(",
     "SnapshotContext",
     "rayon",
 ];
@@ -30,7 +30,7 @@ const BYTES: [&str; 12] = [
     "Payload",
     "crate::bytes",
     "RawRecord",
-    "Area<",
+    "EventArea<",
     ".area(",
     ".bytes[",
     "BUFFER_HEADER_BYTES",

@@ -12,7 +12,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::load::survey::Survey;
 use crate::units::{Nanos, counted};

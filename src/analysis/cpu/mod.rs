@@ -28,7 +28,7 @@ use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::order::ranks;
+use crate::etl::buffer_order::ranks;
 use crate::load::history::History;
 use crate::load::scheduling::{BufferFacts, SchedulingScan};
 use crate::model::kernel_images::KernelImages;

@@ -1,9 +1,9 @@
 //! Dimensions that two sides can be compared by: those of the resident set and of the reference set.
 
 use crate::analysis::category::{Category, Class};
+use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
-use crate::analysis::rules::Rule;
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::event::page::{PageList, PageUse};
 

@@ -4,13 +4,13 @@
 //! together. A row takes 16 bytes.
 
 use crate::analysis::category::Category;
+use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::dimension::{Dimension, of_resident};
 use crate::analysis::diff::trace_side::ResidentSide;
-use crate::analysis::resident::batch_judge::BatchJudge;
+use crate::analysis::resident::batch_classify::BatchClassifier;
+use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::group_counts::Filter;
-use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::analysis::table::Condition;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::exported::wpa::WpaRows;
@@ -70,7 +70,7 @@ pub struct PageGroup {
 
 /// What one thread found.
 struct Found<'c> {
-    judge: BatchJudge<'c>,
+    classifier: BatchClassifier<'c>,
     filter: Filter<'c>,
     compared: u64,
     only_trace: u64,
@@ -119,16 +119,17 @@ impl Cells<'_> {
         });
     }
 
-    fn visit(&self, found: &mut Found<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
+    fn visit(&self, found: &mut Found<'_>, pages: &[PageIdentity], classified_pages: &[ClassifiedPage]) {
         let Some(first) = pages.first() else { return };
         let mut at = self.cells.partition_point(|cell| cell.pfn() < first.pfn);
         let mut before = None;
-        for (page, verdict) in pages.iter().zip(verdicts).filter(|(page, _)| before.replace(page.pfn) != Some(page.pfn))
+        for (page, classified) in
+            pages.iter().zip(classified_pages).filter(|(page, _)| before.replace(page.pfn) != Some(page.pfn))
         {
             while self.cells.get(at).is_some_and(|cell| cell.pfn() < page.pfn) {
                 at += 1;
             }
-            let ours = verdict.category_wpa();
+            let ours = classified.category_wpa();
             let Some(cell) = self.cells.get(at).filter(|cell| cell.pfn() == page.pfn) else {
                 found.only_trace += 1;
                 found.example(page.pfn, Some(ours), None);
@@ -139,7 +140,7 @@ impl Cells<'_> {
             let is_private = page.page_use() == PageUse::ProcessPrivate && page.u2 != 0 && cell.address != 0;
             found.other_address += u64::from(is_private && page.u2 >> 12 != cell.address >> 12);
             if self.categories.get(cell.category() as usize).copied().flatten() != Some(ours) {
-                let key = (cell.category(), verdict.rule_wpa);
+                let key = (cell.category(), classified.rule_wpa);
                 let group = found.groups.entry(key).or_insert((0, page.pfn));
                 *group = (group.0 + 1, group.1.min(page.pfn));
                 found.example(page.pfn, Some(ours), Some(cell.category()));
@@ -164,7 +165,7 @@ impl PageDifferences {
         let conditions = of_resident(conditions, true);
         let context: SnapshotContext<'_> = side.model.context(side.etl, snapshot);
         let empty = || Found {
-            judge: BatchJudge::new(&context),
+            classifier: BatchClassifier::new(&context),
             filter: Filter::new(&conditions),
             compared: 0,
             only_trace: 0,
@@ -173,14 +174,14 @@ impl PageDifferences {
             examples: BinaryHeap::new(),
         };
         let threads = snapshot.fold(side.etl, empty, |found, pages| {
-            found.judge.judge(pages);
+            found.classifier.classify(pages);
             let mut filter = std::mem::take(&mut found.filter);
-            let verdicts = found.judge.verdicts(pages.len()).to_vec();
+            let classified_pages = found.classifier.classified_pages(pages.len()).to_vec();
             match conditions.is_empty() {
-                true => cells.visit(found, pages, &verdicts),
+                true => cells.visit(found, pages, &classified_pages),
                 false => {
-                    let (pages, verdicts) = filter.select(&context, pages, &verdicts);
-                    cells.visit(found, pages, verdicts);
+                    let (pages, classified_pages) = filter.select(&context, pages, &classified_pages);
+                    cells.visit(found, pages, classified_pages);
                 }
             }
             found.filter = filter;

@@ -1,9 +1,9 @@
 //! The tables of a comparison.
 
+use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::pages::PageGroup;
 use crate::analysis::diff::rows::{DiffRow, DiffTotals};
-use crate::analysis::rules::Rule;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 
 /// Kinds of moves that are listed without `--top`.

@@ -9,13 +9,13 @@ use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::load::space_events::SpaceReader;
+use crate::model::drive_paths::{DrivePaths, extension, folder};
 use crate::model::file_names::{FileNames, FileNamesAt};
 use crate::model::process::Instance;
 use crate::model::services::Services;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Source};
-use crate::model::state::space_at;
-use crate::model::user_paths::{UserPaths, extension, folder};
+use crate::model::space_at::space_at;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -65,13 +65,13 @@ pub fn files(model: &ResidentModel, sink: &dyn Sink) -> Result<(), Error> {
     let names = FileNames::new(&model.history);
     let mut keys: BTreeMap<u32, u64> = BTreeMap::new();
     names.numbers_by_key().for_each(|name| *keys.entry(name).or_default() += 1);
-    let user_paths = UserPaths::new(&model.history.volumes);
+    let drive_paths = DrivePaths::new(&model.history.volumes);
     let mut rows = ColumnBatches::new(Table::Files, sink);
     for (number, file) in (0..).zip(&names.names) {
         let end = extension(file);
         rows.push([
             Cell::Text(file),
-            Cell::Text(&user_paths.shown(file)),
+            Cell::Text(&drive_paths.shown(file)),
             Cell::Text(folder(file)),
             text(&end),
             Cell::count(keys.get(&number).copied().unwrap_or(0)),

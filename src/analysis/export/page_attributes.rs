@@ -2,12 +2,12 @@
 //! are numbers here; [`PageTexts`] has the texts.
 
 use crate::analysis::category::{Category, Class};
+use crate::analysis::category_rules::Rule;
 use crate::analysis::export::column_batches::dictionary;
 use crate::analysis::pages::Flag;
-use crate::analysis::resident::dimension::{Code, Dimension, detail_code};
-use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
+use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::ArrowError;
@@ -53,13 +53,13 @@ impl Hash for PageAttributes {
 
 impl PageAttributes {
     #[inline(always)]
-    fn new(page: &PageIdentity, verdict: &Verdict) -> PageAttributes {
+    fn new(page: &PageIdentity, classified: &ClassifiedPage) -> PageAttributes {
         let small = Flag::bits_of(page) as u32
             | u32::from(page.priority()) << FLAG_BITS
             | (page.list() as u32) << LIST_AT
             | (page.page_use() as u32) << USE_AT
-            | (verdict.rule_wpa as u32) << RULE_WPA_AT
-            | (verdict.rule as u32) << RULE_AT;
+            | (classified.rule_wpa as u32) << RULE_WPA_AT
+            | (classified.rule as u32) << RULE_AT;
         PageAttributes { small, process: NONE, file: NONE, detail: NONE, session: NONE }
     }
 
@@ -98,7 +98,7 @@ fn category_of(rule: usize) -> Category {
 #[derive(Debug, Default)]
 struct Numbers {
     listed: u32,
-    found: RwLock<(FastMap<Code, u32>, Vec<Code>)>,
+    found: RwLock<(FastMap<DimensionCode, u32>, Vec<DimensionCode>)>,
 }
 
 impl Numbers {
@@ -106,8 +106,8 @@ impl Numbers {
         Numbers { listed: u32::try_from(listed).unwrap_or(NONE - 1), ..Numbers::default() }
     }
 
-    fn number(&self, code: Code) -> u32 {
-        let known = |found: &(FastMap<Code, u32>, Vec<Code>)| found.0.get(&code).copied();
+    fn number(&self, code: DimensionCode) -> u32 {
+        let known = |found: &(FastMap<DimensionCode, u32>, Vec<DimensionCode>)| found.0.get(&code).copied();
         if let Some(number) = known(&self.found.read().unwrap_or_else(PoisonError::into_inner)) {
             return number;
         }
@@ -121,7 +121,7 @@ impl Numbers {
         number
     }
 
-    fn codes(&self) -> Vec<Code> {
+    fn codes(&self) -> Vec<DimensionCode> {
         self.found.read().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 }
@@ -142,7 +142,7 @@ impl<'c> PageTexts<'c> {
         let processes = Numbers::after(context.processes.instances.len());
         PageTexts {
             context,
-            shared: processes.number(Code::Shared),
+            shared: processes.number(DimensionCode::Shared),
             processes,
             details: Numbers::after(context.files.names.len()),
         }
@@ -150,14 +150,14 @@ impl<'c> PageTexts<'c> {
 
     /// The key of a page.
     #[inline]
-    pub fn key(&self, page: &PageIdentity, verdict: &Verdict) -> PageAttributes {
+    pub fn key(&self, page: &PageIdentity, classified: &ClassifiedPage) -> PageAttributes {
         let context = self.context;
-        let owner = verdict.owner();
+        let owner = classified.owner();
         let process = match owner {
             PageOwner::Process(index) => index,
             PageOwner::None => NONE,
             PageOwner::Shared => self.shared,
-            PageOwner::Unknown => self.processes.number(Code::Unknown(page.key())),
+            PageOwner::Unknown => self.processes.number(DimensionCode::Unknown(page.key())),
         };
         let session = match owner {
             PageOwner::Process(index) => context.processes.instances.get(index as usize).and_then(|p| p.session_id),
@@ -165,23 +165,29 @@ impl<'c> PageTexts<'c> {
             _ => None,
         };
         let file = if page.is_file_backed() { self.file(page.file_key()) } else { NONE };
-        let detail = match context.detail(page, verdict) {
+        let detail = match context.detail(page, classified) {
             Detail::None => NONE,
             Detail::File(_) if page.is_file_backed() => file,
             Detail::File(key) => self.file(key),
             detail => self.details.number(detail_code(context, detail)),
         };
-        PageAttributes { process, file, detail, session: session.unwrap_or(NONE), ..PageAttributes::new(page, verdict) }
+        PageAttributes {
+            process,
+            file,
+            detail,
+            session: session.unwrap_or(NONE),
+            ..PageAttributes::new(page, classified)
+        }
     }
 
     #[inline]
     fn file(&self, key: u64) -> u32 {
-        self.context.files.index(key).unwrap_or_else(|| self.details.number(Code::Unknown(key)))
+        self.context.files.index(key).unwrap_or_else(|| self.details.number(DimensionCode::Unknown(key)))
     }
 
     /// Texts of processes by number.
     fn process_texts(&self) -> Vec<String> {
-        let listed = (0..self.context.processes.instances.len() as u64).map(Code::Number);
+        let listed = (0..self.context.processes.instances.len() as u64).map(DimensionCode::Number);
         let all = listed.chain(self.processes.codes());
         all.map(|code| Dimension::Process.label(self.context, code)).collect()
     }

@@ -6,7 +6,7 @@ use crate::analysis::export::column_batches::BATCH_ROWS;
 use crate::analysis::export::page_attributes::{PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
 use crate::analysis::pages::address_of;
-use crate::analysis::resident::batch_judge::BatchJudge;
+use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
 use crate::etl::EtlFile;
@@ -39,7 +39,7 @@ pub struct Wanted {
 
 /// What one thread found.
 struct Found<'c> {
-    judge: BatchJudge<'c>,
+    classifier: BatchClassifier<'c>,
     rows: Vec<Row>,
     counts: FastMap<PageAttributes, u64>,
 }
@@ -59,11 +59,12 @@ pub fn write(
     let at = At { index: index as i64, seconds: etl.clock.nanos(snapshot.first.time).seconds() };
     let read = |runs: &[PageRun]| -> Vec<Found<'_>> {
         let part = Snapshot { runs: runs.to_vec(), ..empty_like(snapshot) };
-        let empty = || Found { judge: BatchJudge::new(context), rows: Vec::new(), counts: FastMap::default() };
+        let empty =
+            || Found { classifier: BatchClassifier::new(context), rows: Vec::new(), counts: FastMap::default() };
         part.fold(etl, empty, |found, pages| {
-            found.judge.judge(pages);
-            for (page, verdict) in pages.iter().zip(found.judge.verdicts(pages.len())) {
-                let key = texts.key(page, verdict);
+            found.classifier.classify(pages);
+            for (page, classified) in pages.iter().zip(found.classifier.classified_pages(pages.len())) {
+                let key = texts.key(page, classified);
                 if wanted.resident && !wanted.pages {
                     *found.counts.entry(key).or_default() += 1;
                 }

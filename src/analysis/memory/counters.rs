@@ -1,7 +1,7 @@
 //! The machine's counters: samples, their summary, and the pages that were taken from standby.
 
 use crate::analysis::memory::sparkline::Sparkline;
-use crate::load::facts::MemoryCounters;
+use crate::load::event_values::MemoryCounters;
 use crate::units::Nanos;
 
 /// A MemInfo record.

@@ -9,7 +9,7 @@ use crate::analysis::table::{Column, Field, Fit, Line, Table, Value, Values};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::load::facts::MemoryCounters;
+use crate::load::event_values::MemoryCounters;
 use crate::model::window::Window;
 use crate::moment::{At, Moment};
 use crate::units::Nanos;

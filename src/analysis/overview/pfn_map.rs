@@ -1,7 +1,7 @@
 //! Physical memory by PFN: cells of equal length, each with the category and the list that most of its pages have.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::judge::Verdict;
+use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::event::page::{PageIdentity, PageList};
 use std::cmp::Reverse;
@@ -54,12 +54,12 @@ impl PfnMapCounts {
         PfnMapCounts { cells, counts: vec![0; cells.count * COUNTS] }
     }
 
-    /// Counts pages by their verdicts.
-    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        for (page, verdict) in pages.iter().zip(verdicts) {
+    /// Counts classified pages.
+    pub fn add_all(&mut self, pages: &[PageIdentity], classified_pages: &[ClassifiedPage]) {
+        for (page, classified) in pages.iter().zip(classified_pages) {
             let at = self.cells.at(page.pfn) * COUNTS;
             let Some(cell) = self.counts.get_mut(at..).and_then(|cells| cells.get_mut(..COUNTS)) else { continue };
-            let (category, list) = (verdict.category() as usize, CATEGORIES + page.list() as usize);
+            let (category, list) = (classified.category() as usize, CATEGORIES + page.list() as usize);
             for place in [category, list] {
                 cell.get_mut(place).into_iter().for_each(|count| *count = count.saturating_add(1));
             }

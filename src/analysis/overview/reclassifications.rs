@@ -1,7 +1,7 @@
 //! Where pages go from WPA's categories to the corrected ones, and by which rules.
 
 use crate::analysis::category::Category;
-use crate::analysis::rules::Rule;
+use crate::analysis::category_rules::Rule;
 use crate::analysis::table::{Column, Fit, Line, Table, Value};
 use std::collections::BTreeMap;
 

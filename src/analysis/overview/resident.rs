@@ -4,9 +4,9 @@ use crate::analysis::category::{Category, Class};
 use crate::analysis::overview::pfn_map::{PfnCells, PfnMap, PfnMapCounts};
 use crate::analysis::overview::reclassifications::{Reclassification, reclassifications};
 use crate::analysis::overview::treemap::{self, Tile};
-use crate::analysis::resident::batch_judge::BatchJudge;
+use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
-use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::Counter;
 use crate::analysis::resident::query::ResidentQuery;
 use crate::analysis::resident::{ResidentModel, ResidentSet, SnapshotSet};
@@ -40,7 +40,7 @@ pub struct ResidentOverview {
 
 /// What one thread counts.
 struct WorkerCounts<'q> {
-    judge: BatchJudge<'q>,
+    classifier: BatchClassifier<'q>,
     by_rule: CategoryCounts,
     groups: Counter<'q>,
     pfn_map: PfnMapCounts,
@@ -60,17 +60,17 @@ impl ResidentOverview {
         let context = model.context(etl, snapshot);
         let cells = PfnCells::new(snapshot.pfns);
         let empty = || WorkerCounts {
-            judge: BatchJudge::new(&context),
+            classifier: BatchClassifier::new(&context),
             by_rule: CategoryCounts::default(),
             groups: Counter::new(&treemap::DIMENSIONS, &context),
             pfn_map: PfnMapCounts::new(cells),
         };
         let threads = snapshot.fold(etl, empty, |counts, pages| {
-            counts.judge.judge(pages);
-            let verdicts = counts.judge.verdicts(pages.len());
-            counts.by_rule.add_all(pages, verdicts);
-            counts.groups.add_all(&context, pages, verdicts);
-            counts.pfn_map.add_all(pages, verdicts);
+            counts.classifier.classify(pages);
+            let classified_pages = counts.classifier.classified_pages(pages.len());
+            counts.by_rule.add_all(pages, classified_pages);
+            counts.groups.add_all(&context, pages, classified_pages);
+            counts.pfn_map.add_all(pages, classified_pages);
         });
         let mut all = empty();
         for part in threads {
@@ -149,7 +149,10 @@ impl ResidentOverview {
 fn standby(counted: &CategoryCounts) -> Standby {
     let mut standby = Standby::default();
     for (codes, pages) in counted.groups(&[Dimension::List, Dimension::Priority, Dimension::Class]) {
-        let &[Code::Number(list), Code::Number(priority), Code::Number(class)] = &codes[..] else { continue };
+        let &[DimensionCode::Number(list), DimensionCode::Number(priority), DimensionCode::Number(class)] = &codes[..]
+        else {
+            continue;
+        };
         let of_priority = standby.get_mut(priority as usize).filter(|_| list == PageList::Standby as u64);
         let slot = of_priority.and_then(|classes| classes.get_mut(class as usize));
         slot.into_iter().for_each(|sum| *sum += pages);

@@ -2,7 +2,7 @@
 //! of each level become one tile, so that sums stay exact.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
 use std::collections::BTreeMap;
@@ -67,7 +67,7 @@ pub struct Tile {
 
 impl Tile {
     /// Of pages by [`DIMENSIONS`].
-    pub fn new(counted: &BTreeMap<Vec<Code>, u64>, context: &SnapshotContext<'_>) -> Tile {
+    pub fn new(counted: &BTreeMap<Vec<DimensionCode>, u64>, context: &SnapshotContext<'_>) -> Tile {
         let groups: Vec<Group<u64>> =
             counted.iter().map(|(codes, &pages)| Group { labels: labels(codes, context), measure: pages }).collect();
         Tile::folded(&groups, MOST)
@@ -92,18 +92,18 @@ impl Tile {
     }
 }
 
-fn labels(codes: &[Code], context: &SnapshotContext<'_>) -> Vec<String> {
+fn labels(codes: &[DimensionCode], context: &SnapshotContext<'_>) -> Vec<String> {
     let &[category, wpa, process, detail] = codes else { return Vec::new() };
     let class = match category {
-        Code::Number(number) => Category::ALL.get(number as usize).map(|category| category.class().name()),
+        DimensionCode::Number(number) => Category::ALL.get(number as usize).map(|category| category.class().name()),
         _ => None,
     };
     let detail = match detail {
-        Code::None => NO_LABEL.to_owned(),
+        DimensionCode::None => NO_LABEL.to_owned(),
         detail => Dimension::Detail.shown(context, detail),
     };
     let (owner, detail) = match process {
-        Code::None | Code::Shared => (detail, NO_LABEL.to_owned()),
+        DimensionCode::None | DimensionCode::Shared => (detail, NO_LABEL.to_owned()),
         process => (Dimension::Process.shown(context, process), detail),
     };
     vec![

@@ -6,14 +6,14 @@ mod rows;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder};
 
-use crate::analysis::resident::dimension::Code;
+use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{self, ResidentModel};
 use crate::analysis::table::{Condition, Dimension as _, Group, Node};
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
 use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
@@ -272,17 +272,17 @@ fn count_pages(
     use resident::dimension::Dimension::{List, Process, Use};
     let dimensions = [Process, Use, List];
     for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions, &[]) {
-        let [owner, Code::Number(page_use), Code::Number(list)] = codes[..] else { continue };
+        let [owner, DimensionCode::Number(page_use), DimensionCode::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
         let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));
         let on = |wanted: PageList| if list == wanted as u64 { private + page_tables } else { 0 };
         let modified = on(PageList::Modified) + on(PageList::ModifiedNoWrite);
         let part = ProcessPages { private, page_tables, standby: on(PageList::Standby), modified };
         match owner {
-            Code::Number(index) => {
+            DimensionCode::Number(index) => {
                 pages.get_mut(index as usize).into_iter().for_each(|pages| *pages.get_or_insert_default() += part);
             }
-            Code::Unknown(_) => unattributed += part,
+            DimensionCode::Unknown(_) => unattributed += part,
             _ => {}
         }
     }

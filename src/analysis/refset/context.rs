@@ -10,10 +10,10 @@ use crate::analysis::table::Condition;
 use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::load::history::History;
+use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
-use crate::model::user_paths::UserPaths;
 use crate::model::window::Window;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
@@ -45,7 +45,7 @@ pub struct ReplayContext<'h> {
     /// File names, where rows need them.
     pub names: FileNames<'h>,
     /// Paths as users know them.
-    pub user_paths: UserPaths,
+    pub drive_paths: DrivePaths,
 }
 
 /// Which optional events the trace holds; some rules depend on them.

@@ -2,7 +2,7 @@
 //! events of the provider Microsoft-Windows-DxgKrnl, which no recording has by default, and name no page: they are counted
 //! and nothing else.
 
-use crate::etl::record::RecordId;
+use crate::etl::record_id::RecordId;
 use crate::load::survey::Survey;
 use std::ops::RangeInclusive;
 use uuid::{Uuid, uuid};

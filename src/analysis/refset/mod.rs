@@ -24,13 +24,13 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::history::History;
+use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
-use crate::model::owner_key::OwnerKeys;
+use crate::model::page_owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
-use crate::model::user_paths::UserPaths;
 use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::units::{Nanos, PointerSize};
@@ -158,7 +158,7 @@ impl ReferenceSet {
                 true => FileNames::new(&history),
                 false => FileNames::default(),
             },
-            user_paths: UserPaths::new(&history.volumes),
+            drive_paths: DrivePaths::new(&history.volumes),
         };
         let mut outcome =
             replay::replay(etl, &context, end, |kept| each.iter_mut().for_each(|each| each(&context.holding(kept))));

@@ -58,7 +58,7 @@ impl ReplayContext<'_> {
         match (dimension, label) {
             (Dimension::File, NO_LABEL) => Cow::Borrowed("no file"),
             (Dimension::Detail, NO_LABEL) => Cow::Borrowed("no detail"),
-            (Dimension::File | Dimension::Detail, path) => self.user_paths.shown(path),
+            (Dimension::File | Dimension::Detail, path) => self.drive_paths.shown(path),
             _ => Cow::Borrowed(label),
         }
     }

@@ -2,9 +2,9 @@
 //! are the numbers of the checks.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::judge::Verdict;
-use crate::analysis::rules::Rule;
+use crate::analysis::category_rules::Rule;
+use crate::analysis::resident::classify::ClassifiedPage;
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::event::page::{PageIdentity, PageList};
 use std::collections::BTreeMap;
 
@@ -40,12 +40,12 @@ impl CategoryCounts {
         dimensions.iter().all(|dimension| matches!(dimension, Category | CategoryWpa | Class | Rule | List | Priority))
     }
 
-    /// Counts pages by their verdicts.
+    /// Counts classified pages.
     #[inline(never)]
-    pub fn add_all(&mut self, pages: &[PageIdentity], verdicts: &[Verdict]) {
+    pub fn add_all(&mut self, pages: &[PageIdentity], classified_pages: &[ClassifiedPage]) {
         let cells = self.0.as_mut_slice();
-        for (page, verdict) in pages.iter().zip(verdicts) {
-            let at = verdict.rule as usize * RULES + verdict.rule_wpa as usize;
+        for (page, classified) in pages.iter().zip(classified_pages) {
+            let at = classified.rule as usize * RULES + classified.rule_wpa as usize;
             let at = (at * LISTS + page.list() as usize) * PRIORITIES + usize::from(page.priority());
             if let Some(cell) = cells.get_mut(at) {
                 *cell += 1;
@@ -90,7 +90,7 @@ impl CategoryCounts {
     }
 
     /// Groups with pages by dimensions that these counts hold.
-    pub fn groups(&self, dimensions: &[Dimension]) -> BTreeMap<Vec<Code>, u64> {
+    pub fn groups(&self, dimensions: &[Dimension]) -> BTreeMap<Vec<DimensionCode>, u64> {
         let mut groups = BTreeMap::new();
         for cell in self.cells() {
             let code = |dimension: &Dimension| match dimension {
@@ -101,7 +101,7 @@ impl CategoryCounts {
                 Dimension::Priority => cell.priority,
                 _ => cell.list,
             };
-            let codes = dimensions.iter().map(|dimension| Code::Number(code(dimension) as u64)).collect();
+            let codes = dimensions.iter().map(|dimension| DimensionCode::Number(code(dimension) as u64)).collect();
             *groups.entry(codes).or_default() += cell.pages;
         }
         groups

@@ -1,7 +1,7 @@
 //! The outcomes of the checks: which were made, which failed, and why.
 
 use crate::analysis::resident::checks::{Checks, Compared, FRESH};
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::units::{count, counted};
 
 /// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.

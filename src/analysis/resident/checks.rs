@@ -2,17 +2,17 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::loss::{DescribedHole, Loss};
-use crate::analysis::resident::batch_judge::KeyStats;
+use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::event::page::PageList;
-use crate::load::facts::MemoryCounters;
+use crate::load::event_values::MemoryCounters;
 use crate::load::history::History;
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
-use crate::model::state::Contradiction;
+use crate::model::space_at::Contradiction;
 use crate::units::Nanos;
 
 /// The counts for the checks; they do not depend on the query.

@@ -2,13 +2,13 @@
 //! end, once for each row.
 
 use crate::analysis::category::{Category, Class};
-use crate::analysis::resident::judge::{Detail, PageOwner, Verdict};
+use crate::analysis::category_rules::Rule;
+use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
-use crate::model::user_paths::{extension, folder};
+use crate::model::drive_paths::{extension, folder};
 
 dimensions! {
     /// What pages are grouped and filtered by.
@@ -53,20 +53,25 @@ impl Dimension {
 
     /// The page's place in a table of [`Dimension::size`]; `None` for a key that names no process.
     #[inline(always)]
-    pub fn index(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Option<usize> {
+    pub fn index(
+        self,
+        context: &SnapshotContext<'_>,
+        page: &PageIdentity,
+        classified: &ClassifiedPage,
+    ) -> Option<usize> {
         Some(match self {
             Dimension::List => page.list() as usize,
             Dimension::Use => page.page_use() as usize,
-            Dimension::Category => verdict.category() as usize,
-            Dimension::CategoryWpa => verdict.category_wpa() as usize,
-            Dimension::Class => verdict.category().class() as usize,
-            Dimension::Rule => verdict.rule as usize,
+            Dimension::Category => classified.category() as usize,
+            Dimension::CategoryWpa => classified.category_wpa() as usize,
+            Dimension::Class => classified.category().class() as usize,
+            Dimension::Rule => classified.rule as usize,
             Dimension::Priority => usize::from(page.priority()),
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
             Dimension::Process | Dimension::ProcessName | Dimension::Service | Dimension::CommandLine => {
-                match verdict.owner() {
+                match classified.owner() {
                     PageOwner::Process(index) => index as usize,
                     PageOwner::None => context.processes.instances.len(),
                     PageOwner::Shared => context.processes.instances.len() + 1,
@@ -79,37 +84,44 @@ impl Dimension {
     }
 
     /// The code of a place in the table.
-    pub fn code_at(self, context: &SnapshotContext<'_>, index: usize) -> Code {
+    pub fn code_at(self, context: &SnapshotContext<'_>, index: usize) -> DimensionCode {
         let count = context.processes.instances.len();
         match self {
-            _ if self.is_of_process() && index == count => Code::None,
-            _ if self.is_of_process() && index == count + 1 => Code::Shared,
-            _ => Code::Number(index as u64),
+            _ if self.is_of_process() && index == count => DimensionCode::None,
+            _ if self.is_of_process() && index == count + 1 => DimensionCode::Shared,
+            _ => DimensionCode::Number(index as u64),
         }
     }
 
     /// The page's code.
-    pub fn code(self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> Code {
+    pub fn code(
+        self,
+        context: &SnapshotContext<'_>,
+        page: &PageIdentity,
+        classified: &ClassifiedPage,
+    ) -> DimensionCode {
         let process = |index: u32| context.processes.instances.get(index as usize);
-        match (self, verdict.owner()) {
-            (_, PageOwner::Unknown) if self.names_owner() => Code::Unknown(page.key()),
-            (Dimension::Pid, PageOwner::Shared) => Code::Shared,
+        match (self, classified.owner()) {
+            (_, PageOwner::Unknown) if self.names_owner() => DimensionCode::Unknown(page.key()),
+            (Dimension::Pid, PageOwner::Shared) => DimensionCode::Shared,
             (Dimension::Pid, PageOwner::Process(index)) => {
-                process(index).map_or(Code::None, |p| Code::Number(p.process_id.into()))
+                process(index).map_or(DimensionCode::None, |p| DimensionCode::Number(p.process_id.into()))
             }
-            (Dimension::Session, PageOwner::Process(index)) => {
-                process(index).and_then(|p| p.session_id).map_or(Code::None, |session| Code::Number(session.into()))
-            }
-            (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => {
-                context.session(page.key()).map_or(Code::Unknown(page.key()), |session| Code::Number(session.into()))
-            }
-            (Dimension::Pid | Dimension::Session, _) => Code::None,
+            (Dimension::Session, PageOwner::Process(index)) => process(index)
+                .and_then(|p| p.session_id)
+                .map_or(DimensionCode::None, |session| DimensionCode::Number(session.into())),
+            (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => context
+                .session(page.key())
+                .map_or(DimensionCode::Unknown(page.key()), |session| DimensionCode::Number(session.into())),
+            (Dimension::Pid | Dimension::Session, _) => DimensionCode::None,
             (Dimension::File | Dimension::Folder | Dimension::Extension, _) => match page.page_use() {
                 PageUse::File | PageUse::MetaFile => file_code(context, page.file_key()),
-                _ => Code::None,
+                _ => DimensionCode::None,
             },
-            (Dimension::Detail, _) => detail_code(context, context.detail(page, verdict)),
-            _ => self.index(context, page, verdict).map_or(Code::None, |index| self.code_at(context, index)),
+            (Dimension::Detail, _) => detail_code(context, context.detail(page, classified)),
+            _ => {
+                self.index(context, page, classified).map_or(DimensionCode::None, |index| self.code_at(context, index))
+            }
         }
     }
 
@@ -131,38 +143,39 @@ impl Dimension {
     }
 
     /// The text of a code in tables: other words for labels of WPA that look like failures, paths as users know them.
-    pub fn shown(self, context: &SnapshotContext<'_>, code: Code) -> String {
+    pub fn shown(self, context: &SnapshotContext<'_>, code: DimensionCode) -> String {
         match (self, code) {
-            (_, Code::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
-            (_, Code::None) if self.names_owner() => "kernel and free".to_owned(),
-            (Dimension::File | Dimension::Folder | Dimension::Extension, Code::None) => "no file".to_owned(),
-            (Dimension::Detail, Code::None) => "no detail".to_owned(),
-            (Dimension::Session, Code::None) => "no session".to_owned(),
-            (Dimension::File | Dimension::Folder | Dimension::Detail, Code::Number(_) | Code::Driver(_)) => {
-                context.user_paths.shown(&self.label(context, code)).into_owned()
-            }
+            (_, DimensionCode::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
+            (_, DimensionCode::None) if self.names_owner() => "kernel and free".to_owned(),
+            (Dimension::File | Dimension::Folder | Dimension::Extension, DimensionCode::None) => "no file".to_owned(),
+            (Dimension::Detail, DimensionCode::None) => "no detail".to_owned(),
+            (Dimension::Session, DimensionCode::None) => "no session".to_owned(),
+            (
+                Dimension::File | Dimension::Folder | Dimension::Detail,
+                DimensionCode::Number(_) | DimensionCode::Driver(_),
+            ) => context.drive_paths.shown(&self.label(context, code)).into_owned(),
             _ => self.label(context, code),
         }
     }
 
     /// The text of a code: as WPA labels it, paths as the trace has them.
-    pub fn label(self, context: &SnapshotContext<'_>, code: Code) -> String {
+    pub fn label(self, context: &SnapshotContext<'_>, code: DimensionCode) -> String {
         let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
         let number = match code {
-            Code::None => return named(None),
-            Code::Combined => return "CombinedPage".to_owned(),
-            Code::PoolTag(tag) => return tag.to_string(),
-            Code::Driver(index) => return named(context.image_names.get(index as usize).copied()),
-            Code::Shared if self == Dimension::Pid => return "-1".to_owned(),
-            Code::Shared => return "Unknown (-1)".to_owned(),
-            Code::Unknown(_) if matches!(self, Dimension::Folder | Dimension::Extension) => {
+            DimensionCode::None => return named(None),
+            DimensionCode::Combined => return "CombinedPage".to_owned(),
+            DimensionCode::PoolTag(tag) => return tag.to_string(),
+            DimensionCode::Driver(index) => return named(context.image_names.get(index as usize).copied()),
+            DimensionCode::Shared if self == Dimension::Pid => return "-1".to_owned(),
+            DimensionCode::Shared => return "Unknown (-1)".to_owned(),
+            DimensionCode::Unknown(_) if matches!(self, Dimension::Folder | Dimension::Extension) => {
                 return "Unknown".to_owned();
             }
-            Code::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
+            DimensionCode::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
                 return format!("Unknown (0x{key:x})");
             }
-            Code::Unknown(key) => return context.owners.reading.unknown_label(key),
-            Code::Number(number) => number,
+            DimensionCode::Unknown(key) => return context.owners.reading.unknown_label(key),
+            DimensionCode::Number(number) => number,
         };
         let at = number as usize;
         match self {
@@ -198,7 +211,7 @@ impl Dimension {
 
 /// A page's value in one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Code {
+pub enum DimensionCode {
     /// A number or an index, by dimension.
     Number(u64),
     /// "n/a".
@@ -215,17 +228,17 @@ pub enum Code {
     PoolTag(PoolTag),
 }
 
-fn file_code(context: &SnapshotContext<'_>, key: u64) -> Code {
-    context.files.index(key).map_or(Code::Unknown(key), |name| Code::Number(name.into()))
+fn file_code(context: &SnapshotContext<'_>, key: u64) -> DimensionCode {
+    context.files.index(key).map_or(DimensionCode::Unknown(key), |name| DimensionCode::Number(name.into()))
 }
 
 /// The code of a detail.
-pub(crate) fn detail_code(context: &SnapshotContext<'_>, detail: Detail) -> Code {
+pub(crate) fn detail_code(context: &SnapshotContext<'_>, detail: Detail) -> DimensionCode {
     match detail {
-        Detail::None => Code::None,
+        Detail::None => DimensionCode::None,
         Detail::File(key) => file_code(context, key),
-        Detail::Driver(index) => Code::Driver(index),
-        Detail::Combined => Code::Combined,
-        Detail::PoolTag(tag) => Code::PoolTag(tag),
+        Detail::Driver(index) => DimensionCode::Driver(index),
+        Detail::Combined => DimensionCode::Combined,
+        Detail::PoolTag(tag) => DimensionCode::PoolTag(tag),
     }
 }

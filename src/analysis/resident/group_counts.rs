@@ -1,7 +1,7 @@
 //! Counting pages by dimensions: a flat table where the dimensions are small, a hash map where they are not.
 
-use crate::analysis::resident::dimension::{Code, Dimension};
-use crate::analysis::resident::judge::{PageOwner, Verdict};
+use crate::analysis::resident::classify::{ClassifiedPage, PageOwner};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::Condition;
 use crate::event::page::{PageIdentity, PageList};
@@ -13,7 +13,7 @@ const MOST_CELLS: usize = 1 << 18;
 /// Most dimensions of one grouping.
 pub const MOST_DIMENSIONS: usize = 8;
 
-type GroupKey = [Code; MOST_DIMENSIONS];
+type GroupKey = [DimensionCode; MOST_DIMENSIONS];
 
 /// Pages on each list.
 pub type ByList = [u64; PageList::ALL.len()];
@@ -39,31 +39,36 @@ impl<'d> Counter<'d> {
         Counter { dimensions, sizes, cells: vec![0; cells], rest: FastMap::default() }
     }
 
-    /// Counts pages by their verdicts.
+    /// Counts classified pages.
     #[inline(never)]
-    pub fn add_all(&mut self, context: &SnapshotContext<'_>, pages: &[PageIdentity], verdicts: &[Verdict]) {
-        pages.iter().zip(verdicts).for_each(|(page, verdict)| self.add(context, page, verdict));
+    pub fn add_all(
+        &mut self,
+        context: &SnapshotContext<'_>,
+        pages: &[PageIdentity],
+        classified_pages: &[ClassifiedPage],
+    ) {
+        pages.iter().zip(classified_pages).for_each(|(page, classified)| self.add(context, page, classified));
     }
 
     #[inline(always)]
-    fn add(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
+    fn add(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, classified: &ClassifiedPage) {
         if !self.cells.is_empty() {
             let mut at = Some(0);
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes) {
-                at = at.zip(dimension.index(context, page, verdict)).map(|(at, index)| at * size + index);
+                at = at.zip(dimension.index(context, page, classified)).map(|(at, index)| at * size + index);
             }
             if let Some(cell) = at.and_then(|at| self.cells.get_mut(at)) {
                 *cell += 1;
                 return;
             }
         }
-        self.add_rest(context, page, verdict);
+        self.add_rest(context, page, classified);
     }
 
-    fn add_rest(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) {
-        let mut key = [Code::None; MOST_DIMENSIONS];
+    fn add_rest(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, classified: &ClassifiedPage) {
+        let mut key = [DimensionCode::None; MOST_DIMENSIONS];
         for (slot, dimension) in key.iter_mut().zip(self.dimensions) {
-            *slot = dimension.code(context, page, verdict);
+            *slot = dimension.code(context, page, classified);
         }
         *self.rest.entry(key).or_default() += 1;
     }
@@ -75,10 +80,10 @@ impl<'d> Counter<'d> {
     }
 
     /// Groups that have pages, by their codes (one for each dimension, in order), with the number of pages.
-    pub fn groups(&self, context: &SnapshotContext<'_>) -> BTreeMap<Vec<Code>, u64> {
+    pub fn groups(&self, context: &SnapshotContext<'_>) -> BTreeMap<Vec<DimensionCode>, u64> {
         let keyed =
             self.rest.iter().map(|(key, &pages)| (key.iter().take(self.dimensions.len()).copied().collect(), pages));
-        let mut all: BTreeMap<Vec<Code>, u64> = keyed.collect();
+        let mut all: BTreeMap<Vec<DimensionCode>, u64> = keyed.collect();
         for (mut at, &pages) in self.cells.iter().enumerate().filter(|(_, pages)| **pages > 0) {
             let mut codes = Vec::with_capacity(self.sizes.len());
             for (dimension, size) in self.dimensions.iter().zip(&self.sizes).rev() {
@@ -106,13 +111,13 @@ impl ByOwner {
         ByOwner { cells: vec![ByList::default(); context.processes.instances.len()], unknown: FastMap::default() }
     }
 
-    /// Counts pages by their verdicts.
+    /// Counts classified pages.
     #[inline]
-    pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p Verdict)>) {
+    pub fn add_all<'p>(&mut self, pages: impl Iterator<Item = (&'p PageIdentity, &'p ClassifiedPage)>) {
         let cells = self.cells.as_mut_slice();
         let unknown = &mut self.unknown;
-        pages.for_each(|(page, verdict)| {
-            let lists = match verdict.owner() {
+        pages.for_each(|(page, classified)| {
+            let lists = match classified.owner() {
                 PageOwner::Process(index) => cells.get_mut(index as usize),
                 PageOwner::Unknown => Some(unknown.entry(page.key()).or_default()),
                 PageOwner::None | PageOwner::Shared => None,
@@ -130,10 +135,10 @@ impl ByOwner {
     }
 
     /// Processes with pages, as codes of [`Dimension::Process`].
-    pub fn groups(&self) -> impl Iterator<Item = (Code, ByList)> {
+    pub fn groups(&self) -> impl Iterator<Item = (DimensionCode, ByList)> {
         let known = self.cells.iter().enumerate().filter(|(_, pages)| **pages != ByList::default());
-        let known = known.map(|(index, &pages)| (Code::Number(index as u64), pages));
-        known.chain(self.unknown.iter().map(|(&key, &pages)| (Code::Unknown(key), pages)))
+        let known = known.map(|(index, &pages)| (DimensionCode::Number(index as u64), pages));
+        known.chain(self.unknown.iter().map(|(&key, &pages)| (DimensionCode::Unknown(key), pages)))
     }
 }
 
@@ -141,8 +146,8 @@ impl ByOwner {
 #[derive(Debug, Default)]
 pub struct Filter<'c> {
     conditions: &'c [Condition<Dimension>],
-    known: Vec<FastMap<Code, bool>>,
-    kept: (Vec<PageIdentity>, Vec<Verdict>),
+    known: Vec<FastMap<DimensionCode, bool>>,
+    kept: (Vec<PageIdentity>, Vec<ClassifiedPage>),
 }
 
 impl<'c> Filter<'c> {
@@ -156,15 +161,15 @@ impl<'c> Filter<'c> {
         &mut self,
         context: &SnapshotContext<'_>,
         pages: &[PageIdentity],
-        verdicts: &[Verdict],
-    ) -> (&[PageIdentity], &[Verdict]) {
+        classified_pages: &[ClassifiedPage],
+    ) -> (&[PageIdentity], &[ClassifiedPage]) {
         let mut kept = std::mem::take(&mut self.kept);
         kept.0.clear();
         kept.1.clear();
-        for (page, verdict) in pages.iter().zip(verdicts) {
-            if self.passes(context, page, verdict) {
+        for (page, classified) in pages.iter().zip(classified_pages) {
+            if self.passes(context, page, classified) {
                 kept.0.push(*page);
-                kept.1.push(*verdict);
+                kept.1.push(*classified);
             }
         }
         self.kept = kept;
@@ -173,9 +178,9 @@ impl<'c> Filter<'c> {
 
     /// True when the page meets all conditions.
     #[inline]
-    pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, verdict: &Verdict) -> bool {
+    pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, classified: &ClassifiedPage) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
-            let code = condition.dimension.code(context, page, verdict);
+            let code = condition.dimension.code(context, page, classified);
             let labels = || [condition.dimension.label(context, code), condition.dimension.shown(context, code)];
             let matches = |[label, shown]: [String; 2]| condition.patterns.matches_any(&[&label, &shown]);
             *known.entry(code).or_insert_with(|| matches(labels()))

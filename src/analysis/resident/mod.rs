@@ -1,23 +1,24 @@
 //! The resident set: what every page of RAM holds at a snapshot, corrected, with WPA's number beside ours.
 //!
-//! Each page record is joined with the [`snapshot_context`] and judged: [`judge`] is the definition, [`batch_judge`] is faster. [`snapshot_counts`] counts the verdicts by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes rows
-//! and tables of the counts. Pages are read in place from the mapped file and never collected.
+//! Each page record is joined with the [`snapshot_context`] and classified: [`classify`] is the definition, [`batch_classify`]
+//! is faster. [`count_snapshot`] counts pages by [`dimension`]s ([`category_counts`], [`group_counts`]), and [`rows`] makes
+//! rows and tables of the counts. Pages are read in place from the mapped file and never collected.
 
-pub(crate) mod batch_judge;
+pub(crate) mod batch_classify;
 pub(crate) mod category_counts;
 pub(crate) mod check_outcomes;
 pub(crate) mod checks;
+pub(crate) mod classify;
 pub mod columns;
+mod count_snapshot;
 pub mod dimension;
 pub mod explain;
 pub mod first_screen;
 pub(crate) mod group_counts;
-pub(crate) mod judge;
 pub mod page_counts;
 pub mod query;
 mod rows;
 pub(crate) mod snapshot_context;
-mod snapshot_counts;
 #[cfg(test)]
 mod testing;
 
@@ -30,18 +31,18 @@ use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::load::history::History;
 use crate::load::page_run::PageRun;
 use crate::model::hives::Hives;
-use crate::model::owner_key::OwnerKeys;
+use crate::model::page_owner_key::OwnerKeys;
 use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::{Nanos, count, counted};
 use checks::Checks;
 use columns::ColumnChoice;
-use dimension::{Code, Dimension};
+use count_snapshot::SnapshotPlan;
+use dimension::{Dimension, DimensionCode};
 use page_counts::{PageCounts, ResidentOrder};
 use query::{Classification, ResidentQuery};
 use snapshot_context::SnapshotContext;
-use snapshot_counts::SnapshotPlan;
 use std::collections::BTreeMap;
 
 /// What `pfnset resident` shows.
@@ -90,7 +91,7 @@ pub struct SnapshotSet {
     pub processes: Node<PageCounts>,
 }
 
-/// Everything that judging needs of a trace: shared by `resident`, `pages` and `--explain`.
+/// Everything that classifying needs of a trace: shared by `resident`, `pages` and `--explain`.
 #[derive(Debug)]
 pub struct ResidentModel {
     /// What was collected.
@@ -202,7 +203,7 @@ pub fn count_pages(
     snapshot: &Snapshot,
     dimensions: &[Dimension],
     conditions: &[Condition<Dimension>],
-) -> BTreeMap<Vec<Code>, u64> {
+) -> BTreeMap<Vec<DimensionCode>, u64> {
     let query = ResidentQuery {
         group_by: dimensions.to_vec(),
         conditions: conditions.to_vec(),

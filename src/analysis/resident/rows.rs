@@ -1,10 +1,10 @@
 //! Rows of the resident set: the counts with their labels, and the tables that are shown.
 
 use crate::analysis::resident::columns::{self, PROCESS_OWNER};
-use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::count_snapshot::{SnapshotCounts, SnapshotPlan};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::snapshot_counts::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Dimension as _, Field, Forms, Group, Node, Table, Value};
 use std::collections::BTreeMap;
@@ -16,12 +16,12 @@ pub(super) fn groups(
     dimensions: &[Dimension],
     context: &SnapshotContext<'_>,
 ) -> [Vec<Group<PageCounts>>; 2] {
-    let mut all: BTreeMap<Vec<Code>, PageCounts> = BTreeMap::new();
+    let mut all: BTreeMap<Vec<DimensionCode>, PageCounts> = BTreeMap::new();
     for (mut codes, pages) in std::mem::take(&mut counted.groups) {
         let list = codes.get(plan.list_at).copied();
         codes.truncate(dimensions.len());
         let mut counts = PageCounts { pages, pages_wpa: if plan.compares { 0 } else { pages }, ..Default::default() };
-        if let Some(Code::Number(list)) = list {
+        if let Some(DimensionCode::Number(list)) = list {
             counts.by_list.get_mut(list as usize).into_iter().for_each(|on_list| *on_list = pages);
         }
         *all.entry(codes).or_default() += counts;
@@ -29,8 +29,10 @@ pub(super) fn groups(
     for (codes, pages) in std::mem::take(&mut counted.groups_wpa) {
         all.entry(codes).or_default().pages_wpa += pages;
     }
-    let labels = |codes: &[Code]| codes.iter().zip(dimensions).map(|(&code, d)| d.label(context, code)).collect();
-    let shown = |codes: &[Code]| codes.iter().zip(dimensions).map(|(&code, d)| d.shown(context, code)).collect();
+    let labels =
+        |codes: &[DimensionCode]| codes.iter().zip(dimensions).map(|(&code, d)| d.label(context, code)).collect();
+    let shown =
+        |codes: &[DimensionCode]| codes.iter().zip(dimensions).map(|(&code, d)| d.shown(context, code)).collect();
     let mut both: Vec<(Group<PageCounts>, Vec<String>)> =
         all.iter().map(|(codes, &measure)| (Group { labels: labels(codes), measure }, shown(codes))).collect();
     if dimensions.iter().any(|dimension| dimension.joins_codes()) {
@@ -51,7 +53,7 @@ pub(super) fn groups(
 
 /// Processes with pages of their own, most pages first.
 pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
-    let group = |&(code, by_list): &(Code, _)| Group {
+    let group = |&(code, by_list): &(DimensionCode, _)| Group {
         labels: vec![Dimension::Process.shown(context, code)],
         measure: PageCounts::of_lists(by_list),
     };

@@ -1,25 +1,25 @@
 //! The context of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
-use crate::analysis::rules::Rule;
+use crate::analysis::category_rules::Rule;
 use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
-use crate::load::facts::KernelBlock;
+use crate::load::event_values::KernelBlock;
 use crate::load::history::History;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::{AddressIndex, Leaves};
+use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNamesAt;
+use crate::model::flat_ranges::FlatRanges;
 use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};
 use crate::model::process_timeline::{OwnersAt, ProcessTimeline};
 use crate::model::rundown::Rundowns;
-use crate::model::segments::Segments;
 use crate::model::services::Services;
 use crate::model::snapshot::Snapshot;
-use crate::model::state::{Contradiction, space_at};
-use crate::model::user_paths::UserPaths;
+use crate::model::space_at::{Contradiction, space_at};
 use crate::moment::Moment;
 use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
@@ -98,7 +98,7 @@ pub struct SnapshotContext<'h> {
     /// By file key, for the few files that are not [`FileRules::PLAIN`].
     pub special_files: SpecialFiles,
     /// Paths as users know them.
-    pub user_paths: UserPaths,
+    pub drive_paths: DrivePaths,
     /// Services of the processes.
     pub services: Services,
     /// Drivers, session images, PFN database.
@@ -129,7 +129,7 @@ impl<'h> SnapshotContext<'h> {
             let space = |reader: &mut SpaceReader, process: &Instance| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
-                Some((Leaves::new(Segments::new(&state.space)), state.contradictions))
+                Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions))
             };
             let spaces = processes.instances.par_iter().map_init(SpaceReader::default, space);
             spaces.map(Option::unwrap_or_default).collect()
@@ -166,7 +166,7 @@ impl<'h> SnapshotContext<'h> {
             pool: kernel.pool.iter().map(|(base, end, tag)| (base, end, *tag)).collect(),
             pfn_database: database.collect(),
             kernel,
-            user_paths: UserPaths::new(&history.volumes),
+            drive_paths: DrivePaths::new(&history.volumes),
             services: Services::new(history, processes),
             contradictions,
         }

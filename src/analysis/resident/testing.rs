@@ -5,7 +5,7 @@ use crate::analysis::resident::checks::{Checks, Compared};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::etl::EtlFile;
 use crate::event::page::PageIdentity;
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 use crate::units::Nanos;
 use etl_writer::machine::{Keys, Machine, PAGE, Setup};
 use etl_writer::payloads::counters;

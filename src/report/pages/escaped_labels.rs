@@ -3,7 +3,7 @@
 use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};
 use crate::event::page::{PageList, PageUse};
-use crate::model::user_paths::UserPaths;
+use crate::model::drive_paths::DrivePaths;
 
 /// Texts by number, stored one after the other in one string.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +70,7 @@ pub(super) trait Escapes {
     /// A text that came from the trace.
     fn text(&self, out: &mut Vec<u8>, text: &str);
     /// A path; only people see it as users know it.
-    fn path(&self, out: &mut Vec<u8>, path: &str, _: &UserPaths) {
+    fn path(&self, out: &mut Vec<u8>, path: &str, _: &DrivePaths) {
         self.text(out, path);
     }
     /// The columns list, priority, use.
@@ -107,8 +107,8 @@ impl EscapedLabels {
                 Some((name, process_id)) => form.process(out, name, process_id),
                 None => form.no_process(out, if index == count { "n/a" } else { "Unknown (-1)" }),
             }),
-            files: Texts::new(names.files, |out, name| form.path(out, name, names.user_paths)),
-            drivers: Texts::new(names.drivers, |out, name| form.path(out, name, names.user_paths)),
+            files: Texts::new(names.files, |out, name| form.path(out, name, names.drive_paths)),
+            drivers: Texts::new(names.drivers, |out, name| form.path(out, name, names.drive_paths)),
         }
     }
 }

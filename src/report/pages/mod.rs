@@ -8,10 +8,10 @@ mod escaped_labels;
 mod xperf;
 
 use crate::analysis::pages::{Flag, PageNames, PageRow};
-use crate::analysis::resident::dimension::Code;
+use crate::analysis::resident::dimension::DimensionCode;
 use crate::etl::EtlFile;
-use crate::model::owner_key::KeyReading;
-use crate::model::user_paths::UserPaths;
+use crate::model::drive_paths::DrivePaths;
+use crate::model::page_owner_key::KeyReading;
 use crate::report::{table, text};
 use columns::{PageColumn, PageColumns};
 use escaped_labels::{EscapedLabels, Escapes, Texts, decimal, hex, pad};
@@ -178,11 +178,11 @@ impl<'s> PageText<'s> {
             out.extend_from_slice(b"  ");
         }
         let start = out.len();
-        let owned = !matches!(row.process, Code::None | Code::Shared);
+        let owned = !matches!(row.process, DimensionCode::None | DimensionCode::Shared);
         if owned {
             self.process(out, row);
         }
-        let middle = if row.detail != Code::None {
+        let middle = if row.detail != DimensionCode::None {
             if owned {
                 out.extend_from_slice(b"  ");
             }
@@ -219,24 +219,26 @@ impl<'s> PageText<'s> {
     fn process(&self, out: &mut Vec<u8>, row: &PageRow) {
         let processes: &Texts = &self.labels.processes;
         let number = match row.process {
-            Code::Number(index) => index as usize,
-            Code::Shared => processes.len().saturating_sub(1),
-            Code::Unknown(key) => return self.unknown(out, key, self.keys_are_ids),
+            DimensionCode::Number(index) => index as usize,
+            DimensionCode::Shared => processes.len().saturating_sub(1),
+            DimensionCode::Unknown(key) => return self.unknown(out, key, self.keys_are_ids),
             _ => processes.len().saturating_sub(2),
         };
         out.extend_from_slice(processes.get(number));
     }
 
     #[inline]
-    fn detail(&self, out: &mut Vec<u8>, detail: Code) {
+    fn detail(&self, out: &mut Vec<u8>, detail: DimensionCode) {
         let quote = self.layout.form == PageForm::Jsonl;
         match detail {
-            Code::None | Code::Shared => out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" }),
-            Code::Number(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
-            Code::Unknown(key) => self.unknown(out, key, false),
-            Code::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
-            Code::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
-            Code::PoolTag(tag) => self.layout.text(out, &tag.to_string()),
+            DimensionCode::None | DimensionCode::Shared => {
+                out.extend_from_slice(if quote { b"\"n/a\"" } else { b"n/a" })
+            }
+            DimensionCode::Number(index) => out.extend_from_slice(self.labels.files.get(index as usize)),
+            DimensionCode::Unknown(key) => self.unknown(out, key, false),
+            DimensionCode::Driver(index) => out.extend_from_slice(self.labels.drivers.get(index as usize)),
+            DimensionCode::Combined => out.extend_from_slice(if quote { b"\"CombinedPage\"" } else { b"CombinedPage" }),
+            DimensionCode::PoolTag(tag) => self.layout.text(out, &tag.to_string()),
         }
     }
 
@@ -263,9 +265,9 @@ impl Escapes for Layout {
         }
     }
 
-    fn path(&self, out: &mut Vec<u8>, path: &str, user_paths: &UserPaths) {
+    fn path(&self, out: &mut Vec<u8>, path: &str, drive_paths: &DrivePaths) {
         match self.form {
-            PageForm::Table => self.text(out, &user_paths.shown(path)),
+            PageForm::Table => self.text(out, &drive_paths.shown(path)),
             _ => self.text(out, path),
         }
     }

@@ -11,7 +11,7 @@
 
 use super::{PageText, escaped_labels};
 use crate::analysis::pages::PageRow;
-use crate::analysis::resident::dimension::Code;
+use crate::analysis::resident::dimension::DimensionCode;
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
 use crate::report::text;
@@ -49,8 +49,8 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     right(out, micros(&text.etl.clock, row.time), 10);
     out.extend_from_slice(b", ");
     match row.process {
-        Code::Unknown(id) if text.keys_are_ids => process(out, "Unknown", itoa::Buffer::new().format(id)),
-        Code::Unknown(_) => process(out, "Unknown", "-1"),
+        DimensionCode::Unknown(id) if text.keys_are_ids => process(out, "Unknown", itoa::Buffer::new().format(id)),
+        DimensionCode::Unknown(_) => process(out, "Unknown", "-1"),
         _ => text.process(out, row),
     }
     out.extend_from_slice(b", ");
@@ -67,8 +67,8 @@ pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
     escaped_labels::hex(out, row.file_key().unwrap_or(0), 16);
     out.extend_from_slice(b", ");
     match row.file {
-        Code::None => out.extend_from_slice(b"N/A"),
-        Code::Unknown(_) => out.extend_from_slice(b"\"Unknown\""),
+        DimensionCode::None => out.extend_from_slice(b"N/A"),
+        DimensionCode::Unknown(_) => out.extend_from_slice(b"\"Unknown\""),
         _ => text.detail(out, row.file),
     }
     out.extend_from_slice(b", ");

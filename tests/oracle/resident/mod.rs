@@ -23,12 +23,12 @@ use pfnset::model::snapshot::Snapshot;
 use proptest::prelude::*;
 
 /// What the library calls the pages of a snapshot, in order of their PFNs.
-fn judged(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Labels>, usize) {
+fn classified(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Labels>, usize) {
     let context = model.context(etl, snapshot);
     let parts = snapshot.fold(etl, Vec::new, |all, pages| {
         all.extend(pages.iter().map(|page| {
-            let verdict = context.judge(page);
-            let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &verdict));
+            let classified = context.classify(page);
+            let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &classified));
             Labels {
                 pfn: page.pfn,
                 category: label(Dimension::Category),
@@ -66,7 +66,7 @@ fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]
         let model = ResidentModel::new(etl).unwrap();
         prop_assert_eq!(model.snapshots.len(), snaps.len(), "snapshots");
         for (index, (snapshot, snap)) in model.snapshots.iter().zip(&snaps).enumerate() {
-            let (found, contradictions) = judged(etl, &model, snapshot);
+            let (found, contradictions) = classified(etl, &model, snapshot);
             let wanted = truth::labels(&machine, snap);
             prop_assert_eq!(found.len(), wanted.len(), "pages of snapshot {}", index);
             for (number, (found, mut wanted)) in found.into_iter().zip(wanted).enumerate() {

@@ -30,8 +30,8 @@ fn labels(p: Ptr, records: Vec<Rec>, dimension: Dimension) -> Vec<Vec<String>> {
             let context = model.context(etl, snapshot);
             let parts = snapshot.fold(etl, Vec::new, |all, pages| {
                 all.extend(pages.iter().map(|page| {
-                    let verdict = context.judge(page);
-                    (page.pfn, dimension.label(&context, dimension.code(&context, page, &verdict)))
+                    let classified = context.classify(page);
+                    (page.pfn, dimension.label(&context, dimension.code(&context, page, &classified)))
                 }));
             });
             let mut all: Vec<(u64, String)> = parts.into_iter().flatten().collect();

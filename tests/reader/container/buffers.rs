@@ -4,8 +4,8 @@ use super::{both, serial};
 use crate::opened::{Read, open, open_sound};
 use etl_writer::{Compression, Rec, Session, Storage, Trace};
 use pfnset::analysis::info::TraceInfo;
+use pfnset::etl::buffer_order::{Schedule, circular_start};
 use pfnset::etl::logfile::LogFileHeader;
-use pfnset::etl::order::{Schedule, circular_start};
 use pfnset::load::survey::Survey;
 
 /// `count` numbered records, one for each tick, spread over `processors`.

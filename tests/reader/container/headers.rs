@@ -3,7 +3,8 @@
 use super::both;
 use crate::opened::{Read, open_sound};
 use etl_writer::{HeaderKind, Ptr, Rec, Session, Trace};
-use pfnset::etl::record::{HeaderType, HookId, RecordId};
+use pfnset::etl::record::HeaderType;
+use pfnset::etl::record_id::{HookId, RecordId};
 use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use uuid::Uuid;

@@ -3,7 +3,8 @@
 use super::{both, serial};
 use crate::opened::open_sound;
 use etl_writer::{Rec, Session, Trace};
-use pfnset::etl::record::{HeaderType, RecordId};
+use pfnset::etl::record::HeaderType;
+use pfnset::etl::record_id::RecordId;
 use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use uuid::Uuid;

@@ -3,8 +3,8 @@
 use super::serial;
 use crate::opened::{Opened, open};
 use etl_writer::{Compression, Rec, Rng, Session, Trace};
-use pfnset::etl::order::Schedule;
-use pfnset::etl::record::Position;
+use pfnset::etl::buffer_order::Schedule;
+use pfnset::etl::record_id::Position;
 use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::load::survey::Survey;
 use pfnset::units::Ticks;

@@ -6,7 +6,7 @@
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEvents, StepPart};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::etl::tournament_tree::{Key, TournamentTree};
-use crate::load::facts::ThreadEvent;
+use crate::load::event_values::ThreadEvent;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use rayon::prelude::*;

@@ -6,7 +6,7 @@ use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::loss::{SequenceHole, sequence_holes};
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::order::ranks;
+use crate::etl::buffer_order::ranks;
 use crate::load::history::History;
 use crate::load::scheduling::BufferFacts;
 use crate::model::kernel_images::KernelImages;

@@ -3,7 +3,7 @@
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::{ProcessEvidence, State, ThreadIndex, WaitReason};
 use crate::event::Phase;
-use crate::load::facts::ThreadEvent;
+use crate::load::event_values::ThreadEvent;
 use crate::moment::At;
 use crate::units::Ticks;
 

@@ -1,8 +1,8 @@
 //! A page of a working set: what is known of it, and where it is kept.
 
 use crate::analysis::category::Category;
+use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::reason::AccessReason;
-use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::units::{PAGE_BYTES, Ticks};
 

@@ -31,7 +31,7 @@ use crate::analysis::refset::totals::shard_totals::{Recorder, ShardTotals};
 use crate::analysis::refset::totals::shared_pages::{SharedPageChange, SharedPages};
 use crate::analysis::refset::totals::timeline::GroupsOverTime;
 use crate::etl::EtlFile;
-use crate::etl::order::ranks;
+use crate::etl::buffer_order::ranks;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::load::working_set_events::EventRange;
 use crate::model::working_set_owner::{Owner, OwnerId};

@@ -13,7 +13,7 @@ use crate::analysis::refset::totals::balance::add;
 use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::load::space_events::SpaceEvents;
 use crate::model::live_space::LiveSpace;
 use crate::model::process_timeline::ProcessLifetime;

@@ -8,7 +8,7 @@ use crate::analysis::refset::replay::owner_attribution::{Attribution, Attributor
 use crate::analysis::refset::replay::update::Update;
 use crate::analysis::refset::replay::update_queue::UpdateQueue;
 use crate::analysis::refset::totals::balance::{Balance, add};
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{
     MEM_INFO_WS, PAGE_RANGE_ACCESS, PAGE_RANGE_RELEASE, PAGEFILE_SECTION_DELETE, POOL_ALLOC, POOL_FREE, SESSION_ALLOC,
     SESSION_FREE, UNMAP_FILE,

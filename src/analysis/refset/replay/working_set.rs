@@ -1,5 +1,6 @@
 //! One owner's working set: what each update does to it, by the corrected rules.
 
+use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::pages::working_set_pages::{AccessResult, WorkingSetPages};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
@@ -8,7 +9,6 @@ use crate::analysis::refset::totals::balance::add;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::refset::totals::mem_info_ws::Difference;
 use crate::analysis::refset::totals::shard_totals::Recorder;
-use crate::analysis::rules::Rule;
 use crate::event::page::PageUse;
 use crate::model::space::Layer;
 use crate::model::working_set_owner::OwnerId;

@@ -1,7 +1,7 @@
 //! Events as explanations name them.
 
 use crate::etl::EtlFile;
-use crate::etl::record::{HookId, RecordId};
+use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
 use crate::event::file::MapView;
 use crate::event::hooks::{
@@ -9,7 +9,7 @@ use crate::event::hooks::{
 };
 use crate::event::thread::Thread;
 use crate::event::virtual_memory::VirtualRange;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::units::{Nanos, Ticks};
 
 /// An event that was joined.

@@ -1,24 +1,24 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that name it.
 
+use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::ResidentModel;
+use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::explain::address_history::{self, AddressEvent};
 use crate::analysis::resident::explain::cited_event::{self, CitedEvent};
 use crate::analysis::resident::explain::fact::{Fact, fact};
 use crate::analysis::resident::explain::ranges::RangesAt;
-use crate::analysis::resident::judge::Verdict;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::file::ViewKind;
 use crate::event::hooks::KERNEL_MEM_USAGE;
 use crate::event::image::Image;
 use crate::event::page::{PageIdentity, PageList, PageUse};
-use crate::load::facts::KernelView;
+use crate::load::event_values::KernelView;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
-use crate::model::state::{lifetime, space_at};
+use crate::model::space_at::{lifetime, space_at};
 use crate::moment::Moment;
 use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, count};
@@ -54,7 +54,7 @@ impl<'m> FactCollector<'m> {
         context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         page: &PageIdentity,
-        verdict: &Verdict,
+        classified: &ClassifiedPage,
     ) -> FactCollector<'m> {
         let mut all = FactCollector::new(etl, model, context, snapshot);
         let page_use = page.page_use();
@@ -67,7 +67,7 @@ impl<'m> FactCollector<'m> {
                 }
             }
             if let Some(instance) = instance.filter(|_| page_use == PageUse::ProcessPrivate && page.u2 != 0) {
-                all.user_address(instance, page.u2, verdict.address_owner);
+                all.user_address(instance, page.u2, classified.address_owner);
             }
         }
         match page_use {

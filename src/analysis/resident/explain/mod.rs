@@ -1,7 +1,7 @@
 //! Why a page has its category: its record bit by bit, everything that it was joined with, and the rules that decided.
 //!
-//! The verdict is the one that the tables count ([`SnapshotContext::judge`]). This module adds the events that it comes from:
-//! it builds the address space of the one process again, with the events of each range.
+//! The page is classified as the tables count it ([`SnapshotContext::classify`]). This module adds the events that this comes
+//! from: it builds the address space of the one process again, with the events of each range.
 
 mod address_history;
 mod cited_event;
@@ -15,17 +15,17 @@ pub use cited_event::CitedEvent;
 pub use fact::Fact;
 pub use record_fields::RecordField;
 
+use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::model::owner_key::KeyReading;
+use crate::model::drive_paths::DrivePaths;
+use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
-use crate::model::user_paths::UserPaths;
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
@@ -60,7 +60,7 @@ pub struct Explanation {
     pub snapshot_count: usize,
     /// The snapshots asked for.
     pub snapshots: Vec<InSnapshot>,
-    user_paths: UserPaths,
+    drive_paths: DrivePaths,
 }
 
 /// The answer for one snapshot.
@@ -140,13 +140,13 @@ impl Explanation {
             target,
             snapshot_count: model.snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
-            user_paths: UserPaths::new(&model.history.volumes),
+            drive_paths: DrivePaths::new(&model.history.volumes),
         })
     }
 
     /// A text of the answer with paths as people know them.
     pub fn shown(&self, text: &str) -> String {
-        self.user_paths.shown_in(text)
+        self.drive_paths.shown_in(text)
     }
 }
 
@@ -211,17 +211,18 @@ impl Explainer<'_> {
 
     fn page(&self, record: PageRecord) -> ExplainedPage {
         let page = record.page;
-        let verdict = self.context.judge(&page);
-        let facts = FactCollector::of_page(self.etl, self.model, self.context, self.snapshot, &page, &verdict);
-        let label = |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &verdict));
+        let classified = self.context.classify(&page);
+        let facts = FactCollector::of_page(self.etl, self.model, self.context, self.snapshot, &page, &classified);
+        let label =
+            |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &classified));
         ExplainedPage {
             event: CitedEvent::new(self.etl, record.hook, record.time),
             record,
             fields: record_fields::fields(&page, self.context),
             process: label(Dimension::Process),
             detail: label(Dimension::Detail),
-            rule: verdict.rule,
-            rule_wpa: verdict.rule_wpa,
+            rule: classified.rule,
+            rule_wpa: classified.rule_wpa,
             facts: facts.facts,
             history: facts.history,
             more_history: facts.more_history,

@@ -2,7 +2,7 @@
 
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::{PageIdentity, PageUse};
-use crate::model::owner_key::KeyReading;
+use crate::model::page_owner_key::KeyReading;
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,14 +6,15 @@
 use crate::error::{Damage, DamageLog};
 use crate::etl::buffer::{BUFFER_HEADER_BYTES, Buffer};
 use crate::etl::header_type::{HeaderType, Marker, marker};
-use crate::etl::record::{Position, RawRecord};
+use crate::etl::record::RawRecord;
+use crate::etl::record_id::Position;
 use crate::etl::resync::{self, Break, Breaks};
 use crate::etl::stamp_limits::StampLimits;
 use crate::units::{FileOffset, Ticks};
 
 /// The readable event area of one buffer, decompressed.
 #[derive(Debug, Clone)]
-pub struct Area<'a> {
+pub struct EventArea<'a> {
     /// The buffer.
     pub buffer: Buffer,
     /// Index of the buffer in file order.
@@ -26,7 +27,7 @@ pub struct Area<'a> {
     pub stamps: StampLimits,
 }
 
-impl<'a> Area<'a> {
+impl<'a> EventArea<'a> {
     /// The records in offset order.
     #[inline]
     pub fn records(&self) -> Records<'a> {
@@ -78,7 +79,7 @@ impl<'a> Area<'a> {
     }
 
     /// Calls `visit` for each record with its time. A record without a plausible stamp gets the time of the record before
-    /// it, or `before_first` if it is the first. Returns the iterator, for [`Area::damage`].
+    /// it, or `before_first` if it is the first. Returns the iterator, for [`EventArea::damage`].
     #[inline]
     pub fn for_each_timed(&self, before_first: Ticks, mut visit: impl FnMut(RawRecord<'a>, Ticks)) -> Records<'a> {
         let mut records = self.records();
@@ -231,12 +232,12 @@ pub(crate) fn record_at(area: &[u8], at: usize) -> Option<(HeaderType, &[u8])> {
 mod tests {
     use super::*;
 
-    fn area(bytes: &[u8]) -> Area<'_> {
+    fn area(bytes: &[u8]) -> EventArea<'_> {
         let mut header = [0; 0x48];
         header[..4].copy_from_slice(&0x400u32.to_le_bytes());
         header[0x30] = 0x48;
         let buffer = Buffer::read(&header, FileOffset(0), 0x400).unwrap();
-        Area { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None, stamps: StampLimits::NONE }
+        EventArea { buffer: Buffer { cut: false, ..buffer }, index: 3, bytes, fault: None, stamps: StampLimits::NONE }
     }
 
     fn perfinfo(size: u16) -> Vec<u8> {

@@ -1,9 +1,9 @@
-//! Judges and counts each page of a snapshot once, in the smallest table that answers the query, in parallel.
+//! Classifies and counts each page of a snapshot once, in the smallest table that answers the query, in parallel.
 
-use crate::analysis::resident::batch_judge::BatchJudge;
+use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::checks::BaseCounts;
-use crate::analysis::resident::dimension::{Code, Dimension};
+use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::{ByList, ByOwner, Counter, Filter};
 use crate::analysis::resident::query::{Classification, ResidentQuery};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -13,7 +13,7 @@ use crate::model::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
 /// Groups by their codes, with pages.
-type Groups = BTreeMap<Vec<Code>, u64>;
+type Groups = BTreeMap<Vec<DimensionCode>, u64>;
 
 /// What has to be counted for a query.
 #[derive(Debug)]
@@ -38,14 +38,14 @@ pub(super) struct SnapshotCounts {
     /// By the query's dimensions with WPA's category instead of the corrected one.
     pub groups_wpa: Groups,
     /// By process, in no order.
-    pub owners: Vec<(Code, ByList)>,
+    pub owners: Vec<(DimensionCode, ByList)>,
     /// For the checks.
     pub base: BaseCounts,
 }
 
 /// What one thread counts.
-struct ThreadCounts<'q> {
-    judge: BatchJudge<'q>,
+struct WorkerCounts<'q> {
+    classifier: BatchClassifier<'q>,
     /// All pages.
     by_category: CategoryCounts,
     /// The pages that meet the conditions, where there are any.
@@ -56,11 +56,11 @@ struct ThreadCounts<'q> {
     filter: Filter<'q>,
 }
 
-impl ThreadCounts<'_> {
+impl WorkerCounts<'_> {
     /// Adds the counts of another thread.
     fn merge(&mut self, other: Self) {
         self.by_category.merge(&other.by_category);
-        self.judge.stats.merge(other.judge.stats);
+        self.classifier.stats.merge(other.classifier.stats);
         self.selected.as_mut().zip(other.selected).into_iter().for_each(|(all, part)| all.merge(&part));
         self.owners.as_mut().zip(other.owners).into_iter().for_each(|(all, part)| all.merge(part));
         for (all, part) in [(&mut self.main, other.main), (&mut self.wpa, other.wpa)] {
@@ -88,7 +88,7 @@ impl SnapshotPlan {
         SnapshotPlan { main, wpa, compares, list_at, conditions: query.conditions.iter().map(condition).collect() }
     }
 
-    /// Judges and counts all pages, in parallel.
+    /// Classifies and counts all pages, in parallel.
     pub fn count(
         &self,
         etl: &EtlFile,
@@ -97,8 +97,8 @@ impl SnapshotPlan {
         query: &ResidentQuery,
     ) -> SnapshotCounts {
         let is_small = CategoryCounts::holds(&self.main);
-        let empty = || ThreadCounts {
-            judge: BatchJudge::new(context),
+        let empty = || WorkerCounts {
+            classifier: BatchClassifier::new(context),
             by_category: CategoryCounts::default(),
             selected: (!query.conditions.is_empty()).then(CategoryCounts::default),
             main: (!is_small).then(|| Counter::new(&self.main, context)),
@@ -107,23 +107,23 @@ impl SnapshotPlan {
             filter: Filter::new(&self.conditions),
         };
         let threads = snapshot.fold(etl, empty, |counts, pages| {
-            counts.judge.judge(pages);
-            let verdicts = counts.judge.verdicts(pages.len());
-            counts.by_category.add_all(pages, verdicts);
-            let (mut pages, mut verdicts) = (pages, verdicts);
+            counts.classifier.classify(pages);
+            let classified_pages = counts.classifier.classified_pages(pages.len());
+            counts.by_category.add_all(pages, classified_pages);
+            let (mut pages, mut classified_pages) = (pages, classified_pages);
             match &mut counts.selected {
                 None => {
-                    let judge = &counts.judge;
-                    counts.owners.iter_mut().for_each(|owners| owners.add_all(judge.owned(pages)));
+                    let classifier = &counts.classifier;
+                    counts.owners.iter_mut().for_each(|owners| owners.add_all(classifier.owned(pages)));
                 }
                 Some(selected) => {
-                    (pages, verdicts) = counts.filter.select(context, pages, verdicts);
-                    selected.add_all(pages, verdicts);
-                    counts.owners.iter_mut().for_each(|owners| owners.add_all(pages.iter().zip(verdicts)));
+                    (pages, classified_pages) = counts.filter.select(context, pages, classified_pages);
+                    selected.add_all(pages, classified_pages);
+                    counts.owners.iter_mut().for_each(|owners| owners.add_all(pages.iter().zip(classified_pages)));
                 }
             }
             for counter in [&mut counts.main, &mut counts.wpa].into_iter().flatten() {
-                counter.add_all(context, pages, verdicts);
+                counter.add_all(context, pages, classified_pages);
             }
         });
         let mut all = empty();
@@ -137,7 +137,7 @@ impl SnapshotPlan {
             groups: groups(&all.main, &self.main),
             groups_wpa: if self.compares { groups(&all.wpa, &self.wpa) } else { Groups::new() },
             owners: all.owners.iter().flat_map(ByOwner::groups).collect(),
-            base: BaseCounts { stats: all.judge.stats, by_category: all.by_category },
+            base: BaseCounts { stats: all.classifier.stats, by_category: all.by_category },
         }
     }
 }

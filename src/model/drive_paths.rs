@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 /// What stands for the beginnings of kernel paths.
 #[derive(Debug, Clone, Default)]
-pub struct UserPaths {
+pub struct DrivePaths {
     /// Kernel prefix and the user's, both with `\` at the end; the longest first.
     prefixes: Vec<(Box<str>, Box<str>)>,
 }
@@ -15,12 +15,12 @@ pub struct UserPaths {
 /// Beginning of the device names of volumes.
 const VOLUME: &str = r"\Device\HarddiskVolume";
 
-impl UserPaths {
+impl DrivePaths {
     /// Of the mappings that the trace holds: kernel prefix, user's prefix.
-    pub fn new(volumes: &[(Box<str>, Box<str>)]) -> UserPaths {
+    pub fn new(volumes: &[(Box<str>, Box<str>)]) -> DrivePaths {
         let mut prefixes: Vec<_> = volumes.iter().filter(|(kernel, _)| kernel.ends_with('\\')).cloned().collect();
         prefixes.sort_by_key(|(kernel, _)| std::cmp::Reverse(kernel.len()));
-        UserPaths { prefixes }
+        DrivePaths { prefixes }
     }
 
     /// A text with the first path in it as people know it: one that begins the text, or follows a blank, a quotation mark
@@ -94,7 +94,7 @@ mod tests {
             (r"\??\", ""),
             (r"\Device\Mup\", r"\\"),
         ];
-        let paths = UserPaths::new(&pairs.map(|(kernel, user)| (kernel.into(), user.into())));
+        let paths = DrivePaths::new(&pairs.map(|(kernel, user)| (kernel.into(), user.into())));
         for (path, shown) in [
             (r"\Device\HarddiskVolume3\Windows\a.dll", r"C:\Windows\a.dll"),
             (r"\device\harddiskvolume3\ä", r"C:\ä"),
@@ -117,7 +117,7 @@ mod tests {
         ] {
             assert_eq!(paths.shown_in(text), shown, "{text}");
         }
-        assert_eq!(UserPaths::default().shown(r"\Device\HarddiskVolume12"), "Volume12:");
+        assert_eq!(DrivePaths::default().shown(r"\Device\HarddiskVolume12"), "Volume12:");
     }
 
     #[test]

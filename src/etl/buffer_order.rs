@@ -3,8 +3,8 @@
 //! Buffers lie in the file in the order in which they were flushed, so a buffer can begin seconds before the end of an
 //! earlier one. A first parallel pass finds each buffer's time span; with the spans, `merge` knows when to open a buffer.
 
-use crate::etl::area::Area;
 use crate::etl::buffer::Buffer;
+use crate::etl::event_area::EventArea;
 use crate::etl::file::EtlFile;
 use crate::etl::logfile::{LogFileHeader, MODE_CIRCULAR};
 use crate::units::Ticks;
@@ -93,7 +93,7 @@ pub fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool 
     ring.fold(true, |ascending, b| ascending & latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence))
 }
 
-fn span(area: &Area<'_>, before_first: Ticks) -> Option<Span> {
+fn span(area: &EventArea<'_>, before_first: Ticks) -> Option<Span> {
     let mut span: Option<Span> = None;
     let mut previous = Ticks(i64::MIN);
     area.for_each_timed(before_first, |_, time| {

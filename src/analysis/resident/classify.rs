@@ -1,11 +1,11 @@
-//! The verdict on one page: the rule that decides in each classification, its owner, its detail.
+//! Classifying one page: the rule that decides in each classification, its owner, its detail.
 //!
-//! This is the reference for all judging. Millions of pages are judged by the faster [`batch_judge`](super::batch_judge),
+//! This is the reference. Millions of pages are classified by the faster [`batch_classify`](super::batch_classify),
 //! which must agree with it.
 
 use crate::analysis::category::Category;
+use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::snapshot_context::{FileRules, SnapshotContext};
-use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::address_index::AddressOwner;
@@ -23,7 +23,7 @@ pub enum PageOwner {
     Unknown,
 }
 
-/// A [`PageOwner`] in four bytes: a verdict is written for each page, so it has to be small.
+/// A [`PageOwner`] in four bytes: one is written for each page, so it has to be small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnerCode(u32);
 
@@ -53,20 +53,20 @@ pub enum Detail {
     PoolTag(PoolTag),
 }
 
-/// The result of judging a page. Its detail follows from it: [`SnapshotContext::detail`].
+/// The result of classifying a page. Its detail follows from it: [`SnapshotContext::detail`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ClassifiedPage {
     /// The corrected rule that decides.
     pub rule: Rule,
     /// WPA's rule that decides.
     pub rule_wpa: Rule,
-    /// Owner; [`Verdict::owner`] spells it out.
+    /// Owner; [`ClassifiedPage::owner`] spells it out.
     pub owner: OwnerCode,
     /// What the address of a private page belongs to.
     pub address_owner: AddressOwner,
 }
 
-impl Verdict {
+impl ClassifiedPage {
     /// Corrected category.
     #[inline(always)]
     pub const fn category(&self) -> Category {
@@ -95,8 +95,8 @@ impl Verdict {
 pub(super) const NOTHING: u32 = u32::MAX;
 
 impl SnapshotContext<'_> {
-    /// Judges a page.
-    pub fn judge(&self, page: &PageIdentity) -> Verdict {
+    /// Classifies a page.
+    pub fn classify(&self, page: &PageIdentity) -> ClassifiedPage {
         let list = page.list();
         let process = self.process_of(page);
         let mut address_owner = AddressOwner::NOTHING;
@@ -126,19 +126,19 @@ impl SnapshotContext<'_> {
                 rule_wpa = by_list; // WPA knows straggling I/O, but neither free nor bad pages
             }
         }
-        Verdict { rule, rule_wpa, owner: self.owner(page, list, process), address_owner }
+        ClassifiedPage { rule, rule_wpa, owner: self.owner(page, list, process), address_owner }
     }
 
     /// What a page's detail is.
-    pub fn detail(&self, page: &PageIdentity, verdict: &Verdict) -> Detail {
+    pub fn detail(&self, page: &PageIdentity, classified: &ClassifiedPage) -> Detail {
         let of = |found: Option<Detail>| found.unwrap_or(Detail::None);
         match page.page_use() {
             _ if Rule::of_list(page.list()).is_some() => Detail::None,
-            PageUse::ProcessPrivate if verdict.address_owner.corrected().is_file_view() => {
-                of(self.spaces.file_key(verdict.address_owner).map(Detail::File))
+            PageUse::ProcessPrivate if classified.address_owner.corrected().is_file_view() => {
+                of(self.spaces.file_key(classified.address_owner).map(Detail::File))
             }
             PageUse::File | PageUse::MetaFile => Detail::File(page.file_key()),
-            PageUse::SystemPte if verdict.rule == Rule::Driver => of(self.kernel_image(page.u2).map(Detail::Driver)),
+            PageUse::SystemPte if classified.rule == Rule::Driver => of(self.kernel_image(page.u2).map(Detail::Driver)),
             PageUse::SessionPrivate => of(self.session_image(page.u2).map(Detail::File)),
             PageUse::PagedPool | PageUse::NonPagedPool => of(self.pool_tag(page.u2).map(Detail::PoolTag)),
             PageUse::PageFileMapped if page.combined() => Detail::Combined,
@@ -208,8 +208,8 @@ impl SnapshotContext<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::category_rules::RuleSet;
     use crate::analysis::resident::testing::{pages, with_context};
-    use crate::analysis::rules::RuleSet;
     use std::collections::BTreeSet;
 
     /// The machine has a case for every rule; a rule without a case would be untested.
@@ -218,9 +218,9 @@ mod tests {
         let (mut ours, mut theirs) = (BTreeSet::new(), BTreeSet::new());
         with_context(4, |context| {
             for page in pages(4) {
-                let verdict = context.judge(&page);
-                ours.insert(verdict.rule);
-                theirs.insert(verdict.rule_wpa);
+                let classified = context.classify(&page);
+                ours.insert(classified.rule);
+                theirs.insert(classified.rule_wpa);
             }
         });
         for rule in Rule::ALL {

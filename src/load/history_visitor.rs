@@ -1,14 +1,15 @@
 //! The visitor that collects the history: it turns decoded events into small owned values for the model.
 //!
-//! One collector runs on each thread. Records that come in millions (page records) or hundreds of thousands (rundowns of
+//! One of them runs on each thread. Records that come in millions (page records) or hundreds of thousands (rundowns of
 //! address spaces) are read without the decoder of all events. Events are only sorted by process; `model` interprets them.
 
 use crate::bytes::Wide;
 use crate::code_page::CodePage;
 use crate::etl::EtlFile;
-use crate::etl::area::{Area, Records};
-use crate::etl::order::ranks;
-use crate::etl::record::{HookId, RawRecord, Record};
+use crate::etl::buffer_order::ranks;
+use crate::etl::event_area::{EventArea, Records};
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::HookId;
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
@@ -18,18 +19,18 @@ use crate::event::pool::PoolAction;
 use crate::event::registry::Hive;
 use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Event, Phase};
-use crate::load::facts::*;
+use crate::load::event_values::*;
 use crate::load::history::History;
+use crate::load::mem_info_ws::WorkingSetRecord;
 use crate::load::page_run::{PageRun, cut_and_sort};
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
 use crate::load::walk::{CountOnly, Run, Visitor};
-use crate::load::working_set_records::WorkingSetRecord;
 use crate::moment::{At, Moment};
 use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 
 /// Collects the history on one thread.
-pub(crate) struct Collector<'r> {
+pub(crate) struct HistoryVisitor<'r> {
     rank: &'r [u32],
     /// What was collected.
     pub(crate) history: History,
@@ -37,11 +38,11 @@ pub(crate) struct Collector<'r> {
     count_only: CountOnly,
 }
 
-impl<'r> Collector<'r> {
+impl<'r> HistoryVisitor<'r> {
     /// An empty collector, with the ranks of the buffers and the encoding of 8-bit text.
     pub(crate) fn new(rank: &'r [u32], code_page: CodePage) -> Self {
         let history = History { code_page, ..History::default() };
-        Collector { rank, history, run: None, count_only: CountOnly::default() }
+        HistoryVisitor { rank, history, run: None, count_only: CountOnly::default() }
     }
 
     fn begin_run(&mut self, run: PageRun) {
@@ -52,7 +53,7 @@ impl<'r> Collector<'r> {
         self.history.runs.extend(self.run.take());
     }
 
-    fn moment(&self, area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+    fn moment(&self, area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
         moment(self.rank, area, offset, time)
     }
 }
@@ -67,7 +68,7 @@ impl History {
     /// does not take.
     pub(crate) fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (History, Vec<V>) {
         let (rank, _) = ranks(&etl.buffers);
-        let visitors = || (Collector::new(&rank, etl.code_page), visitor());
+        let visitors = || (HistoryVisitor::new(&rank, etl.code_page), visitor());
         let (survey, parts) = Survey::with_visitors(etl, visitors);
         let (parts, visitors): (Vec<_>, Vec<V>) = parts.into_iter().unzip();
         // The first part is moved, not copied: lists are long, and many are in one part only.
@@ -87,17 +88,17 @@ const MOST_AT_ONCE: usize = 1024;
 /// Number of page records that are taken one by one where a run ends.
 const ONE_BY_ONE: usize = 16;
 
-fn moment(rank: &[u32], area: &Area<'_>, offset: u32, time: Ticks) -> Moment {
+fn moment(rank: &[u32], area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
     let rank = rank.get(area.index as usize).copied().unwrap_or(area.index);
     Moment { time, order: u64::from(rank) << 32 | u64::from(offset) }
 }
 
-impl Visitor for Collector<'_> {
+impl Visitor for HistoryVisitor<'_> {
     fn take_run(
         &mut self,
         first: &RawRecord<'_>,
         hook: HookId,
-        area: &Area<'_>,
+        area: &EventArea<'_>,
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         match hook {
@@ -189,11 +190,11 @@ impl Visitor for Collector<'_> {
         Some(taken)
     }
 
-    fn end_of_buffer(&mut self, _: &Area<'_>, _: &Records<'_>) {
+    fn end_of_buffer(&mut self, _: &EventArea<'_>, _: &Records<'_>) {
         self.end_run();
     }
 
-    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &Area<'_>) {
+    fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {
         let moment = self.moment(area, record.position.offset, time);
         let history = &mut self.history;
         match *event {

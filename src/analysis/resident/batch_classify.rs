@@ -1,17 +1,17 @@
-//! Judges many pages at once, as fast as the memory allows.
+//! Classifies many pages at once, as fast as the memory allows.
 //!
-//! [`SnapshotContext::judge`] judges one page and is the reference. For millions of pages that is slow: branches for each
+//! [`SnapshotContext::classify`] classifies one page and is the reference. For millions of pages that is slow: branches for each
 //! page mispredict, and cache misses wait for each other. Here a table assigns each page a lookup class, and each class is
 //! processed in one loop. A property test compares the results of both.
 
-use crate::analysis::resident::judge::{NOTHING, OwnerCode, Verdict};
+use crate::analysis::category_rules::Rule;
+use crate::analysis::resident::classify::{ClassifiedPage, NOTHING, OwnerCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::rules::Rule;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::address_index::{AddressOwner, LayerPair, Question};
 use crate::model::snapshot::BATCH;
 
-/// What has to be looked up to judge a page.
+/// What has to be looked up to classify a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LookupClass {
     /// Nothing: use and list decide.
@@ -26,7 +26,7 @@ enum LookupClass {
     Named,
     /// Nothing, as long as it has no owner key: half of a machine's memory may be free.
     Free,
-    /// Rare: judged by [`SnapshotContext::judge`].
+    /// Rare: classified by [`SnapshotContext::classify`].
     Odd,
 }
 
@@ -36,7 +36,7 @@ const CLASSES: usize = 7;
 const COUNT_BITS: usize = 9;
 const _: () = assert!(BATCH < 1 << COUNT_BITS && BATCH <= 1 << u8::BITS && CLASSES * COUNT_BITS <= u64::BITS as usize);
 
-const NO_VERDICT: Verdict = Verdict {
+const NOT_CLASSIFIED: ClassifiedPage = ClassifiedPage {
     rule: Rule::Unused,
     rule_wpa: Rule::Unused,
     owner: OwnerCode::NONE,
@@ -76,14 +76,14 @@ impl KeyStats {
     }
 }
 
-/// Judges batches of up to [`BATCH`] pages; one for each thread.
+/// Classifies batches of up to [`BATCH`] pages; one for each thread.
 #[derive(Debug)]
-pub struct BatchJudge<'s> {
+pub struct BatchClassifier<'s> {
     context: &'s SnapshotContext<'s>,
     /// The class of a page, by [`start_of`], and what is known of it at once.
     classes: Box<[LookupClass; 256]>,
-    starts: Box<[Verdict; 256]>,
-    verdicts: [Verdict; BATCH],
+    starts: Box<[ClassifiedPage; 256]>,
+    classified_pages: [ClassifiedPage; BATCH],
     /// Places in the batch of the pages of each class, and how many there are.
     places: [[u8; BATCH]; CLASSES],
     counts: [usize; CLASSES],
@@ -99,24 +99,24 @@ const fn start_of(page: &PageIdentity) -> u8 {
     (page.flags & 0x7f) as u8 | ((page.u2 & 1) as u8) << 7
 }
 
-impl<'s> BatchJudge<'s> {
+impl<'s> BatchClassifier<'s> {
     /// For the pages of a snapshot.
-    pub fn new(context: &'s SnapshotContext<'s>) -> BatchJudge<'s> {
+    pub fn new(context: &'s SnapshotContext<'s>) -> BatchClassifier<'s> {
         let page = |number: usize| PageIdentity { flags: number as u64 & 0x7f, pfn: 0, u2: number as u64 >> 7 };
         let classes: [LookupClass; 256] = std::array::from_fn(|number| lookup_class(context, &page(number)));
         let start = |number: usize| match classes.get(number) {
-            Some(LookupClass::Odd) | None => NO_VERDICT,
+            Some(LookupClass::Odd) | None => NOT_CLASSIFIED,
             Some(LookupClass::Named) => {
                 let by_use = Rule::of_use(&page(number));
-                Verdict { rule: by_use, rule_wpa: by_use, ..context.judge(&page(number)) }
+                ClassifiedPage { rule: by_use, rule_wpa: by_use, ..context.classify(&page(number)) }
             }
-            Some(_) => context.judge(&page(number)),
+            Some(_) => context.classify(&page(number)),
         };
-        BatchJudge {
+        BatchClassifier {
             context,
             starts: Box::new(std::array::from_fn(start)),
             classes: Box::new(classes),
-            verdicts: [NO_VERDICT; BATCH],
+            classified_pages: [NOT_CLASSIFIED; BATCH],
             places: [[0; BATCH]; CLASSES],
             counts: [0; CLASSES],
             stats: KeyStats::default(),
@@ -124,15 +124,15 @@ impl<'s> BatchJudge<'s> {
         }
     }
 
-    /// Judges pages, at most [`BATCH`]; [`BatchJudge::verdicts`] are in the same order.
+    /// Classifies pages, at most [`BATCH`]; [`BatchClassifier::classified_pages`] are in the same order.
     #[inline(never)]
-    pub fn judge(&mut self, pages: &[PageIdentity]) {
+    pub fn classify(&mut self, pages: &[PageIdentity]) {
         let context = self.context;
         // All counts share one register. In memory, each increment would wait until the one before it has been written.
         let mut counts = 0u64;
-        for (place, (page, verdict)) in pages.iter().zip(&mut self.verdicts).enumerate() {
+        for (place, (page, classified)) in pages.iter().zip(&mut self.classified_pages).enumerate() {
             let start = start_of(page) as usize; // any u8 is in the tables
-            *verdict = self.starts[start];
+            *classified = self.starts[start];
             let class = self.classes[start] as usize;
             let count = (counts >> (class * COUNT_BITS)) as usize & (BATCH - 1);
             counts += 1 << (class * COUNT_BITS);
@@ -141,79 +141,79 @@ impl<'s> BatchJudge<'s> {
         self.counts = std::array::from_fn(|class| (counts >> (class * COUNT_BITS)) as usize & ((1 << COUNT_BITS) - 1));
         let [_, combined, owned, _, named, free, odd] = self.counts;
         self.stats.combined += combined as u64;
-        self.judge_private(pages);
+        self.classify_private(pages);
         let [_, _, owned_at, _, named_at, free_at, odd_at] = &self.places;
         for &at in owned_at.iter().take(owned) {
-            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
-            verdict.owner = context.owner_by_key(page.key(), context.owners.get(page.key()).unwrap_or(NOTHING));
+            let (page, classified) = (page_at(pages, at), &mut self.classified_pages[at as usize]);
+            classified.owner = context.owner_by_key(page.key(), context.owners.get(page.key()).unwrap_or(NOTHING));
         }
         for &at in named_at.iter().take(named) {
-            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            let (page, classified) = (page_at(pages, at), &mut self.classified_pages[at as usize]);
             if let Some(rules) = context.special_files.get(page.file_key()) {
-                (verdict.rule, verdict.rule_wpa) = match page.page_use() {
+                (classified.rule, classified.rule_wpa) = match page.page_use() {
                     PageUse::File => (rules.data, rules.data_wpa),
-                    _ => (verdict.rule, rules.meta_wpa),
+                    _ => (classified.rule, rules.meta_wpa),
                 };
             }
         }
         for &at in free_at.iter().take(free) {
             let page = page_at(pages, at);
             if page.key() != 0 {
-                self.verdicts[at as usize] = context.judge(page);
+                self.classified_pages[at as usize] = context.classify(page);
             }
         }
         for &at in odd_at.iter().take(odd) {
-            self.verdicts[at as usize] = context.judge(page_at(pages, at));
+            self.classified_pages[at as usize] = context.classify(page_at(pages, at));
         }
     }
 
-    /// Judges the pages of [`LookupClass::Private`]: processes first, then all of their addresses at once.
+    /// Classifies the pages of [`LookupClass::Private`]: processes first, then all of their addresses at once.
     #[inline(always)]
-    fn judge_private(&mut self, pages: &[PageIdentity]) {
+    fn classify_private(&mut self, pages: &[PageIdentity]) {
         let context = self.context;
         let (places, private) =
             (&self.places[LookupClass::Private as usize], self.counts[LookupClass::Private as usize]);
         let (mut asked, mut stats) = (0, self.stats);
         for &at in places.iter().take(private) {
-            let (page, verdict) = (page_at(pages, at), &mut self.verdicts[at as usize]);
+            let (page, classified) = (page_at(pages, at), &mut self.classified_pages[at as usize]);
             let key = page.key();
             let process = context.owners.get(key).filter(|_| key != 0).unwrap_or(NOTHING);
             let is_keyed = (page.list() == PageList::Active) & (key != 0);
             stats.keyed += u64::from(is_keyed);
             stats.unnamed += u64::from(is_keyed & !context.owners.is_named(process));
             if process == NOTHING {
-                (verdict.rule, verdict.rule_wpa) = context.private_rules(key, process, AddressOwner::NOTHING);
-                verdict.owner = context.owner_by_key(key, process);
+                (classified.rule, classified.rule_wpa) = context.private_rules(key, process, AddressOwner::NOTHING);
+                classified.owner = context.owner_by_key(key, process);
             } else if let Some(question) = self.questions.get_mut(asked) {
                 *question = Question { space: process, tag: u32::from(at), address: page.u2 };
                 asked += 1;
             }
         }
         self.stats = stats;
-        let verdicts = &mut self.verdicts;
+        let classified_pages = &mut self.classified_pages;
         context.spaces.find_all(self.questions.get(..asked).unwrap_or_default(), |question, address_owner| {
             let (rule, rule_wpa) = RULES[address_owner.layers.number()];
             let owner = context.owner_of(question.space);
-            verdicts[question.tag as u8 as usize] = Verdict { rule, rule_wpa, owner, address_owner };
+            classified_pages[question.tag as u8 as usize] = ClassifiedPage { rule, rule_wpa, owner, address_owner };
         });
     }
 
-    /// The verdicts on the first pages of the last batch.
+    /// The first classified pages of the last batch.
     #[inline]
-    pub fn verdicts(&self, pages: usize) -> &[Verdict] {
-        self.verdicts.get(..pages).unwrap_or(&self.verdicts)
+    pub fn classified_pages(&self, pages: usize) -> &[ClassifiedPage] {
+        self.classified_pages.get(..pages).unwrap_or(&self.classified_pages)
     }
 
-    /// The verdicts of the last batch of `pages`, with their pages: those that can have an owner.
+    /// The classified pages of the last batch of `pages`, with their records: those that can have an owner.
     #[inline]
     pub fn owned<'j>(
         &'j self,
         pages: &'j [PageIdentity],
-    ) -> impl Iterator<Item = (&'j PageIdentity, &'j Verdict)> + 'j {
+    ) -> impl Iterator<Item = (&'j PageIdentity, &'j ClassifiedPage)> + 'j {
         let classes = [LookupClass::Private, LookupClass::Owned, LookupClass::Odd]
             .map(|class| (&self.places[class as usize], self.counts[class as usize]));
         let places = classes.into_iter().flat_map(|(places, count)| places.iter().take(count));
-        places.map(|&at| (page_at(pages, at), &self.verdicts[at as usize]))
+        places.map(|&at| (page_at(pages, at), &self.classified_pages[at as usize]))
     }
 }
 
@@ -250,40 +250,40 @@ fn lookup_class(context: &SnapshotContext<'_>, page: &PageIdentity) -> LookupCla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::judge::PageOwner;
+    use crate::analysis::resident::classify::PageOwner;
     use crate::analysis::resident::testing::{pages, with_context};
     use proptest::prelude::*;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Batches against judging one by one: every page of the machine, in any order, in batches of any size.
+        /// Batches against classifying one by one: every page of the machine, in any order, in batches of any size.
         #[test]
         fn agrees_with_the_rule_book(
             (version, pages) in prop::sample::select(vec![2u8, 4]).prop_flat_map(|v| (Just(v), Just(pages(v)).prop_shuffle())),
             size in 1..=BATCH,
         ) {
             with_context(version, |context| {
-                let mut judge = BatchJudge::new(context);
+                let mut classifier = BatchClassifier::new(context);
                 let mut stats = KeyStats::default();
                 for batch in pages.chunks(size) {
-                    judge.judge(batch);
+                    classifier.classify(batch);
                     let (mut owned, mut owned_by_book) = (0, 0);
-                    for (page, verdict) in batch.iter().zip(judge.verdicts(batch.len())) {
-                        assert_eq!(*verdict, context.judge(page), "{page:x?}");
+                    for (page, classified) in batch.iter().zip(classifier.classified_pages(batch.len())) {
+                        assert_eq!(*classified, context.classify(page), "{page:x?}");
                         let is_keyed = page.page_use() == PageUse::ProcessPrivate && page.list() == PageList::Active && page.key() != 0;
                         stats.combined += u64::from(page.combined());
                         stats.keyed += u64::from(is_keyed);
-                        stats.unnamed += u64::from(is_keyed && verdict.owner() == PageOwner::Unknown);
-                        owned_by_book += u32::from(matches!(verdict.owner(), PageOwner::Process(_) | PageOwner::Unknown));
+                        stats.unnamed += u64::from(is_keyed && classified.owner() == PageOwner::Unknown);
+                        owned_by_book += u32::from(matches!(classified.owner(), PageOwner::Process(_) | PageOwner::Unknown));
                     }
-                    for (page, verdict) in judge.owned(batch) {
-                        assert_eq!(*verdict, context.judge(page), "{page:x?}");
-                        owned += u32::from(matches!(verdict.owner(), PageOwner::Process(_) | PageOwner::Unknown));
+                    for (page, classified) in classifier.owned(batch) {
+                        assert_eq!(*classified, context.classify(page), "{page:x?}");
+                        owned += u32::from(matches!(classified.owner(), PageOwner::Process(_) | PageOwner::Unknown));
                     }
                     assert_eq!(owned, owned_by_book);
                 }
-                assert_eq!(judge.stats, stats);
+                assert_eq!(classifier.stats, stats);
             });
         }
     }

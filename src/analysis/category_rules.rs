@@ -1,4 +1,4 @@
-//! The classification rules, each once. Judging a page gives the rule that decided. Its category, id, condition and
+//! The classification rules, each once. Classifying a page gives the rule that decided. Its category, id, condition and
 //! reason are looked up here. `docs/categories.md` has the same list, which a test compares.
 
 use crate::analysis::category::Category;

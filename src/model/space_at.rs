@@ -7,7 +7,7 @@
 //! are undone in reverse order.
 
 use crate::event::Phase;
-use crate::load::facts::SpaceEvent;
+use crate::load::event_values::SpaceEvent;
 use crate::model::process::Instance;
 use crate::model::ranges::RangeMap;
 use crate::model::rundown::{Episode, RundownKind, Rundowns};

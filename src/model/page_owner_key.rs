@@ -5,7 +5,7 @@
 //! is decided once for a trace, so that all analyses read its keys in the same way.
 
 use crate::etl::EtlFile;
-use crate::etl::record::HookId;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_RELEASE};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::load::page_run::PageRun;

@@ -1,35 +1,35 @@
-//! An address space as sorted, disjoint segments, each with the result of the look-up for its pages.
+//! An address space as sorted, disjoint flat ranges, each with the result of the look-up for its pages.
 //!
-//! A look-up in an [`AddressSpace`] searches one map for each layer. Here all results are computed once: a segment begins
-//! wherever the result changes. `address_index` searches the segments.
+//! A look-up in an [`AddressSpace`] searches one map for each layer. Here all results are computed once: a flat range begins
+//! wherever the result changes. `address_index` searches the flat ranges.
 
 use crate::model::space::{AddressSpace, Layer};
 use crate::units::PAGE_BYTES;
 
-/// Pages with the same result, from the first page of this segment up to that of the next one.
+/// Pages with the same result, from the first page of this flat range up to that of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
+pub struct FlatRange {
     /// First page.
     pub page: u64,
     /// Layer by our rules and by WPA's.
     pub layers: [Layer; 2],
-    /// Index of the view's file key, [`Segment::NO_VIEW`] for none.
+    /// Index of the view's file key, [`FlatRange::NO_VIEW`] for none.
     pub view: u32,
 }
 
-impl Segment {
+impl FlatRange {
     /// Stands for the index of a view when there is none.
     pub const NO_VIEW: u32 = u32::MAX;
 
-    /// A segment of pages that belong to nothing, from the start of the address space.
-    pub const NOTHING: Segment = Segment { page: 0, layers: [Layer::None; 2], view: Segment::NO_VIEW };
+    /// A flat range of pages that belong to nothing, from the start of the address space.
+    pub const NOTHING: FlatRange = FlatRange { page: 0, layers: [Layer::None; 2], view: FlatRange::NO_VIEW };
 }
 
-/// An address space as segments.
+/// An address space as flat ranges.
 #[derive(Debug, Clone, Default)]
-pub struct Segments {
+pub struct FlatRanges {
     /// By address. Pages before the first belong to nothing.
-    pub list: Vec<Segment>,
+    pub list: Vec<FlatRange>,
     /// File keys of the views.
     pub file_keys: Vec<u64>,
 }
@@ -72,9 +72,9 @@ impl<T: Copy, I: Iterator<Item = (u64, u64, T)>> Sweep<I, T> {
     }
 }
 
-impl Segments {
-    /// Computes the segments of an address space.
-    pub fn new(space: &AddressSpace) -> Segments {
+impl FlatRanges {
+    /// Computes the flat ranges of an address space.
+    pub fn new(space: &AddressSpace) -> FlatRanges {
         let file_keys = space.views.iter().map(|(.., view)| view.file_key).collect();
         let views = (0u32..).zip(space.views.iter());
         let mut views = Sweep::new(views.map(|(at, (base, end, view))| (base, end, (Layer::of_view(view.kind), at))));
@@ -87,12 +87,12 @@ impl Segments {
 
         // Each range has two bounds; most of the others lie inside of these.
         let most = 2 * (space.views.len() + space.regions.len() + space.stacks.len()) + 2;
-        let mut segments = Segments { list: Vec::with_capacity(most), file_keys };
+        let mut ranges = FlatRanges { list: Vec::with_capacity(most), file_keys };
         loop {
             let bound = views.bound.min(heaps.bound).min(regions.bound).min(stacks.bound);
             let page = bound.min(traced_heaps.bound).min(traced_regions.bound).min(commits.bound);
             if page == u64::MAX {
-                return segments;
+                return ranges;
             }
             let view = views.pass(page);
             let first = |heap: Option<()>, stack: Option<()>, region: Option<()>| {
@@ -101,9 +101,9 @@ impl Segments {
             };
             let ours = first(heaps.pass(page), stacks.pass(page), regions.pass(page));
             let layers = [ours, first(traced_heaps.pass(page), commits.pass(page), traced_regions.pass(page))];
-            let view = view.map_or(Segment::NO_VIEW, |(_, view)| view);
-            if segments.list.last().is_none_or(|last| (last.layers, last.view) != (layers, view)) {
-                segments.list.push(Segment { page, layers, view });
+            let view = view.map_or(FlatRange::NO_VIEW, |(_, view)| view);
+            if ranges.list.last().is_none_or(|last| (last.layers, last.view) != (layers, view)) {
+                ranges.list.push(FlatRange { page, layers, view });
             }
         }
     }

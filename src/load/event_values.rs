@@ -1,4 +1,4 @@
-//! Facts: the content of events as small owned values. `collector` collects them, `model` interprets them.
+//! The content of events as small owned values. `history_visitor` collects them, `model` interprets them.
 
 use crate::event::Phase;
 use crate::event::file::{FileNameKind, ViewKind};
