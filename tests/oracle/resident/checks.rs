@@ -2,21 +2,19 @@
 //! each thing that is not well adds its line.
 
 use crate::with_file;
+use etl_writer::machine::{Machine, PAGE, Setup};
 use etl_writer::payloads::counters::{self, MemInfo};
-use etl_writer::payloads::file::{self, View, ViewKind};
-use etl_writer::payloads::image::{self, Image};
-use etl_writer::payloads::memory::{self, HeapRundown};
+use etl_writer::payloads::file::ViewKind;
+use etl_writer::payloads::memory::{self, COMMIT, RESERVE};
 use etl_writer::payloads::pages::{Identity, list};
 use etl_writer::payloads::process::{self, Process};
-use etl_writer::payloads::thread::{self, Thread};
-use etl_writer::payloads::{header, system};
+use etl_writer::payloads::system;
 use etl_writer::{Ptr, Rec, Session, Trace};
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::analysis::resident::{ResidentSet, SnapshotSet};
 use pfnset::error::Error;
 
 const P: Ptr = Ptr::P8;
-const PAGE: u64 = 4096;
 /// Pages of the sequence: 40 of the process, the PFN database, combined pages, some on each list.
 const PAGES: u64 = 600;
 
@@ -61,71 +59,58 @@ impl Default for Story {
     }
 }
 
-/// A page of the sequence by its number.
-fn page(number: u64, key: u64) -> Identity {
-    let private = Identity::private(0, key, 0x1_0000 + number % 40 * PAGE);
+/// A page of the sequence by its number; those of the process have a key and an address.
+fn page(number: u64, key: u64, address: u64) -> Identity {
     match number {
         0..100 => Identity::new(0, 0, 0, 0).on_list(list::ZERO),
         100..110 => Identity::new(0, 0, 0, 0).on_list(list::BAD),
         110..130 => Identity::new(6, 0, 0, 0xffff_fa80_0000_0000 + (number - 110) * PAGE),
         130..135 => Identity::new(2, 0, 2, 0xffff_8a00_0000_0001),
         135..300 => Identity::new(10, 0, 0, 0).on_list(list::STANDBY),
-        _ => private,
+        _ => Identity::private(0, key, address),
     }
 }
 
 impl Story {
-    fn events(&self) -> Vec<Rec> {
-        let user = Process { key: 0xffff_9c08_0000_0080, ..Process::new(40, "a.exe") };
-        let stack = Thread { pid: 40, tid: 44, user_stack: (0x3_0000, 0x2_f000), ..Thread::default() };
-        let driver = Image { base: 0xffff_f801_0000_0000, size: 0x1000, name: "\\d.sys".into(), ..Image::default() };
-        let view = View::new(40, 0x9_0000, 0x1000, 0xffff_c001_0000_0010, ViewKind::Data);
-        let rundown = |at_end: bool| {
-            let pick = |start, end| if at_end { end } else { start };
-            vec![
-                user.rec(P, 4, pick(process::DC_START, process::DC_END)),
-                stack.rec(P, 3, pick(thread::DC_START, thread::DC_END)),
-                driver.rec(P, 3, pick(image::DC_START, image::DC_END)),
-                view.rec(P, 3, pick(file::MAP_DC_START, file::MAP_DC_END)),
-                memory::virtual_rundown(P, pick(0x0280, 0x0281), 0x1_0000, 0x2_0000, 40, 0, 0),
-                HeapRundown::new(40, 0x1_0000, &[(0x1_0000, 0x1000)]).rec(P, 3),
-            ]
-        };
-        let mut all = vec![
-            system::Cpu { memory_mb: 2, ..system::Cpu::default() }.rec(P, 3),
-            header::group_masks(P, header::MASKS_AFTER, [7; 8], 80),
-        ];
-        all.extend(rundown(false));
-        all.push(memory::virtual_alloc(P, 0x8_0000, PAGE, 40, memory::RESERVE));
-        all.push(header::group_masks(P, header::MASKS_BEFORE, [7; 8], 80));
-        all.extend(rundown(true));
-        all.push(memory::virtual_rundown(P, 0x0281, 0x8_0000, PAGE, 40, 0, 0));
-        all
+    /// The recording before the pages: a process with a range of each kind, a driver, a file.
+    fn machine(&self) -> Machine {
+        let mut machine = Machine::new(Setup { processors: 1, ..Setup::default() }, 1);
+        let life = machine.birth(40, None, true).expect("the first process");
+        machine.begin_life(life);
+        machine.start_thread(life, 0, 32, 0, RESERVE | COMMIT);
+        machine.heap(life, 32, 8, None, 0);
+        machine.map(life, 40, 1, ViewKind::Data, 0);
+        machine.change_image(0);
+        machine.create_file(0, "a.dat");
+        machine.tracing = true;
+        machine.log_record(system::Cpu { memory_mb: 2, ..system::Cpu::default() }.rec(P, 3));
+        machine.begin();
+        machine.reserve(life, 41, 1, RESERVE);
+        machine.stop(|_| ());
+        machine
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut time = self.session.t0 + 100;
-        let mut trace = Trace::new(self.session.clone());
-        let mut log = |trace: &mut Trace, rec: Rec, ticks: u64| {
-            time += ticks;
-            if !self.without.contains(&rec.hook) {
-                trace.add(&rec.at(time));
-            }
+        let mut machine = self.machine();
+        let log = |machine: &mut Machine, rec: Rec, later: u64| {
+            machine.time += later;
+            machine.log_on(0, rec);
         };
-        self.events().into_iter().for_each(|rec| log(&mut trace, rec, 3));
         let standby = [0, 0, 0, 0, 0, 165, 0, 0];
         let meminfo = MemInfo { zero: self.zero, bad: self.bad_pages, standby, ..MemInfo::default() };
-        log(&mut trace, meminfo.rec(P, 3), 3);
+        log(&mut machine, meminfo.rec(P, 3), 3);
         for sequence in 0..=u64::from(self.twice) {
             for number in 0..PAGES {
                 let first = if number == 0 { self.meminfo_before + sequence } else { 1 };
-                let identity = Identity { pfn: number + 1, ..page(number, self.key) };
-                log(&mut trace, identity.rec(P, self.version, 0x0223), first);
+                let page = page(number, self.key, machine.address(number as usize % 40));
+                log(&mut machine, Identity { pfn: number + 1, ..page }.rec(P, self.version, 0x0223), first);
             }
-            log(&mut trace, counters::kernel_usage(P, 4, 0, 0xffff_fa80_0000_0000, self.database_pages), 3);
-            log(&mut trace, counters::mm_aggregate(P, 1, 1, 1, self.combined_blocks, 30), 3);
+            log(&mut machine, counters::kernel_usage(P, 4, 0, 0xffff_fa80_0000_0000, self.database_pages), 3);
+            log(&mut machine, counters::mm_aggregate(P, 1, 1, 1, self.combined_blocks, 30), 3);
         }
-        log(&mut trace, file::name(P, file::RUNDOWN, 0xffff_c001_0000_0010, "\\a.dat"), 3);
+        machine.finish();
+        let kept = machine.records().filter(|rec| !self.without.contains(&rec.hook));
+        let trace = Trace::new(self.session.clone()).push_all(kept);
         let lost = self.lost.clone();
         let trace = trace.flush_all().edit_buffers(move |buffers| {
             let (count, lost) = (buffers.len() as f64, lost.unwrap_or(2.0..2.0));

@@ -23,35 +23,22 @@ pub struct Labels {
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// Page of a life's address space.
-    Private {
-        life: usize,
-        page: usize,
-    },
+    Private(usize, usize),
     /// Its key names a life, its address nothing.
-    Owned {
-        life: usize,
-    },
+    Owned(usize),
     /// Its key names nobody.
     Stray,
     /// By its use alone.
     Plain,
     /// Of a file slot.
-    File {
-        slot: usize,
-    },
+    File(usize),
     /// In a kernel image slot.
-    Driver {
-        slot: usize,
-    },
+    Driver(usize),
     Database,
     /// In a session image slot.
-    Session {
-        slot: usize,
-    },
+    Session(usize),
     /// In a pool slot.
-    Pool {
-        slot: usize,
-    },
+    Pool(usize),
 }
 
 /// The machine at one moment.
@@ -69,14 +56,14 @@ pub fn take(machine: &mut Machine) -> Snap {
         let key = process.key(&machine.setup);
         if process.is_alive() {
             for page in 0..PAGES {
-                put(Identity::private(0, key, machine.address(page)), What::Private { life, page });
+                put(Identity::private(0, key, machine.address(page)), What::Private(life, page));
             }
-            put(Identity::private(0, key, 0), What::Owned { life });
-            put(Identity::new(3, 0, key, machine.image_base(7)), What::Owned { life });
-            put(Identity::new(12, 0, key, machine.image_base(8)), What::Owned { life });
+            put(Identity::private(0, key, 0), What::Owned(life));
+            put(Identity::new(3, 0, key, machine.image_base(7)), What::Owned(life));
+            put(Identity::new(12, 0, key, machine.image_base(8)), What::Owned(life));
             if machine.setup.keys == Keys::Pid {
-                put(Identity::new(9, 0, key, 0), What::Owned { life });
-                put(Identity::new(13, 0, key, machine.address(3)), What::Owned { life });
+                put(Identity::new(9, 0, key, 0), What::Owned(life));
+                put(Identity::new(13, 0, key, machine.address(3)), What::Owned(life));
             }
         } else if !machine.setup.lossy && !is_used(key) {
             put(Identity::private(0, key, machine.address(5)), What::Stray);
@@ -99,29 +86,23 @@ pub fn take(machine: &mut Machine) -> Snap {
             continue; // its end may be lost, but then no page has its key
         }
         for low in 0..4 {
-            put(Identity::new(1, 0, 8 * low, key | low), What::File { slot });
+            put(Identity::new(1, 0, 8 * low, key | low), What::File(slot));
         }
-        put(Identity::new(8, 0, 16, key), What::File { slot });
-    }
-    for slot in 0..machine.images.len() {
-        for page in 0..IMAGE_PAGES + 1 {
-            put(Identity::new(6, 0, 0, machine.image_base(slot) + page * PAGE), What::Driver { slot });
-        }
+        put(Identity::new(8, 0, 16, key), What::File(slot));
     }
     for page in 0..DATABASE_PAGES {
         put(Identity::new(6, 0, 0, machine.database() + page * PAGE), What::Database);
     }
-    for slot in 0..machine.sessions.len() {
-        for page in 0..IMAGE_PAGES + 1 {
-            put(Identity::new(7, 0, 77, machine.session_base(slot) + page * PAGE), What::Session { slot });
-        }
-    }
-    for slot in 0..machine.pool.len() {
-        for page in 0..IMAGE_PAGES + 1 {
-            let address = machine.pool_base(slot) + page * PAGE;
-            put(Identity::new(4 + (slot % 2) as u8, 0, 0, address), What::Pool { slot });
-        }
-    }
+    // The pages of each slot, and the one after it.
+    let mut in_slots =
+        |slots: usize, page_use: fn(usize) -> u8, key: u64, base: &dyn Fn(usize) -> u64, what: fn(usize) -> What| {
+            for (slot, page) in (0..slots).flat_map(|slot| (0..=IMAGE_PAGES).map(move |page| (slot, page))) {
+                put(Identity::new(page_use(slot), 0, key, base(slot) + page * PAGE), what(slot));
+            }
+        };
+    in_slots(machine.images.len(), |_| 6, 0, &|slot| machine.image_base(slot), What::Driver);
+    in_slots(machine.sessions.len(), |_| 7, 77, &|slot| machine.session_base(slot), What::Session);
+    in_slots(machine.pool.len(), |slot| 4 + (slot % 2) as u8, 0, &|slot| machine.pool_base(slot), What::Pool);
     let mut pfn = machine.rng.between(1, 3);
     for (identity, _) in &mut pages {
         pfn += 1 + if machine.rng.percent(4) { machine.rng.below(5) } else { 0 };
@@ -141,14 +122,15 @@ pub fn labels(machine: &Machine, snap: &Snap) -> Vec<Labels> {
 }
 
 fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Labels {
-    let known = |thing: &Option<usize>| thing.filter(|&thing| machine.things[thing].known());
+    let known = |thing: Option<usize>| thing.filter(|&thing| machine.things[thing].known());
+    let inside = |base: u64, thing| known(thing).filter(|_| identity.u2 < base + IMAGE_PAGES * PAGE);
     let file_name = |slot: usize| {
         // Where events are lost, a file can be gone without a word: then its name is anyone's guess.
         let unknown = || match machine.setup.lossy {
             true => ANY.to_owned(),
             false => format!("Unknown (0x{:x})", machine.file_key(slot)),
         };
-        known(&snap.machine.files[slot].thing).map_or_else(unknown, |thing| machine.names[&thing].clone())
+        known(snap.machine.files[slot].thing).map_or_else(unknown, |thing| machine.names[&thing].clone())
     };
     let unknown_owner = || match machine.setup.keys {
         Keys::Pid => format!("Unknown ({})", identity.key),
@@ -158,13 +140,13 @@ fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Lab
     let mut detail = "n/a".to_owned();
     let mut process = "n/a".to_owned();
     let (mut category, mut wpa) = (by_use(identity), by_use(identity));
-    if let What::Private { life, .. } | What::Owned { life } = what {
+    if let What::Private(life, _) | What::Owned(life) = what {
         let life = &snap.machine.lives[life];
         let named = machine.things[life.thing].known();
         process = if named { format!("{} ({})", life.name(), life.pid) } else { unknown_owner() };
     }
     match what {
-        What::Private { life, page } => {
+        What::Private(life, page) => {
             let owner = &snap.machine.lives[life];
             // Owner keys that are addresses need a process event; process ids do not.
             if machine.things[owner.thing].known() || machine.setup.keys == Keys::Pid {
@@ -176,26 +158,23 @@ fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Lab
             }
         }
         What::Stray => process = unknown_owner(),
-        What::File { slot } => {
+        What::File(slot) => {
             (file, detail) = (file_name(slot), file_name(slot));
             (category, wpa) = by_file(identity, &file);
         }
-        What::Driver { slot } => {
-            let inside = identity.u2 < machine.image_base(slot) + IMAGE_PAGES * PAGE;
-            if let Some(thing) = known(&snap.machine.images[slot]).filter(|_| inside) {
+        What::Driver(slot) => {
+            if let Some(thing) = inside(machine.image_base(slot), snap.machine.images[slot]) {
                 (category, wpa, detail) = ("Driver", "Driver", machine.names[&thing].clone());
             }
         }
-        What::Pool { slot } => {
-            let inside = identity.u2 < machine.pool_base(slot) + IMAGE_PAGES * PAGE;
-            if let Some(thing) = known(&snap.machine.pool[slot].map(|(thing, _)| thing)).filter(|_| inside) {
+        What::Pool(slot) => {
+            if let Some(thing) = inside(machine.pool_base(slot), snap.machine.pool[slot].map(|(thing, _)| thing)) {
                 detail = machine.names[&thing].clone();
             }
         }
         What::Database => category = "PfnDatabase",
-        What::Session { slot } => {
-            let inside = identity.u2 < machine.session_base(slot) + IMAGE_PAGES * PAGE;
-            if let Some(thing) = known(&snap.machine.sessions[slot]).filter(|_| inside)
+        What::Session(slot) => {
+            if let Some(thing) = inside(machine.session_base(slot), snap.machine.sessions[slot])
                 && matches!(machine.views[&thing].kind, ViewKind::Image | ViewKind::ImageOther)
             {
                 (category, wpa) = ("SessionCopyOnWriteImage", "SessionCopyOnWriteImage");
@@ -203,7 +182,7 @@ fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Lab
             }
         }
         What::Plain if identity.page_use == 2 && identity.u2 & 1 == 1 => detail = "CombinedPage".into(),
-        What::Plain | What::Owned { .. } => {}
+        What::Plain | What::Owned(_) => {}
     }
     if matches!(identity.page_use, 1 | 2 | 8) {
         process = "Unknown (-1)".into();
