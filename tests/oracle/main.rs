@@ -7,6 +7,7 @@ mod cpu;
 mod refset;
 mod resident;
 
+use etl_writer::payloads::pages::Identity;
 use pfnset::etl::EtlFile;
 use proptest::prelude::*;
 
@@ -24,6 +25,29 @@ impl std::fmt::Debug for Op {
 fn ops(most: usize, kinds: u8) -> impl Strategy<Value = Vec<Op>> {
     let op = (0..kinds, any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(what, a, b, c)| Op(what, a, b, c));
     prop::collection::vec(op, 0..most)
+}
+
+/// Category of a page of which nothing else decides.
+fn category_by_use(page: &Identity) -> &'static str {
+    match page.page_use {
+        0 => "VirtualAlloc_PreTrace",
+        1 if page.u2 & 1 == 1 => "Image",
+        1 => "MapFile",
+        2 => "PageFileMappedSection",
+        3 => "PageTable",
+        4 => "PagedPool",
+        5 => "NonPagedPool",
+        6 => "SystemPage",
+        7 => "SessionPrivate",
+        8 => "MetaFile",
+        9 => "AddressingWindowExtensionsPage",
+        10 => "DriverLockedSystemPage",
+        11 => "KernelStack",
+        12 => "WsMetaData",
+        13 => "LargePage",
+        14 => "Use14",
+        _ => "Use15",
+    }
 }
 
 fn with_file<R>(bytes: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {

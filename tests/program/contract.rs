@@ -1,7 +1,7 @@
 //! docs/json.md against what the program writes, in both directions: each key written is listed there with its type, and
 //! each key listed there is written for one of the traces below.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, fixtures, pfnset};
 use crate::recording;
 use crate::refset;
@@ -265,7 +265,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
                    [[budget]]\nname = \"b\"\nanalysis = \"refset\"\nmax_growth = \"1 %\"\n";
     write("budgets.toml", budgets.as_bytes());
     write("trouble.etl", &in_trouble());
-    write("two.etl", &machine::trace(2));
+    write("two.etl", &one_of_each::trace(2));
     write("sets.etl", &refset::with_a_set_that_differs());
     write("beside.etl", &Trace::new(recording::beside()).finish());
     let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;

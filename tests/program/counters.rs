@@ -1,7 +1,7 @@
 //! The counters of `pfnset resident` against a naive count of the rows of `pfnset pages`: any grouping, condition, order,
 //! `--top` and classification, on generated machines. Subtotals and "+ k more" rows included.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, pfnset};
 use etl_writer::{Ptr, ResidentSpec, generate_resident};
 use proptest::prelude::*;
@@ -393,7 +393,7 @@ proptest! {
     #[test]
     fn rows_count_the_pages_of_each_snapshot(which in prop::sample::select(&["0", "1", "last", "all"][..]), query in query()) {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("t.etl"), machine::trace(2)).unwrap();
+        std::fs::write(folder.path().join("t.etl"), one_of_each::trace(2)).unwrap();
         check(&folder, &query, which)?;
     }
 }

@@ -1,6 +1,6 @@
 //! `pfnset diff`: what people see, what each kind of side is told by, exit codes, and what is said of files that are none.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{Ran, finish, fixtures, pfnset};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).expect("room for a file");
-    write("one.etl", &machine::trace(1));
-    write("two.etl", &machine::trace(2));
+    write("one.etl", &one_of_each::trace(1));
+    write("two.etl", &one_of_each::trace(2));
     for name in ["resident-small.etl", "refset-small.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }

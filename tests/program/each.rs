@@ -1,6 +1,6 @@
 //! `--each`: many traces, one answer each, whatever comes of one of them.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{Ran, finish, fixtures, pfnset};
 use etl_writer::{MemorySpec, generate_memory};
 use insta::assert_snapshot;
@@ -23,7 +23,7 @@ fn folder() -> TempDir {
     write("week/b.etl.gz", &gzip.finish().unwrap());
     write("week/c.etl", b"a text, and no trace");
     write("week/notes.txt", b"not looked at");
-    write("week/two.etl", &machine::trace(2));
+    write("week/two.etl", &one_of_each::trace(2));
     let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).unwrap().0;
     write("week/a.etl", &memory.into_inner());
     folder

@@ -1,6 +1,6 @@
 //! The first screen of `pfnset resident`: what fits in 24 lines of 80 columns, and that its numbers follow from each other.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, fixtures, out, pfnset, run};
 use etl_writer::file_of;
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ fn checks_are_one_line() {
     let last = |columns| screen(&fixtures().join(TRACE), columns, &[]).lines().last().unwrap().to_owned();
     assert_eq!(last("70"), "8 checks passed; no data for: size of RAM");
     assert_eq!(last("40"), "8 checks passed; no data for 1 other");
-    let bare = file_of(&machine::trace(1));
+    let bare = file_of(&one_of_each::trace(1));
     let ran = run(&["resident", bare.path().to_str().unwrap()]);
     let last = ran.out.lines().last().unwrap();
     assert!(last.contains(" checks failed: "), "{last}");

@@ -1,6 +1,6 @@
 //! `pfnset pages` and `pfnset resident --explain`, the real program on traces of known content.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{Ran, command, finish, pfnset};
 use etl_writer::payloads::pages::{IN_MEMORY, Identity};
 use etl_writer::payloads::{file, perf, process};
@@ -46,7 +46,7 @@ const QUIET: &str = "-q";
 
 #[test]
 fn each_form_has_its_rows() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     for form in ["table", "csv", "jsonl", "xperf"] {
         insta::assert_snapshot!(
             format!("rows_{form}"),
@@ -57,11 +57,11 @@ fn each_form_has_its_rows() {
 
 #[test]
 fn csv_and_json_lines_say_the_same_and_paths_survive() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let csv = rows(&out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv"]));
     let jsonl = out(folder.path(), &["pages", "t.etl", QUIET, "--format", "jsonl"]);
     let json: Vec<Value> = jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((csv.len(), json.len()), (machine::pages().len(), machine::pages().len()));
+    assert_eq!((csv.len(), json.len()), (one_of_each::pages().len(), one_of_each::pages().len()));
     for (row, object) in csv.iter().zip(&json) {
         assert_eq!(row.len(), object.as_object().unwrap().len());
         for (name, text) in row {
@@ -75,12 +75,12 @@ fn csv_and_json_lines_say_the_same_and_paths_survive() {
         }
     }
     let text = csv.iter().find(|row| row["pfn"] == 0x108.to_string()).unwrap();
-    assert_eq!((text["file"].as_str(), text["detail"].as_str()), (machine::TEXT_PATH, machine::TEXT_PATH));
+    assert_eq!((text["file"].as_str(), text["detail"].as_str()), (one_of_each::TEXT_PATH, one_of_each::TEXT_PATH));
 }
 
 #[test]
 fn conditions_select_rows_and_change_none() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let all = rows(&out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv"]));
     for (condition, keep) in [
         ("process=app.exe*", (|row: &BTreeMap<String, String>| row["process"] == "app.exe (40)") as fn(&_) -> bool),
@@ -192,12 +192,12 @@ fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
 
 #[test]
 fn several_snapshots_are_told_apart() {
-    let folder = folder(&machine::trace(2));
+    let folder = folder(&one_of_each::trace(2));
     let snapshots = |which: &str| -> Vec<String> {
         let csv = out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv", "--snapshot", which]);
         rows(&csv).into_iter().map(|row| row["snapshot"].clone()).collect()
     };
-    let count = machine::pages().len();
+    let count = one_of_each::pages().len();
     assert_eq!(snapshots("0"), vec!["0"; count]);
     assert_eq!(snapshots("last"), vec!["1"; count]);
     assert_eq!(snapshots("all"), [vec!["0"; count], vec!["1"; count]].concat());
@@ -207,7 +207,7 @@ fn several_snapshots_are_told_apart() {
 
 #[test]
 fn rows_can_go_to_a_file() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let printed = out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv"]);
     assert_eq!(out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv", "-o", "pages.csv"]), "");
     assert_eq!(std::fs::read_to_string(folder.path().join("pages.csv")).unwrap(), printed);
@@ -215,7 +215,7 @@ fn rows_can_go_to_a_file() {
 
 #[test]
 fn mistakes_and_missing_events_have_their_codes() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let (code, error) = failure(folder.path(), &["pages", "t.etl", "--where", "color=red"]);
     assert_eq!((code, error.contains("non_tradeable")), (2, true), "{error}");
     let (code, error) = failure(folder.path(), &["pages", "t.etl", "--where", "cold"]);
@@ -233,7 +233,7 @@ fn explained(folder: &Path, what: &[&str]) -> String {
 
 #[test]
 fn pages_are_explained() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     for (name, pfn) in [
         ("heap", "0x100"),
         ("stack_below_the_initial_commit", "0x101"),
@@ -261,7 +261,7 @@ fn pages_are_explained() {
 
 #[test]
 fn addresses_are_explained() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     for (name, address, process) in [
         ("address_with_a_page", "0x31abc", "40"),
         ("address_without_a_page", "0x30000", "40"),
@@ -276,8 +276,8 @@ fn addresses_are_explained() {
 
 #[test]
 fn explanations_fit_on_a_screen() {
-    let folder = folder(&machine::trace(1));
-    for page in machine::pages() {
+    let folder = folder(&one_of_each::trace(1));
+    for page in one_of_each::pages() {
         let text = explained(folder.path(), &[&page.pfn.to_string()]);
         assert!(text.lines().count() <= 45, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
@@ -287,7 +287,7 @@ fn explanations_fit_on_a_screen() {
 /// For every page: the explanation's categories, process and detail are those of its row.
 #[test]
 fn explanations_agree_with_rows() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let rows = rows(&out(folder.path(), &["pages", "t.etl", QUIET, "--format", "csv"]));
     for row in rows {
         let text = out(folder.path(), &["resident", "t.etl", QUIET, "--explain", &row["pfn"], "--format", "json"]);
@@ -316,7 +316,7 @@ fn explanations_agree_with_rows() {
 
 #[test]
 fn explanations_have_a_json_form() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     insta::assert_snapshot!(out(
         folder.path(),
         &["resident", "t.etl", QUIET, "--explain", "0x105", "--format", "json"]
@@ -325,7 +325,7 @@ fn explanations_have_a_json_form() {
 
 #[test]
 fn what_cannot_be_explained_is_said() {
-    let folder = folder(&machine::trace(1));
+    let folder = folder(&one_of_each::trace(1));
     let explain = |args: &[&str]| failure(folder.path(), &[&["resident", "t.etl", "--explain"], args].concat());
     insta::assert_snapshot!(explain(&["0x1ff"]).1, @"pfnset: PFN 0x1ff is not in snapshot 0: its 24 pages have PFNs from 0x100 to 0x200, with 233 missing in 1 gap");
     insta::assert_snapshot!(explain(&["0x1000", "--process", "41"]).1, @"pfnset: the trace knows no process 41; pfnset resident --group-by process lists those with pages");

@@ -1,6 +1,6 @@
 //! `pfnset processes`: instances, parents, pages against a naive count over `pages`, groups, forms.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, fixtures, out, pfnset, run};
 use etl_writer::file_of;
 use etl_writer::payloads::process::{self, Process};
@@ -58,7 +58,7 @@ fn without_page_records_everything_but_pages_is_known() {
 
 #[test]
 fn pages_are_those_that_a_naive_count_finds() {
-    let file = file_of(&machine::trace(2));
+    let file = file_of(&one_of_each::trace(2));
     let path = file.path().to_str().unwrap();
     for trace in [path, "resident-small.etl"] {
         let mut naive: BTreeMap<String, [u64; 4]> = BTreeMap::new();
@@ -100,7 +100,7 @@ fn pages_are_those_that_a_naive_count_finds() {
 
 #[test]
 fn groups_add_up_to_the_processes() {
-    let file = file_of(&machine::trace(1));
+    let file = file_of(&one_of_each::trace(1));
     let path = file.path().to_str().unwrap();
     let whole = json_of(path, &[]);
     let sum =
@@ -168,7 +168,7 @@ fn it_fits_and_shows_the_lists() {
 
 #[test]
 fn pages_of_unknown_processes_are_a_warning() {
-    let file = file_of(&machine::trace(1));
+    let file = file_of(&one_of_each::trace(1));
     let ran = run(&["processes", file.path().to_str().unwrap()]);
     let text = "1 page of no process of the trace (1 private, 0 of page tables) is in no row";
     assert!(ran.out.contains(text), "{}", ran.out);

@@ -1,6 +1,6 @@
 //! Several files as one recording: the same tables as the whole, each file's losses by its name, and what does not fit.
 
-use crate::machine::{records, session, trace};
+use crate::one_of_each::{records, session, trace};
 use crate::program::{Ran, finish, out, pfnset, run};
 use etl_writer::session::MODE_COMPRESSED;
 use etl_writer::{Compression, Ptr, Rec, Session, Trace};

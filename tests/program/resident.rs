@@ -1,6 +1,6 @@
 //! `pfnset resident` as a user runs it: whole outputs of the fixture and of a small trace with two page sequences.
 
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, out, pfnset};
 use etl_writer::Ptr::P8;
 use etl_writer::file_of;
@@ -18,7 +18,7 @@ fn at(columns: &str, arguments: &[&str]) -> String {
 /// Outputs for a trace with two page sequences; it lacks keywords, so its warnings go to standard error.
 fn of_two_sequences(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("two.etl"), machine::trace(2)).expect("room for a trace");
+    std::fs::write(folder.path().join("two.etl"), one_of_each::trace(2)).expect("room for a trace");
     let arguments = [&["resident", "two.etl", "-q"], arguments].concat();
     let ran = finish(pfnset(&arguments).current_dir(folder.path()));
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
@@ -74,11 +74,11 @@ fn of_a_named_machine(arguments: &[&str]) -> String {
     let more = vec![
         merged::volume(P8, "\\Device\\HarddiskVolume3\\", "C:\\"),
         merged::volume(P8, "\\SystemRoot\\", "C:\\Windows\\"),
-        system::service(P8, machine::APP, "Dnscache"),
-        system::service(P8, machine::APP, "BFE"),
+        system::service(P8, one_of_each::APP, "Dnscache"),
+        system::service(P8, one_of_each::APP, "BFE"),
         system::service(P8, 0, "Stopped"),
     ];
-    let file = file_of(&machine::trace_with(1, more));
+    let file = file_of(&one_of_each::trace_with(1, more));
     out(&[&["resident", file.path().to_str().unwrap(), "-q"], arguments].concat())
 }
 
@@ -173,7 +173,7 @@ fn paths_are_as_users_know_them_in_tables_only() {
     assert_eq!(pages("folder=C:\\;\\Device\\HarddiskVolume3"), 1, "the folder of $Mft");
     assert_eq!(pages("extension=none"), 2, "$Mft and SOFTWARE");
     assert_eq!(pages("extension=Unknown"), 1);
-    let file = file_of(&machine::trace_with(1, vec![merged::volume(P8, "\\Device\\HarddiskVolume3\\", "C:\\")]));
+    let file = file_of(&one_of_each::trace_with(1, vec![merged::volume(P8, "\\Device\\HarddiskVolume3\\", "C:\\")]));
     let pages = |form: &str| out(&["pages", file.path().to_str().unwrap(), "-q", "--format", form]);
     assert!(pages("table").contains("C:\\Windows\\System32\\lib.dll") && !pages("table").contains("HarddiskVolume3"));
     assert!(

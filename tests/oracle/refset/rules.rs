@@ -1,6 +1,7 @@
 //! The rules of the reference set, followed one event after the other through one list of all pages held: slow and
 //! obvious. Nothing is shared with the library.
 
+use crate::category_by_use;
 use crate::refset::tallies::{Tallies, Tally};
 use crate::refset::wpa::Wpa;
 use etl_writer::machine::recording::START_MARK;
@@ -329,7 +330,7 @@ impl<'t> Rules<'t> {
             What::Active(page, category) => {
                 let apart = owner == Owner::System;
                 self.said.kernel.0 += u64::from(apart && self.inside);
-                let category = if apart || page.page_use > 0 { by_use(page.page_use) } else { *category };
+                let category = if apart || page.page_use > 0 { category_by_use(page) } else { *category };
                 let new = self.enter(owner, self.place_of(page), Content::Private, category, "ActiveRundown");
                 if let Some(new) = new {
                     (new.before, new.apart, new.page_use) = (true, apart, page.page_use);
@@ -339,7 +340,7 @@ impl<'t> Rules<'t> {
                 }
             }
             What::Access(page, category) => {
-                let category = if page.page_use > 0 { by_use(page.page_use) } else { *category };
+                let category = if page.page_use > 0 { category_by_use(page) } else { *category };
                 let new = self.enter(owner, self.place_of(page), Content::Private, category, "PrivatePageAccess");
                 new.into_iter().for_each(|new| new.page_use = page.page_use);
             }
@@ -477,18 +478,4 @@ impl<'t> Rules<'t> {
 
 pub fn within(place: Place, base: u64, size: u64) -> bool {
     matches!(place, Place::At(address) if address >= base && address - base < size)
-}
-
-fn by_use(page_use: u8) -> &'static str {
-    match page_use {
-        3 => "PageTable",
-        4 => "PagedPool",
-        5 => "NonPagedPool",
-        6 => "SystemPage",
-        7 => "SessionPrivate",
-        8 => "MetaFile",
-        11 => "KernelStack",
-        12 => "WsMetaData",
-        _ => "MapFile",
-    }
 }

@@ -1,6 +1,7 @@
 //! Snapshots of the made-up machine, and what each of their pages must be called: the rules of the specification, one
 //! by one, on plain arrays.
 
+use crate::category_by_use;
 use etl_writer::machine::{DATABASE_PAGES, IMAGE_PAGES, Keys, Machine, PAGE, PAGES};
 use etl_writer::payloads::file::ViewKind;
 use etl_writer::payloads::pages::{Identity, list};
@@ -139,7 +140,7 @@ fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Lab
     let mut file = "n/a".to_owned();
     let mut detail = "n/a".to_owned();
     let mut process = "n/a".to_owned();
-    let (mut category, mut wpa) = (by_use(identity), by_use(identity));
+    let (mut category, mut wpa) = (category_by_use(identity), category_by_use(identity));
     if let What::Private(life, _) | What::Owned(life) = what {
         let life = &snap.machine.lives[life];
         let named = machine.things[life.thing].known();
@@ -203,28 +204,6 @@ fn label(machine: &Machine, snap: &Snap, identity: &Identity, what: What) -> Lab
         }
     }
     Labels { pfn: identity.pfn, category: category.into(), wpa: wpa.into(), process, file, detail }
-}
-
-fn by_use(identity: &Identity) -> &'static str {
-    match identity.page_use {
-        0 => "VirtualAlloc_PreTrace",
-        1 if identity.u2 & 1 == 1 => "Image",
-        1 => "MapFile",
-        2 => "PageFileMappedSection",
-        3 => "PageTable",
-        4 => "PagedPool",
-        5 => "NonPagedPool",
-        6 => "SystemPage",
-        7 => "SessionPrivate",
-        8 => "MetaFile",
-        9 => "AddressingWindowExtensionsPage",
-        10 => "DriverLockedSystemPage",
-        11 => "KernelStack",
-        12 => "WsMetaData",
-        13 => "LargePage",
-        14 => "Use14",
-        _ => "Use15",
-    }
 }
 
 fn by_file(identity: &Identity, name: &str) -> (&'static str, &'static str) {

@@ -2,7 +2,7 @@
 //! those with a row for each page.
 
 use super::{Row, rows};
-use crate::machine;
+use crate::one_of_each;
 use crate::program::{finish, out, pfnset};
 use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::analysis::resident::ResidentSet;
@@ -134,7 +134,7 @@ fn check(trace: &Path) {
 
 #[test]
 fn a_machine_with_a_page_for_each_rule_counts_the_same() {
-    let trace = etl_writer::file_of(&machine::trace(2));
+    let trace = etl_writer::file_of(&one_of_each::trace(2));
     check(trace.path());
 }
 

@@ -4,6 +4,12 @@
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
+impl Default for Rng {
+    fn default() -> Rng {
+        Rng::new(0)
+    }
+}
+
 impl Rng {
     /// Any seed, zero included.
     pub fn new(seed: u64) -> Rng {

@@ -9,7 +9,6 @@ use crate::record::{HeaderKind, Rec};
 use crate::session::Session;
 use crate::trace::Trace;
 
-/// What happened.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A mark with its text.
@@ -18,35 +17,27 @@ pub enum What {
     Active(Identity, &'static str),
     /// PageAccess, with the category of a process's page.
     Access(Identity, &'static str),
-    /// PageRelease.
     Release(Identity),
     /// PageAccessEx, with the category that a copy gets.
     Shared(Identity, Extra, &'static str),
     /// PageCombine, with the prototype PTE.
     Combine(Identity, u64),
-    /// RemoveFromWS.
     Remove(Extra),
     /// Process id, base, bytes, flags.
     Alloc(u32, u64, u64, u32),
     /// Process id, base, bytes as logged, bytes in truth, whether the region goes.
     Free(u32, u64, u64, u64, bool),
-    /// A view is mapped.
     Map(View),
-    /// A view is unmapped.
     Unmap(View),
-    /// A thread starts.
     ThreadStart(thread::Thread),
-    /// A thread ends.
     ThreadEnd(thread::Thread),
     /// A process starts, by number in the list of lives.
     Begin(usize),
-    /// A process ends.
     End(usize),
     /// Prototype PTEs of a pagefile-backed section.
     SectionDelete(u64, u64),
     /// Pool is allocated: address, pages.
     PoolAlloc(u64, Pool),
-    /// Pool is freed.
     PoolFree(u64, Pool),
     /// Comes or goes, key, start, pages of a range of large pages.
     Range(bool, u64, u64, u64),
@@ -61,11 +52,8 @@ pub enum What {
 /// A pool allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// Size, bytes.
     pub bytes: u64,
-    /// Type field.
     pub kind: u32,
-    /// Tag.
     pub tag: [u8; 4],
 }
 
@@ -76,18 +64,14 @@ impl Pool {
     }
 }
 
-/// An event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Raw stamp.
     pub time: u64,
     /// Processor that logs it.
     pub processor: u16,
     /// Thread that logs it.
     pub thread: u32,
-    /// Process of the thread.
     pub process: u32,
-    /// What happened.
     pub what: What,
     /// Header instead of the usual one, by number.
     header: u8,
@@ -101,18 +85,15 @@ fn version(of: u64, versions: u64) -> u16 {
     2 + (of % versions) as u16
 }
 
-/// Record of a view.
 pub fn view_record(p: Ptr, view: &View, hook: u16) -> Rec {
     view.rec(p, version(view.base / PAGE + view.base / (8 * PAGE) + u64::from(view.pid / 4), 2), hook)
 }
 
-/// Record of a thread.
 pub fn thread_record(p: Ptr, thread: &thread::Thread, hook: u16) -> Rec {
     thread.rec(p, version(u64::from(thread.tid / 4), 3), hook)
 }
 
 impl Event {
-    /// Its record.
     pub fn record(&self, setup: &Setup, lives: &[Life]) -> Rec {
         let (p, v) = (setup.p, setup.version());
         let rec = match &self.what {
@@ -190,14 +171,16 @@ fn with_header(rec: Rec, header: u8, p: Ptr) -> Rec {
 }
 
 impl Machine {
+    fn event(&self, (thread, process): (u32, u32), what: What, header: u8) -> Event {
+        Event { time: self.time, processor: self.processor, thread, process, what, header }
+    }
+
     /// Logs what a thread of a process does.
-    pub fn log(&mut self, (thread, process): (u32, u32), what: What) {
-        let mut event = Event { time: self.time, processor: self.processor, thread, process, what, header: USUAL };
+    pub fn log(&mut self, by: (u32, u32), what: What) {
+        let mut event = self.event(by, what, USUAL);
         if self.setup.headers && event.takes_any() {
-            event.header = self.rng.below(if event.needs_ids() { 4 } else { 5 }) as u8;
-            if event.needs_ids() && event.header == 3 {
-                event.header = USUAL;
-            }
+            let kinds = if event.needs_ids() { 4 } else { 5 };
+            event.header = [0, 1, 2, USUAL, 3][self.rng.below(kinds) as usize];
         }
         self.put(event);
     }
@@ -210,8 +193,7 @@ impl Machine {
     /// As [`Machine::log_record`], with any header that the event could come with.
     pub fn log_any_header(&mut self, rec: Rec) {
         let header = if self.setup.headers { self.rng.below(5) as u8 } else { USUAL };
-        let (time, processor, what) = (self.time, self.processor, What::Record(rec));
-        self.put(Event { time, processor, thread: 0, process: 0, what, header });
+        self.put(self.event((0, 0), What::Record(rec), header));
     }
 
     /// A little later, on any processor; records with one stamp keep their order only on one.
@@ -220,17 +202,20 @@ impl Machine {
             let later = self.rng.below(4);
             if later > 0 {
                 self.time += later;
-                self.processor = self.rng.below(self.setup.processors.into()) as u16;
+                self.processor = self.any_processor();
             }
             (event.time, event.processor) = (self.time, self.processor);
             self.events.push(event);
         }
     }
 
+    fn any_processor(&mut self) -> u16 {
+        self.rng.below(self.setup.processors.into()) as u16
+    }
+
     /// Logs a record on a processor at the current stamp.
     pub fn log_on(&mut self, processor: u16, rec: Rec) {
-        let (time, what) = (self.time, What::Record(rec));
-        self.events.push(Event { time, processor, thread: 0, process: 0, what, header: USUAL });
+        self.events.push(Event { processor, ..self.event((0, 0), What::Record(rec), USUAL) });
     }
 
     /// Logs the pages of a sequence: one thread, which moves from processor to processor, while others log samples.
@@ -238,7 +223,7 @@ impl Machine {
         let restless = self.rng.below(60);
         self.time += 1 + self.rng.below(5);
         for page in pages {
-            let any = self.rng.below(self.setup.processors.into()) as u16;
+            let any = self.any_processor();
             if self.rng.percent(restless) {
                 self.processor = any;
             }
@@ -246,8 +231,7 @@ impl Machine {
                 self.log_on(any, perf::sample(self.setup.p, 0x1000, 4, 0));
             }
             let header = if self.setup.headers { [0, 2, USUAL][self.rng.below(40).min(2) as usize] } else { USUAL };
-            let (time, processor) = (self.time, self.processor);
-            self.events.push(Event { time, processor, thread: 0, process: 0, what: What::Final(page), header });
+            self.events.push(self.event((0, 0), What::Final(page), header));
             // Records of one stamp are in order of their PFNs.
             self.time += self.rng.below(3);
         }

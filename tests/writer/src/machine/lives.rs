@@ -13,18 +13,14 @@ use crate::payloads::thread;
 pub enum State {
     /// It is being made and has no id yet: its creator's thread works for it.
     Unborn,
-    /// It has started.
     Alive,
-    /// It has ended.
     Dead,
 }
 
 /// One life of a process id.
 #[derive(Clone, Debug)]
 pub struct Life {
-    /// Process id.
     pub pid: u32,
-    /// Number of the life.
     pub number: u64,
     /// First thread.
     pub tid: u32,
@@ -34,20 +30,16 @@ pub struct Life {
     pub first: bool,
     /// It starts at some time.
     pub starts: bool,
-    /// Where it is.
     pub state: State,
-    /// The process.
     pub thing: usize,
     /// Address space: what each page of it is.
     pub cells: Vec<Cell>,
     /// Working set: what each page of the address space holds.
     pub pages: Vec<Page>,
-    /// Heaps.
     pub heaps: Vec<Heap>,
 }
 
 impl Life {
-    /// Image name.
     pub fn name(&self) -> String {
         format!("p{}.exe", self.number)
     }
@@ -98,22 +90,16 @@ pub struct Stack {
 /// One life of a thread id.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// Thread id.
     pub tid: u32,
-    /// Its process.
     pub life: usize,
-    /// Its user stack.
     pub stack: Option<Stack>,
-    /// The thread.
     pub thing: usize,
-    /// It has not ended.
     pub alive: bool,
     /// What the scheduler knows.
     pub work: Work,
 }
 
 impl Machine {
-    /// Lives that are alive.
     pub fn alive(&self) -> Vec<usize> {
         (0..self.lives.len()).filter(|&life| self.lives[life].is_alive()).collect()
     }

@@ -63,15 +63,11 @@ pub enum Keys {
 /// How the trace is recorded and written.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Pointer size.
     pub p: Ptr,
-    /// Processors.
     pub processors: u16,
-    /// What owner keys are.
     pub keys: Keys,
     /// Sessions that processes are in by turns; their working sets are told apart by the process that logs.
     pub sessions: u64,
-    /// Hook of the page sequence.
     pub hook: u16,
     /// Start rundown of everything but heaps.
     pub start: bool,
@@ -87,7 +83,6 @@ pub struct Setup {
     pub headers: bool,
     /// Heap ranges as records of their provider.
     pub provider: bool,
-    /// Compression of the buffers.
     pub compression: Compression,
 }
 
@@ -128,13 +123,11 @@ impl Setup {
 /// Something that exists for a while, and how a reader could know of it.
 #[derive(Clone, Debug, Default)]
 pub struct Thing {
-    /// In the start rundown.
     pub listed_start: bool,
     /// Its beginning was logged.
     pub made: bool,
     /// Its end was logged, with all that describes it.
     pub ended: bool,
-    /// In the end rundown.
     pub listed_end: bool,
 }
 
@@ -168,13 +161,11 @@ pub struct CacheView {
 }
 
 /// The machine.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Machine {
-    /// How it is recorded.
     pub setup: Setup,
     /// All that ever was; everything else has numbers of things.
     pub things: Vec<Thing>,
-    /// Lives of process ids.
     pub lives: Vec<Life>,
     /// All threads that ever were.
     pub threads: Vec<Thread>,
@@ -190,7 +181,6 @@ pub struct Machine {
     pub sessions: Vec<Option<usize>>,
     /// Big pool allocations, by slot: thing, bytes.
     pub pool: Vec<Option<(usize, u64)>>,
-    /// Views of the cache.
     pub cache: [CacheView; 3],
     /// Pages of the session working set.
     pub session_pages: [Option<Identity>; FILE_PAGES],
@@ -204,7 +194,6 @@ pub struct Machine {
     pub free_frames: Vec<u64>,
     /// Pages that were ever combined.
     pub combined: u64,
-    /// Processors and what runs there.
     pub schedule: Schedule,
     /// What was logged.
     pub events: Vec<Event>,
@@ -212,7 +201,6 @@ pub struct Machine {
     pub tracing: bool,
     /// The next events are lost.
     pub losing: bool,
-    /// Chance.
     pub rng: Rng,
     /// Stamp of the latest event.
     pub time: u64,
@@ -228,30 +216,15 @@ impl Machine {
         let time = setup.session().t0 + 10;
         Machine {
             setup,
-            things: Vec::new(),
-            lives: Vec::new(),
-            threads: Vec::new(),
-            views: BTreeMap::new(),
-            names: BTreeMap::new(),
             files: (0..8).map(file).collect(),
             images: vec![None; 3],
             sessions: vec![None; 2],
             pool: vec![None; 4],
-            cache: [CacheView::default(); 3],
-            session_pages: [None; FILE_PAGES],
-            kernel: BTreeMap::new(),
-            locked: Vec::new(),
-            large: [None; 3],
             free_frames: (16..16 + FRAMES).collect(),
-            combined: 0,
-            schedule: Schedule::default(),
-            events: Vec::new(),
-            tracing: false,
-            losing: false,
             rng: Rng::new(seed),
             time,
-            processor: 0,
             next_tid: 1000,
+            ..Machine::default()
         }
     }
 

@@ -14,12 +14,10 @@ pub const START_MARK: &str = "ReferenceSet start";
 /// Text of the mark at which a scenario ends.
 pub const STOP_MARK: &str = "ReferenceSet stop";
 
-/// Which rundown.
+/// Which rundown: DCStart or DCEnd. Its methods give hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// DCStart.
     Start,
-    /// DCEnd.
     End,
 }
 
@@ -29,27 +27,22 @@ impl Phase {
         if self == Phase::Start { start } else { end }
     }
 
-    /// Hook of processes.
     pub fn process(self) -> u16 {
         self.pick(process::DC_START, process::DC_END)
     }
 
-    /// Hook of threads.
     pub fn thread(self) -> u16 {
         self.pick(thread::DC_START, thread::DC_END)
     }
 
-    /// Hook of images.
     pub fn image(self) -> u16 {
         self.pick(image::DC_START, image::DC_END)
     }
 
-    /// Hook of views.
     pub fn view(self) -> u16 {
         self.pick(file::MAP_DC_START, file::MAP_DC_END)
     }
 
-    /// Hook of VirtualAlloc regions.
     pub fn region(self) -> u16 {
         self.pick(memory::ALLOC_DC_START, memory::ALLOC_DC_END)
     }

@@ -11,29 +11,20 @@ use std::ops::Range;
 /// Who owns a processor in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A thread, by number.
     Thread(usize),
-    /// Nobody.
     Idle,
-    /// A deferred procedure call.
     Dpc,
-    /// An interrupt.
     Isr,
 }
 
 /// What a thread does in a moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Doing {
-    /// It has a processor.
     Runs,
-    /// It could run.
     Ready,
-    /// It waits.
     Waits,
-    /// Nobody knows.
     #[default]
     Unknown,
-    /// It has ended.
     Gone,
 }
 
@@ -53,7 +44,6 @@ pub struct Work {
     raced_ready: Option<(usize, usize)>,
 }
 
-/// A processor.
 #[derive(Debug, Clone)]
 struct Processor {
     runs: Option<usize>,

@@ -13,11 +13,8 @@ use std::ops::Range;
 /// What one page of an address space is; numbers are things.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
-    /// VirtualAlloc region.
     pub region: Option<usize>,
-    /// Range of a heap.
     pub heap: Option<usize>,
-    /// Mapped view.
     pub view: Option<usize>,
     /// Allocated by an event of the trace.
     pub traced: bool,
@@ -36,10 +33,8 @@ pub struct Page {
     pub combined: Option<(u64, u64)>,
 }
 
-/// A mapped view.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
-    /// What it shows.
     pub kind: ViewKind,
     /// File, by the number of its key.
     pub file: usize,
@@ -47,7 +42,6 @@ pub struct View {
     pub generation: u32,
 }
 
-/// A heap.
 #[derive(Clone, Debug)]
 pub struct Heap {
     /// Its handle: its first address.
@@ -59,7 +53,7 @@ pub struct Heap {
 impl Machine {
     /// Address of a page of any address space.
     pub fn address(&self, page: usize) -> u64 {
-        self.setup.p.pick(0x1_2340_0000, 0x0040_0000) + page as u64 * PAGE
+        addresses::USER_PAGES.of(self.setup.p) + page as u64 * PAGE
     }
 
     /// Key of a file.

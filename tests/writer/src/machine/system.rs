@@ -16,22 +16,22 @@ const SESSION_PROCESS: u32 = 500;
 impl Machine {
     /// Base of a kernel image.
     pub fn image_base(&self, slot: usize) -> u64 {
-        addresses::images(self.setup.p) + slot as u64 * 2 * IMAGE_PAGES * PAGE
+        addresses::IMAGES.of(self.setup.p) + slot as u64 * 2 * IMAGE_PAGES * PAGE
     }
 
     /// Base of a view of a session.
     pub fn session_base(&self, slot: usize) -> u64 {
-        addresses::session_views(self.setup.p) + slot as u64 * 2 * IMAGE_PAGES * PAGE
+        addresses::SESSION_VIEWS.of(self.setup.p) + slot as u64 * 2 * IMAGE_PAGES * PAGE
     }
 
     /// Address of a pool allocation.
     pub fn pool_base(&self, slot: usize) -> u64 {
-        addresses::big_pool(self.setup.p) + slot as u64 * 0x8_0000
+        addresses::BIG_POOL.of(self.setup.p) + slot as u64 * 0x8_0000
     }
 
     /// Start of the PFN database.
     pub fn database(&self) -> u64 {
-        addresses::pfn_database(self.setup.p)
+        addresses::PFN_DATABASE.of(self.setup.p)
     }
 
     /// Record of a file's name.
@@ -145,7 +145,7 @@ impl Machine {
 
     /// First prototype PTE of a section.
     pub fn prototype(&self, file: usize) -> u64 {
-        addresses::prototypes(self.setup.p) + file as u64 * 0x100
+        addresses::PROTOTYPES.of(self.setup.p) + file as u64 * 0x100
     }
 
     fn is_mapped(&self, life: usize, file: usize) -> bool {

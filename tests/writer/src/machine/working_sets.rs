@@ -15,7 +15,7 @@ pub const SESSION_FILE: usize = 1;
 impl Machine {
     /// Base of a view of the cache.
     pub fn cache_base(&self, slot: usize) -> u64 {
-        addresses::cache_views(self.setup.p) + slot as u64 * 0x8_0000
+        addresses::CACHE_VIEWS.of(self.setup.p) + slot as u64 * 0x8_0000
     }
 
     /// Address of a range of large pages.
@@ -124,7 +124,7 @@ impl Machine {
     pub fn combine(&mut self, life: usize, page: usize) -> Option<()> {
         let held = self.lives[life].pages[page].held.filter(|held| held.page_use == 0)?;
         let frame = self.frame()?;
-        let prototype = addresses::combined_prototypes(self.setup.p) + self.combined * 16;
+        let prototype = addresses::COMBINED_PROTOTYPES.of(self.setup.p) + self.combined * 16;
         self.combined += 1;
         self.drop_page(life, page);
         self.log(SYSTEM, What::Combine(held, prototype));
@@ -218,7 +218,7 @@ impl Machine {
         let page_use = [3, 4, 5, 6, 8, 11, 12, 3][usize::from(which) % 8];
         let its = matches!(page_use, 3 | 12);
         let at = (page_use, slot, if its { life + 1 } else { 0 });
-        let base = addresses::kernel_pages(self.setup.p) + (u64::from(page_use) << 20);
+        let base = addresses::KERNEL_PAGES.of(self.setup.p) + (u64::from(page_use) << 20);
         let address = base + at.2 as u64 * 0x1_0000 + u64::from(slot) * PAGE;
         match self.kernel.remove(&at) {
             None => {

@@ -82,6 +82,13 @@ pub struct Proc {
     pub large: Vec<u32>,
 }
 
+impl Proc {
+    /// Ids of the thread and the process.
+    pub fn ids(&self) -> (u32, u32) {
+        (self.tid, self.pid)
+    }
+}
+
 /// The whole machine.
 pub struct State {
     /// What was asked for.
@@ -127,7 +134,7 @@ impl State {
         }
         for slot in 0..spec.views {
             let file = state.pick_file(slot, rng);
-            state.cache.push(Region::new(addresses::cache_views(Ptr::P8) + slot * 0x10_0000, Some(file)));
+            state.cache.push(Region::new(addresses::CACHE_VIEWS.of(Ptr::P8) + slot * 0x10_0000, Some(file)));
         }
         state
     }
@@ -202,7 +209,7 @@ impl State {
 
     /// Address of a new pool allocation of `pages` pages; addresses do not come back.
     pub fn pool_address(&mut self, pages: u64) -> u64 {
-        let at = addresses::kernel_pages(Ptr::P8) + self.pool_made * PAGE;
+        let at = addresses::KERNEL_PAGES.of(Ptr::P8) + self.pool_made * PAGE;
         self.pool_made += pages;
         at
     }

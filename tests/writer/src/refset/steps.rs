@@ -43,13 +43,18 @@ impl<W: Write + Seek> Scenario<W> {
         self.state.held -= pages;
     }
 
-    /// Writes a record on a random processor, by `thread` of `process`, a little later than the one before.
-    fn put(&mut self, rec: Rec, thread: u32, process: u32) -> io::Result<()> {
-        let mut rec = rec.by(thread, process);
+    /// Lets a little time pass; gives a random processor.
+    fn later(&mut self) -> u16 {
         let processor = self.log.rng.below(u64::from(self.state.spec.processors)) as u16;
         let later = self.log.rng.below(8);
         self.log.wait(later);
-        self.log.put_on(processor, &mut rec)
+        processor
+    }
+
+    /// Writes a record on a random processor, by `thread` of `process`, a little later than the one before.
+    fn put(&mut self, rec: Rec, ids: (u32, u32)) -> io::Result<()> {
+        let processor = self.later();
+        self.log.put_on(processor, &mut rec.by(ids.0, ids.1))
     }
 
     /// Writes a page record without a new allocation; `extra` follows the identity when it is there.
@@ -63,15 +68,15 @@ impl<W: Write + Seek> Scenario<W> {
         }
         self.page_rec.payload = put.done();
         (self.page_rec.hook, self.page_rec.thread, self.page_rec.process) = (hook, ids.0, ids.1);
-        let processor = self.log.rng.below(u64::from(self.state.spec.processors)) as u16;
-        let later = self.log.rng.below(8);
-        self.log.wait(later);
+        let processor = self.later();
         self.truth.page_records += 1;
         self.log.put_on(processor, &mut self.page_rec)
     }
 
-    fn pick_proc(&mut self) -> usize {
-        self.log.rng.below(self.state.procs.len() as u64) as usize
+    /// A process, and its thread and process id.
+    fn pick_proc(&mut self) -> (usize, (u32, u32)) {
+        let i = self.log.rng.below(self.state.procs.len() as u64) as usize;
+        (i, self.state.procs[i].ids())
     }
 
     fn pick_region(&mut self, i: usize) -> usize {
@@ -90,11 +95,10 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A page enters a working set: PageAccess for private ones, PageAccessEx for file pages.
     pub fn access(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
+        let (i, ids) = self.pick_proc();
         let r = self.pick_region(i);
         let (held, file) = (self.state.procs[i].regions[r].held, self.state.procs[i].regions[r].file);
         let Some(bit) = Region::pick(!held, &mut self.log.rng) else { return Ok(()) };
-        let ids = (self.state.procs[i].tid, self.state.procs[i].pid);
         if self.state.procs[i].regions[r].is_private(bit) {
             let Some(id) = self.take_private(i, r, bit) else { return Ok(()) };
             self.accessed("PrivatePageAccess", 1);
@@ -111,10 +115,9 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A page leaves: RemoveFromWS, or PageRelease of a private page in one of four cases.
     pub fn remove(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
+        let (i, ids) = self.pick_proc();
         let r = self.pick_region(i);
         let key = self.state.owner_key(&self.state.procs[i]);
-        let ids = (self.state.procs[i].tid, self.state.procs[i].pid);
         let region = &mut self.state.procs[i].regions[r];
         let Some(bit) = Region::pick(region.held, &mut self.log.rng) else { return Ok(()) };
         let address = region.address(bit);
@@ -131,8 +134,7 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A cache page enters or leaves the system working set, in the context of some process.
     pub fn cache(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let ids = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (_, ids) = self.pick_proc();
         let slot = self.log.rng.below(self.state.cache.len() as u64) as usize;
         let leave = self.log.rng.percent(50);
         let region = &mut self.state.cache[slot];
@@ -153,8 +155,7 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A cached write: a PageAccessEx that puts the page into no working set.
     pub fn cached_write(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let ids = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (_, ids) = self.pick_proc();
         let (file, bit) = (self.log.rng.below(self.state.spec.files) as u32, self.log.rng.below(64) as u32);
         let id = self.state.file_page(file, bit);
         *self.truth.accesses.entry("SharablePageAccess").or_default() += 1;
@@ -164,7 +165,7 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A held file page is copied on write.
     pub fn copy_on_write(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
+        let (i, ids) = self.pick_proc();
         let r = self.pick_region(i);
         let region = &self.state.procs[i].regions[r];
         if region.file.is_none() {
@@ -172,7 +173,6 @@ impl<W: Write + Seek> Scenario<W> {
         }
         let Some(bit) = Region::pick(region.held & !region.copied, &mut self.log.rng) else { return Ok(()) };
         let extra = Extra { copy_on_write: true, ..Extra::process(region.address(bit)) };
-        let ids = (self.state.procs[i].tid, self.state.procs[i].pid);
         let Some(id) = self.take_private(i, r, bit) else { return Ok(()) };
         self.state.procs[i].regions[r].copied |= 1 << bit;
         self.released("CopyOnWrite", 1);
@@ -182,9 +182,8 @@ impl<W: Write + Seek> Scenario<W> {
 
     /// A region is decommitted in part, or freed and allocated again; a view is unmapped and another file mapped.
     pub fn replace_region(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let r = self.pick_region(i);
-        let (tid, pid) = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (i, ids) = self.pick_proc();
+        let (r, pid) = (self.pick_region(i), ids.1);
         let part = self.log.rng.percent(30);
         let slot = (r as u64).checked_sub(self.state.spec.regions);
         let new_file = slot.map(|slot| self.state.pick_file(slot, &mut self.log.rng));
@@ -195,28 +194,27 @@ impl<W: Write + Seek> Scenario<W> {
             if part {
                 let gone = State::drop_pages(&mut self.state.free, region, 0xffff_ffff);
                 self.released("VirtualAddressRangeDecommit", gone);
-                return self.put(memory::virtual_free(P, base, size / 2, pid, memory::DECOMMIT), tid, pid);
+                return self.put(memory::virtual_free(P, base, size / 2, pid, memory::DECOMMIT), ids);
             }
             let gone = State::drop_pages(&mut self.state.free, region, u64::MAX);
             self.released("VirtualAddressRangeEnd", gone);
-            self.put(memory::virtual_free(P, base, size, pid, memory::RELEASE), tid, pid)?;
+            self.put(memory::virtual_free(P, base, size, pid, memory::RELEASE), ids)?;
             let flags = memory::RESERVE | memory::COMMIT;
-            return self.put(memory::virtual_alloc(P, base, size, pid, flags), tid, pid);
+            return self.put(memory::virtual_alloc(P, base, size, pid, flags), ids);
         };
         let gone = State::drop_pages(&mut self.state.free, region, u64::MAX);
         (region.copied, region.file) = (0, Some(new_file));
         self.released("UnmapFile", gone);
-        self.put(before.rec(P, 3, file::UNMAP), tid, pid)?;
+        self.put(before.rec(P, 3, file::UNMAP), ids)?;
         match self.state.view(pid, &self.state.procs[i].regions[r]) {
-            Some(view) => self.put(view.rec(P, 3, file::MAP), tid, pid),
+            Some(view) => self.put(view.rec(P, 3, file::MAP), ids),
             None => Ok(()),
         }
     }
 
     /// A large-page range comes or goes.
     pub fn large(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let (tid, pid) = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (i, ids) = self.pick_proc();
         let (key, version) = (self.state.owner_key(&self.state.procs[i]), self.state.spec.event_version);
         let (hook, number) = match self.state.procs[i].large.pop() {
             Some(number) => {
@@ -232,48 +230,46 @@ impl<W: Write + Seek> Scenario<W> {
             }
         };
         self.truth.page_records += 1;
-        self.put(pages::range(P, version, hook, 13, key, self.state.large_address(number), LARGE), tid, pid)
+        self.put(pages::range(P, version, hook, 13, key, self.state.large_address(number), LARGE), ids)
     }
 
     /// Pool of 1–16 pages is allocated or freed.
     pub fn pool(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let (tid, pid) = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (_, ids) = self.pick_proc();
         if self.state.pool.len() >= 256 || (self.log.rng.percent(45) && !self.state.pool.is_empty()) {
             let n = self.log.rng.below(self.state.pool.len() as u64) as usize;
             let (address, count) = self.state.pool.swap_remove(n);
             self.released("PoolFree", count);
-            return self.put(pool::pool(P, pool::FREE, 1, *b"Synt", count * PAGE, address), tid, pid);
+            return self.put(pool::pool(P, pool::FREE, 1, *b"Synt", count * PAGE, address), ids);
         }
         let count = self.log.rng.between(1, 16);
         let address = self.state.pool_address(count);
         self.state.pool.push((address, count));
         self.accessed("PoolAllocate", count);
-        self.put(pool::pool(P, pool::ALLOC, 1, *b"Synt", count * PAGE, address), tid, pid)
+        self.put(pool::pool(P, pool::ALLOC, 1, *b"Synt", count * PAGE, address), ids)
     }
 
     /// A process ends and another takes its place, every second time with the same id. The new one's first pages are
     /// touched before it has an id: process id 0, by the creating thread.
     pub fn replace_process(&mut self) -> io::Result<()> {
-        let i = self.pick_proc();
-        let (tid, pid) = (self.state.procs[i].tid, self.state.procs[i].pid);
+        let (i, ids) = self.pick_proc();
+        let pid = ids.1;
         let ended = self.state.process(&self.state.procs[i]);
         let gone = State::held_by(&self.state.procs[i]);
         let mut old = self.state.procs[i].clone();
         self.free_all(&mut old);
-        self.put(thread_of(&old).rec(P, 3, thread::END), tid, pid)?;
+        self.put(thread_of(&old).rec(P, 3, thread::END), ids)?;
         self.released("ProcessEnd", gone);
         let ended = process::Process { exit_status: 0, ..ended };
-        self.put(ended.rec(P, 4, process::END), tid, pid)?;
+        self.put(ended.rec(P, 4, process::END), ids)?;
 
         let pid = if self.log.rng.percent(50) { pid } else { self.state.new_pid() };
         let mut new = self.state.new_proc(pid, &mut self.log.rng);
-        let creator = if i == 0 { 1 } else { 0 };
-        let creator = (self.state.procs[creator].tid, self.state.procs[creator].pid);
+        let creator = self.state.procs[usize::from(i == 0)].ids();
         let first_view = self.state.spec.regions as usize;
         let region = &mut new.regions[first_view];
         if let (Some(view), Some(file)) = (self.state.view(0, region), region.file) {
-            self.put(view.rec(P, 3, file::MAP), creator.0, 0)?;
+            self.put(view.rec(P, 3, file::MAP), (creator.0, 0))?;
             for bit in 0..4 {
                 region.held |= 1 << bit;
                 let id = self.state.file_page(file, bit);
@@ -281,15 +277,15 @@ impl<W: Write + Seek> Scenario<W> {
                 self.put_page(pages::ACCESS_EX, Some(&id), Some(Extra::process(region.address(bit))), (creator.0, 0))?;
             }
         }
-        self.put(self.state.process(&new).rec(P, 4, process::START), creator.0, creator.1)?;
-        self.put(thread_of(&new).rec(P, 3, thread::START), creator.0, creator.1)?;
+        self.put(self.state.process(&new).rec(P, 4, process::START), creator)?;
+        self.put(thread_of(&new).rec(P, 3, thread::START), creator)?;
         for (_, region) in new.regions.iter().enumerate().filter(|(r, _)| *r != first_view) {
             let flags = memory::RESERVE | memory::COMMIT;
             let rec = match self.state.view(pid, region) {
                 Some(view) => view.rec(P, 3, file::MAP),
                 None => memory::virtual_alloc(P, region.base, region.size(), pid, flags),
             };
-            self.put(rec, new.tid, pid)?;
+            self.put(rec, (new.tid, pid))?;
         }
         self.state.procs[i] = new;
         Ok(())

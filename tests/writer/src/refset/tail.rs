@@ -131,7 +131,7 @@ impl<W: Write + Seek> Scenario<W> {
         self.log.put(info.rec(P, 3))?;
         self.truth.sequence_pages = self.put_sequence(pages::IN_MEMORY, ids.into_iter())?;
         let version = self.state.spec.event_version;
-        self.log.put(counters::kernel_usage(P, version, 0, addresses::pfn_database(P), 0))?;
+        self.log.put(counters::kernel_usage(P, version, 0, addresses::PFN_DATABASE.of(P), 0))?;
         for f in 0..self.state.spec.files as u32 {
             let name = format!(
                 "\\Device\\HarddiskVolume3\\Work\\part{f:05}.{}",

@@ -241,12 +241,12 @@ impl Layout {
 
     /// Base of kernel image `d`.
     pub fn driver_base(&self, d: u64) -> u64 {
-        addresses::images(self.spec.pointer) + d * Self::DRIVER_PAGES * PAGE
+        addresses::IMAGES.of(self.spec.pointer) + d * Self::DRIVER_PAGES * PAGE
     }
 
     /// Start of the PFN database.
     pub fn pfn_database(&self) -> u64 {
-        addresses::pfn_database(self.spec.pointer)
+        addresses::PFN_DATABASE.of(self.spec.pointer)
     }
 
     /// A kernel address for use `page_use`, the `n`-th page.

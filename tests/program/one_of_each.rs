@@ -1,12 +1,13 @@
 //! A trace with one page for each rule, written out by hand, so that every expected row can be checked by eye.
 
 use etl_writer::Ptr::P8;
+use etl_writer::machine::recording::Phase;
 use etl_writer::payloads::file::{self, View, ViewKind};
-use etl_writer::payloads::image::{self, Image};
+use etl_writer::payloads::image::Image;
 use etl_writer::payloads::memory::{self, HeapRundown};
 use etl_writer::payloads::pages::{IN_MEMORY, Identity, list};
 use etl_writer::payloads::process::{self, Process};
-use etl_writer::payloads::thread::{self, Thread};
+use etl_writer::payloads::thread::Thread;
 use etl_writer::payloads::{counters, header};
 use etl_writer::{Rec, Session, Trace};
 
@@ -27,23 +28,20 @@ const DRIVER: u64 = 0xffff_f801_2000_0000;
 const DATABASE: u64 = 0xffff_fa80_0000_0000;
 const SESSION_VIEW: u64 = 0xffff_f900_0000_0000;
 
-fn rundown(dc_end: bool) -> Vec<Rec> {
-    let pick = |start: u16, end: u16| if dc_end { end } else { start };
-    let process_hook = pick(process::DC_START, process::DC_END);
-    let view_hook = pick(file::MAP_DC_START, file::MAP_DC_END);
-    let region_hook = pick(memory::ALLOC_DC_START, memory::ALLOC_DC_END);
-    let region = |base, size| memory::virtual_rundown(P8, region_hook, base, size, APP, 0, size);
+fn rundown(phase: Phase) -> Vec<Rec> {
+    let dc_end = phase == Phase::End;
+    let region = |base, size| memory::virtual_rundown(P8, phase.region(), base, size, APP, 0, size);
     let stack = Thread { pid: APP, tid: 44, user_stack: (0x2_0000, 0x1_e000), ..Thread::default() };
     let driver = Image { base: DRIVER, size: 0x4000, name: "\\SystemRoot\\drv.sys".into(), ..Image::default() };
     let reused = if dc_end { second_life() } else { Process::new(REUSED, "gone.exe") };
     let mut recs = vec![
-        Process { session: u32::MAX, ..Process::new(4, "System") }.rec(P8, 4, process_hook),
-        Process::new(APP, "app.exe").rec(P8, 4, process_hook),
-        reused.rec(P8, 4, process_hook),
-        stack.rec(P8, 3, pick(thread::DC_START, thread::DC_END)),
-        driver.rec(P8, 3, pick(image::DC_START, image::DC_END)),
-        View::new(APP, 0x7ff6_0000_0000, 0x1_0000, IMAGE_KEY, ViewKind::Image).rec(P8, 3, view_hook),
-        View::new(4, SESSION_VIEW, 0x1_0000, IMAGE_KEY, ViewKind::Image).rec(P8, 3, view_hook),
+        Process { session: u32::MAX, ..Process::new(4, "System") }.rec(P8, 4, phase.process()),
+        Process::new(APP, "app.exe").rec(P8, 4, phase.process()),
+        reused.rec(P8, 4, phase.process()),
+        stack.rec(P8, 3, phase.thread()),
+        driver.rec(P8, 3, phase.image()),
+        View::new(APP, 0x7ff6_0000_0000, 0x1_0000, IMAGE_KEY, ViewKind::Image).rec(P8, 3, phase.view()),
+        View::new(4, SESSION_VIEW, 0x1_0000, IMAGE_KEY, ViewKind::Image).rec(P8, 3, phase.view()),
         region(0x1_0000, 0x1_0000),
         region(0x3_0000, 0x1_0000),
         region(0x5_0000, 0x1_0000),
@@ -120,7 +118,7 @@ pub fn records(sequences: u64, more: Vec<Rec>) -> Vec<Rec> {
     };
     const SECOND: u64 = 10_000_000;
     log(vec![header::group_masks(P8, header::MASKS_AFTER, masks, 80)], 0);
-    log(rundown(false), SECOND);
+    log(rundown(Phase::Start), SECOND);
     log(
         vec![
             memory::virtual_alloc(P8, 0x6_0000, 0x1_0000, APP, memory::RESERVE | memory::COMMIT),
@@ -131,7 +129,7 @@ pub fn records(sequences: u64, more: Vec<Rec>) -> Vec<Rec> {
     );
     log(vec![second_life().rec(P8, 4, process::START).by(8, 4)], SECOND);
     log(vec![header::group_masks(P8, header::MASKS_BEFORE, masks, 80)], 0);
-    log(rundown(true), 0);
+    log(rundown(Phase::End), 0);
     log(vec![counters::MemInfo { zero: 1, bad: 1, ..Default::default() }.rec(P8, 3)], 0);
     for _ in 0..sequences {
         log(pages().iter().map(|page| page.rec(P8, 4, IN_MEMORY)).collect(), SECOND);
