@@ -19,11 +19,11 @@ fn report(etl: &EtlFile) {
     let overview = Overview::new(etl);
     if let Ok(resident) = &overview.resident {
         let snapshot = resident.snapshot().expect("the snapshot that was counted");
-        assert!(adds_up(&resident.tiles) && resident.tiles.pages == snapshot.pages);
+        assert!(adds_up(&resident.treemap) && resident.treemap.pages == snapshot.pages);
         let by_class = resident.by_class();
         assert_eq!(by_class.iter().map(|(_, pages, _)| pages).sum::<u64>(), snapshot.pages);
         assert_eq!(by_class.iter().map(|(.., wpa)| wpa).sum::<u64>(), snapshot.pages);
-        assert_eq!(resident.strip.by_list.iter().map(|(_, share)| share.pages).sum::<u64>(), snapshot.pages);
+        assert_eq!(resident.pfn_map.by_list.iter().map(|(_, share)| share.pages).sum::<u64>(), snapshot.pages);
     }
     let mut page = Vec::new();
     let report = HtmlReport::new([(Path::new("</script>.etl"), &overview)].into_iter(), &[]);
