@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let exit = cli::commands::Cli::read().command.run().unwrap_or_else(|error| {
         let exit = cli::exit::of_error(&error);
         if exit != Exit::Fine {
-            cli::notes::write(&format!("{error:#}"));
+            cli::notes::write(&cli::settings::with_flags(format!("{error:#}")));
         }
         exit
     });

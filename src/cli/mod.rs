@@ -8,6 +8,7 @@ pub mod notes;
 pub mod output;
 pub mod progress;
 pub mod recordings;
+pub mod settings;
 pub mod terminal;
 pub mod trace;
 pub mod trace_paths;

@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
         )
     })?;
     if documents.next().is_some() {
-        return Err("it holds several JSON values, as --format jsonl writes them; write it with --format json".into());
+        return Err("it holds several JSON values, as in JSON lines; write it as one JSON object".into());
     }
     let schema = document.get("schema").and_then(Value::as_str).unwrap_or_default();
     let table = match schema {
@@ -109,7 +109,7 @@ mod tests {
             (r#"{"schema":"pfnset.refset","version":7}"#, "version 7"),
             (r#"{"schema":"pfnset.resident","version":1,"snapshots":[]}"#, "without a snapshot"),
             (r#"{"schema":"pfnset.refset","version":1,"group_by":["list"],"rows":[{"pages":1}]}"#, "row 1 has no list"),
-            ("{\"a\":1}\n{\"a\":2}", "--format jsonl"),
+            ("{\"a\":1}\n{\"a\":2}", "as in JSON lines"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(says), "{text}: {error}");

@@ -187,7 +187,7 @@ fn a_failed_budget_names_what_grew_since_the_baseline() {
     let budgets = "[[budget]]\nname = \"Files\"\nwhere = { class = \"Kernel\" }\nmax_growth = \"1 %\"\n";
     std::fs::write(folder.path().join("budgets.toml"), budgets).unwrap();
     let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
-    assert!(ran.code == 3 && ran.out.contains("save it again with --save-baseline"), "{}", ran.out);
+    assert!(ran.code == 3 && ran.out.contains("save it again with pfnset check --save-baseline"), "{}", ran.out);
 }
 
 #[test]

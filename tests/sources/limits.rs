@@ -58,6 +58,18 @@ fn analyses_touch_no_bytes() {
     avoids("analysis", &BYTES);
 }
 
+/// The library knows no command line: it names settings in words. Advice may name another command, with its flags.
+#[test]
+fn the_library_names_no_flags() {
+    for source in program_sources().iter().filter(|source| !["cli", "main.rs", "report"].contains(&source.room())) {
+        for line in source.program().lines().filter(|line| !line.contains("pfnset ")) {
+            let is_flag = |at: usize| line[at + 2..].starts_with(|c: char| c.is_ascii_lowercase());
+            let found = line.match_indices("--").any(|(at, _)| is_flag(at) && !line[..at].ends_with('-'));
+            assert!(!found, "src/{}: {line}", source.path);
+        }
+    }
+}
+
 /// Ids of events have names beside their layouts, in `event`.
 #[test]
 fn no_bare_hook_id_stands_above_the_events() {

@@ -110,8 +110,9 @@ impl Saved {
             budget.is_same(&saved.measure, &filter)
         };
         let saved = self.budgets.iter().find(same);
-        let saved =
-            saved.ok_or("the baseline has no such measure and conditions; save it again with --save-baseline")?;
+        let saved = saved.ok_or(
+            "the baseline has no such measure and conditions; save it again with pfnset check --save-baseline",
+        )?;
         let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
         let rows = saved.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
@@ -158,15 +159,19 @@ fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
         _ => false,
     };
     if !fits {
-        return Err(format!("the baseline holds no {}; save one with --save-baseline", budget.measure.name()));
+        return Err(format!(
+            "the baseline holds no {}; save one with pfnset check --save-baseline",
+            budget.measure.name()
+        ));
     }
     if !table.counts(false) {
-        return Err("the baseline counts by WPA's rules; write it with --classification corrected".to_owned());
+        return Err("the baseline counts by WPA's rules; write it by the corrected rules".to_owned());
     }
     let mut conditions = Vec::new();
     for (name, patterns) in budget.conditions.by_name() {
         let at = table.dimensions.iter().position(|dimension| dimension == name);
-        let missing = || format!("the baseline has no {name}: write it with --group-by {name}, or use --save-baseline");
+        let missing =
+            || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
         conditions.push((at.ok_or_else(missing)?, patterns));
     }
     let snapshot = table.snapshots.last().ok_or("the baseline has no snapshot")?;

@@ -54,7 +54,7 @@ impl FileSide {
 }
 
 fn no_snapshot(source: &Source, index: usize, known: &str) -> Error {
-    Error::Usage(format!("--snapshot: {} has no snapshot {index}; it holds {known}", source.path.display()))
+    Error::Usage(format!("{} has no snapshot {index}; it holds {known}", source.path.display()))
 }
 
 fn chosen<'t>(source: &Source, table: &'t PfnsetTable, choice: SnapshotChoice) -> Result<&'t PfnsetSnapshot, Error> {

@@ -103,7 +103,7 @@ impl Diff {
     /// [`Error::Usage`] and [`Error::NotUnderstood`] for what does not fit together, those of reading a trace.
     pub fn new(left: &Source, right: &Source, query: &DiffQuery) -> Result<Diff, Error> {
         if query.snapshots.contains(&SnapshotChoice::All) {
-            return Err(Error::Usage("--snapshot: one snapshot of each side is compared, as in 0,last".into()));
+            return Err(Error::Usage("one snapshot of each side is compared, as in 0,last".into()));
         }
         let sources = [left, right];
         let plan = DiffPlan::new(sources, query)?;

@@ -77,12 +77,12 @@ impl DiffPlan {
         }
         plan.dimensions = match &query.group_by {
             Some(dimensions) => {
-                dimensions.iter().try_for_each(|dimension| need(sides, table, *dimension, "--group-by"))?;
+                dimensions.iter().try_for_each(|dimension| need(sides, table, *dimension, "group by"))?;
                 dimensions.clone()
             }
             None => finest(sides, table)?,
         };
-        query.conditions.iter().try_for_each(|condition| need(sides, table, condition.dimension, "--where"))?;
+        query.conditions.iter().try_for_each(|condition| need(sides, table, condition.dimension, "condition"))?;
         for (side, source) in SIDES.iter().zip(sides) {
             plan.warnings.extend(content_warnings(side, source));
         }
@@ -104,7 +104,7 @@ fn table(sides: [&Source; 2], reference: bool) -> Result<ExportedTable, Error> {
     }
     match (given, left.or(right)) {
         (Some(ExportedTable::Reference), Some(ExportedTable::Resident)) => {
-            Err(Error::Usage("--refset: the file is a resident set".into()))
+            Err(Error::Usage("the file is a resident set, no reference set".into()))
         }
         (given, found) => Ok(given.or(found).unwrap_or(ExportedTable::Resident)),
     }
@@ -115,13 +115,13 @@ fn matching(sides: [&Source; 2], asked: Option<Match>) -> Result<Match, Error> {
     let has_export = sides.iter().any(|side| side.is_export());
     match asked {
         Some(Match::NameAndStart) if sides.iter().any(|side| side.trace().is_none()) => {
-            let text =
-                "--apart needs the order in which processes started, which only traces have: both sides must be traces";
+            let text = "processes of one name can be kept apart only by the order in which they started, which only traces have: both sides \
+                 must be traces";
             Err(Error::Usage(text.into()))
         }
-        Some(Match::Pid) if has_names_only => {
-            Err(Error::Usage("--match pid: the export has names of processes without ids (Process Name)".into()))
-        }
+        Some(Match::Pid) if has_names_only => Err(Error::Usage(
+            "processes cannot be matched by id: the export has names of processes without ids (Process Name)".into(),
+        )),
         Some(asked) => Ok(asked),
         None if has_export && !has_names_only => Ok(Match::Pid),
         None => Ok(Match::Name),
@@ -144,8 +144,8 @@ fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -
     let cannot = SIDES.iter().zip(sides).find(|(_, source)| !source.is_export() && !can(source, wish));
     if let (Some((side, source)), Some(asked)) = (cannot, asked) {
         return Err(Error::Usage(format!(
-            "--classification {}: {side} ({}) counts by {} rules only",
-            if asked { "wpa" } else { "corrected" },
+            "cannot count by {}: {side} ({}) counts by {} rules only",
+            names(asked),
             source.path.display(),
             names(!asked)
         )));
@@ -161,13 +161,13 @@ fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -
     Ok(each)
 }
 
-fn need(sides: [&Source; 2], table: ExportedTable, dimension: Dimension, flag: &str) -> Result<(), Error> {
+fn need(sides: [&Source; 2], table: ExportedTable, dimension: Dimension, asked: &str) -> Result<(), Error> {
     use crate::analysis::table::Dimension as _;
     for (side, source) in SIDES.iter().zip(sides) {
         let known = source.all_dimensions(table);
         if !known.contains(&dimension) {
             return Err(Error::Usage(format!(
-                "{flag}: {side} ({}) has no {}; it has {}",
+                "{asked}: {side} ({}) has no {}; it has {}",
                 source.path.display(),
                 dimension.name(),
                 listed(&known)
@@ -221,7 +221,7 @@ fn content_warnings(side: &str, source: &Source) -> Vec<String> {
             let found = export.columns.by_content.iter();
             let text = |(heading, dimension): &(String, &str)| {
                 format!(
-                    "{side}: column \"{heading}\" is taken for {dimension}, by what stands in it (--map says otherwise)"
+                    "{side}: column \"{heading}\" is taken for {dimension}, by what stands in it (the column map can say otherwise)"
                 )
             };
             found.map(text).collect()

@@ -93,7 +93,7 @@ impl ReferenceSet {
         lines.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
             format!(
                 "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
-                 largest differences are in --format json (working_sets)",
+                 largest differences: pfnset refset --format json, working_sets",
                 sets.residue * 100.0,
                 self.reason_of_difference(trust)
             )

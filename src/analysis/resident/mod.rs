@@ -182,7 +182,7 @@ impl ResidentModel {
         (others > 0).then(|| {
             format!(
                 "{} of a page sequence, most of which is missing: {}{more}; the last whole one is snapshot {last} with \
-                 {pages} pages (--snapshot takes any)",
+                 {pages} pages (any can be chosen)",
                 counted(others as u64, "fragment", "fragments"),
                 named.join(", ")
             )

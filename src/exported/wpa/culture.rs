@@ -94,7 +94,7 @@ impl Culture {
         let found = LOCALES.iter().find(|(names, ..)| names.contains(&language));
         found.map(|&(_, decimal, group)| Culture { decimal: Some(decimal), group }).ok_or_else(|| {
             let known: Vec<&str> = LOCALES.iter().flat_map(|(names, ..)| names.iter().copied()).collect();
-            format!("known are {}, de-CH; any other by --decimal and --group", known.join(", "))
+            format!("known are {}, de-CH; for any other locale of the numbers choose their signs", known.join(", "))
         })
     }
 }

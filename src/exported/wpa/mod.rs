@@ -82,7 +82,7 @@ impl WpaExport {
         let mut rows = delimiter::rows_of(body, delimiter);
         let headings = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
         let columns =
-            Columns::new(&headings, &rows, &options.columns, known).map_err(|text| format!("--map: {text}"))?;
+            Columns::new(&headings, &rows, &options.columns, known).map_err(|text| format!("column map: {text}"))?;
         let is_table = headings.len() > 1 && !rows.is_empty() && rows.iter().all(|row| row.len() == headings.len());
         let has_known = headings.iter().any(|heading| is_known(heading));
         if !is_table && !has_known && columns.keys.is_empty() {
@@ -113,7 +113,7 @@ impl WpaExport {
 
     fn check(&self) -> Result<(), String> {
         let columns = &self.columns;
-        let map = "--map \"HEADING=DIMENSION\" names a column";
+        let map = "the column map can name one: \"HEADING=DIMENSION\"";
         if columns.keys.is_empty() && !columns.has_pfn() {
             return Err(format!(
                 "no column of the table is known, so there is nothing to compare by; its headings are {}; {map}",
@@ -123,7 +123,7 @@ impl WpaExport {
         if !columns.has_measure() && !columns.has_pfn() {
             return Err(format!(
                 "no column tells how much memory a row has (Page Count, Size (MB)); its headings are {}; {map}, as in \
-                 --map \"Pages=pages\"",
+                 \"Pages=pages\"",
                 columns.listed()
             ));
         }
@@ -173,7 +173,7 @@ impl WpaExport {
         };
         match rows.roles.has_decimals() {
             true => Err(format!(
-                "column \"{0}\" has no unit, and its numbers are no whole bytes; name the unit: --map \"{0}=size_mb\"",
+                "column \"{0}\" has no unit, and its numbers are no whole bytes; name the unit in the column map: \"{0}=size_mb\"",
                 heading.text
             )),
             false => Ok(()),

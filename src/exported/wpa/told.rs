@@ -21,20 +21,20 @@ impl Reading<'_> {
                 self.columns.says.len()
             ),
             Fault::NoNumber(text) => {
-                format!("{place}: \"{text}\" is no number; --map \"HEADING=ignore\" leaves a column out")
+                format!("{place}: \"{text}\" is no number; the column map can leave a column out: \"HEADING=ignore\"")
             }
             Fault::Negative(text) => format!(
                 "{place}: \"{text}\" is negative, as in a table of differences; export one snapshot, or leave the \
-                 column out with --map \"HEADING=ignore\""
+                 column out in the column map: \"HEADING=ignore\""
             ),
             Fault::Ambiguous(text) => format!(
-                "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; say it \
-                 with --locale en (or de, fr, …), or with --decimal and --group"
+                "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; \
+                 choose the locale of the numbers (en, de, fr, …) or their signs"
             ),
             Fault::NoHexadecimal(text) => format!("{place}: \"{text}\" is no hexadecimal number"),
             Fault::TooMany => format!(
                 "{place}: a page frame number above 40 bits, or more than 4,095 categories or snapshots: these columns are \
-                 not what their headings say; --map names them"
+                 not what their headings say; the column map can name them"
             ),
         }
     }
