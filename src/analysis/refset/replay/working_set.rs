@@ -22,7 +22,7 @@ pub struct WorkingSet {
     pub owner: OwnerId,
     /// What it holds.
     pub pages: WorkingSetPages,
-    /// How much it holds over time; of the system and the sessions [`ShardTotals`](super::recorder::ShardTotals) has it.
+    /// How much it holds over time; of the system and the sessions [`ShardTotals`](crate::analysis::refset::totals::shard_totals::ShardTotals) has it.
     pub tally: HeldStatistics,
 }
 
