@@ -7,6 +7,8 @@ mod cpu;
 mod refset;
 mod resident;
 
+use etl_writer::Rng;
+use etl_writer::machine::Machine;
 use etl_writer::payloads::pages::Identity;
 use pfnset::etl::EtlFile;
 use proptest::prelude::*;
@@ -48,6 +50,22 @@ fn category_by_use(page: &Identity) -> &'static str {
         14 => "Use14",
         _ => "Use15",
     }
+}
+
+/// Each kind of step does something on these machines.
+fn each_step_happens(kinds: u8, new: impl Fn(u64) -> Machine, step: fn(&mut Machine, Op)) {
+    let mut happened = vec![0; usize::from(kinds)];
+    let state = |machine: &Machine| (machine.events.len(), machine.free_frames.len());
+    for seed in 0..60 {
+        let (mut machine, mut rng) = (new(seed), Rng::new(seed));
+        for _ in 0..300 {
+            let [what, a, b, c] = std::array::from_fn(|_| rng.below(256) as u8);
+            let before = state(&machine);
+            step(&mut machine, Op(what % kinds, a, b, c));
+            happened[usize::from(what % kinds)] += u32::from(state(&machine) != before);
+        }
+    }
+    assert!(happened.iter().all(|steps| *steps > 5), "{happened:?}");
 }
 
 fn with_file<R>(bytes: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {

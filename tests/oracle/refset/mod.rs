@@ -14,7 +14,7 @@ mod wpa;
 use self::rules::{Counts, Rules, Said, Span};
 use self::steps::{STEPS, step};
 use self::tallies::Tally;
-use crate::{Op, ops, with_file};
+use crate::{Op, each_step_happens, ops, with_file};
 use etl_writer::Ptr;
 use etl_writer::machine::{Keys, Setup, What};
 use pfnset::analysis::refset::ReferenceSet;
@@ -167,4 +167,9 @@ proptest! {
     ) {
         check(&Setup { removals, ..setup }, seed, [&before, &during, &behind], Some((from, length)), slab)?;
     }
+}
+
+#[test]
+fn each_step_happens_on_these_machines() {
+    each_step_happens(STEPS, |seed| steps::machine(Setup::default(), seed), step);
 }

@@ -1,5 +1,5 @@
-//! Steps of the machine that are about working sets: processes of a few slots of eight pages, each a region, a stack or a
-//! view. Steps that cannot be done now do nothing.
+//! Steps of the machine that are about working sets: processes of a few slots of eight pages, each a region, a stack, a
+//! heap or a view. Steps that cannot be done now do nothing.
 
 use crate::Op;
 use etl_writer::machine::{FILE_PAGES, Machine, PAGE, Setup, State};
@@ -9,7 +9,7 @@ use etl_writer::payloads::memory::{COMMIT, RESERVE};
 const SLOTS: usize = 5;
 
 /// Number of steps.
-pub const STEPS: u8 = 33;
+pub const STEPS: u8 = 34;
 
 /// A machine with three processes, files, a view and a region, whose recording has begun.
 pub fn machine(setup: Setup, seed: u64) -> Machine {
@@ -62,6 +62,7 @@ pub fn step(machine: &mut Machine, Op(what, a, b, c): Op) {
             machine.end_thread(thread, true);
         }),
         31 => machine.replace_file(file, "new.bin"),
+        32 => alive.and_then(|life| machine.heap(life, first, FILE_PAGES, None, c % 4)),
         _ => machine.log_sets(),
     };
 }
@@ -72,10 +73,10 @@ fn map(machine: &mut Machine, life: usize, first: usize, which: usize) -> Option
     machine.unmap(life, first).or_else(|| machine.map(life, first, FILE_PAGES, machine.files[file].kind, file))
 }
 
-/// Decommits or frees a region that is no stack.
+/// Decommits or frees a region that is no stack and no heap.
 fn free(machine: &mut Machine, life: usize, first: usize, how: u8) -> Option<()> {
     let (from, to, _) = machine.region_at(life, first)?;
-    if machine.stack_in(life, from, to).is_some() {
+    if machine.stack_in(life, from, to).is_some() || machine.lives[life].cells[from].heap.is_some() {
         return None;
     }
     if how.is_multiple_of(3) {

@@ -13,8 +13,8 @@ mod truth;
 
 use self::steps::{LAST_STEP, SNAPSHOT, step};
 use self::truth::{Labels, Snap};
-use crate::{Op, ops, with_file};
-use etl_writer::machine::{Keys, Machine, Setup};
+use crate::{Op, each_step_happens, ops, with_file};
+use etl_writer::machine::{Keys, Setup};
 use etl_writer::{Compression, Ptr};
 use pfnset::analysis::resident::ResidentModel;
 use pfnset::analysis::resident::dimension::Dimension;
@@ -46,10 +46,8 @@ fn classified(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec
 
 /// Lets a machine live and compares.
 fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]) -> Result<(), TestCaseError> {
-    let mut machine = Machine::new(setup.clone(), seed);
-    (0..3).for_each(|i| step(&mut machine, Op(0, i, 0, 0)));
-    let first = [Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)];
-    first.iter().chain(before).for_each(|op| step(&mut machine, *op));
+    let mut machine = steps::machine(setup.clone(), seed);
+    before.iter().for_each(|op| step(&mut machine, *op));
     machine.begin();
     let mut snaps: Vec<Snap> = Vec::new();
     for op in during {
@@ -132,4 +130,14 @@ proptest! {
     ) {
         check(Setup { end: true, lossy: true, ..setup }, seed, &before, &during, &[])?;
     }
+}
+
+#[test]
+fn each_step_happens_on_these_machines() {
+    let recorded = |seed| {
+        let mut machine = steps::machine(Setup::default(), seed);
+        machine.begin();
+        machine
+    };
+    each_step_happens(LAST_STEP + 1, recorded, step);
 }

@@ -3,7 +3,7 @@
 
 use crate::Op;
 use etl_writer::Rec;
-use etl_writer::machine::{IMAGE_PAGES, Machine, PAGE, PAGES, SYSTEM};
+use etl_writer::machine::{IMAGE_PAGES, Machine, PAGE, PAGES, SYSTEM, Setup};
 use etl_writer::payloads::file::{self, View, ViewKind};
 use etl_writer::payloads::memory::{self, COMMIT, RESERVE};
 use etl_writer::payloads::pool;
@@ -17,6 +17,15 @@ pub const LAST_STEP: u8 = 19;
 pub const SNAPSHOT: u8 = 17;
 
 const KINDS: [ViewKind; 4] = [ViewKind::Data, ViewKind::Image, ViewKind::ImageOther, ViewKind::PageFile];
+
+/// A machine with three processes, a kernel image, a view of a session and pool, of which nothing is recorded yet.
+pub fn machine(setup: Setup, seed: u64) -> Machine {
+    let mut machine = Machine::new(setup, seed);
+    for op in [Op(0, 0, 0, 0), Op(0, 1, 0, 0), Op(0, 2, 0, 0), Op(15, 0, 0, 0), Op(16, 0, 0, 0), Op(19, 0, 0, 0)] {
+        step(&mut machine, op);
+    }
+    machine
+}
 
 /// Does one thing.
 pub fn step(machine: &mut Machine, Op(what, a, b, c): Op) {
