@@ -22,25 +22,27 @@ use pfnset::etl::EtlFile;
 use pfnset::model::snapshot::Snapshot;
 use proptest::prelude::*;
 
-/// What the library calls the pages of a snapshot, in order of their PFNs.
-fn classified(etl: &EtlFile, model: &ResidentModel, snapshot: &Snapshot) -> (Vec<Labels>, usize) {
+/// What `Labels` has.
+const DIMENSIONS: [Dimension; 5] =
+    [Dimension::Category, Dimension::CategoryWpa, Dimension::Process, Dimension::File, Dimension::Detail];
+
+/// The library's labels of the pages of a snapshot, in order of their PFNs, and the number of contradictions.
+fn labels_of<const N: usize>(
+    etl: &EtlFile,
+    model: &ResidentModel,
+    snapshot: &Snapshot,
+    dimensions: [Dimension; N],
+) -> (Vec<(u64, [String; N])>, usize) {
     let context = model.context(etl, snapshot);
     let parts = snapshot.fold(etl, Vec::new, |all, pages| {
         all.extend(pages.iter().map(|page| {
             let classified = context.classify(page);
             let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &classified));
-            Labels {
-                pfn: page.pfn,
-                category: label(Dimension::Category),
-                wpa: label(Dimension::CategoryWpa),
-                process: label(Dimension::Process),
-                file: label(Dimension::File),
-                detail: label(Dimension::Detail),
-            }
+            (page.pfn, dimensions.map(label))
         }));
     });
-    let mut all: Vec<Labels> = parts.into_iter().flatten().collect();
-    all.sort_by_key(|page| page.pfn);
+    let mut all: Vec<(u64, [String; N])> = parts.into_iter().flatten().collect();
+    all.sort_by_key(|page| page.0);
     (all, context.contradictions.len())
 }
 
@@ -64,10 +66,13 @@ fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]
         let model = ResidentModel::new(etl).unwrap();
         prop_assert_eq!(model.snapshots.len(), snaps.len(), "snapshots");
         for (index, (snapshot, snap)) in model.snapshots.iter().zip(&snaps).enumerate() {
-            let (found, contradictions) = classified(etl, &model, snapshot);
+            let (found, contradictions) = labels_of(etl, &model, snapshot, DIMENSIONS);
             let wanted = truth::labels(&machine, snap);
             prop_assert_eq!(found.len(), wanted.len(), "pages of snapshot {}", index);
-            for (number, (found, mut wanted)) in found.into_iter().zip(wanted).enumerate() {
+            for (number, ((pfn, [category, wpa, process, file, detail]), mut wanted)) in
+                found.into_iter().zip(wanted).enumerate()
+            {
+                let found = Labels { pfn, category, wpa, process, file, detail };
                 if setup.lossy {
                     // WPA's rules know only events, and those are lost.
                     wanted.wpa.clone_from(&found.wpa);

@@ -1,6 +1,7 @@
 //! Single stories that random machines do not meet: keywords that go off and on, merged sessions, 32-bit peculiarities,
 //! names of sessions, pool rundowns of no known form.
 
+use crate::resident::labels_of;
 use crate::with_file;
 use etl_writer::payloads::file::{self, View, ViewKind};
 use etl_writer::payloads::memory::{self, HeapRundown};
@@ -26,19 +27,8 @@ fn labels(p: Ptr, records: Vec<Rec>, dimension: Dimension) -> Vec<Vec<String>> {
     }
     with_file(&trace.finish(), |etl| {
         let model = ResidentModel::new(etl).unwrap();
-        let snapshots = model.snapshots.iter().map(|snapshot| {
-            let context = model.context(etl, snapshot);
-            let parts = snapshot.fold(etl, Vec::new, |all, pages| {
-                all.extend(pages.iter().map(|page| {
-                    let classified = context.classify(page);
-                    (page.pfn, dimension.label(&context, dimension.code(&context, page, &classified)))
-                }));
-            });
-            let mut all: Vec<(u64, String)> = parts.into_iter().flatten().collect();
-            all.sort();
-            all.into_iter().map(|(_, label)| label).collect()
-        });
-        snapshots.collect()
+        let of = |snapshot| labels_of(etl, &model, snapshot, [dimension]).0;
+        model.snapshots.iter().map(|snapshot| of(snapshot).into_iter().map(|(_, [label])| label).collect()).collect()
     })
 }
 

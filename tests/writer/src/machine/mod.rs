@@ -116,7 +116,7 @@ impl Setup {
     pub fn session(&self) -> Session {
         let base = Session { buffer_size: 0x2000, processors: self.processors.into(), ..Session::windows10() };
         let base = if self.p == Ptr::P4 { base.bits32() } else { base };
-        if self.compression == Compression::None { base } else { base.compressed(self.compression) }
+        base.compressed(self.compression)
     }
 }
 

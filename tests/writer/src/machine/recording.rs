@@ -89,7 +89,7 @@ impl Machine {
                 self.view_rundown(life, phase, &mut meanwhile);
             }
             meanwhile(self);
-            if all {
+            if all && self.lives[life].is_alive() {
                 self.region_rundown(life, phase);
             }
             meanwhile(self);
@@ -129,16 +129,12 @@ impl Machine {
     }
 
     fn region_rundown(&mut self, life: usize, phase: Phase) {
-        let mut page = 0;
-        while page < PAGES && self.lives[life].is_alive() {
-            if let Some((from, to, thing)) = self.region_at(life, page) {
-                self.listed(thing, phase);
-                let (p, pid, base, size) =
-                    (self.setup.p, self.lives[life].pid, self.address(from), (to - from) as u64 * PAGE);
-                self.log_any_header(memory::virtual_rundown(p, phase.region(), base, size, pid, 0, size / 2));
-                page = to - 1;
-            }
-            page += 1;
+        let mut regions: Vec<_> = (0..PAGES).filter_map(|page| self.region_at(life, page)).collect();
+        regions.dedup();
+        for (from, to, thing) in regions {
+            self.listed(thing, phase);
+            let (p, pid, size) = (self.setup.p, self.lives[life].pid, (to - from) as u64 * PAGE);
+            self.log_any_header(memory::virtual_rundown(p, phase.region(), self.address(from), size, pid, 0, size / 2));
         }
     }
 
