@@ -130,10 +130,11 @@ fn check(
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    (any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(wide, by_id, headers)| Setup {
+    (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..4).prop_map(|(wide, by_id, headers, sessions)| Setup {
         p: if wide { Ptr::P8 } else { Ptr::P4 },
         keys: if by_id { Keys::Pid } else { Keys::Address },
         headers,
+        sessions,
         ..Setup::default()
     })
 }

@@ -14,7 +14,7 @@ pub type Counts = BTreeMap<&'static str, u64>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     System,
-    Session,
+    Session(u64),
     Life(usize),
 }
 
@@ -188,6 +188,15 @@ impl<'t> Rules<'t> {
         Owner::Life(*self.alive.iter().find(|&&life| self.lives[life].pid == pid).expect("a living process"))
     }
 
+    fn owners(&self) -> BTreeSet<Owner> {
+        self.held.iter().map(|page| page.owner).collect()
+    }
+
+    fn session_of(&self, pid: u32) -> Owner {
+        let Owner::Life(life) = self.owner_by_id(pid) else { unreachable!() };
+        Owner::Session(self.lives[life].session(self.setup))
+    }
+
     pub fn owner_of(&self, page: &Identity) -> Owner {
         match page.page_use {
             0 | 3 | 12 if page.key != 0 => Owner::Life(self.by_key(page.key).expect("a known key")),
@@ -241,7 +250,7 @@ impl<'t> Rules<'t> {
             }
             What::Active(page, _) | What::Access(page, _) if page.page_use == 7 => {
                 let active = matches!(event.what, What::Active(..));
-                self.page(event, if active { Owner::System } else { Owner::Session });
+                self.page(event, if active { Owner::System } else { self.session_of(event.process) });
             }
             What::Active(page, _) | What::Access(page, _) => self.private_page(event, page),
             What::Shared(page, extra, _) if extra.copy_on_write => self.private_page(event, page),
@@ -253,19 +262,19 @@ impl<'t> Rules<'t> {
                     self.said.unattributed += u64::from(self.inside);
                 }
                 (0, pid) => self.page(event, self.owner_by_id(pid)),
-                (1, _) => self.page(event, Owner::Session),
+                (1, pid) => self.page(event, self.session_of(pid)),
                 _ => self.page(event, Owner::System),
             },
             What::Combine(page, _) => self.page(event, self.owner_of(page)),
             What::Release(page) => {
                 let (owner, place) = (self.owner_of(page), self.place_of(page));
-                let owner = if page.page_use == 7 { Owner::Session } else { owner };
+                let owner = if page.page_use == 7 { self.session_of(event.process) } else { owner };
                 self.release(owner, "PageRelease", |at, content| at == place && content == Content::Private);
             }
             What::Remove(extra) => {
                 let owner = match extra.working_set {
                     0 => self.owner_by_id(event.process),
-                    1 => Owner::Session,
+                    1 => self.session_of(event.process),
                     _ => Owner::System,
                 };
                 self.release(owner, "RemovedFromWorkingSet", |at, _| at == Place::At(extra.address));
@@ -275,7 +284,7 @@ impl<'t> Rules<'t> {
                 self.release(self.owner_by_id(*pid), reason, |at, _| within(at, *base, *size));
             }
             What::Unmap(view) if self.is_kernel(view.base) => {
-                for owner in [Owner::System, Owner::Session] {
+                for owner in self.owners().into_iter().filter(|owner| !matches!(owner, Owner::Life(_))) {
                     self.release(owner, "UnmapFile", |at, _| within(at, view.base, view.size));
                 }
             }
@@ -283,8 +292,7 @@ impl<'t> Rules<'t> {
                 self.release(self.owner_by_id(view.pid), "UnmapFile", |at, _| within(at, view.base, view.size));
             }
             What::SectionDelete(low, high) => {
-                let owners: BTreeSet<Owner> = self.held.iter().map(|page| page.owner).collect();
-                for owner in owners {
+                for owner in self.owners() {
                     self.release(owner, "PageFileMappedSectionDelete", |_, content| {
                         matches!(content, Content::Shared(_, identity) if (*low..*high).contains(&identity))
                     });
@@ -451,7 +459,7 @@ impl<'t> Rules<'t> {
 
     fn label(&self, owner: Owner, category: &str) -> String {
         match owner {
-            Owner::Session if category != "SessionPrivate" => "Session".to_owned(),
+            Owner::Session(_) if category != "SessionPrivate" => "Session".to_owned(),
             Owner::Life(life) => format!("{} ({})", self.lives[life].name(), self.lives[life].pid),
             _ => "System".to_owned(),
         }

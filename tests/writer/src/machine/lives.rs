@@ -49,6 +49,11 @@ impl Life {
         self.state == State::Alive
     }
 
+    /// Session that it is in.
+    pub fn session(&self, setup: &Setup) -> u64 {
+        self.number % setup.sessions
+    }
+
     fn directory(&self) -> u64 {
         (0x7000 + self.number) * PAGE
     }
@@ -58,7 +63,7 @@ impl Life {
         Process {
             key: addresses::process_key(setup.p, self.number),
             directory_table: self.directory(),
-            session: (self.number % setup.sessions) as u32,
+            session: self.session(setup) as u32,
             ..Process::new(self.pid, &self.name())
         }
     }

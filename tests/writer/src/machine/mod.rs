@@ -182,8 +182,8 @@ pub struct Machine {
     /// Big pool allocations, by slot: thing, bytes.
     pub pool: Vec<Option<(usize, u64)>>,
     pub cache: [CacheView; 3],
-    /// Pages of the session working set.
-    pub session_pages: [Option<Identity>; FILE_PAGES],
+    /// Pages of the sessions' working sets: those of each session after those of the one before.
+    pub session_pages: Vec<Option<Identity>>,
     /// Pages of the kernel and of its tables: use, slot, number of the life that they belong to plus one.
     pub kernel: BTreeMap<(u8, u8, usize), Identity>,
     /// Pages that are active for good from the start mark on.
@@ -215,6 +215,7 @@ impl Machine {
         let file = |n: usize| File { thing: None, kind: kinds[n % 4], generation: 0, frames: [None; FILE_PAGES] };
         let time = setup.session().t0 + 10;
         Machine {
+            session_pages: vec![None; FILE_PAGES * setup.sessions as usize],
             setup,
             files: (0..8).map(file).collect(),
             images: vec![None; 3],

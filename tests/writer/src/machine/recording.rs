@@ -178,8 +178,8 @@ impl Machine {
             }
         }
         self.cache.iter_mut().flat_map(|view| &mut view.held).for_each(|page| *page = None);
-        let session = std::mem::take(&mut self.session_pages);
-        self.free_frames.extend(session.iter().flatten().filter(|page| page.page_use == 7).map(|page| page.pfn));
+        let session = self.session_pages.iter_mut().filter_map(Option::take);
+        self.free_frames.extend(session.filter(|page| page.page_use == 7).map(|page| page.pfn));
         self.locked = (1..6).map(|n| Identity::file(n, self.file_key(20), n * PAGE, n % 2 == 0)).collect();
         self.pool.fill(None);
         self.large.fill(None);

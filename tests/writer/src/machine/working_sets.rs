@@ -188,11 +188,12 @@ impl Machine {
         Some(())
     }
 
-    /// A page of the session enters or leaves: a private one in the first half, of a file in the second.
+    /// A page of a process's session enters or leaves: a private one in the first half, of a file in the second.
     pub fn in_session(&mut self, life: usize, page: usize, is_freed: bool) -> Option<()> {
-        let address = self.session_base(0) + page as u64 * PAGE;
+        let at = self.lives[life].session(&self.setup) as usize * FILE_PAGES + page;
+        let address = self.session_base(0) + at as u64 * PAGE;
         let extra = Extra { working_set: 1, ..Extra::process(address) };
-        if let Some(was) = self.session_pages[page].take() {
+        if let Some(was) = self.session_pages[at].take() {
             if was.page_use == 7 {
                 self.free_frames.push(was.pfn);
             }
@@ -203,11 +204,11 @@ impl Machine {
             }
         } else if page < FILE_PAGES / 2 {
             let identity = Identity::new(7, self.frame()?, 0, address);
-            self.session_pages[page] = Some(identity);
+            self.session_pages[at] = Some(identity);
             self.log_by(life, What::Access(identity, ""));
         } else {
             let identity = self.file_page(SESSION_FILE, page)?;
-            self.session_pages[page] = Some(identity);
+            self.session_pages[at] = Some(identity);
             self.log_by(life, What::Shared(identity, extra, ""));
         }
         Some(())
@@ -256,7 +257,7 @@ impl Machine {
 
     fn is_held(&self, frame: u64) -> bool {
         let of_lives = self.lives.iter().flat_map(|life| &life.pages).filter_map(|page| page.held);
-        let others = self.cache.iter().flat_map(|view| view.held).chain(self.session_pages).flatten();
+        let others = self.cache.iter().flat_map(|view| view.held).chain(self.session_pages.iter().copied()).flatten();
         of_lives.chain(others).any(|page| page.pfn == frame)
     }
 
@@ -271,7 +272,7 @@ impl Machine {
     /// Every active page once, by frame.
     pub fn active(&self) -> Vec<Identity> {
         let of_lives = self.lives.iter().flat_map(|life| &life.pages).filter_map(|page| page.held);
-        let others = self.cache.iter().flat_map(|view| view.held).chain(self.session_pages).flatten();
+        let others = self.cache.iter().flat_map(|view| view.held).chain(self.session_pages.iter().copied()).flatten();
         let all = of_lives.chain(others).chain(self.kernel.values().copied()).chain(self.locked.iter().copied());
         let by_frame: std::collections::BTreeMap<u64, Identity> = all.map(|page| (page.pfn, page)).collect();
         by_frame.into_values().collect()
