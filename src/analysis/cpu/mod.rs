@@ -1,17 +1,17 @@
 //! Processors by events: who ran, who was ready and had to wait, who took the processor away, what interrupts cost.
 //!
 //! [`replay`] goes through the records of all processors in order and counts. [`rows`], [`interrupts`],
-//! [`wakeups_and_preemptions`], [`timeline`] and [`sampling_error`] convert the counts to results, and [`tables`] shows them.
+//! [`wakeups_and_preemptions`], [`timeline`] and [`sampled_and_exact`] convert the counts to results, and [`tables`] shows them.
 //! Times are raw ticks, converted once at the end.
 
-pub mod delays;
 mod interrupts;
-mod labels;
 pub mod query;
+pub mod ready_delays;
 pub mod replay;
 mod rows;
-mod sampling_error;
+mod sampled_and_exact;
 mod tables;
+mod thread_labels;
 pub mod time_grid;
 mod timeline;
 mod wakeups_and_preemptions;
@@ -19,7 +19,7 @@ mod warnings;
 
 pub use interrupts::InterruptRow;
 pub use rows::{CpuRow, StateTimes};
-pub use sampling_error::{SampledTime, Sampling, interval};
+pub use sampled_and_exact::{SampledTime, Sampling, interval};
 pub use tables::CpuView;
 pub use timeline::TimelineStep;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
@@ -35,11 +35,11 @@ use crate::model::kernel_images::KernelImages;
 use crate::model::process::Processes;
 use crate::model::window::Window;
 use crate::units::{Nanos, Ticks};
-use labels::Labels;
 use query::{CpuOrder, CpuQuery, Dimension};
 use replay::processor::{Processor, TicksByUse};
-use replay::ready_queue::ReadyQueue;
+use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
+use thread_labels::Labels;
 use time_grid::TickRange;
 
 /// What one processor, or all of them, did; ticks.

@@ -1,14 +1,14 @@
 //! Rows: counts grouped by the user's dimensions.
 
-use crate::analysis::cpu::delays::{DelaySummary, Delays};
-use crate::analysis::cpu::labels::Labels;
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, Dimension};
+use crate::analysis::cpu::ready_delays::{DelaySummary, Delays};
 use crate::analysis::cpu::replay::processor::Processor;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_counts::{ThreadCounts, WaitTime};
 use crate::analysis::cpu::replay::thread_instances::{
     IDLE_INSTANCE, State, ThreadIndex, ThreadInstance, UNKNOWN_INSTANCE,
 };
+use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::table::group::natural;
 use crate::units::Ticks;
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! The tables of `pfnset cpu`.
 
-use crate::analysis::cpu::delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuRow, CpuUse, StateTimes, interval};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Group, Line, Measured, Node, Table, Value};

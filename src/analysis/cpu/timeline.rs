@@ -1,10 +1,10 @@
 //! The timeline: what processors and threads did in steps of equal length.
 
-use crate::analysis::cpu::labels::Labels;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
+use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::EtlFile;

@@ -1,10 +1,10 @@
 //! Pairs of processes: who took the processor from whom, and who readied whom.
 
-use crate::analysis::cpu::delays::ReadyKind;
-use crate::analysis::cpu::labels::Labels;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::scheduler::{PreemptionTimes, Scheduler};
+use crate::analysis::cpu::thread_labels::Labels;
 use foldhash::HashMap as FastMap;
 use std::cmp::Reverse;
 use std::sync::Arc;

@@ -4,10 +4,10 @@
 pub mod column_batches;
 mod cpu;
 mod memory;
-mod model;
 mod page_attributes;
-mod pages;
+mod processes_files_ranges;
 mod refset;
+mod resident;
 pub mod schema;
 pub mod trace;
 
@@ -66,10 +66,10 @@ pub fn export(
     let count = |hook| model.history.survey.kernel_count(hook);
     of_snapshots(etl, &model, tables, sink)?;
     if has(Table::Processes) {
-        model::processes(etl, &model, sink)?;
+        processes_files_ranges::processes(etl, &model, sink)?;
     }
     if has(Table::Files) {
-        model::files(&model, sink)?;
+        processes_files_ranges::files(&model, sink)?;
     }
     let has_accesses = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].into_iter().any(|hook| count(hook) > 0);
     let has_counters = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS].into_iter().any(|hook| count(hook) > 0);
@@ -114,11 +114,11 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
 /// The tables with the pages and ranges of each snapshot.
 fn of_snapshots(etl: &EtlFile, model: &ResidentModel, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
     let has = |table: Table| tables.contains(&table);
-    let wanted = pages::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
+    let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
     for (index, snapshot) in model.snapshots.iter().enumerate().filter(|_| by_page) {
         let context = model.context(etl, snapshot);
-        pages::write(etl, &context, (index, snapshot), wanted, sink)?;
+        resident::write(etl, &context, (index, snapshot), wanted, sink)?;
     }
     if model.snapshots.is_empty() {
         for table in [Table::Pages, Table::Resident].into_iter().filter(|table| has(*table)) {
@@ -128,7 +128,7 @@ fn of_snapshots(etl: &EtlFile, model: &ResidentModel, tables: &[Table], sink: &d
     if has(Table::Ranges) {
         let mut ranges = ColumnBatches::new(Table::Ranges, sink);
         for (index, snapshot) in model.snapshots.iter().enumerate() {
-            model::ranges(etl, model, (index, snapshot), &mut ranges)?;
+            processes_files_ranges::ranges(etl, model, (index, snapshot), &mut ranges)?;
         }
         ranges.finish()?;
     }

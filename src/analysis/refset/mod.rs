@@ -1,11 +1,11 @@
 //! The reference set: which pages a scenario touched, who holds them, and when the peak was.
 //!
 //! [`replay`] reads the page events and replays them on each owner's working set, whose pages are kept in [`pages`];
-//! [`totals`] are what is counted meanwhile. [`final_state`] compares the end with the final page sequence.
+//! [`totals`] are what is counted meanwhile. [`final_state_check`] compares the end with the final page sequence.
 
 mod averaging_span;
 mod context;
-pub mod final_state;
+pub mod final_state_check;
 pub mod graphics_events;
 mod pages;
 pub mod query;
@@ -36,7 +36,7 @@ use crate::moment::Moment;
 use crate::units::{Nanos, PointerSize};
 use averaging_span::AveragingSpan;
 use context::{OptionalEvents, ReplayContext, TimelineQuery};
-use final_state::Verification;
+use final_state_check::Verification;
 use graphics_events::GraphicsEvents;
 use query::{Dimension, Query};
 use replay::ReplayResult;
@@ -62,9 +62,9 @@ pub struct ReferenceSet {
     pub window_times: (Nanos, Nanos),
     /// What came and went in the window.
     pub balance: Balance,
-    /// HeldPage when the window begins, with what the active rundown names then.
+    /// Held when the window begins, with what the active rundown names then.
     pub held_at_start: u64,
-    /// HeldPage when it ends.
+    /// Held when it ends.
     pub held_at_stop: u64,
     /// Most pages held, and when.
     pub peak: (u64, Nanos),
@@ -98,7 +98,7 @@ pub struct ReferenceSet {
     pub tree: Node<RowCount>,
     /// Largest categories and processes of what is held at the window's end.
     pub summary: Option<HeldSummary>,
-    /// HeldPage pages over time, if asked for.
+    /// Held pages over time, if asked for.
     pub timeline: Option<Timeline>,
     /// True when the trace holds RemoveFromWS events.
     pub has_removals: bool,

@@ -60,13 +60,13 @@ pub struct Query {
     pub from: Option<Bound>,
     /// End of the window; `None` = the stop mark.
     pub to: Option<Bound>,
-    /// BalanceLine of the timeline.
+    /// Step of the timeline.
     pub timeline: Option<Nanos>,
     /// Dimensions of the timeline.
     pub timeline_by: Vec<Dimension>,
     /// How many categories and processes the summary lists.
     pub summary_rows: usize,
-    /// SharedPageChange of pages that may disagree with what Windows logged before the account is doubted.
+    /// Share of pages that may disagree with what Windows logged before the account is doubted.
     pub max_residue: f64,
     /// How many pages that disagree are kept as examples.
     pub examples: usize,

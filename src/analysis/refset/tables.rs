@@ -2,7 +2,7 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state::{Example, MatchCounts, Verification};
+use crate::analysis::refset::final_state_check::{Example, MatchCounts, Verification};
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::row_key::RowCount;

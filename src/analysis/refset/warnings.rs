@@ -2,7 +2,7 @@
 
 use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state::Verification;
+use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;

@@ -1,6 +1,6 @@
 //! The JSON object of `pfnset cpu`, schema `pfnset.cpu`.
 
-use crate::analysis::cpu::delays::{DelayStatistics, ReadyKind};
+use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
 use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
 use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, TimelineStep, interval};
 use crate::analysis::table::{Dimension as _, Value as Cell};

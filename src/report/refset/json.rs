@@ -1,7 +1,7 @@
 //! The JSON object of `pfnset refset`.
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state::{MatchCounts, Verification};
+use crate::analysis::refset::final_state_check::{MatchCounts, Verification};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};

@@ -4,7 +4,7 @@ mod json;
 mod tables;
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state::Verification;
+use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::totals::timeline::Timeline;
 use crate::analysis::table::Table;
 use crate::report::text::Unit;

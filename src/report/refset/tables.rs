@@ -1,7 +1,7 @@
 //! The tables of `pfnset refset`.
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state::Verification;
+use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::graphics_events::GraphicsEvents;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;

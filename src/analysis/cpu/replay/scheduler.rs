@@ -1,11 +1,11 @@
 //! All processors together: what each thread does at each moment, in one ordered pass over the processors' events.
 
-use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
-use crate::analysis::cpu::replay::ready_queue::ReadyQueue;
+use crate::analysis::cpu::replay::ready_queue_length::ReadyQueue;
 use crate::analysis::cpu::replay::thread_counts::CountsByThread;
 use crate::analysis::cpu::replay::thread_instances::{
     EarlyReadyRecords, IDLE_INSTANCE, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE, WaitReason,

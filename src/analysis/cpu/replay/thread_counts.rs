@@ -1,6 +1,6 @@
 //! Counts of switch-ins, delays and waits: of one thread, of one processor, or of one thread on one processor.
 
-use crate::analysis::cpu::delays::Delays;
+use crate::analysis::cpu::ready_delays::Delays;
 use crate::analysis::cpu::replay::thread_instances::{ThreadIndex, WaitReason};
 use foldhash::HashMap as FastMap;
 

@@ -1,9 +1,9 @@
 //! Thread instances. Thread ids are reused, so an instance is an id and a lifetime.
 
-use crate::analysis::cpu::delays::ReadyKind;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
-use crate::analysis::cpu::replay::ready_queue::PendingEntry;
+use crate::analysis::cpu::replay::ready_queue_length::PendingEntry;
 use crate::analysis::table::Condition;
 use crate::event::cswitch::wait_reason_name;
 use crate::model::process::{Instance, Processes};

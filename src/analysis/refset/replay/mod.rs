@@ -57,7 +57,7 @@ pub struct ReplayResult<'h> {
     pub outside: OutsideWorkingSets,
     /// Pool and range pages at the window's end.
     pub outside_at_stop: (u64, u64),
-    /// HeldPage pages at the window's ends and at the peak.
+    /// Held pages at the window's ends and at the peak.
     pub held: HeldOverTime<'h>,
 }
 
@@ -74,7 +74,7 @@ struct Replay<'h> {
     shared: SharedPages,
 }
 
-/// Replays the trace up to `end`, the first moment that is not replayed. Holdings, where the context keeps them, are passed on
+/// Replays the trace up to `end`, the first moment that is not replayed. Holdings, where the query asks for them, are passed on
 /// after each slice.
 pub fn replay<'h>(
     etl: &EtlFile,

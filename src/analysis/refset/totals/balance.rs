@@ -29,7 +29,7 @@ pub struct Balance {
     pub accessed_outside: u64,
     /// Releases of such pages.
     pub released_outside: u64,
-    /// HeldPage pages that were forgotten when the working sets were emptied again.
+    /// Held pages that were forgotten when the working sets were emptied again.
     pub emptied: u64,
 }
 

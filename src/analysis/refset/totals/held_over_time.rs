@@ -95,9 +95,9 @@ impl Sums {
 #[derive(Debug)]
 pub struct HeldOverTime<'w> {
     window: &'w Window,
-    /// HeldPage when the window begins.
+    /// Held when the window begins.
     pub at_from: i64,
-    /// HeldPage when it ends, or now.
+    /// Held when it ends, or now.
     pub at_to: i64,
     /// Most pages in the window, and the first time that they were held.
     pub peak: (i64, Ticks),

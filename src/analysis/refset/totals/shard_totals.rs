@@ -1,4 +1,4 @@
-//! ShardTotals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
+//! Totals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
 //! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
 use crate::analysis::category::Category;
@@ -26,7 +26,7 @@ pub struct ShardTotals {
     pub balance: Balance,
     /// Kernel pages of the active rundown.
     pub kernel: KernelPages,
-    /// HeldPage pages over time.
+    /// Held pages over time.
     pub held: HeldChanges,
     /// The same by groups, for a timeline.
     pub groups: GroupChanges,
@@ -69,7 +69,7 @@ impl KernelPages {
     }
 }
 
-/// Counts as the context says.
+/// Counts what the context asks for.
 #[derive(Debug)]
 pub struct Recorder<'t, 'h> {
     /// What is counted.

@@ -1,4 +1,4 @@
-//! HeldPage pages over time, by any dimensions that tell what is held: points at regular times, and for each group its exact
+//! Held pages over time, by any dimensions that say what is held: points at regular times, and for each group its exact
 //! peak and its average.
 //!
 //! Shards collect their changes slice by slice; here they are sorted and followed one after the other.

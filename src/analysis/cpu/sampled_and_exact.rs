@@ -1,8 +1,8 @@
 //! Exact times compared with samples and with clock ticks.
 
-use crate::analysis::cpu::labels::Labels;
 use crate::analysis::cpu::replay::processor::{ProcessorUse, TicksByUse};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
+use crate::analysis::cpu::thread_labels::Labels;
 use std::collections::BTreeMap;
 
 /// Standard normal quantile of 97.5 %.
