@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::etl::extended::{event_name, items, provider_name};
 use pfnset::etl::buffer_order::Schedule;
+use pfnset::etl::extended::{event_name, items, provider_name};
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::units::Ticks;
 
