@@ -11,7 +11,6 @@ use crate::model::flat_ranges::{FlatRange, FlatRanges};
 use crate::model::space::Layer;
 use crate::units::PAGE_BYTES;
 use foldhash::HashMap as FastMap;
-use prefetch_index::prefetch_index;
 use std::ops::Range;
 
 /// What a page belongs to, by our rules and by WPA's.
@@ -297,13 +296,9 @@ impl AddressIndex {
                 *place = self.roots.get(question.space as usize).copied().unwrap_or(self.nowhere);
                 *key = search_key(question.address);
             }
-            for below in (0..self.depth).rev() {
+            for _ in 0..self.depth {
                 for (place, &key) in places.iter_mut().zip(&keys).take(questions.len()) {
                     *place = self.child(*place, key);
-                    if below == 0 {
-                        // It is a leaf now, which is loaded while the other searches descend.
-                        prefetch_index(&self.leaves, *place as usize);
-                    }
                 }
             }
             if !self.wide.is_empty() {
