@@ -1,6 +1,6 @@
 //! One row for each page of a snapshot, in PFN order. Pages are classified, but not counted.
 //!
-//! Rows are typed and never collected: [`PageListing::stream`] passes each to a formatter on the thread that read it
+//! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `report::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
