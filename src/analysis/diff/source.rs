@@ -88,7 +88,7 @@ impl Source {
     /// The error of a file `with` that was added to `path`, which is no trace.
     pub fn no_trace(with: &Path, path: &Path) -> Error {
         let (with, path) = (with.display(), path.display());
-        Error::Usage(format!("{with} belongs to no trace: {path}, before it, is none, and only a trace has more files"))
+        Error::Usage(format!("{with} cannot be added: {path}, before it, is no trace, and only a trace has more files"))
     }
 
     /// A trace that was opened.
