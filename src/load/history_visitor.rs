@@ -85,7 +85,7 @@ impl History {
 /// Number of page records whose stamps are checked together.
 const MOST_AT_ONCE: usize = 1024;
 
-/// Number of page records that are taken one by one where a run ends.
+/// Number of page records that are taken one by one where a run ends, at least.
 const ONE_BY_ONE: usize = 16;
 
 fn moment(rank: &[u32], area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
@@ -166,8 +166,9 @@ impl Visitor for HistoryVisitor<'_> {
                 last = next;
                 continue;
             }
+            // All of those whose last stamp is not plausible, so that none is read a third time.
             rest.go_back_to(alike.offset_of(0));
-            let alike = rest.alike(first, ONE_BY_ONE);
+            let alike = rest.alike(first, alike.len().max(ONE_BY_ONE));
             if alike.is_empty() {
                 break;
             }
