@@ -1,25 +1,24 @@
 //! Speed of the container against the memory's own: `cargo bench --bench container`.
 //!
 //! On a generated, uncompressed trace of 4,194,304 pages in the page cache, with two threads. The yardstick is a sum of
-//! 8-byte words over the event areas, through the same map and the same loop over buffers as the walk. At the end the
-//! ratios are printed. They depend on the machine's memory as much as on the program, so nothing fails the bench.
+//! 8-byte words over the event areas, through the same map and the same loop over buffers as the walk. The ratios
+//! depend on the machine's memory as much as on the program, so nothing fails the bench.
 
 mod generated;
 
-use criterion::{Criterion, Throughput, criterion_group};
 use etl_writer::ResidentSpec;
-use generated::sum_of_words;
+use generated::{medians, sum_of_words};
 use pfnset::etl::EtlFile;
 use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::event_area::EventArea;
 use pfnset::load::survey::Survey;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Threads of every bench.
 const THREADS: usize = 2;
 
-/// Rounds of the final comparison; their medians are compared.
+/// Rounds of the comparison; their medians are compared.
 const ROUNDS: usize = 25;
 
 /// Number of records: all headers visited, nothing decoded.
@@ -53,45 +52,21 @@ fn open() -> EtlFile {
     etl
 }
 
-fn container(c: &mut Criterion) {
-    let etl = open();
-    let mut group = c.benchmark_group("container");
-    group.throughput(Throughput::Bytes(etl.size_bytes())).sample_size(20);
-    group.bench_function("sum of words", |b| b.iter(|| sum_of_words(&etl)));
-    group.bench_function("walk of headers", |b| b.iter(|| walk(&etl)));
-    group.bench_function("survey", |b| b.iter(|| Survey::new(&etl)));
-    group.sample_size(10).bench_function("merged order", |b| b.iter(|| merged(&etl)));
-    group.finish();
-}
-
-/// Median time of each, run in turns so that a busy machine hurts all alike.
-fn medians<const N: usize>(runs: [&dyn Fn(); N]) -> [Duration; N] {
-    let mut times = [const { Vec::new() }; N];
-    for _ in 0..ROUNDS {
-        for (run, times) in runs.iter().zip(&mut times) {
-            let begin = Instant::now();
-            run();
-            times.push(begin.elapsed());
-        }
-    }
-    times.map(|mut times| {
-        times.sort_unstable();
-        times[times.len() / 2]
-    })
-}
-
 fn compare() {
     let etl = open();
     let records = walk(&etl);
     let summed = || _ = black_box(sum_of_words(&etl));
     let walked = || _ = black_box(walk(&etl));
     let surveyed = || _ = black_box(Survey::new(&etl));
-    let [sum, walk, survey] = medians([&summed, &walked, &surveyed]);
+    let merged = || _ = black_box(merged(&etl));
+    let [sum, walk, survey] = medians(ROUNDS, [&summed, &walked, &surveyed]);
+    let [merged] = medians(ROUNDS / 2, [&merged]);
     let ratio = |time: Duration| time.as_secs_f64() / sum.as_secs_f64();
     let rate = |time: Duration| records as f64 / 1e6 / time.as_secs_f64();
     let gigabytes = |time: Duration| etl.size_bytes() as f64 / 1e9 / time.as_secs_f64();
     println!("{} bytes, {records} records, {THREADS} threads, medians of {ROUNDS} rounds:", etl.size_bytes());
-    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey)] {
+    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey), ("merged order", merged)]
+    {
         println!(
             "  {name:<16} {time:>10.2?}  {:>6.1} GB/s  {:>6.0} M records/s  {:>5.2} x sum",
             gigabytes(time),
@@ -101,10 +76,7 @@ fn compare() {
     }
 }
 
-criterion_group!(benches, container);
-
 fn main() {
-    benches();
     // `cargo test --benches` only asks whether a bench runs, and without optimization.
     let measured = !std::env::args().any(|argument| argument == "--test" || argument == "--list");
     if measured {

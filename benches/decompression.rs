@@ -2,8 +2,11 @@
 //!
 //! On the compressed buffers of a recorded trace when it lies beside the repository, and on made-up page records.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+mod generated;
+
+use generated::medians;
 use pfnset::etl::compression::{Format, decompress};
+use std::cell::RefCell;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -37,34 +40,38 @@ fn page_records() -> Vec<u8> {
     area
 }
 
-fn buffers(c: &mut Criterion, name: &str, format: Format, buffers: &[(&[u8], usize)]) {
-    let mut group = c.benchmark_group("decompress");
-    group.throughput(Throughput::Bytes(buffers.iter().map(|&(_, length)| length as u64).sum()));
-    group.sample_size(20);
-    group.bench_function(name, |bencher| {
-        let mut scratch = Vec::new();
-        bencher.iter(|| {
-            for &(stream, length) in buffers {
-                let outcome = decompress(format, black_box(stream), &mut scratch, length);
-                assert_eq!((outcome.written, outcome.fault), (length, None));
-                black_box(&scratch);
-            }
-        });
-    });
-    group.finish();
+/// Decompresses the buffers as often as it takes to measure, and prints how fast that was.
+fn measure(name: &str, format: Format, buffers: &[(&[u8], usize)]) {
+    const ROUNDS: usize = 21;
+    const BYTES_A_ROUND: usize = 32 << 20;
+    let bytes = buffers.iter().map(|&(_, length)| length).sum::<usize>();
+    let times = (BYTES_A_ROUND / bytes.max(1)).max(1);
+    let scratch = RefCell::new(Vec::new());
+    let run = || {
+        for &(stream, length) in (0..times).flat_map(|_| buffers) {
+            let scratch = &mut *scratch.borrow_mut();
+            let outcome = decompress(format, black_box(stream), scratch, length);
+            assert_eq!((outcome.written, outcome.fault), (length, None));
+            black_box(scratch);
+        }
+    };
+    let [time] = medians(ROUNDS, [&run]);
+    let rate = (bytes * times) as f64 / 1e6 / time.as_secs_f64();
+    println!("{name:<22} {rate:>6.0} MB/s of output, median of {ROUNDS} rounds of {} MB", bytes * times / 1_000_000);
 }
 
-fn decompression(c: &mut Criterion) {
+fn main() {
+    // `cargo test --benches` only asks whether a bench runs, and without optimization.
+    if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
+        return;
+    }
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces/real/net.4.5.2.x64.etl");
     match std::fs::read(&trace) {
-        Ok(file) => buffers(c, "xpress/recorded trace", Format::Xpress, &compressed_buffers(&file)),
+        Ok(file) => measure("xpress, recorded trace", Format::Xpress, &compressed_buffers(&file)),
         Err(_) => eprintln!("skipped: no recorded trace beside the repository"),
     }
     let records = page_records();
-    buffers(c, "xpress/page records", Format::Xpress, &[(&encode::xpress(&records), records.len())]);
+    measure("xpress, page records", Format::Xpress, &[(&encode::xpress(&records), records.len())]);
     let coded = encode::huffman(&records, &[9; 512]);
-    buffers(c, "huffman/page records", Format::XpressHuffman, &[(&coded, records.len())]);
+    measure("huffman, page records", Format::XpressHuffman, &[(&coded, records.len())]);
 }
-
-criterion_group!(benches, decompression);
-criterion_main!(benches);

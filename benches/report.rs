@@ -8,6 +8,7 @@ mod generated;
 
 use etl_writer::ResidentSpec;
 use etl_writer::refset::RefsetSpec;
+use generated::median;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -31,11 +32,6 @@ fn run(arguments: &[&str], trace: &Path) -> (Duration, usize) {
     let begin = Instant::now();
     let output = command.output().expect("the command runs");
     (begin.elapsed(), output.stdout.len())
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Prints the figures of a trace; false when the page is too large.

@@ -8,14 +8,13 @@
 mod generated;
 
 use etl_writer::ResidentSpec;
-use generated::{most_anonymous_kib, sum_of_words};
+use generated::{median, most_anonymous_kib, sum_of_words, timed};
 use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::{ResidentModel, ResidentSet};
 use pfnset::etl::EtlFile;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
 
 const THREADS: usize = 2;
 const MOST_ANONYMOUS_KIB: u64 = 64 * 1024;
@@ -25,17 +24,6 @@ fn command(trace: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pfnset"));
     command.arg("resident").arg(trace).arg("-j").arg(THREADS.to_string()).stdout(Stdio::null());
     command
-}
-
-fn timed(run: impl FnOnce()) -> Duration {
-    let begin = Instant::now();
-    run();
-    begin.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// Medians of the phases of the work, in this process.

@@ -72,6 +72,33 @@ pub fn memory(spec: &MemorySpec) -> PathBuf {
     })
 }
 
+/// How long this takes once.
+pub fn timed(run: impl FnOnce()) -> Duration {
+    let begin = Instant::now();
+    run();
+    begin.elapsed()
+}
+
+/// The median of some times; zero of none.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Median time of each, run in turns so that a busy machine hurts all alike; the first round only warms up.
+pub fn medians<const N: usize>(rounds: usize, runs: [&dyn Fn(); N]) -> [Duration; N] {
+    let mut times = [const { Vec::new() }; N];
+    for round in 0..=rounds {
+        for (run, times) in runs.iter().zip(&mut times) {
+            let time = timed(run);
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.map(median)
+}
+
 type Out = BufWriter<File>;
 
 /// The trace of this name; made when it is not there yet. `make` also tells its size in bytes.
