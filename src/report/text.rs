@@ -3,12 +3,10 @@
 pub use crate::units::count;
 use crate::units::{FileTime, Nanos, PAGE_BYTES};
 use anstyle::{AnsiColor, Style};
+use chrono::{DateTime, Datelike};
 use indicatif::HumanBytes;
 use std::borrow::Cow;
 use std::io::{self, Write};
-use time::OffsetDateTime;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
 
 const HEADING: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -139,11 +137,11 @@ pub fn duration(value: Nanos) -> String {
 
 /// RFC 3339 with 7 digits of fraction, the resolution of a FILETIME; `None` for times that no calendar has.
 pub fn utc(time: FileTime) -> Option<String> {
-    const FORM: &[BorrowedFormatItem<'_>] =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:7]Z");
-    const UNIX_EPOCH_100NS: i128 = 116_444_736_000_000_000;
-    let nanos = (i128::from(time.0) - UNIX_EPOCH_100NS) * 100;
-    OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?.format(FORM).ok()
+    const UNIX_EPOCH_SECONDS: i64 = 11_644_473_600;
+    const TICKS_A_SECOND: u64 = 10_000_000;
+    let seconds = i64::try_from(time.0 / TICKS_A_SECOND).ok()? - UNIX_EPOCH_SECONDS;
+    let date = DateTime::from_timestamp(seconds, 0).filter(|date| date.year() <= 9999)?;
+    Some(format!("{}.{:07}Z", date.format("%Y-%m-%dT%H:%M:%S"), time.0 % TICKS_A_SECOND))
 }
 
 /// `snapshot 12 of 15, numbered from 0`; `None` where there is one only.
