@@ -1,5 +1,6 @@
 //! How the tests run the program: in a folder of its own, without the user's settings. `PFNSET_TEST_PROGRAM` names another
-//! program to be tested, as `.ci/windows` does: a script that runs `pfnset.exe` with its arguments under Wine.
+//! program to be tested: the one that is shipped (`.ci/run`), or a script that runs `pfnset.exe` with its arguments under Wine
+//! (`.ci/windows`, which also says `PFNSET_TEST_SYSTEM=windows`).
 
 use assert_cmd::Command;
 use std::ffi::OsString;
@@ -13,16 +14,12 @@ pub fn fixtures() -> PathBuf {
 
 /// The program.
 pub fn program() -> OsString {
-    other_program().unwrap_or_else(|| env!("CARGO_BIN_EXE_pfnset").into())
-}
-
-fn other_program() -> Option<OsString> {
-    std::env::var_os("PFNSET_TEST_PROGRAM")
+    std::env::var_os("PFNSET_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_pfnset").into())
 }
 
 /// True where the program is one for Windows; says aloud what is not tested then and why.
 pub fn skipped_on_windows(test: &str, reason: &str) -> bool {
-    let is_windows = cfg!(windows) || other_program().is_some();
+    let is_windows = cfg!(windows) || std::env::var_os("PFNSET_TEST_SYSTEM").is_some_and(|system| system == "windows");
     if is_windows {
         // Not eprintln, which tests capture.
         writeln!(std::io::stderr(), "SKIPPED: {test}: {reason}").expect("standard error");
