@@ -3,6 +3,7 @@
 use crate::analysis::export::TraceFile;
 use crate::input::{STANDARD_INPUT, split_member};
 use sha2::{Digest, Sha256};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,12 +12,32 @@ use std::path::{Path, PathBuf};
 /// number.
 const ID_DIGITS: usize = 20;
 
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+/// The name of a trace in a dataset: `t` and 20 lower-case hexadecimal digits. It is a part of paths, so nothing else is one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TraceId(String);
+
+impl TraceId {
+    /// A name that somebody wrote; `None` for any other text.
+    pub fn parse(name: &str) -> Option<TraceId> {
+        let digits = name.strip_prefix('t')?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (digits.len() == ID_DIGITS && digits.bytes().all(is_digit)).then(|| TraceId(name.to_owned()))
+    }
+
+    /// The name of a trace whose digest this is.
+    fn of(digest: &str) -> TraceId {
+        TraceId(format!("t{}", digest.get(..ID_DIGITS).unwrap_or(digest)))
+    }
 }
 
-fn id_of(digest: &str) -> String {
-    format!("t{}", digest.get(..ID_DIGITS).unwrap_or(digest))
+impl fmt::Display for TraceId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+fn hex(digest: impl AsRef<[u8]>) -> String {
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// SHA-256 of a file, and its size; of standard input, that of `streamed`.
@@ -45,7 +66,7 @@ fn digest(path: &Path, streamed: Option<&[u8]>) -> io::Result<(Sha256, u64)> {
 
 /// The name of one file, and what is known of it. Of a trace in an archive of several, its name there counts too; a file that
 /// cannot be read is known by its path.
-fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (String, TraceFile) {
+fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (TraceId, TraceFile) {
     let shown = path.display().to_string();
     let file = TraceFile { file: shown.clone(), digest: None, bytes: None, program_version: version.to_owned() };
     let (archive, member) = split_member(path);
@@ -53,29 +74,46 @@ fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (String, Trace
         Ok((hasher, bytes)) => {
             let of_file = hex(hasher.clone().finalize());
             let id = match &member {
-                None => id_of(&of_file),
-                Some(member) => id_of(&hex(hasher.chain_update("!").chain_update(member).finalize())),
+                None => TraceId::of(&of_file),
+                Some(member) => TraceId::of(&hex(hasher.chain_update("!").chain_update(member).finalize())),
             };
             (id, TraceFile { digest: Some(of_file), bytes: Some(bytes), ..file })
         }
-        Err(_) => (id_of(&hex(Sha256::digest(shown.as_bytes()))), file),
+        Err(_) => (TraceId::of(&hex(Sha256::digest(shown.as_bytes()))), file),
     }
 }
 
 /// The name of a recording, from all of its files, and what is known of the first. `streamed` is the trace that came by
 /// standard input, unpacked.
-pub fn identify(path: &Path, further: &[PathBuf], version: &str, streamed: Option<&[u8]>) -> (String, TraceFile) {
+pub fn identify(path: &Path, further: &[PathBuf], version: &str, streamed: Option<&[u8]>) -> (TraceId, TraceFile) {
     let (id, file) = of_one(path, version, streamed);
     if further.is_empty() {
         return (id, file);
     }
     let ids = further.iter().map(|path| of_one(path, version, streamed).0);
-    let all = ids.fold(Sha256::new_with_prefix(&id), |hasher, id| hasher.chain_update("+").chain_update(id));
-    (id_of(&hex(all.finalize())), file)
+    let all = ids.fold(Sha256::new_with_prefix(&id.0), |hasher, id| hasher.chain_update("+").chain_update(id.0));
+    (TraceId::of(&hex(all.finalize())), file)
 }
 
 /// The machine's name as a digest: the same machine has the same one, and who does not know the name learns nothing.
 pub fn pseudonym(name: &str) -> String {
     let digest = hex(Sha256::digest(name.as_bytes()));
     format!("m{}", digest.get(..12).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_letter_and_digits_name_a_trace() {
+        let id = TraceId::of(&hex(Sha256::digest("x")));
+        assert_eq!(TraceId::parse(&id.to_string()), Some(id.clone()));
+        let upper = id.to_string().to_uppercase();
+        for name in
+            ["", "t", "x/../../y", "t0123456789abcdef012", "t0123456789abcdef01234", "t0123456789abcdef/../", &upper]
+        {
+            assert_eq!(TraceId::parse(name), None, "{name}");
+        }
+    }
 }

@@ -2,11 +2,16 @@
 //!
 //! [`part`] writes the files of one table, [`staging`] those of one trace beside the dataset, [`publish`] moves them into
 //! it, whole or not at all. [`run`] does all of it for a trace. Everything else lies below `DIR/.pfnset`, which engines skip.
+//!
+//! A dataset may come from anybody. [`places`] makes all paths in it, and nothing outside of the folder is read, written or
+//! removed, whatever lies in it.
 
 mod csv;
 mod identity;
 pub mod part;
+mod places;
 mod publish;
+mod ready;
 pub mod run;
 mod staging;
 mod state;
@@ -15,6 +20,8 @@ mod text_column;
 use crate::analysis::export::schema::Table;
 use crate::error::Error;
 use crate::named::named_enum;
+use identity::TraceId;
+use places::Places;
 use staging::Staging;
 use state::State;
 use std::fs;
@@ -33,12 +40,29 @@ named_enum! {
     }
 }
 
+impl Format {
+    /// The form of this name.
+    fn of_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
 /// A folder with a dataset.
 #[derive(Debug)]
 pub struct Dataset {
-    folder: PathBuf,
+    places: Places,
     format: Format,
     version: String,
+    refused: Vec<Refused>,
+}
+
+/// Something in the program's own folder that does not fit the dataset: it is left where it is, and nothing of it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its path.
+    pub path: PathBuf,
+    /// What does not fit.
+    pub reason: String,
 }
 
 /// The error of writing at a path.
@@ -52,32 +76,21 @@ impl Dataset {
     /// # Errors
     /// [`Error::NotWritten`].
     pub fn open(folder: &Path, format: Format, version: &str) -> Result<Dataset, Error> {
-        let dataset = Dataset { folder: folder.to_path_buf(), format, version: version.to_owned() };
-        for hidden in [dataset.work(), dataset.states()] {
-            fs::create_dir_all(&hidden).map_err(not_written(&hidden))?;
-        }
-        publish::recover(&dataset)?;
+        fs::create_dir_all(folder).map_err(not_written(folder))?;
+        let places = Places { folder: folder.to_path_buf() };
+        let mut dataset = Dataset { places, format, version: version.to_owned(), refused: Vec::new() };
+        dataset.refused = publish::recover(&dataset)?;
         Ok(dataset)
-    }
-
-    /// Where parts lie before they are moved into their place.
-    fn work(&self) -> PathBuf {
-        self.folder.join(".pfnset").join("work")
-    }
-
-    /// Where the state of each trace lies.
-    fn states(&self) -> PathBuf {
-        self.folder.join(".pfnset").join("traces")
-    }
-
-    /// Where the parts of a trace's table lie.
-    fn partition(&self, table: Table, id: &str) -> PathBuf {
-        self.folder.join(table.name()).join(format!("trace={id}"))
     }
 
     /// The folder.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.places.folder
+    }
+
+    /// What was found when the dataset was opened, and does not fit it.
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
     }
 
     /// Begins the parts of a trace.
@@ -86,13 +99,19 @@ impl Dataset {
     /// [`Error::NotWritten`].
     fn stage(&self) -> Result<Staging, Error> {
         let _not_while_others_clean_up = publish::lock_dataset(self)?;
-        Staging::new(&self.work(), self.format)
+        Staging::new(&self.places.work()?, self.format)
     }
 
     /// What the dataset has of a trace, as long as all of its files are there.
-    fn state(&self, id: &str) -> Option<State> {
-        let state = State::read(&self.states(), id)?;
-        let has = |table: &Table, file: &String| self.partition(*table, id).join(file).is_file();
-        state.parts().iter().all(|(table, files)| files.iter().all(|file| has(table, file))).then_some(state)
+    fn state(&self, id: &TraceId) -> Option<State> {
+        let state = State::read(&self.places.state(id).ok()?).ok()?;
+        let has = |table: Table, number: u32| self.has_part(id, table, number, state.format);
+        state.parts.iter().all(|(table, parts)| (0..*parts).all(|number| has(*table, number))).then_some(state)
+    }
+
+    /// True when a part of a trace is there.
+    fn has_part(&self, id: &TraceId, table: Table, number: u32, format: Format) -> bool {
+        let partition = self.places.partition(table, id).ok().flatten();
+        partition.is_some_and(|folder| part::is_there(&folder.join(part::file_name(number, format))))
     }
 }

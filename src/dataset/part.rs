@@ -26,11 +26,29 @@ use std::path::{Path, PathBuf};
 pub struct Part {
     table: Table,
     folder: PathBuf,
+    format: Format,
     form: Form,
-    /// Names of the files so far.
-    pub files: Vec<String>,
+    /// Files so far.
+    files: u32,
     /// Rows so far.
-    pub rows: u64,
+    rows: u64,
+}
+
+/// The name of a file of a table.
+pub fn file_name(number: u32, format: Format) -> String {
+    format!("part-{number}.{}", format.name())
+}
+
+/// The number and the form in such a name; `None` for any other name.
+pub fn of_file_name(name: &str) -> Option<(u32, Format)> {
+    let (number, format) = name.strip_prefix("part-")?.split_once('.')?;
+    let (number, format) = (number.parse().ok()?, Format::of_name(format)?);
+    (file_name(number, format) == name).then_some((number, format))
+}
+
+/// True for a file that is no link.
+pub fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
 }
 
 enum Form {
@@ -52,8 +70,7 @@ impl Part {
     /// [`Error::NotWritten`].
     pub fn new(table: Table, folder: &Path, format: Format) -> Result<Part, Error> {
         std::fs::create_dir_all(folder).map_err(not_written(folder))?;
-        let first = format!("part-0.{}", format.name());
-        let path = folder.join(&first);
+        let path = folder.join(file_name(0, format));
         let create = || File::create(&path).map_err(not_written(&path));
         let form = match format {
             Format::Parquet => {
@@ -67,13 +84,13 @@ impl Part {
                 Form::Csv(Box::new(writer))
             }
         };
-        let files = if format == Format::Arrow { Vec::new() } else { vec![first] };
-        Ok(Part { table, folder: folder.to_path_buf(), form, files, rows: 0 })
+        let files = if format == Format::Arrow { 0 } else { 1 };
+        Ok(Part { table, folder: folder.to_path_buf(), format, form, files, rows: 0 })
     }
 
     /// Path of the file that is being written.
     fn path(&self) -> PathBuf {
-        self.folder.join(self.files.last().map_or("", String::as_str))
+        self.folder.join(file_name(self.files.saturating_sub(1), self.format))
     }
 
     /// Adds a batch.
@@ -84,7 +101,7 @@ impl Part {
         self.rows += rows as u64;
         if let Form::Arrow = self.form {
             // A file of Arrow has one dictionary for each column, a batch its own.
-            self.files.push(format!("part-{}.{}", self.files.len(), Format::Arrow.name()));
+            self.files += 1;
         }
         let path = self.path();
         match &mut self.form {
@@ -102,13 +119,13 @@ impl Part {
         }
     }
 
-    /// Writes what is left; the files are whole then.
+    /// Writes what is left; the files are whole then. Returns their number and the rows.
     ///
     /// # Errors
     /// [`Error::NotWritten`].
-    pub fn finish(mut self) -> Result<(Vec<String>, u64), Error> {
+    pub fn finish(mut self) -> Result<(u32, u64), Error> {
         if let Form::Arrow = self.form
-            && self.files.is_empty()
+            && self.files == 0
         {
             let empty = RecordBatch::new_empty(self.table.schema());
             self.write(0, &|place| Ok(ArrayRef::clone(empty.column(place))))?;
@@ -291,7 +308,17 @@ mod tests {
         }
         let (files, rows) = to.0.into_inner().unwrap().finish().unwrap();
         assert_eq!(rows, batches.iter().sum::<i64>() as u64);
-        files
+        (0..files).map(|number| file_name(number, format)).collect()
+    }
+
+    #[test]
+    fn names_of_parts_are_read_as_they_are_written() {
+        assert_eq!(of_file_name(&file_name(17, Format::Arrow)), Some((17, Format::Arrow)));
+        for name in
+            ["part-", "part-0", "part-00.csv", "part-+1.csv", "part-0.csv/../x", "part-0.CSV", "authorized_keys"]
+        {
+            assert_eq!(of_file_name(name), None, "{name}");
+        }
     }
 
     /// Names of processes, row by row.

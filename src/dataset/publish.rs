@@ -1,95 +1,103 @@
 //! Staged parts become parts of the dataset: all tables of a trace or none.
 //!
-//! Several files cannot be renamed at once, so a journal is used. The staged folder gets a plan of all steps, and then another
-//! name, `ready-…`. With this one rename its parts belong to the dataset. Then each part is moved into its place, by a rename
-//! that replaces the old part. A process that is killed meanwhile leaves the ready folder. The next process that opens the
-//! dataset finishes the plan; this works because each step can be done twice. A lock of the dataset lets only one process
-//! publish at a time.
+//! Tables are folders that hold a folder for each trace, so a trace's tables cannot come into their places with one rename. One
+//! rename decides all the same: the staged folder gets the state that the trace has afterwards, and then another name,
+//! `ready-ID`. With this its parts belong to the dataset. Then each part is moved into its place, by a rename that replaces the
+//! old part. A process that is killed meanwhile leaves the ready folder. The next process that opens the dataset finishes it.
+//! There is no list of what remains to be done: [`ready`](crate::dataset::ready) finds it from what lies where. A lock of the
+//! dataset lets only one process publish at a time.
 //!
-//! Readers do not know the journal. For them the row in `traces` says that a trace is there, so it comes after all other tables
+//! Readers do not know of this. For them the row in `traces` says that a trace is there, so it comes after all other tables
 //! of a trace. Where new tables differ from the old ones, the row is removed first, so that a listed trace never has both old
 //! and new tables.
 
 use crate::analysis::export::schema::Table;
+use crate::dataset::identity::TraceId;
+use crate::dataset::ready::{READY, Ready, STATE};
 use crate::dataset::staging::{Staged, WRITING, lock_of};
 use crate::dataset::state::State;
-use crate::dataset::{Dataset, not_written};
+use crate::dataset::{Dataset, Format, Refused, not_written, part};
 use crate::error::Error;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-
-/// Beginning of the names of folders whose parts belong to the dataset.
-const READY: &str = "ready-";
-const PLAN: &str = "plan.json";
-
-/// What has to be done.
-#[derive(Debug, Serialize, Deserialize)]
-struct Plan {
-    id: String,
-    /// Files by table; other files of these tables' partitions go.
-    put: BTreeMap<String, Vec<String>>,
-    /// Tables whose partition is removed.
-    drop: Vec<String>,
-    /// The row in `traces` goes first, because the tables are others than before.
-    #[serde(default)]
-    unlist: bool,
-    /// Of the trace, when all of it is done.
-    state: State,
-}
 
 /// A step of publishing. Each can be done twice.
 #[derive(Debug)]
 enum Step {
-    /// A part comes into its place, over the one before.
-    Put { from: PathBuf, to: PathBuf },
-    /// All parts of a partition go but those.
-    RemoveBut(PathBuf, Vec<String>),
-    /// All parts of a partition go, as long as this file waits to come into it.
-    MakeRoomFor(PathBuf, PathBuf),
-    /// A folder goes if nothing is in it.
-    RemoveEmpty(PathBuf),
-    /// A folder goes.
-    RemoveAll(PathBuf),
+    /// A part comes into the partition of its table, over the one before.
+    Put { from: PathBuf, table: Table, name: String },
+    /// All parts of a partition go but those of the new state.
+    RemoveOld(Table),
+    /// All parts of a partition go.
+    RemoveAll(Table),
+    /// The new state comes into its place.
+    PutState,
+    /// The ready folder goes.
+    RemoveReady,
 }
 
 impl Step {
-    fn run(&self) -> Result<(), Error> {
+    fn run(&self, dataset: &Dataset, ready: &Ready) -> Result<(), Error> {
+        let Ready { folder, id, state, .. } = ready;
         match self {
-            Step::Put { from, to } => {
-                let folder = to.parent().unwrap_or(to);
-                fs::create_dir_all(folder).map_err(not_written(folder))?;
-                unless_done(fs::rename(from, to)).map_err(not_written(to))
+            Step::Put { from, table, name } => {
+                let to = dataset.places.make_partition(*table, id)?.join(name);
+                fs::rename(from, &to).map_err(not_written(&to))
             }
-            Step::RemoveBut(partition, files) => remove_parts(partition, files),
-            Step::MakeRoomFor(waiting, partition) if waiting.exists() => remove_parts(partition, &[]),
-            Step::MakeRoomFor(..) => Ok(()),
-            Step::RemoveEmpty(folder) => {
-                let _ = fs::remove_dir(folder); // something that is no part lies there
+            Step::RemoveOld(table) => {
+                let is_new = |(number, format)| number < state.parts_of(*table) && format == state.format;
+                remove_parts(dataset, *table, id, is_new)
+            }
+            Step::RemoveAll(table) => {
+                remove_parts(dataset, *table, id, |_| false)?;
+                if !state.parts.contains_key(table) {
+                    dataset.places.remove_empty(*table, id);
+                }
                 Ok(())
             }
-            Step::RemoveAll(folder) => unless_done(fs::remove_dir_all(folder)).map_err(not_written(folder)),
+            Step::PutState => {
+                let to = dataset.places.state(id)?;
+                fs::rename(folder.join(STATE), &to).map_err(not_written(&to))
+            }
+            Step::RemoveReady => unless_done(fs::remove_dir_all(folder)).map_err(not_written(folder)),
         }
     }
 }
 
-/// Makes staged parts parts of the dataset. `drop` are tables that the trace has no more.
+/// What has to be done with a ready folder, in this order.
+fn steps(dataset: &Dataset, ready: &Ready) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let before = dataset.state(&ready.id);
+    let must_unlist = before.is_none_or(|before| !before.can_be_mixed_with(&ready.state));
+    // Only as long as the new row waits.
+    if must_unlist && !ready.staged(Table::Traces).is_empty() {
+        steps.push(Step::RemoveAll(Table::Traces));
+    }
+    let has = |table: &Table| ready.state.parts.contains_key(table);
+    steps.extend(Table::ALL.into_iter().filter(|table| !has(table)).map(Step::RemoveAll));
+    // In the order of the list: `traces` is the last.
+    for table in Table::ALL.into_iter().filter(has) {
+        for name in ready.staged(table) {
+            steps.push(Step::Put { from: ready.folder.join(table.name()).join(name), table, name: name.clone() });
+        }
+        steps.push(Step::RemoveOld(table));
+    }
+    steps.extend([Step::PutState, Step::RemoveReady]);
+    steps
+}
+
+/// Makes staged parts parts of the dataset. Of the tables before, those that the state does not have go.
 ///
 /// # Errors
 /// [`Error::NotWritten`]. Unless only the moving failed, nothing has changed.
-pub fn publish(dataset: &Dataset, staged: Staged, id: &str, drop: &[Table], state: State) -> Result<(), Error> {
-    let Staged { folder, lock, files, .. } = staged;
-    let put = files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())).collect();
-    let drop = drop.iter().map(|table| table.name().to_owned()).collect();
-    let mut plan = Plan { id: id.to_owned(), put, drop, unlist: true, state };
-    let ready = ready_of(&folder);
-    match make_ready(dataset, &mut plan, &folder, &ready) {
-        Ok(_one_at_a_time) => apply(dataset, &ready, &plan)?,
+pub fn publish(dataset: &Dataset, staged: Staged, id: &TraceId, state: &State) -> Result<(), Error> {
+    let Staged { folder, lock, .. } = staged;
+    match make_ready(dataset, &folder, id, state) {
+        Ok((ready, _one_at_a_time)) => apply(dataset, &ready)?,
         Err(error) => {
             let _ = fs::remove_dir_all(&folder); // the error says what is wrong
-            remove_empty(dataset, &plan);
+            state.parts.keys().for_each(|table| dataset.places.remove_empty(*table, id));
             return Err(error);
         }
     }
@@ -97,97 +105,65 @@ pub fn publish(dataset: &Dataset, staged: Staged, id: &str, drop: &[Table], stat
     Ok(())
 }
 
-/// Writes the plan, and gives the folder its other name. Returns the lock of the dataset.
-fn make_ready(dataset: &Dataset, plan: &mut Plan, folder: &Path, ready: &Path) -> Result<File, Error> {
+/// Adds the state, and gives the folder its other name. Returns the lock of the dataset too.
+fn make_ready(dataset: &Dataset, folder: &Path, id: &TraceId, state: &State) -> Result<(Ready, File), Error> {
     let one_at_a_time = lock_dataset(dataset)?;
     // What another run left would come over these parts later.
     finish_ready(dataset)?;
-    plan.unlist = dataset.state(&plan.id).is_none_or(|before| !before.can_be_mixed_with(&plan.state));
-    prepare(dataset, plan, folder)?;
-    fs::rename(folder, ready).map_err(not_written(ready))?;
-    Ok(one_at_a_time)
-}
-
-fn ready_of(folder: &Path) -> PathBuf {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    folder.with_file_name(format!("{READY}{}", name.trim_start_matches(WRITING)))
+    prepare(dataset, folder, id, state)?;
+    let path = dataset.places.work()?.join(format!("{READY}{id}"));
+    remove_whatever(&path).map_err(not_written(&path))?; // it was refused, and this is the same trace
+    fs::rename(folder, &path).map_err(not_written(&path))?;
+    let reason = match Ready::read(dataset, &path) {
+        Ok(Some(ready)) => return Ok((ready, one_at_a_time)),
+        Ok(None) => "somebody else removes it".to_owned(),
+        Err(reason) => reason,
+    };
+    let _ = remove_whatever(&path); // the error says what is wrong
+    Err(not_written(&path)(io::Error::new(ErrorKind::InvalidInput, reason)))
 }
 
 /// All that needs room on the disk.
-fn prepare(dataset: &Dataset, plan: &Plan, folder: &Path) -> Result<(), Error> {
-    for table in tables(plan.put.keys()) {
-        let partition = dataset.partition(table, &plan.id);
-        fs::create_dir_all(&partition).map_err(not_written(&partition))?;
+fn prepare(dataset: &Dataset, folder: &Path, id: &TraceId, state: &State) -> Result<(), Error> {
+    for table in state.parts.keys() {
+        dataset.places.make_partition(*table, id)?;
     }
-    let write = |name: &str, bytes: Vec<u8>| {
-        let path = folder.join(name);
-        let written = fs::write(&path, bytes).and_then(|()| File::options().write(true).open(&path)?.sync_all());
-        written.map_err(not_written(&path))
-    };
-    write(&state_name(plan), serde_json::to_vec(&plan.state).unwrap_or_default())?;
-    write(PLAN, serde_json::to_vec(plan).unwrap_or_default())
-}
-
-/// The state's file as it is staged.
-fn state_name(plan: &Plan) -> String {
-    format!("{}.json", plan.id)
-}
-
-/// Tables by names; those that this version does not know are left alone.
-fn tables<'n>(names: impl Iterator<Item = &'n String>) -> impl Iterator<Item = Table> {
-    names.filter_map(|name| name.parse().ok())
-}
-
-/// Partitions that were made for nothing.
-fn remove_empty(dataset: &Dataset, plan: &Plan) {
-    for table in tables(plan.put.keys()) {
-        // A folder that is not empty stays.
-        let partition = dataset.partition(table, &plan.id);
-        let _ = fs::remove_dir(&partition);
-        let _ = partition.parent().map(fs::remove_dir);
-    }
+    let path = folder.join(STATE);
+    let written = fs::write(&path, state.to_json()).and_then(|()| File::options().write(true).open(&path)?.sync_all());
+    written.map_err(not_written(&path))
 }
 
 /// Moves the parts of a ready folder into their places.
-fn apply(dataset: &Dataset, ready: &Path, plan: &Plan) -> Result<(), Error> {
-    steps(dataset, ready, plan).iter().try_for_each(Step::run)
+fn apply(dataset: &Dataset, ready: &Ready) -> Result<(), Error> {
+    steps(dataset, ready).iter().try_for_each(|step| step.run(dataset, ready))
 }
 
-/// What has to be done with a ready folder, in this order.
-fn steps(dataset: &Dataset, ready: &Path, plan: &Plan) -> Vec<Step> {
-    let partition = |table: Table| dataset.partition(table, &plan.id);
-    let files = |table: Table| plan.put.get(table.name()).map_or(&[][..], Vec::as_slice);
-    let staged = |table: Table, file: &str| ready.join(table.name()).join(file);
-    let mut steps = Vec::new();
-    if plan.unlist {
-        let waiting = files(Table::Traces).iter().map(|file| staged(Table::Traces, file));
-        steps.extend(waiting.map(|file| Step::MakeRoomFor(file, partition(Table::Traces))));
-    }
-    let drop = tables(plan.drop.iter()).map(&partition);
-    steps.extend(drop.flat_map(|folder| [Step::RemoveBut(folder.clone(), Vec::new()), Step::RemoveEmpty(folder)]));
-    // In the order of the list: `traces` is the last.
-    for table in Table::ALL.into_iter().filter(|table| plan.put.contains_key(table.name())) {
-        let put = |file: &String| Step::Put { from: staged(table, file), to: partition(table).join(file) };
-        steps.extend(files(table).iter().map(put));
-        steps.push(Step::RemoveBut(partition(table), files(table).to_vec()));
-    }
-    steps.push(Step::Put { from: ready.join(state_name(plan)), to: State::path(&dataset.states(), &plan.id) });
-    steps.push(Step::RemoveAll(ready.to_path_buf()));
-    steps
-}
-
-/// What is not there has been moved or removed before.
+/// What is not there has been removed before.
 fn unless_done(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
+/// Removes what is at a path; of a link itself.
+fn remove_whatever(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => unless_done(fs::remove_dir_all(path)),
+        Ok(_) => unless_done(fs::remove_file(path)),
+        Err(error) => unless_done(Err(error)),
+    }
+}
+
 /// Removes the parts of a partition but those.
-fn remove_parts(partition: &Path, but: &[String]) -> Result<(), Error> {
-    let Ok(entries) = fs::read_dir(partition) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name.starts_with("part-") && !but.iter().any(|file| *file == name) {
+fn remove_parts(
+    dataset: &Dataset,
+    table: Table,
+    id: &TraceId,
+    but: impl Fn((u32, Format)) -> bool,
+) -> Result<(), Error> {
+    let Some(partition) = dataset.places.partition(table, id)? else { return Ok(()) };
+    for entry in fs::read_dir(&partition).map_err(not_written(&partition))?.flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let part = entry.file_name().to_str().and_then(part::of_file_name);
+        if part.is_some_and(|part| !is_folder && !but(part)) {
             unless_done(fs::remove_file(entry.path())).map_err(not_written(&entry.path()))?;
         }
     }
@@ -199,51 +175,62 @@ fn remove_parts(partition: &Path, but: &[String]) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn lock_dataset(dataset: &Dataset) -> Result<File, Error> {
-    let path = dataset.folder.join(".pfnset").join("lock");
+    let path = dataset.places.lock()?;
     let open = || File::options().create(true).truncate(false).write(true).open(&path);
     open().and_then(|file| file.lock().map(|()| file)).map_err(not_written(&path))
 }
 
-/// Folders below `work` whose names begin so.
-fn folders(dataset: &Dataset, prefix: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(dataset.work()).into_iter().flatten().flatten();
-    let named = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(prefix);
-    entries.filter(named).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+/// What lies below `work`.
+fn entries(dataset: &Dataset) -> Result<Vec<DirEntry>, Error> {
+    let work = dataset.places.work()?;
+    let mut entries: Vec<DirEntry> = fs::read_dir(&work).map_err(not_written(&work))?.flatten().collect();
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
 }
 
-/// Finishes what other runs made ready. The caller has the lock of the dataset.
-fn finish_ready(dataset: &Dataset) -> Result<(), Error> {
-    for ready in folders(dataset, READY) {
-        let path = ready.join(PLAN);
-        match fs::read(&path).and_then(|bytes| serde_json::from_slice(&bytes).map_err(io::Error::other)) {
-            Ok(plan) => apply(dataset, &ready, &plan)?,
+fn begins(entry: &DirEntry, prefix: &str) -> bool {
+    entry.file_name().to_string_lossy().starts_with(prefix)
+}
+
+/// Finishes what other runs made ready, and returns what does not fit the dataset. The caller has the lock of the dataset.
+fn finish_ready(dataset: &Dataset) -> Result<Vec<Refused>, Error> {
+    let mut refused = Vec::new();
+    for entry in entries(dataset)?.into_iter().filter(|entry| begins(entry, READY)) {
+        let path = entry.path();
+        match Ready::read(dataset, &path) {
+            Ok(Some(ready)) => apply(dataset, &ready)?,
             // It was being removed: all is done.
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::remove_dir_all(&ready).map_err(not_written(&ready))?;
-            }
-            Err(error) => return Err(not_written(&path)(error)),
+            Ok(None) => fs::remove_dir_all(&path).map_err(not_written(&path))?,
+            Err(reason) => refused.push(Refused { path, reason }),
         }
     }
-    Ok(())
+    Ok(refused)
 }
 
-/// Finishes what other runs made ready, and removes what they left unfinished.
+/// Finishes what other runs made ready, and removes what they left unfinished. Returns what does not fit the dataset.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn recover(dataset: &Dataset) -> Result<(), Error> {
+pub fn recover(dataset: &Dataset) -> Result<Vec<Refused>, Error> {
     let _one_at_a_time = lock_dataset(dataset)?;
-    finish_ready(dataset)?;
-    for folder in folders(dataset, WRITING).into_iter().filter(|folder| is_left(&lock_of(folder))) {
-        unless_done(fs::remove_dir_all(&folder)).map_err(not_written(&folder))?;
+    let refused = finish_ready(dataset)?;
+    let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    for entry in entries(dataset)?.into_iter().filter(|entry| begins(entry, WRITING) && is_folder(entry)) {
+        let path = entry.path();
+        if is_left(&lock_of(&path)) {
+            unless_done(fs::remove_dir_all(&path)).map_err(not_written(&path))?;
+        }
     }
-    remove_locks(dataset);
-    Ok(())
+    remove_locks(dataset)?;
+    Ok(refused)
 }
 
 /// True when no process holds the lock of a staged folder. It is made and taken under the lock of the dataset, so one that is not
 /// there had an owner.
 fn is_left(lock: &Path) -> bool {
+    if !part::is_there(lock) {
+        return true;
+    }
     match File::open(lock) {
         Ok(file) => !matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
         Err(_) => true,
@@ -251,20 +238,39 @@ fn is_left(lock: &Path) -> bool {
 }
 
 /// Removes lock files whose folder is gone.
-fn remove_locks(dataset: &Dataset) {
-    let entries = fs::read_dir(dataset.work()).into_iter().flatten().flatten().map(|entry| entry.path());
-    for lock in entries.filter(|path| path.extension().is_some_and(|extension| extension == "lock")) {
-        if !lock.with_extension("").exists() && is_left(&lock) {
+fn remove_locks(dataset: &Dataset) -> Result<(), Error> {
+    for lock in entries(dataset)?.into_iter().map(|entry| entry.path()) {
+        let is_lock = lock.extension().is_some_and(|extension| extension == "lock");
+        if is_lock && !lock.with_extension("").exists() && is_left(&lock) {
             let _ = fs::remove_file(&lock); // the next run tries again
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::export::{Sink, column_batches::ColumnBatches};
-    use crate::dataset::Format;
+    use std::collections::BTreeMap;
+
+    fn id() -> TraceId {
+        TraceId::parse("t0123456789abcdef0123").unwrap()
+    }
+
+    fn state(version: &str, tables: &[Table]) -> State {
+        State {
+            version: version.into(),
+            format: Format::Csv,
+            code_page: String::new(),
+            machine_names: false,
+            parts: tables.iter().map(|table| (*table, 1)).collect(),
+            asked: tables.iter().copied().collect(),
+            error: None,
+            rows: 0,
+            bytes: 0,
+        }
+    }
 
     /// A dataset with one trace whose tables are files of one line, published up to some step.
     fn published(folder: &Path, version: &str, tables: &[Table], stop_after: Option<usize>) -> Dataset {
@@ -272,37 +278,33 @@ mod tests {
         let staging = dataset.stage().unwrap();
         tables.iter().for_each(|table| ColumnBatches::new(*table, &staging as &dyn Sink).finish().unwrap());
         let staged = staging.finish().unwrap();
-        for (table, names) in &staged.files {
-            for name in names {
-                fs::write(staged.folder.join(table.name()).join(name), version).unwrap();
-            }
+        for table in staged.parts.keys() {
+            fs::write(staged.folder.join(table.name()).join("part-0.csv"), version).unwrap();
         }
-        let drop: Vec<Table> = Table::ALL.into_iter().filter(|table| !tables.contains(table)).collect();
-        let names = |table: &Table| (table.name().to_owned(), staged.files[table].clone());
-        let state = State { version: version.into(), files: tables.iter().map(names).collect(), ..State::default() };
+        // Tables of the same version stay.
+        let before = dataset.state(&id()).filter(|before| before.version == version);
+        let mut state = state(version, tables);
+        state.parts.extend(before.iter().flat_map(|before| &before.parts));
         let Some(stop_after) = stop_after else {
-            publish(&dataset, staged, "t1", &drop, state).unwrap();
+            publish(&dataset, staged, &id(), &state).unwrap();
             return dataset;
         };
         // What `publish` does before it is killed.
-        let Staged { folder, lock, files, .. } = staged;
-        let put = files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())).collect();
-        let drop = drop.iter().map(|table| table.name().to_owned()).collect();
-        let mut plan = Plan { id: "t1".into(), put, drop, unlist: false, state };
-        let ready = ready_of(&folder);
+        let Staged { folder, lock, .. } = staged;
         if stop_after == 0 {
-            prepare(&dataset, &plan, &folder).unwrap();
+            prepare(&dataset, &folder, &id(), &state).unwrap();
         } else {
-            std::mem::drop(make_ready(&dataset, &mut plan, &folder, &ready).unwrap());
-            steps(&dataset, &ready, &plan).iter().take(stop_after - 1).for_each(|step| step.run().unwrap());
+            let (ready, _one_at_a_time) = make_ready(&dataset, &folder, &id(), &state).unwrap();
+            let steps = steps(&dataset, &ready);
+            steps.iter().take(stop_after - 1).for_each(|step| step.run(&dataset, &ready).unwrap());
         }
         std::mem::drop(lock);
         dataset
     }
 
     fn versions(dataset: &Dataset) -> BTreeMap<&'static str, String> {
-        let part = |table: Table| dataset.partition(table, "t1").join("part-0.csv");
-        let read = |table: Table| Some((table.name(), fs::read_to_string(part(table)).ok()?));
+        let part = |table: Table| Some(dataset.places.partition(table, &id()).unwrap()?.join("part-0.csv"));
+        let read = |table: Table| Some((table.name(), fs::read_to_string(part(table)?).ok()?));
         Table::ALL.into_iter().filter_map(read).collect()
     }
 
@@ -330,8 +332,8 @@ mod tests {
             let (version, tables) = if stop_after == 0 { ("1", before) } else { ("2", after) };
             let expected = tables.map(|table| (table.name(), version.to_owned()));
             assert_eq!(versions(&dataset), BTreeMap::from(expected), "after {stop_after} steps");
-            assert_eq!(dataset.state("t1").map(|state| state.version).as_deref(), Some(version));
-            assert_eq!(fs::read_dir(dataset.work()).unwrap().count(), 0);
+            assert_eq!(dataset.state(&id()).map(|state| state.version).as_deref(), Some(version));
+            assert_eq!(entries(&dataset).unwrap().len(), 0);
         }
         assert!((3..45).contains(&unlisted), "{unlisted}");
     }
@@ -351,7 +353,7 @@ mod tests {
     fn parts_that_are_no_more_go() {
         let folder = tempfile::tempdir().unwrap();
         let dataset = published(folder.path(), "1", &[Table::Files, Table::Traces], None);
-        let further = dataset.partition(Table::Files, "t1").join("part-1.csv");
+        let further = dataset.places.make_partition(Table::Files, &id()).unwrap().join("part-1.csv");
         fs::write(&further, "1").unwrap();
         published(folder.path(), "1", &[Table::Files, Table::Traces], None);
         assert!(!further.exists());
@@ -363,10 +365,10 @@ mod tests {
         let dataset = Dataset::open(folder.path(), Format::Csv, "1").unwrap();
         let staging = dataset.stage().unwrap();
         Dataset::open(folder.path(), Format::Csv, "1").unwrap();
-        ColumnBatches::new(Table::Files, &staging as &dyn Sink).finish().unwrap();
+        ColumnBatches::new(Table::Traces, &staging as &dyn Sink).finish().unwrap();
         let staged = staging.finish().unwrap();
         Dataset::open(folder.path(), Format::Csv, "1").unwrap();
-        publish(&dataset, staged, "t1", &[], State::default()).unwrap();
-        assert_eq!(versions(&dataset).into_keys().collect::<Vec<_>>(), ["files"]);
+        publish(&dataset, staged, &id(), &state("1", &[Table::Traces])).unwrap();
+        assert_eq!(versions(&dataset).into_keys().collect::<Vec<_>>(), ["traces"]);
     }
 }

@@ -4,7 +4,7 @@ use crate::analysis::export::schema::Table;
 use crate::analysis::export::{TraceFile, export, trace};
 use crate::analysis::recording_files;
 use crate::code_page::CodePage;
-use crate::dataset::identity::{identify, pseudonym};
+use crate::dataset::identity::{TraceId, identify, pseudonym};
 use crate::dataset::staging::Staging;
 use crate::dataset::state::State;
 use crate::dataset::{Dataset, publish};
@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
 use std::cell::LazyCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What is asked for.
@@ -112,15 +113,19 @@ impl Dataset {
     fn state_for(&self, choice: &Choice) -> State {
         State {
             version: self.version.clone(),
-            format: self.format.name().to_owned(),
+            format: self.format,
             code_page: choice.code_page.name().to_owned(),
             machine_names: choice.machine_names,
-            ..State::default()
+            parts: BTreeMap::new(),
+            asked: choice.tables.iter().copied().collect(),
+            error: None,
+            rows: 0,
+            bytes: 0,
         }
     }
 
     /// What the dataset has of a trace with the rows and in the form that it would have now.
-    fn before(&self, id: &str, choice: &Choice) -> Option<State> {
+    fn before(&self, id: &TraceId, choice: &Choice) -> Option<State> {
         self.state(id).filter(|state| state.is_like(&self.state_for(choice)))
     }
 
@@ -128,7 +133,7 @@ impl Dataset {
         &self,
         open: impl FnOnce() -> Result<EtlFile, Error>,
         choice: &Choice,
-        identified: impl FnOnce() -> (String, TraceFile),
+        identified: impl FnOnce() -> (TraceId, TraceFile),
     ) -> Result<Outcome, Error> {
         let staging = self.stage()?;
         let identity = LazyCell::new(identified);
@@ -156,34 +161,30 @@ impl Dataset {
     fn keep(
         &self,
         staging: Staging,
-        id: &str,
+        id: &TraceId,
         choice: &Choice,
         before: Option<State>,
         error: Option<String>,
     ) -> Result<Outcome, Error> {
         let staged = staging.finish()?;
-        let before = before.filter(|state| state.error.is_none() && error.is_none()).unwrap_or_default();
-        let names = |tables: &[Table]| tables.iter().map(|table| table.name().to_owned()).collect::<Vec<_>>();
-        let mut asked = [before.asked, names(&choice.tables)].concat();
-        asked.sort_unstable();
-        asked.dedup();
-        let mut files = before.files;
-        files.extend(staged.files.iter().map(|(table, files)| (table.name().to_owned(), files.clone())));
-        let drop: Vec<Table> = Table::ALL.into_iter().filter(|table| !files.contains_key(table.name())).collect();
-        let (rows, bytes) = (staged.rows, staged.bytes);
-        let state = State { files, asked, error, rows, bytes, ..self.state_for(choice) };
+        let mut state = State { error, rows: staged.rows, bytes: staged.bytes, ..self.state_for(choice) };
+        if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
+            state.parts = before.parts;
+            state.asked.extend(before.asked);
+        }
+        state.parts.extend(&staged.parts);
         let done = outcome(id, &state, false);
-        publish::publish(self, staged, id, &drop, state)?;
+        publish::publish(self, staged, id, &state)?;
         Ok(done)
     }
 }
 
-fn outcome(id: &str, state: &State, passed_over: bool) -> Outcome {
+fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
     Outcome {
-        id: id.to_owned(),
+        id: id.to_string(),
         rows: state.rows,
         bytes: state.bytes,
-        tables: state.files.len(),
+        tables: state.parts.len(),
         passed_over,
         error: state.error.clone(),
     }

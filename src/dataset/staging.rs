@@ -3,7 +3,7 @@
 
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Columns, Sink};
-use crate::dataset::part::Part;
+use crate::dataset::part::{Part, file_name};
 use crate::dataset::{Format, not_written};
 use crate::error::Error;
 use std::collections::BTreeMap;
@@ -48,8 +48,8 @@ pub struct Staged {
     pub folder: PathBuf,
     /// Its owner's lock.
     pub lock: Lock,
-    /// Files by table.
-    pub files: BTreeMap<Table, Vec<String>>,
+    /// Number of files by table.
+    pub parts: BTreeMap<Table, u32>,
     /// Rows.
     pub rows: u64,
     /// Bytes of all files.
@@ -74,23 +74,23 @@ impl Staging {
     /// # Errors
     /// [`Error::NotWritten`]; the folder is gone then.
     pub fn finish(self) -> Result<Staged, Error> {
-        let Staging { folder, lock, parts, .. } = self;
-        let mut files = BTreeMap::new();
+        let Staging { folder, lock, format, parts } = self;
+        let mut files_by_table = BTreeMap::new();
         let (mut all_rows, mut bytes) = (0, 0);
         for (table, part) in parts.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let (names, rows) = part.finish()?;
-            for name in &names {
-                let path = folder.path().join(table.name()).join(name);
+            let (files, rows) = part.finish()?;
+            for number in 0..files {
+                let path = folder.path().join(table.name()).join(file_name(number, format));
                 // Windows writes only such files through to the disk that are open for writing.
                 let file = File::options().write(true).open(&path).map_err(not_written(&path))?;
                 // What is moved into the dataset must be there after a power failure too.
                 file.sync_all().map_err(not_written(&path))?;
                 bytes += file.metadata().map_err(not_written(&path))?.len();
             }
-            files.insert(table, names);
+            files_by_table.insert(table, files);
             all_rows += rows;
         }
-        Ok(Staged { folder: folder.keep(), lock, files, rows: all_rows, bytes })
+        Ok(Staged { folder: folder.keep(), lock, parts: files_by_table, rows: all_rows, bytes })
     }
 }
 

@@ -1,28 +1,36 @@
-//! What a dataset has of a trace: from which version of the program, in which form, which tables. `--resume` uses it.
+//! What a dataset has of a trace: from which version of the program, in which form, which tables in how many parts.
+//! `--resume` uses it, and what is moved into the dataset follows from it.
+//!
+//! The file may come from anywhere. It holds no paths: tables are those of this version or it is not read, and the names of
+//! parts are made from numbers.
 
 use crate::analysis::export::schema::Table;
+use crate::dataset::Format;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
-/// The state of a trace. Names, not enums: another version of this program may have written it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Longest file of a state that is read; most of it is the text of an error.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The state of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
 pub struct State {
     /// Version of the program that wrote the tables.
     pub version: String,
     /// Their form.
-    pub format: String,
+    pub format: Format,
     /// The encoding of 8-bit names.
-    #[serde(default)]
     pub code_page: String,
     /// True when the machine's name itself was written.
-    #[serde(default)]
     pub machine_names: bool,
-    /// Files by table.
-    pub files: BTreeMap<String, Vec<String>>,
-    /// Tables that were asked for; those that the trace does not have are not in `files`.
-    pub asked: Vec<String>,
+    /// Number of parts by table.
+    pub parts: BTreeMap<Table, u32>,
+    /// Tables that were asked for; those that the trace does not have are not in `parts`.
+    pub asked: BTreeSet<Table>,
     /// Why there is nothing but the row in `traces`.
     pub error: Option<String>,
     /// Rows of all tables.
@@ -31,39 +39,96 @@ pub struct State {
     pub bytes: u64,
 }
 
+/// The state in its file: names instead of values.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    version: String,
+    format: String,
+    code_page: String,
+    machine_names: bool,
+    parts: BTreeMap<String, u32>,
+    asked: Vec<String>,
+    error: Option<String>,
+    rows: u64,
+    bytes: u64,
+}
+
+impl From<State> for Stored {
+    fn from(state: State) -> Stored {
+        let State { version, format, code_page, machine_names, parts, asked, error, rows, bytes } = state;
+        Stored {
+            version,
+            format: format.name().to_owned(),
+            code_page,
+            machine_names,
+            parts: parts.into_iter().map(|(table, parts)| (table.name().to_owned(), parts)).collect(),
+            asked: asked.into_iter().map(|table| table.name().to_owned()).collect(),
+            error,
+            rows,
+            bytes,
+        }
+    }
+}
+
+impl TryFrom<Stored> for State {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<State, String> {
+        let Stored { version, format, code_page, machine_names, parts, asked, error, rows, bytes } = stored;
+        let table = |name: &str| name.parse::<Table>();
+        let parts = parts.iter().map(|(name, parts)| Ok((table(name)?, *parts)));
+        Ok(State {
+            version,
+            format: Format::of_name(&format).ok_or_else(|| format!("unknown form \"{format}\""))?,
+            code_page,
+            machine_names,
+            parts: parts.collect::<Result<_, String>>()?,
+            asked: asked.iter().map(|name| table(name)).collect::<Result<_, String>>()?,
+            error,
+            rows,
+            bytes,
+        })
+    }
+}
+
 impl State {
-    /// The file of a trace's state.
-    pub fn path(folder: &Path, id: &str) -> PathBuf {
-        folder.join(format!("{id}.json"))
+    /// Reads the state in a file of its own.
+    ///
+    /// # Errors
+    /// Those of the system; a link, or a file that holds no state of this version.
+    pub fn read(path: &Path) -> io::Result<State> {
+        let data = fs::symlink_metadata(path)?;
+        if !data.is_file() || data.len() > MOST_BYTES {
+            return Err(io::Error::new(ErrorKind::InvalidData, "it is a link or no small file"));
+        }
+        serde_json::from_slice(&fs::read(path)?).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 
-    /// Reads it; `None` for one that cannot be read.
-    pub fn read(folder: &Path, id: &str) -> Option<State> {
-        serde_json::from_slice(&fs::read(State::path(folder, id)).ok()?).ok()
+    /// Its bytes in a file.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default() // texts and numbers have no errors
     }
 
-    /// Files by table, those that this version knows.
-    pub fn parts(&self) -> Vec<(Table, Vec<String>)> {
-        let known = |(table, files): (&String, &Vec<String>)| Some((table.parse().ok()?, files.clone()));
-        self.files.iter().filter_map(known).collect()
+    /// How many parts a table has.
+    pub fn parts_of(&self, table: Table) -> u32 {
+        self.parts.get(&table).copied().unwrap_or(0)
     }
 
     /// True when all of its tables have the rows and the form that they would have now.
     pub fn is_like(&self, other: &State) -> bool {
-        let like = |state: &State| (state.version.clone(), state.format.clone(), state.code_page.clone());
+        let like = |state: &State| (state.version.clone(), state.format, state.code_page.clone());
         like(self) == like(other)
     }
 
     /// True when this state's tables and those of `other` may be mixed while they are replaced: the same rows,
     /// each table in one file.
     pub fn can_be_mixed_with(&self, other: &State) -> bool {
-        let is_whole = |state: &State| state.error.is_none() && state.files.values().all(|files| files.len() == 1);
+        let is_whole = |state: &State| state.error.is_none() && state.parts.values().all(|parts| *parts == 1);
         self.is_like(other) && is_whole(self) && is_whole(other)
     }
 
     /// True when all of these tables were asked for, and the machine's name in this form.
     pub fn covers(&self, tables: &[Table], machine_names: bool) -> bool {
-        self.machine_names == machine_names
-            && tables.iter().all(|table| self.asked.iter().any(|asked| asked == table.name()))
+        self.machine_names == machine_names && tables.iter().all(|table| self.asked.contains(table))
     }
 }

@@ -10,7 +10,7 @@ use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::export::schema::Table;
 use pfnset::dataset::run::{Choice, Outcome};
-use pfnset::dataset::{Dataset, Format};
+use pfnset::dataset::{Dataset, Format, Refused};
 use pfnset::error::Error;
 use pfnset::input::STANDARD_INPUT;
 use pfnset::report::text::wrap;
@@ -128,6 +128,12 @@ impl Export {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
+        let refused = dataset.refused().iter();
+        output::warn(
+            &refused
+                .map(|Refused { path, reason }| format!("{} is not used: {reason}", path.display()))
+                .collect::<Vec<_>>(),
+        );
         let choice = Choice {
             tables: self.tables(),
             resume: self.resume,
