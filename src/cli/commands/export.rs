@@ -127,13 +127,7 @@ impl Export {
         if streamed.count() > 1 {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
-        let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
-        let refused = dataset.refused().iter();
-        output::warn(
-            &refused
-                .map(|Refused { path, reason }| format!("{} is not used: {reason}", path.display()))
-                .collect::<Vec<_>>(),
-        );
+        let dataset = self.dataset()?;
         let choice = Choice {
             tables: self.tables(),
             resume: self.resume,
@@ -183,6 +177,14 @@ impl Export {
             }
         }
         Ok(if broken > 0 { Exit::BadInput } else { Exit::Fine })
+    }
+
+    /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.
+    fn dataset(&self) -> Result<Dataset, Error> {
+        let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
+        let text = |refused: &Refused| format!("{} is not used: {}", refused.path.display(), refused.reason);
+        output::warn(&dataset.refused().iter().map(text).collect::<Vec<_>>());
+        Ok(dataset)
     }
 
     /// The tables that were asked for.
