@@ -10,7 +10,7 @@ use etl_writer::scheduling::SchedulingSpec;
 use generated::most_anonymous_kib;
 use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,8 @@ fn measure(spec: &SchedulingSpec, rounds: usize) {
     let mut times: Vec<Duration> = Vec::new();
     for _ in 0..rounds {
         let begin = Instant::now();
-        let etl = EtlFile::open(&path).expect("the trace");
-        let set = CpuUse::new(&etl, &CpuQuery::default()).expect("context switches");
+        let trace = Trace::open(&path).expect("the trace");
+        let set = CpuUse::answer(&trace, &CpuQuery::default()).expect("context switches");
         times.push(begin.elapsed());
         assert!(set.is_balanced() && set.breaks == 0);
         assert_eq!(set.total.switches + 1, spec.switches, "the last one ends the window");

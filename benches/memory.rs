@@ -8,7 +8,7 @@ mod generated;
 use etl_writer::{MemorySpec, Session};
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::MemoryQuery;
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ fn main() -> ExitCode {
     let mut times: Vec<Duration> = Vec::new();
     for _ in 0..rounds {
         let begin = Instant::now();
-        let etl = EtlFile::open(&path).expect("the trace");
-        let set = MemorySet::new(&etl, &MemoryQuery::default()).expect("memory over time");
+        let trace = Trace::open(&path).expect("the trace");
+        let set = MemorySet::answer(&trace, &MemoryQuery::default()).expect("memory over time");
         times.push(begin.elapsed());
         let entries: u64 = set.processes.iter().map(|process| process.count).sum();
         assert_eq!((entries, set.samples.len() as u64), (samples * 3_000, samples));

@@ -10,7 +10,7 @@ use etl_writer::refset::RefsetSpec;
 use generated::most_anonymous_kib;
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::Query;
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,8 @@ fn measure(spec: &RefsetSpec, rounds: usize) {
     let mut held = 0;
     for _ in 0..rounds {
         let begin = Instant::now();
-        let etl = EtlFile::open(&path).expect("the trace");
-        let set = ReferenceSet::new(&etl, &Query::default()).expect("a reference set");
+        let trace = Trace::open(&path).expect("the trace");
+        let set = ReferenceSet::answer(&trace, &Query::default()).expect("a reference set");
         times.push(begin.elapsed());
         assert_eq!(set.balance.reaccessed(), 0, "nothing was lost, so nothing is accessed twice");
         assert_eq!(set.verification.as_ref().map(|v| v.residue()), Some(0.0));

@@ -10,8 +10,9 @@ mod generated;
 use etl_writer::ResidentSpec;
 use generated::{median, most_anonymous_kib, sum_of_words, timed};
 use pfnset::analysis::resident::query::ResidentQuery;
-use pfnset::analysis::resident::{ResidentModel, ResidentSet};
+use pfnset::analysis::resident::{ResidentSet, SnapshotContext};
 use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -27,17 +28,17 @@ fn command(trace: &Path) -> Command {
 }
 
 /// Medians of the phases of the work, in this process.
-fn phases(trace: &Path, rounds: usize) {
+fn phases(path: &Path, rounds: usize) {
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..rounds {
-        let (mut etl, mut model) = (None, None);
-        let open = timed(|| etl = EtlFile::open(trace).ok());
-        let etl = etl.expect("a sound trace");
-        let survey = timed(|| model = ResidentModel::new(&etl).ok());
-        let model = model.expect("page records");
-        let context = timed(|| drop(black_box(model.context(&etl, &model.snapshots[0]))));
-        let all = timed(|| drop(black_box(ResidentSet::new(&etl, &ResidentQuery::default()))));
-        let rest = all.saturating_sub(survey + context);
+        let mut trace = None;
+        let open = timed(|| trace = Trace::open(path).ok());
+        let trace = trace.expect("a sound trace");
+        let survey = timed(|| assert!(!trace.snapshots().is_empty(), "page records"));
+        let context = timed(|| drop(black_box(SnapshotContext::new(&trace, &trace.snapshots()[0]))));
+        // What the first two gathered is kept, so only the context is made again.
+        let all = timed(|| drop(black_box(ResidentSet::answer(&trace, &ResidentQuery::default()))));
+        let rest = all.saturating_sub(context);
         times.iter_mut().zip([open, survey, context, rest]).for_each(|(times, time)| times.push(time));
     }
     let [open, survey, context, rest] = times.map(median);

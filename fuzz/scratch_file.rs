@@ -1,6 +1,6 @@
 //! The input of a run as a file: its bytes go through a real file, because that is what is mapped.
 
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::{env, fs, process};
@@ -24,6 +24,6 @@ pub fn with<T>(data: &[u8], use_file: impl FnOnce(&Path) -> T) -> T {
 
 /// Opens `data`; `None` when it is no trace.
 #[allow(dead_code)] // not every target opens it as a trace
-pub fn open(data: &[u8]) -> Option<EtlFile> {
-    with(data, |path| EtlFile::open(path).ok())
+pub fn open(data: &[u8]) -> Option<Trace> {
+    with(data, |path| Trace::open(path).ok())
 }

@@ -4,11 +4,11 @@
 //!
 //! ```
 //! use pfnset::analysis::resident::{ResidentSet, query::ResidentQuery};
-//! use pfnset::etl::EtlFile;
+//! use pfnset::trace::Trace;
 //! use std::path::Path;
 //!
-//! let etl = EtlFile::open(Path::new("fixtures/resident-small.etl"))?;
-//! let set = ResidentSet::new(&etl, &ResidentQuery::default())?;
+//! let trace = Trace::open(Path::new("fixtures/resident-small.etl"))?;
+//! let set = ResidentSet::answer(&trace, &ResidentQuery::default())?;
 //! let snapshot = set.snapshots.first().expect("a set has at least one snapshot");
 //! for row in &snapshot.rows {
 //!     println!("{}: {} pages, {} in WPA", row.labels.join(" / "), row.measure.pages, row.measure.pages_wpa);
@@ -18,13 +18,17 @@
 //! # Ok::<(), pfnset::error::Error>(())
 //! ```
 //!
-//! The entry points:
+//! [`Trace`](trace::Trace) is a file, or several of one recording. It gathers what questions need, keeps it, and judges once
+//! whether the file can be trusted. Each analysis has a function `answer(trace, query)`:
 //!
 //! - [`ResidentSet`](analysis::resident::ResidentSet): pages of RAM at a snapshot;
 //!   [`PageListing`](analysis::pages::PageListing): the same, one row for each page.
 //! - [`ReferenceSet`](analysis::refset::ReferenceSet): pages that processes touched in a time window.
 //! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::event_statistics::EventStatistics): what a trace
 //!   holds, and what it can be used for.
+//!
+//! Below them:
+//!
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
 //!   questions; [`Schedule`](etl::buffer_order::Schedule): the same in time order.
 //! - [`counter`]: the types of performance counters, and the values of raw samples; no trace is needed.
@@ -33,8 +37,8 @@
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
 //! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`anonymized`] (a trace
 //! written again with other names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
-//! names at any time), `exported` (tables in files, not traces), [`analysis`], `report` (text) and `dataset` (files for SQL
-//! engines).
+//! names at any time), [`trace`] (the file with what was gathered of it), `exported` (tables in files, not traces),
+//! [`analysis`], `report` (text) and `dataset` (files for SQL engines).
 //!
 //! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
 
@@ -58,6 +62,7 @@ mod named;
 pub mod pattern;
 #[cfg(feature = "cli")]
 pub mod report;
+pub mod trace;
 pub mod units;
 
 /// The README's code, compiled by the tests.

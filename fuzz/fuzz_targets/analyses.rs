@@ -14,20 +14,20 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::{refset, resident};
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 
 #[path = "../scratch_file.rs"]
 mod scratch_file;
 
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(analyse));
 
-fn analyse(etl: &EtlFile) {
+fn analyse(trace: &Trace) {
     for group_by in
         ["category", "process,use", "list,priority,category_wpa", "detail", "process_name,service", "folder,extension"]
     {
         let mut query = resident::query::ResidentQuery { snapshot: SnapshotChoice::All, ..Default::default() };
         query.group_by(group_by).expect("dimensions");
-        let Ok(set) = ResidentSet::new(etl, &query) else { break };
+        let Ok(set) = ResidentSet::answer(trace, &query) else { break };
         for snapshot in &set.snapshots {
             let rows: u64 = snapshot.rows.iter().map(|row| row.measure.pages).sum();
             assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
@@ -36,13 +36,13 @@ fn analyse(etl: &EtlFile) {
             let _ = (set.overview(snapshot), memory.cells(80));
         }
     }
-    if let Ok(set) = ProcessSet::new(etl, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {
+    if let Ok(set) = ProcessSet::answer(trace, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {
         let grouped: u64 = set.rows.iter().map(|row| row.measure.processes).sum();
         assert_eq!((grouped, set.processes.len() as u64), (set.total, set.total));
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");
-    if let Ok(cpu) = CpuUse::new(etl, &query) {
+    if let Ok(cpu) = CpuUse::answer(trace, &query) {
         assert!(cpu.is_balanced());
         for states in cpu.rows.iter().filter_map(|row| row.states) {
             let sum = states.running + states.ready + states.waiting + states.unknown + states.not_alive;
@@ -50,12 +50,12 @@ fn analyse(etl: &EtlFile) {
         }
     }
     let query = MemoryQuery { all_samples: true, timeline: Some(TimelineStep::Samples), ..Default::default() };
-    if let Ok(set) = MemorySet::new(etl, &query) {
+    if let Ok(set) = MemorySet::answer(trace, &query) {
         let kept =
             |track: &MemoryTrack| track.samples.len() as u64 == track.count && track.first.moment <= track.last.moment;
         assert!(set.processes.iter().chain(&set.sessions).all(kept));
         assert_eq!(set.table().records.len(), set.samples.len());
         let _ = (set.largest_table(), set.growth_table(), set.session_records());
     }
-    let _ = ReferenceSet::new(etl, &refset::query::Query::default());
+    let _ = ReferenceSet::answer(trace, &refset::query::Query::default());
 }

@@ -8,7 +8,7 @@ use pfnset::analysis::check::baseline::{Baseline, Saved};
 use pfnset::analysis::check::measured::TraceValues;
 use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file};
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -16,15 +16,15 @@ use std::sync::OnceLock;
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/resident-small.etl");
 
 fuzz_target!(|data: &[u8]| {
-    static TRACES: OnceLock<EtlFile> = OnceLock::new();
+    static TRACES: OnceLock<Trace> = OnceLock::new();
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let saved = parts.next().and_then(|baseline| Saved::read(baseline).ok().flatten()).map(Baseline::Saved);
     let Ok(budgets) = file::read(Path::new("budgets.toml"), &text) else { return };
     let budgets = &budgets[..budgets.len().min(4)];
-    let etl = TRACES.get_or_init(|| EtlFile::open(Path::new(TRACE)).expect("the fixture"));
+    let trace = TRACES.get_or_init(|| Trace::open(Path::new(TRACE)).expect("the fixture"));
     let earlier = saved.map(|baseline| baseline.values(budgets));
-    let values = TraceValues::new(etl, budgets);
+    let values = TraceValues::answer(trace, budgets);
     let result = TraceResult::new(vec![TRACE.into()], budgets, values, earlier.as_deref());
     assert_eq!(result.budgets.len(), budgets.len());
     for budget in &result.budgets {

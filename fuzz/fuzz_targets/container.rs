@@ -15,8 +15,8 @@ mod events;
 mod scratch_file;
 
 fuzz_target!(|data: &[u8]| {
-    if let Some(etl) = scratch_file::open(data) {
-        walk(&etl, data.len());
+    if let Some(trace) = scratch_file::open(data) {
+        walk(trace.etl(), data.len());
     }
 });
 

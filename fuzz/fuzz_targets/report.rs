@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::overview::Overview;
 use pfnset::analysis::overview::treemap::Tile;
-use pfnset::etl::EtlFile;
 use pfnset::report::html::HtmlReport;
+use pfnset::trace::Trace;
 use std::path::Path;
 
 #[path = "../scratch_file.rs"]
@@ -15,8 +15,8 @@ mod scratch_file;
 
 fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(report));
 
-fn report(etl: &EtlFile) {
-    let overview = Overview::new(etl);
+fn report(trace: &Trace) {
+    let overview = Overview::answer(trace);
     if let Ok(resident) = &overview.resident {
         let snapshot = resident.snapshot().expect("the snapshot that was counted");
         assert!(adds_up(&resident.treemap) && resident.treemap.pages == snapshot.pages);

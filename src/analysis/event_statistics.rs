@@ -1,13 +1,12 @@
 //! Trace statistics (`pfnset events`): one row for each kind of event, with its name, from the survey's counts.
 
 use crate::analysis::table::{Align, Column, Field, Fit, Forms, Line, Table, Value};
-use crate::etl::EtlFile;
 use crate::etl::record::HeaderType;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
 use crate::load::event_kind_counts::KindCount;
-use crate::load::survey::Survey;
 use crate::pattern::Patterns;
+use crate::trace::Trace;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -77,7 +76,8 @@ pub struct EventStatistics {
     pub by_processor: BTreeMap<u16, u64>,
     /// Rows that pass the filter, most frequent first.
     pub rows: Vec<EventRow>,
-    /// Kinds that the filter hides; their records and those of kinds beyond [`Survey::MOST_KINDS`].
+    /// Kinds that the filter hides; their records and those of kinds beyond
+    /// [`MOST_KINDS`](crate::load::survey::Survey::MOST_KINDS).
     pub hidden: (u64, u64),
     /// Warnings, most important first.
     pub warnings: Vec<String>,
@@ -87,10 +87,10 @@ pub struct EventStatistics {
 
 impl EventStatistics {
     /// Names and filters the survey's counts.
-    pub fn new(etl: &EtlFile, survey: &Survey, filter: &EventFilter) -> EventStatistics {
+    pub fn answer(trace: &Trace, filter: &EventFilter) -> EventStatistics {
+        let (survey, trust) = (trace.survey(), trace.trust());
         let (rows, hidden): (Vec<_>, Vec<_>) =
-            survey.kinds.iter().map(|kind| row(etl, kind)).partition(|row| passes(row, filter));
-        let trust = crate::analysis::trust::TrustReport::new(etl, survey);
+            survey.kinds.iter().map(|kind| row(trace, kind)).partition(|row| passes(row, filter));
         EventStatistics {
             total: survey.total,
             total_bytes: survey.kinds.iter().map(|k| k.bytes).sum::<u64>() + survey.unlisted.1,
@@ -246,7 +246,7 @@ impl EventNumber {
     }
 }
 
-fn row(etl: &EtlFile, kind: &KindCount) -> EventRow {
+fn row(trace: &Trace, kind: &KindCount) -> EventRow {
     let (provider, number) = match kind.id {
         RecordId::Kernel(hook) => ("kernel".to_owned(), EventNumber::Hook(hook)),
         RecordId::Classic { class, opcode } => (class.to_string(), EventNumber::Opcode(opcode)),
@@ -270,8 +270,8 @@ fn row(etl: &EtlFile, kind: &KindCount) -> EventRow {
         aliases: catalog::all_names(kind.id),
         count: kind.count,
         bytes: kind.bytes,
-        first: etl.clock.nanos(kind.first),
-        last: etl.clock.nanos(kind.last),
+        first: trace.time(kind.first),
+        last: trace.time(kind.last),
         processors: kind.processors.len() as u64,
     }
 }

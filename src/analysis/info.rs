@@ -1,19 +1,19 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
 use crate::analysis::buffer_content::{self, BufferContent};
-use crate::analysis::readiness::{Readiness, readiness};
 use crate::analysis::session_limits;
 use crate::analysis::table::{Field, Table, Value};
-use crate::analysis::trust::TrustReport;
-use crate::analysis::trust_level::{TrustLevel, good_for};
 use crate::analysis::windows_release::release;
 use crate::error::DamageLog;
-use crate::etl::EtlFile;
 use crate::etl::clock::ClockKind;
 use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
+use crate::trace::Trace;
+use crate::trace::readiness::Readiness;
+use crate::trace::trust::TrustReport;
+use crate::trace::trust_level::{TrustLevel, good_for};
 use crate::units::{FileOffset, FileTime, Nanos};
 use std::collections::BTreeMap;
 
@@ -102,7 +102,8 @@ pub struct TraceInfo {
 
 impl TraceInfo {
     /// Collects the facts.
-    pub fn new(etl: &EtlFile, survey: &Survey) -> TraceInfo {
+    pub fn answer(trace: &Trace) -> TraceInfo {
+        let (etl, survey) = (trace.etl(), trace.survey());
         let header = &etl.header;
         let product = survey.os_text.as_ref().map(|(_, text)| text.as_str());
         let own_processors = (header.mode & MODE_NO_PER_PROCESSOR == 0).then_some(header.processors);
@@ -138,9 +139,9 @@ impl TraceInfo {
             stack_bytes: stack_records(survey) + survey.carried_stack_bytes,
             advice: session_limits::limits(etl, survey),
             providers: providers(survey),
-            trust: TrustReport::new(etl, survey),
+            trust: trace.trust().clone(),
             damage: survey.damage.clone(),
-            analyses: readiness(survey),
+            analyses: trace.readiness(),
         }
     }
 

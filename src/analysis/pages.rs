@@ -4,20 +4,20 @@
 //! and gives the text to a writer in order. `report::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
-use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings_of_pages;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::named::named_enum;
+use crate::trace::Trace;
 use crate::units::Ticks;
 use std::io;
 
@@ -173,8 +173,7 @@ pub struct PageQuery {
 /// The pages of a trace, ready to be streamed.
 #[derive(Debug)]
 pub struct PageListing<'e> {
-    etl: &'e EtlFile,
-    model: ResidentModel,
+    trace: &'e Trace,
     query: &'e PageQuery,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
@@ -185,21 +184,20 @@ pub struct PageListing<'e> {
 }
 
 impl<'e> PageListing<'e> {
-    /// Walks the trace once and prepares everything that the pages are joined with.
+    /// Prepares everything that the pages are joined with.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(etl: &'e EtlFile, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
-        let model = ResidentModel::new(etl)?;
-        let snapshots = query.snapshot.indices(&model.snapshots)?;
-        let (warnings, doubtful) = model.warnings(etl);
-        Ok(PageListing { etl, query, warnings, doubtful, snapshots, model })
+    pub fn answer(trace: &'e Trace, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
+        let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
+        let (warnings, doubtful) = (warnings_of_pages(trace), trace.trust().any());
+        Ok(PageListing { trace, query, warnings, doubtful, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.
     pub fn snapshot(&self, index: usize) -> Option<SnapshotPages<'_>> {
-        let snapshot = self.model.snapshots.get(index)?;
-        Some(SnapshotPages { listing: self, snapshot, context: self.model.context(self.etl, snapshot) })
+        let snapshot = self.trace.snapshots().get(index)?;
+        Some(SnapshotPages { listing: self, snapshot, context: SnapshotContext::new(self.trace, snapshot) })
     }
 }
 
@@ -227,7 +225,7 @@ impl SnapshotPages<'_> {
     ) -> io::Result<()> {
         let conditions = &self.listing.query.conditions;
         self.snapshot.stream(
-            self.listing.etl,
+            self.listing.trace.etl(),
             || Filter::new(conditions),
             |filter, text, page, time| {
                 let classified = self.context.classify(&page);

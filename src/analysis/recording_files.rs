@@ -1,13 +1,9 @@
 //! Several files as one recording: which of them fit together, and why others do not (`pfnset info A.etl B.etl`).
 
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::record_id::HookId;
-use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
-use crate::load::presence::holds;
+use crate::trace::recording::add;
 use crate::units::Nanos;
-use std::path::{Path, PathBuf};
 
 /// One file that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,39 +26,6 @@ pub struct RecordingFile {
     pub buffers_lost: u32,
     /// Why it does not belong to the recording of the first file; `None` when it does.
     pub reason: Option<String>,
-}
-
-/// Adds another file of the same recording.
-///
-/// Sessions side by side record different things of one machine. Two page sequences are of two moments: sessions that both
-/// hold some are two recordings, and events that both have would count twice.
-///
-/// # Errors
-/// Why the files do not fit together, in words that follow "OTHER does not belong to the recording of FIRST:".
-pub fn add(all: &mut EtlFile, name: &str, other: EtlFile) -> Result<(), String> {
-    const PAGES: [HookId; 2] = [PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2];
-    all.fits(&other)?;
-    if holds(&other, &PAGES) && holds(all, &PAGES) {
-        return Err("both hold page sequences, so each is a recording of its own; pfnset diff compares them".into());
-    }
-    all.join(name, other)
-}
-
-/// Opens all files of a recording, each by `open`.
-///
-/// # Errors
-/// Those of `open`; [`Error::NotOneRecording`] for a file that does not fit.
-pub fn open_all<E: From<Error>>(
-    first: &Path,
-    further: &[PathBuf],
-    mut open: impl FnMut(&Path) -> Result<EtlFile, E>,
-) -> Result<EtlFile, E> {
-    let mut all = open(first)?;
-    for other in further {
-        let not_one = |reason| Error::NotOneRecording { other: other.clone(), first: first.into(), reason };
-        add(&mut all, &other.display().to_string(), open(other)?).map_err(not_one)?;
-    }
-    Ok(all)
 }
 
 /// Joins the files that fit to the first one.

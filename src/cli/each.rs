@@ -8,10 +8,10 @@ use crate::cli::trace_paths::{Named, named};
 use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::error::Error;
-use pfnset::etl::EtlFile;
 use pfnset::report::each_trace::{Answers, OneCsv, OneObjectEach, OneTable};
 use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
+use pfnset::trace::Trace;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -41,13 +41,13 @@ pub struct Asked<'a> {
 
 impl Asked<'_> {
     /// Opens the trace, or each of them, and passes it to `of_trace`.
-    pub fn answer(&self, of_trace: impl Fn(&Path, &EtlFile, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    pub fn answer(&self, of_trace: impl Fn(&Path, &Trace, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let common = self.common;
         if !self.each.each {
-            let etl = trace::open(common)?;
-            return of_trace(&common.trace, &etl, &mut |report, doubtful| trace::finish(report, common, doubtful));
+            let trace = trace::open(common)?;
+            return of_trace(&common.trace, &trace, &mut |report, doubtful| trace::finish(report, common, doubtful));
         }
-        let of_each = |path: &Path, show: Show<'_>| of_trace(path, &trace::open_file(common, path)?, show);
+        let of_each = |path: &Path, show: Show<'_>| of_trace(path, &trace::open_file(common, path)?.into(), show);
         self.answer_each(&of_each)
     }
 

@@ -13,27 +13,29 @@ use pfnset::input::UnpackLimits;
 use pfnset::report::Report;
 use pfnset::report::chosen::ChosenColumns;
 use pfnset::report::recording_files::OfSeveralFiles;
+use pfnset::trace::{Trace, recording};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// Opens the trace, with all files of its recording, and sets the number of threads.
-pub fn open(base: &Base) -> anyhow::Result<EtlFile> {
+pub fn open(base: &Base) -> anyhow::Result<Trace> {
     prepare(base)?;
     open_recording(base, &Recording { trace: base.trace.clone(), with: base.further.clone() })
 }
 
 /// Opens all files of a recording.
-pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<EtlFile> {
-    recording_files::open_all(&files.trace, &files.with, |path| open_file(base, path))
+pub fn open_recording(base: &Base, files: &Recording) -> anyhow::Result<Trace> {
+    recording::open_all(&files.trace, &files.with, |path| open_file(base, path)).map(Trace::from)
 }
 
 /// Opens the trace and the other files that fit to it; returns for each file whether it does.
-pub fn open_what_fits(base: &Base) -> anyhow::Result<(EtlFile, Vec<RecordingFile>)> {
+pub fn open_what_fits(base: &Base) -> anyhow::Result<(Trace, Vec<RecordingFile>)> {
     let named = |path: &Path, file| (path.display().to_string(), file);
     prepare(base)?;
     let first = named(&base.trace, open_file(base, &base.trace)?);
     let others = base.further.iter().map(|path| Ok(named(path, open_file(base, path)?)));
-    Ok(recording_files::join(first, others.collect::<anyhow::Result<_>>()?))
+    let (all, files) = recording_files::join(first, others.collect::<anyhow::Result<_>>()?);
+    Ok((all.into(), files))
 }
 
 /// [`prepare`] for a command whose arguments are separate traces.
@@ -85,7 +87,8 @@ pub fn unpacked<T>(base: &Base, open: impl FnOnce(&UnpackLimits) -> T) -> T {
 }
 
 /// Runs work that reads the whole trace `times` times, with a progress bar.
-pub fn with_bar<T>(base: &Base, etl: &EtlFile, times: u64, work: impl FnOnce() -> T) -> T {
+pub fn with_bar<T>(base: &Base, trace: &Trace, times: u64, work: impl FnOnce() -> T) -> T {
+    let etl = trace.etl();
     progress::with_bar(base.quiet, times * etl.size_bytes(), || etl.bytes_read(), work)
 }
 

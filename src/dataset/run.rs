@@ -2,7 +2,6 @@
 
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{TraceFile, export, trace};
-use crate::analysis::recording_files;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, identify, pseudonym};
 use crate::dataset::staging::Staging;
@@ -11,6 +10,8 @@ use crate::dataset::{Dataset, publish};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
+use crate::trace::Trace;
+use crate::trace::recording;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -52,15 +53,16 @@ fn open(
     code_page: CodePage,
     limits: &UnpackLimits,
     mut streamed: Option<Result<Input, Error>>,
-) -> Result<EtlFile, Error> {
-    recording_files::open_all(path, further, |path| {
+) -> Result<Trace, Error> {
+    let all = recording::open_all(path, further, |path| {
         let mut etl = match streamed.take_if(|_| path.as_os_str() == STANDARD_INPUT) {
             Some(input) => EtlFile::from_input(input?).map_err(|reason| Error::NotEtl { path: path.into(), reason })?,
             None => EtlFile::open_within(path, limits)?,
         };
         etl.code_page = code_page;
         Ok(etl)
-    })
+    });
+    all.map(Trace::from)
 }
 
 /// An error with its causes.
@@ -131,16 +133,16 @@ impl Dataset {
 
     fn export_as(
         &self,
-        open: impl FnOnce() -> Result<EtlFile, Error>,
+        open: impl FnOnce() -> Result<Trace, Error>,
         choice: &Choice,
         identified: impl FnOnce() -> (TraceId, TraceFile),
     ) -> Result<Outcome, Error> {
         let staging = self.stage()?;
         let identity = LazyCell::new(identified);
         let exported = match open() {
-            Ok(etl) => {
+            Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
-                export(&etl, || identity.1.clone(), &choice.tables, machine, &staging).map(drop)
+                export(&trace, || identity.1.clone(), &choice.tables, machine, &staging).map(drop)
             }
             Err(error) => Err(error),
         };

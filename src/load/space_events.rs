@@ -16,6 +16,9 @@ use crate::load::event_values::SpaceEvent;
 use crate::load::walk::Run;
 use crate::moment::{At, Moment};
 use crate::units::{PointerSize, Ticks, is_kernel_address};
+use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Consecutive plain rundown records of one process id in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,6 +229,16 @@ impl SpaceEvents {
         }
     }
 
+    /// All events in order; those in the file are copied.
+    fn unrolled(&self, etl: &EtlFile) -> Cow<'_, [At<SpaceEvent>]> {
+        if self.runs.is_empty() {
+            return Cow::Borrowed(&self.kept);
+        }
+        let mut reader = SpaceReader::default();
+        self.read(etl, &mut reader);
+        Cow::Owned(reader.events)
+    }
+
     /// All events in order; they borrow `reader`, which is reused for the next process.
     pub fn read<'r>(&'r self, etl: &EtlFile, reader: &'r mut SpaceReader) -> &'r [At<SpaceEvent>] {
         if self.runs.is_empty() {
@@ -246,6 +259,25 @@ impl SpaceEvents {
             events.sort_by_key(|event| event.moment);
         }
         events
+    }
+}
+
+/// The events of all address spaces in memory, for callers that process them event by event.
+#[derive(Debug, Default)]
+pub struct UnrolledSpaces<'e> {
+    by_process_id: FastMap<u32, Cow<'e, [At<SpaceEvent>]>>,
+}
+
+impl<'e> UnrolledSpaces<'e> {
+    /// Reads what lies in the file.
+    pub fn new(spaces: &'e FastMap<u32, SpaceEvents>, etl: &EtlFile) -> UnrolledSpaces<'e> {
+        let unrolled = spaces.par_iter().map(|(id, events)| (*id, events.unrolled(etl)));
+        UnrolledSpaces { by_process_id: unrolled.collect() }
+    }
+
+    /// The events of a process id, in order.
+    pub fn of(&self, process_id: u32) -> &[At<SpaceEvent>] {
+        self.by_process_id.get(&process_id).map_or(&[], |events| events)
     }
 }
 

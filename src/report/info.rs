@@ -1,11 +1,11 @@
 //! `pfnset info` in all forms. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Need, Readiness, ReadinessLevel};
 use crate::analysis::recording_files::{self, RecordingFile};
 use crate::analysis::table::Table;
 use crate::error::DamageLog;
 use crate::report::{Report, Style, info_of_each, table, text};
+use crate::trace::readiness::{Need, Readiness, ReadinessLevel};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! `pfnset info --each`: a line for each trace, with what distinguishes it, whether to trust it, and for which analyses.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::readiness::{Readiness, ReadinessLevel};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
-use crate::analysis::trust_level::good_for;
 use crate::report::text;
+use crate::trace::readiness::{Readiness, ReadinessLevel};
+use crate::trace::trust_level::good_for;
 
 /// One record, and one line: that of the trace.
 pub fn table(info: &TraceInfo) -> Table {

@@ -20,26 +20,26 @@ fn session(processors: usize) -> Session {
 }
 
 fn ask(bytes: &[u8], names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
-    with_file(bytes, |etl| ask_file(etl, names, window, t0))
+    with_file(bytes, |trace| ask_file(trace, names, window, t0))
 }
 
-fn ask_file(etl: &EtlFile, names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
+fn ask_file(trace: &pfnset::trace::Trace, names: &str, window: Option<(u64, u64)>, t0: u64) -> CpuUse {
     let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
     query.group_by(names).expect("dimensions");
     let bound = |stamp: u64| Some(Bound::Time(Nanos(i128::from(stamp - t0) * 100)));
     if let Some((from, to)) = window {
         (query.from, query.to) = (bound(from), bound(to));
     }
-    CpuUse::new(etl, &query).expect("a trace with context switches")
+    CpuUse::answer(trace, &query).expect("a trace with context switches")
 }
 
 /// Reads two files as one recording.
-fn with_files<R>(first: &[u8], second: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {
+fn with_files<R>(first: &[u8], second: &[u8], read: impl FnOnce(&pfnset::trace::Trace) -> R) -> R {
     let [first, second] = [first, second].map(etl_writer::file_of);
     let mut etl = EtlFile::open(first.path()).expect("an .etl file");
     let second = EtlFile::open(second.path()).expect("an .etl file");
     etl.join("second", second).expect("a file of the same recording");
-    read(&etl)
+    read(&etl.into())
 }
 
 /// Sums that hold on every trace.
@@ -213,7 +213,7 @@ proptest! {
         let later = Session { t0: session.t0 + 70, start_time: session.start_time + 70, ..session.clone() };
         let (t0, later) = (session.t0, Trace::new(later).push_all(second).finish());
         let bytes = Trace::new(session).push_all(first_file).finish();
-        let set = with_files(&bytes, &later, |etl| ask_file(etl, "process,thread", None, t0));
+        let set = with_files(&bytes, &later, |trace| ask_file(trace, "process,thread", None, t0));
         check_sums(&set);
         check_truth(&machine, &set, first, last);
         let told = set.warnings.iter().find(|line| line.contains("earlier time"));
@@ -239,10 +239,10 @@ proptest! {
         }
         let bytes = trace.finish();
         for names in ["process,thread", "process"] {
-            let found = with_file(&bytes, |etl| {
+            let found = with_file(&bytes, |trace| {
                 let mut query = CpuQuery { timeline: Some(Nanos(37_000)), ..CpuQuery::default() };
                 query.group_by(names).expect("dimensions");
-                CpuUse::new(etl, &query).ok()
+                CpuUse::answer(trace, &query).ok()
             });
             found.iter().for_each(check_sums);
         }

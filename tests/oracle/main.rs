@@ -10,7 +10,7 @@ mod resident;
 use etl_writer::Rng;
 use etl_writer::machine::Machine;
 use etl_writer::payloads::pages::Identity;
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use proptest::prelude::*;
 
 /// A step of the machine: what, and three numbers that say where.
@@ -68,7 +68,7 @@ fn each_step_happens(kinds: u8, new: impl Fn(u64) -> Machine, step: fn(&mut Mach
     assert!(happened.iter().all(|steps| *steps > 5), "{happened:?}");
 }
 
-fn with_file<R>(bytes: &[u8], read: impl FnOnce(&EtlFile) -> R) -> R {
+fn with_file<R>(bytes: &[u8], read: impl FnOnce(&Trace) -> R) -> R {
     let file = etl_writer::file_of(bytes);
-    read(&EtlFile::open(file.path()).expect("an .etl file"))
+    read(&Trace::open(file.path()).expect("an .etl file"))
 }

@@ -346,9 +346,9 @@ fn a_page_frame_that_a_sequence_repeats_is_explained_twice() {
         .push(page(2, 0x3000, 1_000_000_004));
     let folder = folder(&trace.finish());
     let path: PathBuf = folder.path().join("t.etl");
-    let etl = pfnset::etl::EtlFile::open(&path).unwrap();
+    let trace = pfnset::trace::Trace::open(&path).unwrap();
     use pfnset::analysis::resident::explain::{Explanation, Target};
-    let answer = Explanation::new(&etl, Target::Pfn(2), Default::default()).unwrap();
+    let answer = Explanation::answer(&trace, Target::Pfn(2), Default::default()).unwrap();
     let addresses: Vec<u64> = answer.snapshots[0].pages.iter().map(|page| page.record.page.u2).collect();
     assert_eq!(addresses, [0x2000, 0x3000]);
 }

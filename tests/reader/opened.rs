@@ -4,14 +4,14 @@ use etl_writer::{Trace, file_of};
 use pfnset::etl::EtlFile;
 use pfnset::etl::record::HeaderType;
 use pfnset::etl::record_id::RecordId;
-use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use std::ops::Deref;
 use tempfile::NamedTempFile;
 
 /// An open trace and the file below it.
 pub struct Opened {
-    etl: EtlFile,
+    /// The trace.
+    pub trace: pfnset::trace::Trace,
     file: NamedTempFile,
 }
 
@@ -19,7 +19,7 @@ impl Deref for Opened {
     type Target = EtlFile;
 
     fn deref(&self) -> &EtlFile {
-        &self.etl
+        self.trace.etl()
     }
 }
 
@@ -45,13 +45,13 @@ pub struct Read {
 pub fn open(bytes: &[u8]) -> Opened {
     let file = file_of(bytes);
     let etl = EtlFile::open(file.path()).expect("an .etl file");
-    Opened { etl, file }
+    Opened { trace: etl.into(), file }
 }
 
 /// Finishes and opens a trace that must be read without complaint.
 pub fn open_sound(trace: Trace) -> Opened {
     let opened = open(&trace.finish());
-    let survey = Survey::new(&opened);
+    let survey = opened.trace.survey();
     assert!(survey.damage.is_empty(), "{:?}", survey.damage);
     assert_eq!(survey.total, opened.reads().len() as u64, "the survey counts every record");
     opened

@@ -5,16 +5,15 @@ use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
-use pfnset::etl::EtlFile;
 use pfnset::etl::buffer_order::Schedule;
 use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::load::survey::Survey;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::pages::{PageForm, PageText};
 use pfnset::report::resident::ResidentReport;
 use pfnset::report::text::Unit;
 use pfnset::report::{Report, Style};
+use pfnset::trace::Trace;
 use std::path::{Path, PathBuf};
 
 /// How much is done with a file.
@@ -37,32 +36,32 @@ pub struct Found {
 
 /// Reads a file in every way; whatever it holds, this returns.
 pub fn read_all(path: &Path, effort: Effort) -> Found {
-    let etl = match EtlFile::open(path) {
-        Ok(etl) => etl,
+    let trace = match Trace::open(path) {
+        Ok(trace) => trace,
         Err(error) => {
             assert!(!error.to_string().contains('\n'), "{error}");
             return Found::default();
         }
     };
-    let survey = Survey::new(&etl);
+    let (etl, survey) = (trace.etl(), trace.survey());
     let listed: u64 = survey.kinds.iter().map(|kind| kind.count).sum();
     assert_eq!(listed + survey.unlisted.0, survey.total, "kinds add up");
     assert_eq!(survey.by_header.values().sum::<u64>(), survey.total, "header types add up");
     assert_eq!(survey.by_processor.values().sum::<u64>(), survey.total, "processors add up");
     let spans: u64 = survey.spans.iter().flatten().map(|span| u64::from(span.records)).sum();
     assert_eq!(spans, survey.total, "buffers add up");
-    let info = TraceInfo::new(&etl, &survey);
+    let info = TraceInfo::answer(&trace);
     if effort == Effort::All {
-        let schedule = Schedule::new(&etl);
-        let mut merge = schedule.merge(&etl);
+        let schedule = Schedule::new(etl);
+        let mut merge = schedule.merge(etl);
         let (mut merged, mut latest) = (0, i64::MIN);
         while let Some((_, time, _)) = merge.next_record() {
             assert!(latest <= time.0 || merge.late_records() > 0, "merged order runs forward");
             (merged, latest) = (merged + 1, latest.max(time.0));
         }
         assert_eq!(merged, survey.total, "the merged order has every record");
-        let digest = TraceDigest::new(&etl);
-        let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
+        let digest = TraceDigest::new(etl);
+        let statistics = EventStatistics::answer(&trace, &EventFilter::default());
         let mut out = std::io::sink();
         let reports: [&dyn Report; 2] =
             [&InfoReport::new(path, &info, &[]), &EventsReport::new(path, &statistics, Some(&digest))];
@@ -77,21 +76,21 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
 
 /// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
 pub fn read_pages(path: &Path) -> bool {
-    let Ok(etl) = EtlFile::open(path) else { return false };
+    let Ok(trace) = Trace::open(path) else { return false };
     let query = ResidentQuery { snapshot: SnapshotChoice::All, ..ResidentQuery::default() };
     let mut out = std::io::sink();
-    if let Ok(set) = ResidentSet::new(&etl, &query) {
+    if let Ok(set) = ResidentSet::answer(&trace, &query) {
         let report = ResidentReport::new(path, &set, Unit::Auto, true);
         report.table(&mut out, &Style { width: 80 }).unwrap();
         report.csv(&mut out).unwrap();
         drop(report.json());
     }
     let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
-    let Ok(listing) = PageListing::new(&etl, &query) else { return false };
+    let Ok(listing) = PageListing::answer(&trace, &query) else { return false };
     for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
         for &index in &listing.snapshots {
             let pages = listing.snapshot(index).expect("a snapshot that is listed");
-            let text = PageText::new(form, &etl, &pages.names(), index, 80);
+            let text = PageText::new(form, trace.etl(), &pages.names(), index, 80);
             pages.stream(|out, row| text.row(out, row), &mut |_| Ok(())).unwrap();
         }
     }

@@ -9,11 +9,11 @@ use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
 use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::load::survey::Survey;
 use pfnset::report::Report;
 use pfnset::report::events::EventsReport;
 use pfnset::report::info::InfoReport;
 use pfnset::report::text;
+use pfnset::trace::Trace;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ const HEADERS: [(&str, &str); 14] = [
 /// Our reports on a trace, and what is known about it.
 struct Known {
     name: String,
-    etl: EtlFile,
+    trace: Trace,
     info: Value,
     events: Value,
     expected: Value,
@@ -52,15 +52,14 @@ fn known_traces() -> Vec<Known> {
 fn known(path: &Path) -> Option<Known> {
     let beside = path.with_extension("etl.expected.json");
     let expected = serde_json::from_str(&std::fs::read_to_string(beside).ok()?).expect("JSON");
-    let etl = EtlFile::open(path).expect("a sound trace");
-    let survey = Survey::new(&etl);
-    let statistics = EventStatistics::new(&etl, &survey, &EventFilter::default());
+    let trace = Trace::open(path).expect("a sound trace");
+    let statistics = EventStatistics::answer(&trace, &EventFilter::default());
     Some(Known {
         name: path.file_name()?.to_string_lossy().into_owned(),
-        info: InfoReport::new(path, &TraceInfo::new(&etl, &survey), &[]).json(),
-        events: EventsReport::new(path, &statistics, Some(&TraceDigest::new(&etl))).json(),
+        info: InfoReport::new(path, &TraceInfo::answer(&trace), &[]).json(),
+        events: EventsReport::new(path, &statistics, Some(&TraceDigest::new(trace.etl()))).json(),
         expected,
-        etl,
+        trace,
     })
 }
 
@@ -168,17 +167,18 @@ fn events_say_what_is_known() {
 /// First, last, earliest and latest record, the first of each hook id, and samples: place, ids, times and bytes.
 #[test]
 fn single_records_are_what_is_known() {
-    for Known { name, etl, expected, .. } in known_traces() {
+    for Known { name, trace, expected, .. } in known_traces() {
         let known = &expected["events"];
         let records: Vec<Described<'_>> =
             described(known).into_iter().map(|(what, json)| Described { what, json }).collect();
         assert!(records.len() > 4, "{name}");
         for record in records {
-            record.check(&name, &etl);
+            record.check(&name, trace.etl());
         }
+        let etl = trace.etl();
         // The merged order begins with the earliest and ends with the latest.
-        let schedule = Schedule::new(&etl);
-        let mut merge = schedule.merge(&etl);
+        let schedule = Schedule::new(etl);
+        let mut merge = schedule.merge(etl);
         let (mut first, mut last) = (None, None);
         while let Some((raw, time, _)) = merge.next_record() {
             last = Some((u64::from(raw.position.buffer), u64::from(raw.position.offset), time.0));
@@ -197,8 +197,8 @@ fn single_records_are_what_is_known() {
 
 #[test]
 fn extended_items_are_what_is_known() {
-    for Known { name, etl, expected, .. } in known_traces() {
-        let parts = etl.map_buffers(|area| {
+    for Known { name, trace, expected, .. } in known_traces() {
+        let parts = trace.etl().map_buffers(|area| {
             let mut items: BTreeMap<String, u64> = BTreeMap::new();
             let (mut with_items, mut payload_bytes) = (0, 0);
             for raw in area.records() {

@@ -135,9 +135,9 @@ impl Baseline {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
         match self {
             Baseline::Saved(saved) => of_each(&|budget| saved.value(budget)),
-            Baseline::Source(SourceContent::Trace(etl)) => {
+            Baseline::Source(SourceContent::Trace(trace)) => {
                 let told = |reason| format!("of the baseline: {reason}");
-                TraceValues::new(etl, budgets).values.into_iter().map(|value| value.map_err(told)).collect()
+                TraceValues::answer(trace, budgets).values.into_iter().map(|value| value.map_err(told)).collect()
             }
             Baseline::Source(SourceContent::Pfnset(table)) => of_each(&|budget| table_value(table, budget)),
             Baseline::Source(SourceContent::Wpa(_)) => of_each(&|_| {

@@ -5,16 +5,15 @@ use crate::analysis::check::required_data::Evidence;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
+use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::resident::{ResidentModel, count_pages};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
-use crate::load::survey::Survey;
+use crate::trace::Trace;
 use crate::units::{Nanos, counted};
 
 /// A part of a value.
@@ -61,18 +60,18 @@ const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
 
 impl TraceValues {
     /// Measures a trace.
-    pub fn new(etl: &EtlFile, budgets: &[Budget]) -> TraceValues {
+    pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {
         let has = |analysis| budgets.iter().any(|budget| budget.measure.analysis() == analysis);
         let mut all = TraceValues::default();
-        let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(etl, &mut all));
-        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(etl, &mut all));
+        let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
+        let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
             let value = match &budget.conditions {
                 Conditions::Resident(conditions) => {
-                    resident.as_mut().map(|values| values.value(etl, budget, conditions))
+                    resident.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
                 Conditions::Reference(conditions) => {
-                    reference.as_mut().map(|values| values.value(etl, budget, conditions))
+                    reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
             };
             let value = value.unwrap_or_else(|| Err(String::new()));
@@ -96,44 +95,42 @@ impl TraceValues {
 }
 
 /// The resident set of a trace, or why it has none.
-struct ResidentValues(Result<(ResidentModel, TrustReport, usize), String>);
+struct ResidentValues(Result<usize, String>);
 
 impl ResidentValues {
-    fn new(etl: &EtlFile, all: &mut TraceValues) -> ResidentValues {
-        let model = match ResidentModel::new(etl) {
-            Ok(model) => model,
+    fn new(trace: &Trace, all: &mut TraceValues) -> ResidentValues {
+        let snapshots = match trace.need_snapshots() {
+            Ok(snapshots) => snapshots,
             Err(error) => return ResidentValues(Err(error.brief())),
         };
-        let trust = TrustReport::new(etl, &model.history.survey);
-        let mut warnings = trust.warnings();
-        warnings.extend(model.sequence_warnings(etl));
-        all.add_warnings(warnings, trust.any());
-        let chosen = SnapshotChoice::Last.indices(&model.snapshots);
-        let index = chosen.ok().and_then(|indices| indices.first().copied());
-        ResidentValues(index.map(|index| (model, trust, index)).ok_or_else(|| "it has no whole snapshot".to_owned()))
+        let mut warnings = trace.trust().warnings();
+        warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
+        all.add_warnings(warnings, trace.trust().any());
+        let index = SnapshotChoice::Last.indices(snapshots).ok().and_then(|indices| indices.first().copied());
+        ResidentValues(index.ok_or_else(|| "it has no whole snapshot".to_owned()))
     }
 
     fn value(
         &self,
-        etl: &EtlFile,
+        trace: &Trace,
         budget: &Budget,
         conditions: &[Condition<ResidentDimension>],
     ) -> Result<Value, String> {
-        let (model, trust, index) = self.0.as_ref().map_err(String::clone)?;
-        let snapshot = model.snapshots.get(*index).ok_or("it has no whole snapshot")?;
-        let evidence = Evidence::new(etl, &model.history.survey, trust, "resident_set");
-        let time = (etl.clock.nanos(snapshot.first.time), etl.clock.nanos(snapshot.last_time));
+        let index = self.0.as_ref().map_err(String::clone)?;
+        let snapshot = trace.snapshots().get(*index).ok_or("it has no whole snapshot")?;
+        let evidence = Evidence::new(trace, "resident_set");
+        let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);
         }
-        let impossible = model.history.impossible_pages;
+        let impossible = trace.page_sequences().impossible;
         if impossible > 0 {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
         let dimensions = [ResidentDimension::Process, ResidentDimension::Category];
-        let context = model.context(etl, snapshot);
-        let pages = count_pages(etl, model, snapshot, &dimensions, conditions);
+        let context = SnapshotContext::new(trace, snapshot);
+        let pages = count_pages(trace, snapshot, &dimensions, conditions);
         let row = |(codes, pages): (Vec<_>, u64)| Row {
             labels: dimensions.iter().zip(codes).map(|(dimension, code)| dimension.label(&context, code)).collect(),
             pages: i64::try_from(pages).unwrap_or(i64::MAX),
@@ -148,12 +145,12 @@ impl ResidentValues {
 }
 
 /// The reference set of a trace, or why it has none.
-struct ReferenceValues(Result<(ReferenceSet, Survey, TrustReport), String>);
+struct ReferenceValues(Result<ReferenceSet, String>);
 
-fn reference_set(etl: &EtlFile, conditions: &[Condition<ReferenceDimension>]) -> Result<ReferenceSet, Error> {
+fn reference_set(trace: &Trace, conditions: &[Condition<ReferenceDimension>]) -> Result<ReferenceSet, Error> {
     let by = vec![ReferenceDimension::Process, ReferenceDimension::Category];
-    ReferenceSet::new(
-        etl,
+    ReferenceSet::answer(
+        trace,
         &Query {
             group_by: by.clone(),
             conditions: conditions.to_vec(),
@@ -166,29 +163,28 @@ fn reference_set(etl: &EtlFile, conditions: &[Condition<ReferenceDimension>]) ->
 }
 
 impl ReferenceValues {
-    fn new(etl: &EtlFile, all: &mut TraceValues) -> ReferenceValues {
-        match reference_set(etl, &[]) {
+    fn new(trace: &Trace, all: &mut TraceValues) -> ReferenceValues {
+        match reference_set(trace, &[]) {
             Err(error) => ReferenceValues(Err(error.brief())),
             Ok(set) => {
-                let survey = Survey::new(etl);
-                let trust = TrustReport::new(etl, &survey);
                 all.add_warnings(set.warnings.clone(), set.doubtful);
-                ReferenceValues(Ok((set, survey, trust)))
+                ReferenceValues(Ok(set))
             }
         }
     }
 
     fn value(
         &self,
-        etl: &EtlFile,
+        trace: &Trace,
         budget: &Budget,
         conditions: &[Condition<ReferenceDimension>],
     ) -> Result<Value, String> {
-        let (set, survey, trust) = self.0.as_ref().map_err(String::clone)?;
-        let evidence = Evidence::new(etl, survey, trust, "reference_set");
-        let rundowns =
-            [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN].into_iter().filter_map(|hook| survey.kernel_span(hook));
-        let from = rundowns.map(|(first, _)| etl.clock.nanos(first)).min();
+        let set = self.0.as_ref().map_err(String::clone)?;
+        let evidence = Evidence::new(trace, "reference_set");
+        let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
+            .into_iter()
+            .filter_map(|hook| trace.survey().kernel_span(hook));
+        let from = rundowns.map(|(first, _)| trace.time(first)).min();
         let (begin, end) = set.window_times;
         // The pages that are held when the window begins come from the rundown before it.
         let from = from.filter(|_| !budget.measure.is_of_accesses()).map_or(begin, |from| from.min(begin));
@@ -200,7 +196,7 @@ impl ReferenceValues {
             Measure::Reaccesses => Ok(by_reason(&set.balance.reaccesses, conditions)),
             _ if conditions.is_empty() => Ok(held(set, budget.measure, set)),
             _ => {
-                let selected = reference_set(etl, conditions).map_err(|error| error.brief())?;
+                let selected = reference_set(trace, conditions).map_err(|error| error.brief())?;
                 Ok(held(&selected, budget.measure, set))
             }
         }

@@ -2,8 +2,6 @@
 
 use crate::analysis::category::Category::{self, *};
 use crate::analysis::check::budget::Conditions;
-use crate::analysis::readiness::readiness_of;
-use crate::analysis::trust::{AbsenceReason, TrustReport};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
@@ -13,6 +11,8 @@ use crate::event::hooks::*;
 use crate::event::payload::hook_of;
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
+use crate::trace::Trace;
+use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,8 +154,9 @@ fn files<'e>(etl: &'e EtlFile, survey: &'e Survey, trust: &'e TrustReport) -> Ve
 
 impl<'t> Evidence<'t> {
     /// Collects it.
-    pub fn new(etl: &EtlFile, survey: &Survey, trust: &'t TrustReport, analysis: &str) -> Evidence<'t> {
-        let missing = readiness_of(survey, analysis).map(|readiness| readiness.missing).unwrap_or_default();
+    pub fn new(trace: &'t Trace, analysis: &str) -> Evidence<'t> {
+        let (etl, survey, trust) = (trace.etl(), trace.survey(), trace.trust());
+        let missing = trace.missing(analysis);
         let nanos = |(from, to)| (etl.clock.nanos(from), etl.clock.nanos(to));
         let all = KNOWLEDGE.iter().flat_map(|knowledge| knowledge.rundowns.iter().copied());
         let mut evidence = Evidence {

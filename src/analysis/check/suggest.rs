@@ -2,6 +2,7 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::measured::{TraceValues, Value};
+use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 use std::collections::BTreeMap;
 
@@ -82,9 +83,9 @@ impl Suggestion {
 ///
 /// # Errors
 /// Why the trace has neither of the two sets.
-pub fn suggest(etl: &crate::etl::EtlFile) -> Result<Vec<Suggestion>, String> {
+pub fn suggest(trace: &Trace) -> Result<Vec<Suggestion>, String> {
     let measures = [Measure::Pages, Measure::HeldAtStop, Measure::Peak];
-    let values = TraceValues::new(etl, &measures.map(whole)).values;
+    let values = TraceValues::answer(trace, &measures.map(whole)).values;
     let mut all = Vec::new();
     for (measure, value) in measures.into_iter().zip(&values) {
         let Ok(value) = value else { continue };

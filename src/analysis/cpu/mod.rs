@@ -24,16 +24,13 @@ pub use tables::CpuView;
 pub use timeline::TimelineStep;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
-use crate::analysis::readiness::{Need, readiness_of};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::buffer_order::ranks;
-use crate::load::history::History;
-use crate::load::scheduling::{BufferFacts, SchedulingScan};
 use crate::model::kernel_images::KernelImages;
-use crate::model::process::Processes;
 use crate::model::window::Window;
+use crate::trace::Trace;
+use crate::trace::readiness::Need;
+use crate::trace::trust::TrustReport;
 use crate::units::{Nanos, Ticks};
 use query::{CpuOrder, CpuQuery, Dimension};
 use replay::processor::{Processor, TicksByUse};
@@ -127,22 +124,21 @@ impl CpuUse {
     /// # Errors
     /// [`Error::MissingEvents`] without context switches, [`Error::MissingPart`] when they were lost, [`Error::Usage`] for a
     /// window or a timeline that cannot be.
-    pub fn new(etl: &EtlFile, query: &CpuQuery) -> Result<CpuUse, Error> {
-        let (history, facts) = load(etl);
-        let trust = TrustReport::new(etl, &history.survey);
-        let window =
-            replay::processor_setup::window(etl, &history, &facts, query)?.ok_or_else(|| nothing_to_show(&trust))?;
+    pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
+        trace.scheduling(); // in the same walk as everything else
+        let (etl, history, trust) = (trace.etl(), trace.history(), trace.trust());
+        let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| nothing_to_show(trust))?;
         let range = TickRange { from: window.from.time, to: window.to.time };
         let timeline = timeline::grid(etl, range, query)?;
         let images = KernelImages::new(&history.kernel_images);
-        let setups = replay::processor_setup::setups(etl, &history, &facts, range, timeline, query, &images);
+        let setups = replay::processor_setup::setups(trace, range, timeline, query, &images);
         let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();
         let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();
-        let processes = Processes::new(&history);
-        let mut scheduler = Scheduler::new(range, timeline, query, &processes, &first);
-        replay::pipeline::run(etl, &history, &facts, &mut processors, &mut scheduler);
+        let processes = trace.processes();
+        let mut scheduler = Scheduler::new(range, timeline, query, processes, &first);
+        replay::pipeline::run(trace, &mut processors, &mut scheduler);
 
-        let labels = Labels::new(&scheduler.instances.all, &processes);
+        let labels = Labels::new(&scheduler.instances.all, processes);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
             sum.by_use.iter_mut().zip(times.by_use).for_each(|(sum, ticks)| *sum += ticks);
@@ -153,9 +149,9 @@ impl CpuUse {
             sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
             sum
         });
-        let missing = readiness_of(&history.survey, "cpu").map(|readiness| readiness.missing).unwrap_or_default();
+        let missing = trace.missing("cpu");
         Ok(CpuUse {
-            warnings: warnings::warnings(&trust, &missing, &processors, range, etl),
+            warnings: warnings::warnings(trust, &missing, &processors, range, etl),
             doubtful: trust.any(),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
@@ -241,15 +237,6 @@ fn nothing_to_show(trust: &TrustReport) -> Error {
          wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
          xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE, then xperf -d trace.etl",
     )
-}
-
-/// One walk over all records.
-fn load(etl: &EtlFile) -> (History, Vec<BufferFacts>) {
-    let (rank, _) = ranks(&etl.buffers);
-    let (history, scans) = History::with_visitors(etl, || SchedulingScan::new(&rank));
-    let mut facts: Vec<BufferFacts> = scans.into_iter().flat_map(|scan| scan.facts).collect();
-    facts.sort_unstable_by_key(|facts| facts.buffer);
-    (history, facts)
 }
 
 fn times(processor: &Processor) -> ProcessorTimes {

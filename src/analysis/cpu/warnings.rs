@@ -2,10 +2,10 @@
 
 use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
 use crate::analysis::cpu::time_grid::TickRange;
-use crate::analysis::readiness::Need;
-use crate::analysis::trust::TrustReport;
 use crate::etl::EtlFile;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::trace::readiness::Need;
+use crate::trace::trust::TrustReport;
 use crate::units::counted;
 
 /// One line each, most important first.

@@ -184,7 +184,7 @@ fn facts(sources: [&Source; 2], sides: &[Side<'_>; 2], plan: &DiffPlan, side: us
         classification: if by_wpa { "wpa" } else { "corrected" },
         total_pages: total,
         snapshot: resident.map(|resident| resident.snapshot),
-        has_more_snapshots: resident.is_some_and(|resident| resident.model.snapshots.len() > 1),
+        has_more_snapshots: resident.is_some_and(|resident| resident.trace.snapshots().len() > 1),
     }
 }
 
@@ -206,10 +206,10 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
     }
     let near = sides.iter().find_map(|side| side.file.time);
     for (side, ((source, snapshot), by_wpa)) in sides.iter_mut().zip(of_side()) {
-        let Some(etl) = source.trace() else { continue };
+        let Some(trace) = source.trace() else { continue };
         match plan.table {
             ExportedTable::Resident => {
-                let mut resident = ResidentSide::new(etl, snapshot, near)?;
+                let mut resident = ResidentSide::new(trace, snapshot, near)?;
                 side.rows = resident.rows(&plan.dimensions, &query.conditions, by_wpa);
                 if plan.matching == Match::NameAndStart {
                     side.starts = resident.starts();
@@ -218,7 +218,7 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 side.resident = Some(resident);
             }
             ExportedTable::Reference => {
-                let found = ReferenceSide::new(etl, &plan.dimensions, &query.conditions, held(sources, plan))?;
+                let found = ReferenceSide::new(trace, &plan.dimensions, &query.conditions, held(sources, plan))?;
                 (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
             }
         }

@@ -163,7 +163,7 @@ impl PageDifferences {
             met: (0..export.pages.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
         };
         let conditions = of_resident(conditions, true);
-        let context: SnapshotContext<'_> = side.model.context(side.etl, snapshot);
+        let context: SnapshotContext<'_> = SnapshotContext::new(side.trace, snapshot);
         let empty = || Found {
             classifier: BatchClassifier::new(&context),
             filter: Filter::new(&conditions),
@@ -173,7 +173,7 @@ impl PageDifferences {
             groups: BTreeMap::new(),
             examples: BinaryHeap::new(),
         };
-        let threads = snapshot.fold(side.etl, empty, |found, pages| {
+        let threads = snapshot.fold(side.trace.etl(), empty, |found, pages| {
             found.classifier.classify(pages);
             let mut filter = std::mem::take(&mut found.filter);
             let classified_pages = found.classifier.classified_pages(pages.len()).to_vec();

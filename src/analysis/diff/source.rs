@@ -2,7 +2,6 @@
 
 use crate::analysis::category::Category;
 use crate::analysis::diff::dimension::Dimension;
-use crate::analysis::recording_files;
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
 use crate::error::Error;
@@ -13,6 +12,7 @@ use crate::exported::wpa::columns::{ExportedTable, PROCESS_NAME};
 use crate::exported::wpa::{WpaExport, WpaOptions};
 use crate::exported::{EXPECTED, Exported, first_bytes};
 use crate::input::{Input, UnpackLimits};
+use crate::trace::Trace;
 use std::path::{Path, PathBuf};
 
 /// A side, opened.
@@ -30,7 +30,7 @@ pub struct Source {
 #[derive(Debug)]
 pub enum SourceContent {
     /// A trace.
-    Trace(Box<EtlFile>),
+    Trace(Box<Trace>),
     /// A file that pfnset wrote.
     Pfnset(PfnsetTable),
     /// A table that WPA exported.
@@ -62,7 +62,7 @@ impl Source {
                 let told = |reason| not_understood(format!("{EXPECTED}; its first bytes are {start}: {reason}"));
                 let mut etl = EtlFile::from_input(input).map_err(told)?;
                 etl.code_page = code_page;
-                SourceContent::Trace(Box::new(etl))
+                SourceContent::Trace(Box::new(etl.into()))
             }
         };
         Ok(Source { path: path.into(), further: Vec::new(), content })
@@ -78,9 +78,9 @@ impl Source {
     /// # Errors
     /// A usage error where this is no trace, [`Error::NotOneRecording`] for a file that does not fit.
     pub fn add(&mut self, path: &Path, other: EtlFile) -> Result<(), Error> {
-        let SourceContent::Trace(etl) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
+        let SourceContent::Trace(trace) = &mut self.content else { return Err(Source::no_trace(path, &self.path)) };
         let not_one = |reason| Error::NotOneRecording { other: path.into(), first: self.path.clone(), reason };
-        recording_files::add(etl, &path.display().to_string(), other).map_err(not_one)?;
+        trace.join(&path.display().to_string(), other).map_err(not_one)?;
         self.further.push(path.into());
         Ok(())
     }
@@ -92,8 +92,8 @@ impl Source {
     }
 
     /// A trace that was opened.
-    pub fn of_trace(path: &Path, etl: EtlFile) -> Source {
-        Source { path: path.into(), further: Vec::new(), content: SourceContent::Trace(Box::new(etl)) }
+    pub fn of_trace(path: &Path, trace: Trace) -> Source {
+        Source { path: path.into(), further: Vec::new(), content: SourceContent::Trace(Box::new(trace)) }
     }
 
     /// Name of the kind in JSON.
@@ -109,8 +109,8 @@ impl Source {
     }
 
     /// The trace.
-    pub fn trace(&self) -> Option<&EtlFile> {
-        if let SourceContent::Trace(etl) = &self.content { Some(etl) } else { None }
+    pub fn trace(&self) -> Option<&Trace> {
+        if let SourceContent::Trace(trace) = &self.content { Some(trace) } else { None }
     }
 
     /// True for a table that WPA exported.

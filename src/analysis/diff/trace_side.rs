@@ -2,28 +2,25 @@
 
 use crate::analysis::diff::dimension::{Dimension, of_reference, of_resident};
 use crate::analysis::diff::processes::Starts;
-use crate::analysis::readiness::readiness_of;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
+use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::resident::{ResidentModel, count_pages};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::exported::CountedRow;
 use crate::exported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
+use crate::trace::Trace;
 
 /// A resident-set trace, joined.
 #[derive(Debug)]
-pub struct ResidentSide<'e> {
-    /// The file.
-    pub etl: &'e EtlFile,
-    /// What its pages are joined with.
-    pub model: ResidentModel,
+pub struct ResidentSide<'t> {
+    /// The trace.
+    pub trace: &'t Trace,
     /// Number of the snapshot that is compared.
     pub snapshot: usize,
     /// Doubts, most important first.
@@ -48,30 +45,28 @@ pub struct RuleChange {
     pub pages: u64,
 }
 
-impl<'e> ResidentSide<'e> {
+impl<'t> ResidentSide<'t> {
     /// Reads the trace. `near`: the time of the snapshot by the other side, in seconds.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(etl: &'e EtlFile, choice: SnapshotChoice, near: Option<f64>) -> Result<ResidentSide<'e>, Error> {
-        let model = ResidentModel::new(etl)?;
-        let seconds = |snapshot: &Snapshot| etl.clock.nanos(snapshot.first.time).seconds();
+    pub fn new(trace: &'t Trace, choice: SnapshotChoice, near: Option<f64>) -> Result<ResidentSide<'t>, Error> {
+        let snapshots = trace.need_snapshots()?;
+        let seconds = |snapshot: &Snapshot| trace.time(snapshot.first.time).seconds();
         let snapshot = match (choice, near) {
             (SnapshotChoice::Last, Some(near)) => {
-                let apart = |index: &usize| model.snapshots.get(*index).map_or(f64::MAX, |s| (seconds(s) - near).abs());
-                whole(&model.snapshots).min_by(|a, b| apart(a).total_cmp(&apart(b)))
+                let apart = |index: &usize| snapshots.get(*index).map_or(f64::MAX, |s| (seconds(s) - near).abs());
+                whole(snapshots).min_by(|a, b| apart(a).total_cmp(&apart(b)))
             }
-            _ => choice.indices(&model.snapshots)?.first().copied(),
+            _ => choice.indices(snapshots)?.first().copied(),
         };
-        let survey = &model.history.survey;
-        let trust = TrustReport::new(etl, survey);
+        let trust = trace.trust();
         let mut warnings = trust.warnings();
-        warnings.extend(model.sequence_warnings(etl));
-        let missing = readiness_of(survey, "resident_set").map(|readiness| readiness.missing).unwrap_or_default();
-        warnings.extend(trust.not_there(&missing));
-        let compared = snapshot.and_then(|index| model.snapshots.get(index));
+        warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
+        warnings.extend(trust.not_there(&trace.missing("resident_set")));
+        let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
-            let last = etl.clock.nanos(snapshot.last_time).seconds();
+            let last = trace.time(snapshot.last_time).seconds();
             let is_near = (seconds(snapshot) - NEAR_SECONDS..=last + NEAR_SECONDS).contains(&near);
             (!is_near).then(|| {
                 format!(
@@ -81,12 +76,12 @@ impl<'e> ResidentSide<'e> {
                 )
             })
         }));
-        Ok(ResidentSide { etl, snapshot: snapshot.unwrap_or(0), warnings, doubtful: trust.any(), model })
+        Ok(ResidentSide { trace, snapshot: snapshot.unwrap_or(0), warnings, doubtful: trust.any() })
     }
 
     /// The snapshot.
     pub fn pages(&self) -> Option<&Snapshot> {
-        self.model.snapshots.get(self.snapshot)
+        self.trace.snapshots().get(self.snapshot)
     }
 
     /// Counts pages by these dimensions.
@@ -110,8 +105,8 @@ impl<'e> ResidentSide<'e> {
         conditions: &[Condition<ResidentDimension>],
     ) -> Vec<(Vec<String>, u64)> {
         let Some(snapshot) = self.pages() else { return Vec::new() };
-        let counted = count_pages(self.etl, &self.model, snapshot, dimensions, conditions);
-        let context = self.model.context(self.etl, snapshot);
+        let counted = count_pages(self.trace, snapshot, dimensions, conditions);
+        let context = SnapshotContext::new(self.trace, snapshot);
         let labels = |codes: Vec<_>| dimensions.iter().zip(codes).map(|(d, code)| d.label(&context, code)).collect();
         counted.into_iter().map(|(codes, pages)| (labels(codes), pages)).collect()
     }
@@ -134,9 +129,9 @@ impl<'e> ResidentSide<'e> {
     /// When its processes started.
     pub fn starts(&self) -> Starts {
         let start = |process: &Instance| {
-            process.start_time().map_or(0, |time| u64::try_from(self.etl.clock.nanos(time).0).unwrap_or(0) + 1)
+            process.start_time().map_or(0, |time| u64::try_from(self.trace.time(time).0).unwrap_or(0) + 1)
         };
-        self.model.processes.instances.iter().map(|process| (process.label(), start(process))).collect()
+        self.trace.processes().instances.iter().map(|process| (process.label(), start(process))).collect()
     }
 }
 
@@ -168,7 +163,7 @@ impl ReferenceSide {
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses.
     pub fn new(
-        etl: &EtlFile,
+        trace: &Trace,
         dimensions: &[Dimension],
         conditions: &[Condition<Dimension>],
         held: Held,
@@ -185,7 +180,7 @@ impl ReferenceSide {
             _ => {}
         }
         let query = reference_query::Query { group_by, conditions: of_reference(conditions), ..Default::default() };
-        let set = ReferenceSet::new(etl, &query)?;
+        let set = ReferenceSet::answer(trace, &query)?;
         let rows = set.rows.iter().map(|row| CountedRow {
             labels: row.labels.iter().take(dimensions.len()).map(|label| label.as_str().into()).collect(),
             amount: Amount::of_pages(match held {

@@ -6,15 +6,15 @@ use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 
 /// Follows the threads of a trace; `None` for one without context switches.
 ///
 /// # Errors
-/// As [`CpuUse::new`].
-pub fn read(etl: &EtlFile) -> Result<Option<CpuUse>, Error> {
+/// As [`CpuUse::answer`].
+pub fn read(trace: &Trace) -> Result<Option<CpuUse>, Error> {
     let query = CpuQuery { group_by: vec![Dimension::Process, Dimension::Thread], ..CpuQuery::default() };
-    match CpuUse::new(etl, &query) {
+    match CpuUse::answer(trace, &query) {
         Err(Error::MissingEvents(_) | Error::MissingPart(_)) => Ok(None),
         set => set.map(Some),
     }

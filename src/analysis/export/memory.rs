@@ -8,15 +8,15 @@ use crate::analysis::memory::counters::{COUNTERS, MemorySample, STANDBY};
 use crate::analysis::memory::query::MemoryQuery;
 use crate::analysis::memory::working_sets::TrackOwner;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 
 /// Reads the counters of a trace; `None` for one that has none.
 ///
 /// # Errors
-/// As [`MemorySet::new`].
-pub fn read(etl: &EtlFile) -> Result<Option<MemorySet>, Error> {
-    match MemorySet::new(etl, &MemoryQuery { all_samples: true, ..MemoryQuery::default() }) {
+/// As [`MemorySet::answer`].
+pub fn read(trace: &Trace) -> Result<Option<MemorySet>, Error> {
+    match MemorySet::answer(trace, &MemoryQuery { all_samples: true, ..MemoryQuery::default() }) {
         Err(Error::MissingEvents(_) | Error::MissingPart(_)) => Ok(None),
         set => set.map(Some),
     }

@@ -11,12 +11,12 @@ mod resident;
 pub mod schema;
 pub mod trace;
 
-use crate::analysis::resident::ResidentModel;
+use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::hooks::{
     CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
 };
+use crate::trace::Trace;
 use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 use column_batches::ColumnBatches;
@@ -49,38 +49,40 @@ pub struct TraceFile {
 }
 
 /// Writes these tables of a trace, `traces` last, and returns those that it has. `machine` converts the machine's name
-/// to the text that is written; `trace` is asked for at the end, because a digest takes time.
+/// to the text that is written; `file` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
 pub fn export(
-    etl: &EtlFile,
-    trace: impl FnOnce() -> TraceFile,
+    trace: &Trace,
+    file: impl FnOnce() -> TraceFile,
     tables: &[Table],
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<Vec<Table>, Error> {
-    let model = ResidentModel::of_any(etl);
-    let facts = Facts::new(etl, &model, machine);
+    let of_processors = tables.iter().any(|table| table.is_of_processors());
+    if of_processors {
+        trace.scheduling(); // in the same walk as everything else
+    }
+    let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
-    let count = |hook| model.history.survey.kernel_count(hook);
-    of_snapshots(etl, &model, tables, sink)?;
+    let count = |hook| trace.survey().kernel_count(hook);
+    of_snapshots(trace, tables, sink)?;
     if has(Table::Processes) {
-        processes_files_ranges::processes(etl, &model, sink)?;
+        processes_files_ranges::processes(trace, sink)?;
     }
     if has(Table::Files) {
-        processes_files_ranges::files(&model, sink)?;
+        processes_files_ranges::files(trace, sink)?;
     }
     let has_accesses = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].into_iter().any(|hook| count(hook) > 0);
     let has_counters = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS].into_iter().any(|hook| count(hook) > 0);
     let has_switches = count(CSWITCH) > 0;
-    drop(model); // the other analyses read the trace again, with models of their own
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
-        refset::write(etl, has_accesses, wanted, sink)?;
+        refset::write(trace, has_accesses, wanted, sink)?;
     }
     if has(Table::MemorySamples) || has(Table::WorkingSets) {
-        let set = if has_counters { memory::read(etl)? } else { None };
+        let set = if has_counters { memory::read(trace)? } else { None };
         if has(Table::MemorySamples) {
             memory::samples(set.as_ref(), sink)?;
         }
@@ -88,14 +90,13 @@ pub fn export(
             memory::working_sets(set.as_ref(), sink)?;
         }
     }
-    let of_processors = tables.iter().any(|table| table.is_of_processors());
-    let processors = if has_switches && of_processors { cpu::read(etl)? } else { None };
+    let processors = if has_switches && of_processors { cpu::read(trace)? } else { None };
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
-    trace::write(&trace(), &written, Ok(&facts), sink)?;
+    trace::write(&file(), &written, Ok(&facts), sink)?;
     Ok(written)
 }
 
@@ -112,23 +113,23 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
 }
 
 /// The tables with the pages and ranges of each snapshot.
-fn of_snapshots(etl: &EtlFile, model: &ResidentModel, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
+fn of_snapshots(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
-    for (index, snapshot) in model.snapshots.iter().enumerate().filter(|_| by_page) {
-        let context = model.context(etl, snapshot);
-        resident::write(etl, &context, (index, snapshot), wanted, sink)?;
+    for (index, snapshot) in trace.snapshots().iter().enumerate().filter(|_| by_page) {
+        let context = SnapshotContext::new(trace, snapshot);
+        resident::write(trace.etl(), &context, (index, snapshot), wanted, sink)?;
     }
-    if model.snapshots.is_empty() {
+    if trace.snapshots().is_empty() {
         for table in [Table::Pages, Table::Resident].into_iter().filter(|table| has(*table)) {
             ColumnBatches::new(table, sink).finish()?;
         }
     }
     if has(Table::Ranges) {
         let mut ranges = ColumnBatches::new(Table::Ranges, sink);
-        for (index, snapshot) in model.snapshots.iter().enumerate() {
-            processes_files_ranges::ranges(etl, model, (index, snapshot), &mut ranges)?;
+        for (index, snapshot) in trace.snapshots().iter().enumerate() {
+            processes_files_ranges::ranges(trace, (index, snapshot), &mut ranges)?;
         }
         ranges.finish()?;
     }

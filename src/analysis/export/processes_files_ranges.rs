@@ -3,9 +3,7 @@
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
-use crate::analysis::resident::ResidentModel;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::load::space_events::SpaceReader;
@@ -16,6 +14,7 @@ use crate::model::services::Services;
 use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Source};
 use crate::model::space_at::space_at;
+use crate::trace::Trace;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -30,15 +29,16 @@ fn text(text: &str) -> Cell<'_> {
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn processes(etl: &EtlFile, model: &ResidentModel, sink: &dyn Sink) -> Result<(), Error> {
-    let services = Services::new(&model.history, &model.processes);
+pub fn processes(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
+    let all = trace.processes();
+    let services = Services::new(trace.history(), all);
     let mut rows = ColumnBatches::new(Table::Processes, sink);
-    for (index, process) in model.processes.instances.iter().enumerate() {
+    for (index, process) in all.instances.iter().enumerate() {
         let label = process.label();
-        let parent = process.parent_id.and_then(|id| model.processes.alive(id, process.begin));
-        let parent = parent.and_then(|parent| model.processes.instances.get(parent)).map(Instance::label);
+        let parent = process.parent_id.and_then(|id| all.alive(id, process.begin));
+        let parent = parent.and_then(|parent| all.instances.get(parent)).map(Instance::label);
         let services = services.of(index).join(", ");
-        let seconds = |time| Cell::Real(etl.clock.nanos(time).seconds());
+        let seconds = |time| Cell::Real(trace.time(time).seconds());
         rows.push([
             Cell::count(index as u64),
             Cell::Text(&label),
@@ -61,11 +61,11 @@ pub fn processes(etl: &EtlFile, model: &ResidentModel, sink: &dyn Sink) -> Resul
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn files(model: &ResidentModel, sink: &dyn Sink) -> Result<(), Error> {
-    let names = FileNames::new(&model.history);
+pub fn files(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
+    let names = FileNames::new(trace.history());
     let mut keys: BTreeMap<u32, u64> = BTreeMap::new();
     names.numbers_by_key().for_each(|name| *keys.entry(name).or_default() += 1);
-    let drive_paths = DrivePaths::new(&model.history.volumes);
+    let drive_paths = DrivePaths::new(&trace.history().volumes);
     let mut rows = ColumnBatches::new(Table::Files, sink);
     for (number, file) in (0..).zip(&names.names) {
         let end = extension(file);
@@ -117,20 +117,16 @@ fn ranges_of(space: &AddressSpace) -> Vec<Range> {
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn ranges(
-    etl: &EtlFile,
-    model: &ResidentModel,
-    (index, snapshot): (usize, &Snapshot),
-    rows: &mut ColumnBatches<'_>,
-) -> Result<(), Error> {
+pub fn ranges(trace: &Trace, (index, snapshot): (usize, &Snapshot), rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
     let moment = snapshot.first;
-    let files = FileNamesAt::new(&model.history, moment);
-    let time = Cell::Real(etl.clock.nanos(moment.time).seconds());
+    let files = FileNamesAt::new(trace.history(), moment);
+    let time = Cell::Real(trace.time(moment.time).seconds());
     let alive = |(_, process): &(usize, &Instance)| process.is_alive(moment);
-    let processes: Vec<(usize, &Instance)> = model.processes.instances.iter().enumerate().filter(alive).collect();
+    let processes: Vec<(usize, &Instance)> = trace.processes().instances.iter().enumerate().filter(alive).collect();
+    let (events_by_id, rundowns) = (&trace.history().spaces, trace.rundowns());
     let of_process = |reader: &mut SpaceReader, process: &Instance| {
-        let events = model.history.spaces.get(&process.process_id)?;
-        Some(ranges_of(&space_at(events.read(etl, reader), process, moment, &model.rundowns).space))
+        let events = events_by_id.get(&process.process_id)?;
+        Some(ranges_of(&space_at(events.read(trace.etl(), reader), process, moment, rundowns).space))
     };
     for some in processes.chunks(SPACES) {
         let spaces = some.par_iter().map_init(SpaceReader::default, |reader, (_, process)| of_process(reader, process));
@@ -148,7 +144,7 @@ pub fn ranges(
                     Cell::Address(range.base),
                     Cell::count(range.end.saturating_sub(range.base)),
                     Cell::Text(if range.source.phase == Phase::Start { "event" } else { "rundown" }),
-                    Cell::Real(etl.clock.nanos(range.source.moment.time).seconds()),
+                    Cell::Real(trace.time(range.source.moment.time).seconds()),
                     Cell::maybe(name, |name| Cell::Text(name)),
                     Cell::maybe(range.heap, Cell::Address),
                     Cell::maybe(range.thread, |id| Cell::Integer(id.into())),

@@ -9,7 +9,7 @@ use crate::analysis::refset::query::{Dimension, HELD, Query};
 use crate::analysis::refset::totals::each_holding::Holding;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 
 /// A label, or null for labels that mean that there is none.
@@ -29,8 +29,8 @@ pub struct Wanted {
 /// Writes the tables; both are empty for a trace without page accesses.
 ///
 /// # Errors
-/// [`Error::NotWritten`], and those of [`ReferenceSet::new`].
-pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<(), Error> {
+/// [`Error::NotWritten`], and those of [`ReferenceSet::answer`].
+pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<(), Error> {
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
@@ -38,12 +38,12 @@ pub fn write(etl: &EtlFile, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
         let mut written = Ok(());
         let mut each = |holding: &Holding| {
             if written.is_ok() {
-                written = push_holding(etl, holding, &mut pages);
+                written = push_holding(trace, holding, &mut pages);
             }
         };
         let set = match wanted.holdings {
-            true => ReferenceSet::with_holdings(etl, &query, &mut each),
-            false => ReferenceSet::new(etl, &query),
+            true => ReferenceSet::with_holdings(trace, &query, &mut each),
+            false => ReferenceSet::answer(trace, &query),
         };
         written?;
         match set {
@@ -78,9 +78,9 @@ fn push_counted(set: &ReferenceSet, rows: &mut ColumnBatches<'_>) -> Result<(), 
     Ok(())
 }
 
-fn push_holding(etl: &EtlFile, holding: &Holding, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
+fn push_holding(trace: &Trace, holding: &Holding, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
     let category: Category = holding.category;
-    let seconds = |time| Cell::Real(etl.clock.nanos(time).seconds());
+    let seconds = |time| Cell::Real(trace.time(time).seconds());
     rows.push([
         known(&holding.process, "n/a"),
         Cell::Text(category.name()),

@@ -4,9 +4,8 @@ use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Sink, TraceFile};
 use crate::analysis::info::TraceInfo;
-use crate::analysis::resident::ResidentModel;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::FileTime;
 
 /// What is known of a readable trace.
@@ -20,14 +19,13 @@ pub struct Facts {
 
 impl Facts {
     /// Collects the facts. `machine` converts the machine's name to the text that is written.
-    pub fn new(etl: &EtlFile, model: &ResidentModel, machine: impl Fn(&str) -> String) -> Facts {
-        let history = &model.history;
-        let of_snapshots = model.snapshots.iter().map(|snapshot| snapshot.pages).max();
+    pub fn new(trace: &Trace, machine: impl Fn(&str) -> String) -> Facts {
+        let of_snapshots = trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
         Facts {
-            info: TraceInfo::new(etl, &history.survey),
-            machine: history.survey.computer_name.as_deref().map(machine),
-            memory_pages: history.ram_pages.or(of_snapshots),
-            snapshots: model.snapshots.len() as u64,
+            info: TraceInfo::answer(trace),
+            machine: trace.survey().computer_name.as_deref().map(machine),
+            memory_pages: trace.history().ram_pages.or(of_snapshots),
+            snapshots: trace.snapshots().len() as u64,
         }
     }
 }

@@ -8,16 +8,12 @@ pub mod tables;
 pub mod timeline;
 pub mod working_sets;
 
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
-use crate::load::history::History;
-use crate::model::process::Processes;
-use crate::model::snapshot::snapshots;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
+use crate::trace::Trace;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
@@ -77,9 +73,8 @@ impl MemorySet {
     /// # Errors
     /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, [`Error::Usage`] for a window or a
     /// timeline that cannot be.
-    pub fn new(etl: &EtlFile, query: &MemoryQuery) -> Result<MemorySet, Error> {
-        let history = History::new(etl);
-        let trust = TrustReport::new(etl, &history.survey);
+    pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
+        let (etl, history, trust) = (trace.etl(), trace.history(), trace.trust());
         let has = |hook| history.survey.kernel_count(hook) > 0;
         if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
             return Err(trust.cannot_run(
@@ -90,15 +85,15 @@ impl MemorySet {
                  xperf -on PROC_THREAD+LOADER+MEMINFO+MEMINFO_WS, then xperf -d trace.etl",
             ));
         }
-        let window = window(etl, &history, query)?;
-        let physical = physical(&history, trust.any());
+        let window = window(trace, query)?;
+        let physical = physical(trace);
         let inside: Vec<&At<_>> = history.counters.iter().filter(|at| window.holds(at.moment)).collect();
         let sample = |at: &&At<_>| {
             MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
-        let processes = Processes::new(&history);
-        let (processes, sessions) = working_sets::read(etl, &history.working_sets, &processes, &window, query);
+        let working_sets = &history.working_sets;
+        let (processes, sessions) = working_sets::read(etl, working_sets, trace.processes(), &window, query);
         let tracks = match query.group_by {
             Some(MemoryDimension::Process) => Some(&processes[..]),
             Some(MemoryDimension::Session) => Some(&sessions[..]),
@@ -189,8 +184,8 @@ fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
 }
 
 /// The whole trace, unless the user names an end. Marks do not matter.
-fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Window, Error> {
-    let ends = Ends::of_trace(history);
+fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
+    let (etl, ends) = (trace.etl(), Ends::of_trace(trace.history()));
     let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));
     let last = Bound::Time(Nanos(etl.clock.nanos(ends.last.time).0.saturating_add(1_000_000_000)));
     let (from, to) = (query.from.as_ref().unwrap_or(&first), query.to.as_ref().unwrap_or(&last));
@@ -205,10 +200,10 @@ fn window(etl: &EtlFile, history: &History, query: &MemoryQuery) -> Result<Windo
 }
 
 /// The size of physical memory. A page sequence that may be incomplete cannot give it.
-fn physical(history: &History, incomplete: bool) -> Option<(u64, PhysicalSource)> {
-    let sequence = || snapshots(&history.runs).iter().map(|snapshot| snapshot.pages).max();
-    let configured = history.ram_pages.filter(|&pages| pages > 0);
+fn physical(trace: &Trace) -> Option<(u64, PhysicalSource)> {
+    let sequence = || trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
+    let configured = trace.history().ram_pages.filter(|&pages| pages > 0);
     let configured = configured.map(|pages| (pages, PhysicalSource::SystemConfiguration));
-    let of_sequence = || sequence().filter(|_| !incomplete).map(|pages| (pages, PhysicalSource::PageSequence));
+    let of_sequence = || sequence().filter(|_| !trace.trust().any()).map(|pages| (pages, PhysicalSource::PageSequence));
     configured.or_else(of_sequence)
 }

@@ -6,7 +6,7 @@ use crate::analysis::cpu::{CpuUse, TimelineStep};
 use crate::analysis::overview::{step_of, thinned};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -57,9 +57,9 @@ impl CpuOverview {
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without context switches.
-    pub fn new(etl: &EtlFile, length: Nanos) -> Result<CpuOverview, Error> {
+    pub fn new(trace: &Trace, length: Nanos) -> Result<CpuOverview, Error> {
         let query = CpuQuery { timeline: Some(step_of(length, STEPS)), top: Some(MOST_ROWS), ..CpuQuery::default() };
-        let mut set = CpuUse::new(etl, &query)?;
+        let mut set = CpuUse::answer(trace, &query)?;
         let steps = set.timeline.take().unwrap_or_default();
         let kept = thinned(steps.len(), MOST_STEPS);
         let steps: Vec<&TimelineStep> = kept.iter().filter_map(|&at| steps.get(at)).collect();

@@ -6,7 +6,7 @@ use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
 use crate::analysis::overview::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::Nanos;
 
 /// Most points over time.
@@ -38,13 +38,13 @@ impl MemoryOverview {
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without memory counters.
-    pub fn new(etl: &EtlFile) -> Result<MemoryOverview, Error> {
+    pub fn new(trace: &Trace) -> Result<MemoryOverview, Error> {
         let query = MemoryQuery {
             group_by: Some(MemoryDimension::Process),
             top: Some(MOST_PROCESSES),
             ..MemoryQuery::default()
         };
-        let set = MemorySet::new(etl, &query)?;
+        let set = MemorySet::answer(trace, &query)?;
         let kept = thinned(set.samples.len(), MOST_POINTS);
         let samples: Vec<&MemorySample> = kept.iter().filter_map(|&at| set.samples.get(at)).collect();
         let series = |name: &&str| {

@@ -15,9 +15,8 @@ pub mod resident;
 pub mod treemap;
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::resident::ResidentModel;
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::Nanos;
 use cpu::CpuOverview;
 use memory::MemoryOverview;
@@ -54,17 +53,16 @@ pub struct Overview {
 impl Overview {
     /// Reads a trace. Parts without data are left out. Only a file that cannot be read at all is an error, which opening it
     /// finds.
-    pub fn new(etl: &EtlFile) -> Overview {
-        let model = ResidentModel::of_any(etl);
-        let info = TraceInfo::new(etl, &model.history.survey);
-        let resident = part(ResidentModel::need_pages(etl, &model).and_then(|()| ResidentOverview::new(etl, &model)));
-        let marks = model.history.marks.iter().take(MOST_MARKS);
-        let marks = marks.map(|mark| (etl.clock.nanos(mark.moment.time), mark.value.to_string())).collect();
-        drop(model);
+    pub fn answer(trace: &Trace) -> Overview {
+        trace.scheduling(); // in the same walk as everything else
+        let info = TraceInfo::answer(trace);
+        let resident = part(ResidentOverview::new(trace));
+        let marks = trace.history().marks.iter().take(MOST_MARKS);
+        let marks = marks.map(|mark| (trace.time(mark.moment.time), mark.value.to_string())).collect();
         let length = info.duration;
-        let reference = part(RefsetOverview::new(etl, length));
-        let memory = part(MemoryOverview::new(etl));
-        let cpu = part(CpuOverview::new(etl, length));
+        let reference = part(RefsetOverview::new(trace, length));
+        let memory = part(MemoryOverview::new(trace));
+        let cpu = part(CpuOverview::new(trace, length));
         let mut warnings = info.trust.warnings();
         let of_parts = [
             resident.as_ref().map(|part| part.set.warnings.as_slice()),

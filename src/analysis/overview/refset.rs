@@ -7,7 +7,7 @@ use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
-use crate::etl::EtlFile;
+use crate::trace::Trace;
 use crate::units::Nanos;
 
 /// Most points over time.
@@ -35,14 +35,14 @@ impl RefsetOverview {
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses.
-    pub fn new(etl: &EtlFile, length: Nanos) -> Result<RefsetOverview, Error> {
+    pub fn new(trace: &Trace, length: Nanos) -> Result<RefsetOverview, Error> {
         let query = Query {
             group_by: vec![Dimension::Impact, Dimension::Process],
             top: Some(MOST_ROWS),
             timeline: Some(step_of(length, STEPS)),
             ..Query::default()
         };
-        let mut set = ReferenceSet::new(etl, &query)?;
+        let mut set = ReferenceSet::answer(trace, &query)?;
         let (mut times, mut held) = (Vec::new(), Vec::new());
         if let Some(timeline) = set.timeline.take() {
             let count = timeline.times.len();

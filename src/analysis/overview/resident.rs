@@ -9,11 +9,12 @@ use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::group_counts::Counter;
 use crate::analysis::resident::query::ResidentQuery;
-use crate::analysis::resident::{ResidentModel, ResidentSet, SnapshotSet};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::page::PageList;
+use crate::trace::Trace;
 
 /// Priorities of standby pages.
 const PRIORITIES: usize = 8;
@@ -51,13 +52,13 @@ impl ResidentOverview {
     ///
     /// # Errors
     /// [`Error::Usage`] when there is none.
-    pub fn new(etl: &EtlFile, model: &ResidentModel) -> Result<ResidentOverview, Error> {
-        let set = ResidentSet::of(etl, model, &ResidentQuery::default())?;
+    pub fn new(trace: &Trace) -> Result<ResidentOverview, Error> {
+        let set = ResidentSet::answer(trace, &ResidentQuery::default())?;
         let index = set.snapshots.first().map(|snapshot| snapshot.index);
-        let Some(snapshot) = index.and_then(|index| model.snapshots.get(index)) else {
+        let Some(snapshot) = index.and_then(|index| trace.snapshots().get(index)) else {
             return Err(Error::MissingEvents("no page sequence of the trace is whole".into()));
         };
-        let context = model.context(etl, snapshot);
+        let context = SnapshotContext::new(trace, snapshot);
         let cells = PfnCells::new(snapshot.pfns);
         let empty = || WorkerCounts {
             classifier: BatchClassifier::new(&context),
@@ -65,7 +66,7 @@ impl ResidentOverview {
             groups: Counter::new(&treemap::DIMENSIONS, &context),
             pfn_map: PfnMapCounts::new(cells),
         };
-        let threads = snapshot.fold(etl, empty, |counts, pages| {
+        let threads = snapshot.fold(trace.etl(), empty, |counts, pages| {
             counts.classifier.classify(pages);
             let classified_pages = counts.classifier.classified_pages(pages.len());
             counts.by_rule.add_all(pages, classified_pages);

@@ -6,17 +6,16 @@ mod rows;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder};
 
+use crate::analysis::resident;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::resident::{self, ResidentModel};
 use crate::analysis::table::{Condition, Dimension as _, Group, Node};
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS_START};
 use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
+use crate::trace::Trace;
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
@@ -129,10 +128,9 @@ impl ProcessSet {
     /// # Errors
     /// [`Error::MissingEvents`] when no event describes a process, [`Error::MissingPart`] when they were lost,
     /// [`Error::Usage`] for a snapshot that is not there.
-    pub fn new(etl: &EtlFile, query: &ProcessQuery) -> Result<ProcessSet, Error> {
-        let model = ResidentModel::of_any(etl);
-        let trust = TrustReport::new(etl, &model.history.survey);
-        if model.processes.instances.is_empty() {
+    pub fn answer(trace: &Trace, query: &ProcessQuery) -> Result<ProcessSet, Error> {
+        let trust = trace.trust();
+        if trace.processes().instances.is_empty() {
             return Err(trust.cannot_run(
                 "ProcessThread",
                 "no event in the trace describes a process",
@@ -140,16 +138,16 @@ impl ProcessSet {
                  xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
             ));
         }
-        let (snapshot, pages) = count_pages(etl, &model, query.snapshot)?.unzip();
-        let mut processes: Vec<ProcessRow> = model
-            .processes
+        let (snapshot, pages) = count_pages(trace, query.snapshot)?.unzip();
+        let mut processes: Vec<ProcessRow> = trace
+            .processes()
             .instances
             .iter()
             .enumerate()
             .map(|(index, process)| ProcessRow {
                 pages: pages.as_ref().and_then(|pages| pages.get(index).copied().flatten()),
-                parent: process.parent_id.and_then(|id| parent_label(&model, process, id)),
-                ..row(etl, process)
+                parent: process.parent_id.and_then(|id| parent_label(trace, process, id)),
+                ..row(trace, process)
             })
             .collect();
         let total = processes.len() as u64;
@@ -164,7 +162,7 @@ impl ProcessSet {
         let mut tree = query.sort.tree(&rows::for_people(&rows, &query.group_by), query.top);
         // Nothing was selected, so there are 0 pages, not an unknown number.
         tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
-        let survey = &model.history.survey;
+        let survey = trace.survey();
         let described = PROCESS_EVENTS.iter().any(|&hook| survey.kernel_count(hook) > 0);
         let undescribed = (!described).then(|| {
             "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown"
@@ -173,11 +171,11 @@ impl ProcessSet {
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)
-                .chain(model.sequence_warnings(etl))
+                .chain(trace.page_sequences().warnings(&trace.etl().clock))
                 .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
                 .collect(),
             doubtful: trust.any(),
-            snapshot_count: model.snapshots.len(),
+            snapshot_count: trace.snapshots().len(),
             snapshot,
             total,
             tree,
@@ -215,7 +213,7 @@ fn in_no_row(pages: &ProcessPages) -> Option<String> {
     })
 }
 
-fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
+fn row(trace: &Trace, process: &Instance) -> ProcessRow {
     let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     ProcessRow {
         label: process.label(),
@@ -225,8 +223,8 @@ fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
         parent: None,
         session_id: process.session_id,
         command_line: told(&process.command_line),
-        start: process.start_time().map(|time| etl.clock.nanos(time)),
-        end: process.end_time().map(|time| etl.clock.nanos(time)),
+        start: process.start_time().map(|time| trace.time(time)),
+        end: process.end_time().map(|time| trace.time(time)),
         exit_status: process.exit_status,
         pages: None,
     }
@@ -234,11 +232,12 @@ fn row(etl: &EtlFile, process: &Instance) -> ProcessRow {
 
 /// The parent is the process that had the parent's id when the process started. For a process from before the trace it is
 /// the first process with that id, if that one did not start in the trace.
-fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> Option<String> {
+fn parent_label(trace: &Trace, process: &Instance, id: u32) -> Option<String> {
     if id == process.process_id && process.start_time().is_none() {
         return None;
     }
-    let parent = model.processes.alive(id, process.begin).and_then(|index| model.processes.instances.get(index));
+    let all = trace.processes();
+    let parent = all.alive(id, process.begin).and_then(|index| all.instances.get(index));
     let parent = parent.filter(|parent| parent.begin <= process.begin);
     Some(parent.map_or_else(|| format!("Unknown ({id})"), Instance::label))
 }
@@ -247,31 +246,28 @@ fn parent_label(model: &ResidentModel, process: &Instance, id: u32) -> Option<St
 type PagesByInstance = Vec<Option<ProcessPages>>;
 
 /// Counts the pages of each instance; `None` without a page sequence, whichever was asked for.
-fn count_pages(
-    etl: &EtlFile,
-    model: &ResidentModel,
-    choice: SnapshotChoice,
-) -> Result<Option<(CountedSnapshot, PagesByInstance)>, Error> {
+fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedSnapshot, PagesByInstance)>, Error> {
     if choice == SnapshotChoice::All {
         return Err(Error::Usage(
             "pages of processes are counted at one snapshot: the last one or one by number".into(),
         ));
     }
-    if model.snapshots.is_empty() {
+    let snapshots = trace.snapshots();
+    if snapshots.is_empty() {
         return Ok(None);
     }
-    let chosen = choice.indices(&model.snapshots)?;
-    let Some((index, snapshot)) = chosen.first().and_then(|&index| Some((index, model.snapshots.get(index)?))) else {
+    let chosen = choice.indices(snapshots)?;
+    let Some((index, snapshot)) = chosen.first().and_then(|&index| Some((index, snapshots.get(index)?))) else {
         return Ok(None);
     };
-    let reading = model.owner_keys.reading(snapshot.version, snapshot.pointer);
+    let reading = trace.owner_keys().reading(snapshot.version, snapshot.pointer);
     let key = |process: &Instance| reading.key_of(process, snapshot.pointer);
     let mut pages: PagesByInstance =
-        model.processes.instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
+        trace.processes().instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
     let mut unattributed = ProcessPages::default();
     use resident::dimension::Dimension::{List, Process, Use};
     let dimensions = [Process, Use, List];
-    for (codes, count) in resident::count_pages(etl, model, snapshot, &dimensions, &[]) {
+    for (codes, count) in resident::count_pages(trace, snapshot, &dimensions, &[]) {
         let [owner, DimensionCode::Number(page_use), DimensionCode::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
         let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));
@@ -286,6 +282,6 @@ fn count_pages(
             _ => {}
         }
     }
-    let time = etl.clock.nanos(snapshot.first.time);
+    let time = trace.time(snapshot.first.time);
     Ok(Some((CountedSnapshot { index, time, unattributed }, pages)))
 }

@@ -9,7 +9,8 @@ use crate::analysis::refset::row_key::{FileCode, KeyDimensions, RowKey};
 use crate::analysis::table::Condition;
 use crate::error::Error;
 use crate::etl::clock::Clock;
-use crate::load::history::History;
+use crate::load::space_events::UnrolledSpaces;
+use crate::load::survey::Survey;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;
@@ -22,8 +23,10 @@ use crate::units::{Nanos, Ticks};
 /// What a replay knows of the trace and of the query.
 #[derive(Debug)]
 pub struct ReplayContext<'h> {
-    /// All events of the trace but the page events.
-    pub history: &'h History,
+    /// Counts of all records.
+    pub survey: &'h Survey,
+    /// Events of the address spaces.
+    pub spaces: &'h UnrolledSpaces<'h>,
     /// Which of them are rundowns.
     pub rundowns: &'h Rundowns,
     /// Process lifetimes.

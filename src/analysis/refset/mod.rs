@@ -18,21 +18,19 @@ mod tables;
 pub mod totals;
 mod warnings;
 
-use crate::analysis::readiness::Need;
 use crate::analysis::table::{Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
-use crate::load::history::History;
+use crate::load::space_events::UnrolledSpaces;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
-use crate::model::page_owner_key::OwnerKeys;
-use crate::model::process::Processes;
 use crate::model::process_timeline::ProcessTimeline;
-use crate::model::rundown::Rundowns;
-use crate::model::snapshot::{Snapshot, snapshots, whole};
+use crate::model::snapshot::{Snapshot, whole};
 use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
+use crate::trace::Trace;
+use crate::trace::readiness::Need;
 use crate::units::{Nanos, PointerSize};
 use averaging_span::AveragingSpan;
 use context::{OptionalEvents, ReplayContext, TimelineQuery};
@@ -111,8 +109,8 @@ impl ReferenceSet {
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses, [`Error::Usage`] for a window or a timeline that cannot be.
-    pub fn new(etl: &EtlFile, query: &Query) -> Result<ReferenceSet, Error> {
-        Self::replayed(etl, query, None)
+    pub fn answer(trace: &Trace, query: &Query) -> Result<ReferenceSet, Error> {
+        Self::replayed(trace, query, None)
     }
 
     /// The same, and passes on each holding that ended in the window or is held at its end, as the query's dimensions name
@@ -120,32 +118,30 @@ impl ReferenceSet {
     ///
     /// # Errors
     /// The same.
-    pub fn with_holdings(etl: &EtlFile, query: &Query, each: &mut dyn FnMut(&Holding)) -> Result<ReferenceSet, Error> {
-        Self::replayed(etl, query, Some(each))
+    pub fn with_holdings(trace: &Trace, query: &Query, each: &mut dyn FnMut(&Holding)) -> Result<ReferenceSet, Error> {
+        Self::replayed(trace, query, Some(each))
     }
 
     fn replayed(
-        etl: &EtlFile,
+        trace: &Trace,
         query: &Query,
         mut each: Option<&mut dyn FnMut(&Holding)>,
     ) -> Result<ReferenceSet, Error> {
-        let mut history = History::new(etl);
-        history.unroll(etl);
-        warnings::need_accesses(etl, &history.survey)?;
-        let sequences = snapshots(&std::mem::take(&mut history.runs));
-        let (window, span, sequence) = scenario(etl, &history, &sequences, query)?;
+        let (etl, history) = (trace.etl(), trace.history());
+        warnings::need_accesses(trace)?;
+        let (window, span, sequence) = scenario(trace, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
 
-        let processes = Processes::new(&history);
-        let rundowns = Rundowns::new(&history);
-        let keys = OwnerKeys::new(etl, &history.survey, &processes, &sequences);
+        let spaces = UnrolledSpaces::new(&history.spaces, etl);
+        let keys = trace.owner_keys();
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
-        let lifetimes = ProcessTimeline::new(&processes, keys.reading(version, pointer), pointer);
+        let lifetimes = ProcessTimeline::new(trace.processes(), keys.reading(version, pointer), pointer);
         let key_dimensions = KeyDimensions::of(query.kept());
-        let has = |hook| history.survey.kernel_count(hook) > 0;
+        let has = |hook| trace.survey().kernel_count(hook) > 0;
         let context = ReplayContext {
-            history: &history,
-            rundowns: &rundowns,
+            survey: trace.survey(),
+            spaces: &spaces,
+            rundowns: trace.rundowns(),
             lifetimes: &lifetimes,
             optional_events: OptionalEvents { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) },
             timeline: query.timeline.map(|step| TimelineQuery::new(&etl.clock, &window, step, query)).transpose()?,
@@ -155,7 +151,7 @@ impl ReferenceSet {
             holdings: each.is_some(),
             slice_records: query.slice_records,
             names: match key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail) {
-                true => FileNames::new(&history),
+                true => FileNames::new(history),
                 false => FileNames::default(),
             },
             drive_paths: DrivePaths::new(&history.volumes),
@@ -166,9 +162,9 @@ impl ReferenceSet {
         let verification = sequence
             .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
         let mut set = Self::counted(etl, query, &context, outcome);
-        set.unverified = verification.is_none().then(|| warnings::unverified(etl, &history.survey));
+        set.unverified = verification.is_none().then(|| warnings::unverified(trace));
         set.verification = verification;
-        set.add_warnings(etl, &history.survey, query.max_residue);
+        set.add_warnings(trace, query.max_residue);
         Ok(set)
     }
 
@@ -195,7 +191,7 @@ impl ReferenceSet {
             process_peaks,
             average: average_held(&totals.page_ticks, context.span),
             mem_info_ws: (records > 0).then_some(mem_info_ws),
-            graphics: GraphicsEvents::of(&context.history.survey),
+            graphics: GraphicsEvents::of(context.survey),
             kernel: totals.kernel,
             pool_at_stop: outcome.outside_at_stop.0,
             ranges_at_stop: outcome.outside_at_stop.1,
@@ -215,12 +211,8 @@ impl ReferenceSet {
 
 /// The window, and the page sequence at its end if there is one: the first after the scenario's stop, else the last of
 /// the trace.
-fn scenario<'s>(
-    etl: &EtlFile,
-    history: &History,
-    sequences: &'s [Snapshot],
-    query: &Query,
-) -> Result<(Window, AveragingSpan, Option<&'s Snapshot>), Error> {
+fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpan, Option<&'t Snapshot>), Error> {
+    let (history, sequences) = (trace.history(), trace.snapshots());
     let (start, stop) = recorder_marks(&history.marks);
     let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
     let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
@@ -232,7 +224,7 @@ fn scenario<'s>(
         rundown: history.survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
         ..whole
     };
-    let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock)?;
+    let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
     let span = AveragingSpan::new(&window, ends.last.time);
     Ok((window, span, sequence))
 }

@@ -1,23 +1,22 @@
 //! What casts doubt on a reference set, and what is missing for one.
 
-use crate::analysis::readiness::{Need, readiness_of};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
-use crate::analysis::trust::TrustReport;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX};
-use crate::load::survey::Survey;
 use crate::model::window::Origin;
+use crate::trace::Trace;
+use crate::trace::readiness::Need;
+use crate::trace::trust::TrustReport;
 use crate::units::count;
 
 /// # Errors
 /// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
-pub(super) fn need_accesses(etl: &EtlFile, survey: &Survey) -> Result<(), Error> {
-    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| survey.kernel_count(hook) > 0) {
+pub(super) fn need_accesses(trace: &Trace) -> Result<(), Error> {
+    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| trace.survey().kernel_count(hook) > 0) {
         return Ok(());
     }
-    Err(TrustReport::new(etl, survey).cannot_run(
+    Err(trace.trust().cannot_run(
         "ReferenceSet",
         "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
          touched",
@@ -28,8 +27,8 @@ pub(super) fn need_accesses(etl: &EtlFile, survey: &Survey) -> Result<(), Error>
 }
 
 /// Why there is no comparison with a final page sequence.
-pub(super) fn unverified(etl: &EtlFile, survey: &Survey) -> Error {
-    TrustReport::new(etl, survey).cannot_run(
+pub(super) fn unverified(trace: &Trace) -> Error {
+    trace.trust().cannot_run(
         "Memory",
         "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
         "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
@@ -40,12 +39,12 @@ pub(super) fn unverified(etl: &EtlFile, survey: &Survey) -> Error {
 
 impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.
-    pub(super) fn add_warnings(&mut self, etl: &EtlFile, survey: &Survey, max_residue: f64) {
-        let trust = TrustReport::new(etl, survey);
+    pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64) {
+        let trust = trace.trust();
         self.doubtful = trust.any();
-        self.missing = readiness_of(survey, "reference_set").map(|fitness| fitness.missing).unwrap_or_default();
+        self.missing = trace.missing("reference_set");
         self.warnings = trust.warnings();
-        self.warnings.extend(self.doubts(&trust, max_residue));
+        self.warnings.extend(self.doubts(trust, max_residue));
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
         self.warnings.extend(trust.not_there(&costs));

@@ -1,18 +1,17 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
 use crate::analysis::category::Category;
-use crate::analysis::loss::{DescribedHole, Loss};
 use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::etl::EtlFile;
 use crate::event::page::PageList;
 use crate::load::event_values::MemoryCounters;
-use crate::load::history::History;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;
 use crate::model::space_at::Contradiction;
+use crate::trace::Trace;
+use crate::trace::loss::DescribedHole;
 use crate::units::Nanos;
 
 /// The counts for the checks; they do not depend on the query.
@@ -101,18 +100,11 @@ pub struct Checks {
 
 impl Checks {
     /// Compares.
-    pub fn new(
-        base: &BaseCounts,
-        context: &SnapshotContext<'_>,
-        snapshot: &Snapshot,
-        history: &History,
-        loss: &Loss,
-        etl: &EtlFile,
-    ) -> Checks {
-        let nanos = |time| etl.clock.nanos(time);
+    pub fn new(base: &BaseCounts, context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
+        let (history, nanos) = (trace.history(), |time| trace.time(time));
         let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
         let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
-        let lost_buffers = loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
+        let lost_buffers = trace.trust().loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
         let before = |at: &&crate::moment::At<MemoryCounters>| at.moment < snapshot.first;
         let meminfo = history.counters.iter().rev().find(before);
         let counters = meminfo.map(|at| at.value);

@@ -1,11 +1,9 @@
 //! The context of a snapshot: everything that its pages are joined with, as it was at the snapshot's time.
 
 use crate::analysis::category_rules::Rule;
-use crate::etl::EtlFile;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::event_values::KernelBlock;
-use crate::load::history::History;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::drive_paths::DrivePaths;
@@ -13,14 +11,13 @@ use crate::model::file_names::FileNamesAt;
 use crate::model::flat_ranges::FlatRanges;
 use crate::model::hives::Hives;
 use crate::model::kernel::KernelSpace;
-use crate::model::page_owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};
 use crate::model::process_timeline::{OwnersAt, ProcessTimeline};
-use crate::model::rundown::Rundowns;
 use crate::model::services::Services;
 use crate::model::snapshot::Snapshot;
 use crate::model::space_at::{Contradiction, space_at};
 use crate::moment::Moment;
+use crate::trace::Trace;
 use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
@@ -115,16 +112,10 @@ pub struct SnapshotContext<'h> {
 
 impl<'h> SnapshotContext<'h> {
     /// Builds the state at the snapshot's time: process by process, in parallel.
-    pub fn new(
-        etl: &EtlFile,
-        history: &'h History,
-        processes: &'h Processes,
-        rundowns: &Rundowns,
-        hives: &Hives,
-        snapshot: &Snapshot,
-        reading: KeyReading,
-    ) -> SnapshotContext<'h> {
-        let moment = snapshot.first;
+    pub fn new(trace: &'h Trace, snapshot: &Snapshot) -> SnapshotContext<'h> {
+        let (etl, history, hives, moment) = (trace.etl(), trace.history(), trace.hives(), snapshot.first);
+        let (processes, rundowns) = rayon::join(|| trace.processes(), || trace.rundowns());
+        let reading = trace.owner_keys().reading(snapshot.version, snapshot.pointer);
         let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
             let space = |reader: &mut SpaceReader, process: &Instance| {
                 let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment))?;

@@ -1,11 +1,10 @@
 //! The simulated machine of `tests/writer` for unit tests: a case for every rule, and every page that can be told apart on it.
 
-use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::checks::{Checks, Compared};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::etl::EtlFile;
 use crate::event::page::PageIdentity;
 use crate::model::page_owner_key::KeyReading;
+use crate::trace::Trace;
 use crate::units::Nanos;
 use etl_writer::machine::{Keys, Machine, PAGE, Setup};
 use etl_writer::payloads::counters;
@@ -45,9 +44,8 @@ fn machine(version: u8) -> Machine {
 /// Looks at the machine as page records of an event version show it.
 pub fn with_context(version: u8, look: impl FnOnce(&SnapshotContext<'_>)) {
     let file = etl_writer::file_of(&machine(version).finish());
-    let etl = EtlFile::open(file.path()).unwrap();
-    let model = ResidentModel::new(&etl).unwrap();
-    look(&model.context(&etl, &model.snapshots[0]));
+    let trace = Trace::open(file.path()).unwrap();
+    look(&SnapshotContext::new(&trace, &trace.snapshots()[0]));
 }
 
 /// Pages of every list and use, with keys of no, a known and an unknown process, at addresses of every kind.

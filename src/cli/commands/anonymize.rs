@@ -5,9 +5,7 @@ use crate::cli::exit::Exit;
 use crate::cli::{notes, trace};
 use anyhow::{Context, bail};
 use clap::Args;
-use pfnset::analysis::trust::TrustReport;
 use pfnset::anonymized::{self, StandIns};
-use pfnset::load::survey::Survey;
 use pfnset::report::text::count;
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -53,10 +51,11 @@ impl Anonymize {
             let there = format!("{} exists; --force writes over it", path.display());
             bail!(pfnset::error::Error::Usage(there));
         }
-        let etl = trace::open(base)?;
+        let trace = trace::open(base)?;
         let names = StandIns::new(&self.secret.as_ref().map_or_else(random, |secret| secret.clone().into_bytes()));
-        let changes = trace::with_bar(base, &etl, 1, || write(path, |out| anonymized::write(&etl, &names, out)))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        let changes =
+            trace::with_bar(base, &trace, 1, || write(path, |out| anonymized::write(trace.etl(), &names, out)))
+                .with_context(|| format!("cannot write {}", path.display()))?;
         if !base.printing.quiet {
             let [records, texts, zeroed] = changes.figures().map(count);
             notes::write(&format!(
@@ -64,8 +63,7 @@ impl Anonymize {
                 path.display()
             ));
         }
-        let is_doubtful = || TrustReport::new(&etl, &Survey::new(&etl)).any();
-        Ok(if base.strict && is_doubtful() { Exit::BadInput } else { Exit::Fine })
+        Ok(if base.strict && trace.trust().any() { Exit::BadInput } else { Exit::Fine })
     }
 }
 

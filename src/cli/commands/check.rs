@@ -13,11 +13,9 @@ use pfnset::analysis::check::suggest::suggest;
 use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file, worst};
 use pfnset::analysis::diff::source::{Source, SourceContent};
-use pfnset::analysis::trust::TrustReport;
 use pfnset::error::Error;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::{Input, STANDARD_INPUT};
-use pfnset::load::survey::Survey;
 use pfnset::report::check::{CheckReport, junit, suggestions};
 use pfnset::report::text::Unit;
 use std::path::{Path, PathBuf};
@@ -97,11 +95,10 @@ impl Check {
         }
         trace::prepare_all(common, &self.recordings)?;
         let recording = self.recordings.traces.first().context("no trace")?;
-        let etl = trace::open_recording(common, recording)?;
-        let found = trace::with_bar(common, &etl, 4, || suggest(&etl)).map_err(|reason| {
+        let trace = trace::open_recording(common, recording)?;
+        let found = trace::with_bar(common, &trace, 4, || suggest(&trace)).map_err(|reason| {
             // What is missing may lie in the part that was lost.
-            let is_doubtful = TrustReport::new(&etl, &Survey::new(&etl)).any();
-            if is_doubtful { Error::MissingPart(reason) } else { Error::MissingEvents(reason) }
+            if trace.trust().any() { Error::MissingPart(reason) } else { Error::MissingEvents(reason) }
         })?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
@@ -227,11 +224,11 @@ impl Check {
     ) -> anyhow::Result<TraceResult> {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
-        let etl = match trace::open_recording(common, recording) {
-            Ok(etl) => etl,
+        let trace = match trace::open_recording(common, recording) {
+            Ok(trace) => trace,
             Err(error) => return Ok(TraceResult::unreadable(files, budgets, &format!("{error:#}"))),
         };
-        let values = trace::with_bar(common, &etl, 2, || TraceValues::new(&etl, budgets));
+        let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
         if let Some(to) = &self.save_baseline {
             let saved = Saved::new(recording.trace.display().to_string(), budgets, &values);
             write(to, &format!("{}\n", serde_json::to_string_pretty(&saved)?))?;

@@ -191,8 +191,8 @@ impl Cpu {
         }
         self.check(&query)?;
         self.columns.check(common.format)?;
-        let etl = trace::open(common)?;
-        let set = trace::with_bar(common, &etl, 2, || CpuUse::new(&etl, &query))?;
+        let trace = trace::open(common)?;
+        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let report = CpuReport::new(&common.trace, &set, self.unit.unwrap_or_default(), self.view());
         trace::finish_with(&self.columns, &report, common, set.doubtful)

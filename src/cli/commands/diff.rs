@@ -14,11 +14,11 @@ use pfnset::analysis::diff::tolerance::Tolerance;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::{Condition, Dimension as _};
 use pfnset::error::Error;
-use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::exported::wpa::culture::{Culture, Sign};
 use pfnset::input::STANDARD_INPUT;
 use pfnset::report::diff::DiffReport;
+use pfnset::trace::Trace;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -164,9 +164,9 @@ impl Diff {
             let flags = "--map, --locale, --decimal and --group";
             return Err(Error::Usage(format!("{flags} are for a table that WPA exported: no side is one")).into());
         }
-        let traces: Vec<&EtlFile> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
-        let total = traces.iter().map(|etl| 2 * etl.size_bytes()).sum();
-        let done = || traces.iter().map(|etl| etl.bytes_read()).sum();
+        let traces: Vec<&Trace> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
+        let total = traces.iter().map(|trace| 2 * trace.etl().size_bytes()).sum();
+        let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let diff = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         output::print(&DiffReport::new(&diff, self.rows.unit()), common.format, common)?;

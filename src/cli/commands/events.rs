@@ -7,7 +7,6 @@ use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::load::survey::Survey;
 use pfnset::pattern::Patterns;
 use pfnset::report::events::EventsReport;
 use pfnset::report::text::Unit;
@@ -53,10 +52,9 @@ impl Events {
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
         let asked = Asked { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
-        let exit = asked.answer(|path, etl, show| {
-            let survey = trace::with_bar(common, etl, 1, || Survey::new(etl));
-            let statistics = EventStatistics::new(etl, &survey, &filter);
-            let digest = self.digest.then(|| TraceDigest::new(etl));
+        let exit = asked.answer(|path, trace, show| {
+            let statistics = trace::with_bar(common, trace, 1, || EventStatistics::answer(trace, &filter));
+            let digest = self.digest.then(|| TraceDigest::new(trace.etl()));
             show(&EventsReport::new(path, &statistics, digest.as_ref()), statistics.is_doubtful())
         })?;
         let unmatched: Vec<String> = [("provider", &filter.provider), ("name", &filter.name)]

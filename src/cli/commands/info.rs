@@ -6,7 +6,6 @@ use crate::cli::exit::Exit;
 use crate::cli::trace;
 use clap::Args;
 use pfnset::analysis::info::TraceInfo;
-use pfnset::load::survey::Survey;
 use pfnset::report::info::InfoReport;
 use pfnset::report::text::Unit;
 
@@ -27,15 +26,13 @@ impl Info {
         let common = &self.common;
         if self.each.each {
             let asked = Asked { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
-            return asked.answer(|path, etl, show| {
-                let survey = trace::with_bar(common, etl, 1, || Survey::new(etl));
-                let info = TraceInfo::new(etl, &survey);
+            return asked.answer(|path, trace, show| {
+                let info = trace::with_bar(common, trace, 1, || TraceInfo::answer(trace));
                 show(&InfoReport::new(path, &info, &[]), info.is_doubtful())
             });
         }
-        let (etl, files) = trace::open_what_fits(common)?;
-        let survey = trace::with_bar(common, &etl, 1, || Survey::new(&etl));
-        let info = TraceInfo::new(&etl, &survey);
+        let (trace, files) = trace::open_what_fits(common)?;
+        let info = trace::with_bar(common, &trace, 1, || TraceInfo::answer(&trace));
         let exit = trace::finish(&InfoReport::new(&common.trace, &info, &files), common, info.is_doubtful())?;
         Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
     }

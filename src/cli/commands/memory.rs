@@ -93,8 +93,8 @@ impl Memory {
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
-        let exit = asked.answer(|path, etl, show| {
-            let set = trace::with_bar(common, etl, 2, || MemorySet::new(etl, &query))?;
+        let exit = asked.answer(|path, trace, show| {
+            let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
             let report = MemoryReport::new(path, &set, rows.unit());
             trace::with_columns(&self.columns, self.each.each, &report, |report| show(report, set.doubtful))
         })?;

@@ -57,8 +57,8 @@ impl Pages {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
         let (form, width) = (self.format, output::width(&self.base));
-        let etl = trace::open(&self.base)?;
-        let listing = trace::with_bar(&self.base, &etl, 1, || PageListing::new(&etl, &query))?;
+        let trace = trace::open(&self.base)?;
+        let listing = trace::with_bar(&self.base, &trace, 1, || PageListing::answer(&trace, &query))?;
         let mut out = match form {
             PageForm::Table => output::open_rows_for_people(&self.base)?,
             PageForm::Csv | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
@@ -68,13 +68,13 @@ impl Pages {
         } else if !self.base.quiet {
             output::warn(&listing.warnings);
         }
-        out.write(&PageText::heading(form, &etl, &self.base.trace, width))?;
+        out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
         for &index in &listing.snapshots {
             let Some(pages) = listing.snapshot(index) else { continue };
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;
             }
-            let text = PageText::new(form, &etl, &pages.names(), index, width);
+            let text = PageText::new(form, trace.etl(), &pages.names(), index, width);
             pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
         }
         out.finish()?;

@@ -65,8 +65,8 @@ impl Processes {
         }
         rows.check(common.format)?;
         self.columns.check(common.format)?;
-        let etl = trace::open(common)?;
-        let set = trace::with_bar(common, &etl, 2, || ProcessSet::new(&etl, &query))?;
+        let trace = trace::open(common)?;
+        let set = trace::with_bar(common, &trace, 2, || ProcessSet::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let report = ProcessReport::new(&common.trace, &set, rows.unit());
         trace::finish_with(&self.columns, &report, common, set.doubtful)

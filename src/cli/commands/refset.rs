@@ -10,9 +10,9 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::{Dimension, Query, RowOrder};
 use pfnset::analysis::table::Condition;
 use pfnset::error::Error;
-use pfnset::etl::EtlFile;
 use pfnset::model::window::{Bound, duration};
 use pfnset::report::refset::{RefsetReport, RefsetView};
+use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use std::path::Path;
 
@@ -151,15 +151,15 @@ impl Refset {
         query.summary_rows = rows.top.unwrap_or(query.summary_rows);
         self.check(&query)?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
-        let exit = asked.answer(|path, etl, show| self.of_trace(&query, path, etl, show))?;
+        let exit = asked.answer(|path, trace, show| self.of_trace(&query, path, trace, show))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)
     }
 
-    fn of_trace(&self, query: &Query, path: &Path, etl: &EtlFile, show: Show<'_>) -> anyhow::Result<Exit> {
+    fn of_trace(&self, query: &Query, path: &Path, trace: &Trace, show: Show<'_>) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
         // One walk for the events, one for the pages.
-        let mut set = trace::with_bar(common, etl, 2, || ReferenceSet::new(etl, query))?;
+        let mut set = trace::with_bar(common, trace, 2, || ReferenceSet::answer(trace, query))?;
         let view = match () {
             () if self.verify => RefsetView::Verification,
             () if self.timeline.is_some() => RefsetView::Timeline,

@@ -9,8 +9,8 @@ use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::overview::differences::Differences;
 use pfnset::analysis::overview::{Overview, Part};
 use pfnset::error::Error;
-use pfnset::etl::EtlFile;
 use pfnset::report::html::HtmlReport;
+use pfnset::trace::Trace;
 use std::io::IsTerminal;
 
 #[derive(Debug, Args)]
@@ -50,11 +50,11 @@ impl Report {
         trace::prepare_all(base, &self.recordings)?;
         let recordings = &self.recordings.traces;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
-        let traces: Vec<&EtlFile> = sources.iter().filter_map(Source::trace).collect();
-        let total = traces.iter().map(|etl| 8 * etl.size_bytes()).sum();
-        let done = || traces.iter().map(|etl| etl.bytes_read()).sum();
+        let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
+        let total = traces.iter().map(|trace| 8 * trace.etl().size_bytes()).sum();
+        let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
-            let overviews: Vec<Overview> = traces.iter().map(|etl| Overview::new(etl)).collect();
+            let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::answer(trace)).collect();
             (overviews, differences(&sources))
         });
         let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences);

@@ -209,9 +209,9 @@ impl Resident {
         check_order(&query)?;
         self.check_view(&query)?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
-        let exit = asked.answer(|path, etl, show| {
+        let exit = asked.answer(|path, trace, show| {
             // One walk for the events, one for the pages.
-            let set = trace::with_bar(common, etl, 2, || ResidentSet::new(etl, &query))?;
+            let set = trace::with_bar(common, trace, 2, || ResidentSet::answer(trace, &query))?;
             show(&ResidentReport::new(path, &set, rows.unit(), is_first_screen), set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
@@ -230,9 +230,9 @@ impl Resident {
             }
             None => Target::Pfn(number),
         };
-        let etl = trace::open(&self.common)?;
-        let explain = || Explanation::new(&etl, target, self.snapshot);
-        let explanation = trace::with_bar(&self.common, &etl, 2, explain).map_err(|error| match error {
+        let trace = trace::open(&self.common)?;
+        let explain = || Explanation::answer(&trace, target, self.snapshot);
+        let explanation = trace::with_bar(&self.common, &trace, 2, explain).map_err(|error| match error {
             Error::Usage(text) if matches!(target, Target::Pfn(0x10000..)) => {
                 Error::Usage(format!("{text}; if it is a virtual address, name its process: --process PID"))
             }

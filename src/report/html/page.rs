@@ -4,11 +4,11 @@
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::{Overview, Part, reclassifications};
-use crate::analysis::readiness::{Readiness, ReadinessLevel};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
 use crate::report::html::{TracePage, data, script, tables};
 use crate::report::text::{self, Unit, visible};
+use crate::trace::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The whole page.

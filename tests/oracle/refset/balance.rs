@@ -3,7 +3,7 @@
 
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::{Dimension, Query};
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ fn sum(set: &ReferenceSet) -> i64 {
 }
 
 /// Checks one grouping and one pair of conditions, which a number chooses.
-pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
+pub fn check(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let flows = &set.balance;
     let steps = flows.steps(|count| count.to_string());
     let followed = set.held_at_start as i64 + steps.iter().map(|step| step.pages).sum::<i64>();
@@ -36,7 +36,7 @@ pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> R
 
     let dimensions = GROUPINGS[choice as usize % GROUPINGS.len()];
     let grouped = Query { group_by: dimensions.to_vec(), ..query.clone() };
-    let rows = ReferenceSet::new(etl, &grouped).unwrap();
+    let rows = ReferenceSet::answer(trace, &grouped).unwrap();
     prop_assert_eq!(rows.balance, *flows, "rows change no total");
     if dimensions.contains(&Dimension::Impact) {
         let gained = set.held_at_stop as i64 - set.held_at_start as i64;
@@ -55,20 +55,20 @@ pub fn check(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> R
     for condition in HALVES[choice as usize / GROUPINGS.len() % HALVES.len()] {
         let mut half = grouped.clone();
         half.condition(condition).unwrap();
-        let half = ReferenceSet::new(etl, &half).unwrap();
+        let half = ReferenceSet::answer(trace, &half).unwrap();
         prop_assert_eq!((half.peak, half.balance), (set.peak, *flows), "conditions choose rows alone");
         halves += sum(&half);
     }
     prop_assert_eq!(halves, sum(&rows));
-    timeline(etl, query, set, choice)
+    timeline(trace, query, set, choice)
 }
 
 /// A timeline by process has each process's peak and average; the halves of a condition add up to the whole at each point.
-fn timeline(etl: &EtlFile, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
+fn timeline(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let by = |condition: Option<&str>| {
         let mut query = Query { timeline: Some(Nanos(5000)), timeline_by: vec![Dimension::Process], ..query.clone() };
         condition.into_iter().for_each(|condition| query.condition(condition).unwrap());
-        ReferenceSet::new(etl, &query).unwrap().timeline.unwrap()
+        ReferenceSet::answer(trace, &query).unwrap().timeline.unwrap()
     };
     let whole = by(None);
     prop_assert_eq!((whole.extent.peak, whole.extent.peak_time), set.peak);

@@ -106,15 +106,16 @@ fn check(
         };
     }
     let wanted = Rules::new(setup, lives).follow(events, span);
-    with_file(&bytes, |etl| {
-        let set = ReferenceSet::new(etl, &query).unwrap();
-        let impact = ReferenceSet::new(etl, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
+    with_file(&bytes, |trace| {
+        let set = ReferenceSet::answer(trace, &query).unwrap();
+        let impact =
+            ReferenceSet::answer(trace, &Query { group_by: vec![Dimension::Impact], ..query.clone() }).unwrap();
         prop_assert_eq!(said_by(&set, &impact), wanted);
         let parts: f64 = set.average.by_class.iter().map(|(_, pages)| pages).sum();
         let holders: f64 = set.process_peaks.iter().map(|holder| holder.average).sum();
         let near = |pages: f64| (pages - set.average.pages).abs() < 1e-6;
         prop_assert!(near(parts) && near(holders), "{:?} {:?}", set.average, holders);
-        balance::check(etl, &query, &set, seed)?;
+        balance::check(trace, &query, &set, seed)?;
         if setup.removals {
             prop_assert_eq!(set.balance.reaccessed(), 0, "nothing is lost, so no page is accessed twice");
             if window.is_none() {

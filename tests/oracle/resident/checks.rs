@@ -124,8 +124,8 @@ impl Story {
     }
 
     fn set(&self, snapshot: SnapshotChoice) -> ResidentSet {
-        with_file(&self.bytes(), |etl| {
-            ResidentSet::new(etl, &ResidentQuery { snapshot, ..ResidentQuery::default() }).unwrap()
+        with_file(&self.bytes(), |trace| {
+            ResidentSet::answer(trace, &ResidentQuery { snapshot, ..ResidentQuery::default() }).unwrap()
         })
     }
 
@@ -271,7 +271,7 @@ fn events_that_the_end_rundown_contradicts_are_named() {
     for (pfn, address) in [(1, 0x1_0000), (2, 0x5_0000), (3, 0x7_0000)] {
         log(&mut trace, Identity::private(pfn, 40, address).rec(P, 4, 0x0223));
     }
-    let set = with_file(&trace.finish(), |etl| ResidentSet::new(etl, &ResidentQuery::default()).unwrap());
+    let set = with_file(&trace.finish(), |trace| ResidentSet::answer(trace, &ResidentQuery::default()).unwrap());
     assert_eq!(set.snapshots[0].checks.contradictions, 3);
     let line = set.warnings.iter().find(|line| line.contains("disagree on 3 ranges or threads")).expect("a warning");
     assert!(line.contains("region 0x10000 of a.exe (40) only in the events"), "{line}");
@@ -282,7 +282,7 @@ fn events_that_the_end_rundown_contradicts_are_named() {
 #[test]
 fn a_trace_without_pages_is_answered_with_the_remedy() {
     let story = Story { without: vec![0x0223], ..Story::default() };
-    let error = with_file(&story.bytes(), |etl| ResidentSet::new(etl, &ResidentQuery::default()).unwrap_err());
+    let error = with_file(&story.bytes(), |trace| ResidentSet::answer(trace, &ResidentQuery::default()).unwrap_err());
     assert!(matches!(error, Error::MissingEvents(_)));
     let text = error.to_string();
     assert!(text.contains("wpr -start") && text.contains("xperf -on") && text.contains("Memory"), "{text}");

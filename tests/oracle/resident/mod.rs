@@ -16,10 +16,10 @@ use self::truth::{Labels, Snap};
 use crate::{Op, each_step_happens, ops, with_file};
 use etl_writer::machine::{Keys, Setup};
 use etl_writer::{Compression, Ptr};
-use pfnset::analysis::resident::ResidentModel;
+use pfnset::analysis::resident::SnapshotContext;
 use pfnset::analysis::resident::dimension::Dimension;
-use pfnset::etl::EtlFile;
 use pfnset::model::snapshot::Snapshot;
+use pfnset::trace::Trace;
 use proptest::prelude::*;
 
 /// What `Labels` has.
@@ -28,13 +28,12 @@ const DIMENSIONS: [Dimension; 5] =
 
 /// The library's labels of the pages of a snapshot, in order of their PFNs, and the number of contradictions.
 fn labels_of<const N: usize>(
-    etl: &EtlFile,
-    model: &ResidentModel,
+    trace: &Trace,
     snapshot: &Snapshot,
     dimensions: [Dimension; N],
 ) -> (Vec<(u64, [String; N])>, usize) {
-    let context = model.context(etl, snapshot);
-    let parts = snapshot.fold(etl, Vec::new, |all, pages| {
+    let context = SnapshotContext::new(trace, snapshot);
+    let parts = snapshot.fold(trace.etl(), Vec::new, |all, pages| {
         all.extend(pages.iter().map(|page| {
             let classified = context.classify(page);
             let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &classified));
@@ -62,11 +61,11 @@ fn check(setup: Setup, seed: u64, before: &[Op], during: &[Op], meanwhile: &[Op]
     machine.stop(|machine| meanwhile.pop().into_iter().for_each(|op| step(machine, op)));
     snaps.push(truth::take(&mut machine));
     let bytes = machine.finish();
-    with_file(&bytes, |etl| {
-        let model = ResidentModel::new(etl).unwrap();
-        prop_assert_eq!(model.snapshots.len(), snaps.len(), "snapshots");
-        for (index, (snapshot, snap)) in model.snapshots.iter().zip(&snaps).enumerate() {
-            let (found, contradictions) = labels_of(etl, &model, snapshot, DIMENSIONS);
+    with_file(&bytes, |trace| {
+        let snapshots = trace.need_snapshots().unwrap();
+        prop_assert_eq!(snapshots.len(), snaps.len(), "snapshots");
+        for (index, (snapshot, snap)) in snapshots.iter().zip(&snaps).enumerate() {
+            let (found, contradictions) = labels_of(trace, snapshot, DIMENSIONS);
             let wanted = truth::labels(&machine, snap);
             prop_assert_eq!(found.len(), wanted.len(), "pages of snapshot {}", index);
             for (number, ((pfn, [category, wpa, process, file, detail]), mut wanted)) in

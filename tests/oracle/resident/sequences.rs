@@ -4,7 +4,6 @@ use crate::with_file;
 use etl_writer::machine::{Event, Keys, Machine, Setup, What};
 use etl_writer::payloads::pages::{IN_MEMORY, IN_MEMORY_24H2, Identity};
 use etl_writer::{Ptr, Session, Trace};
-use pfnset::analysis::resident::ResidentModel;
 use proptest::prelude::*;
 
 /// What is known of a sequence: PFNs in order; the rest is counted.
@@ -66,11 +65,10 @@ proptest! {
         wide in any::<bool>(),
     ) {
         let (bytes, records) = write(seed, &sequences, if wide { Ptr::P8 } else { Ptr::P4 });
-        with_file(&bytes, |etl| {
-            let model = ResidentModel::new(etl).unwrap();
-            let found: Vec<Sequence> = (model.snapshots.iter())
+        with_file(&bytes, |trace| {
+            let found: Vec<Sequence> = (trace.need_snapshots().unwrap().iter())
                 .map(|snapshot| {
-                    let parts = snapshot.fold(etl, Vec::new, |all, pages| all.extend(pages.iter().map(|page| page.pfn)));
+                    let parts = snapshot.fold(trace.etl(), Vec::new, |all, pages| all.extend(pages.iter().map(|page| page.pfn)));
                     let mut pfns: Vec<u64> = parts.into_iter().flatten().collect();
                     pfns.sort_unstable();
                     Sequence { pfns, gaps: snapshot.gaps, missing: snapshot.missing_pfns }
@@ -93,12 +91,12 @@ fn both_page_events_of_a_page_are_one_page() {
         let newer = Identity { non_tradeable: true, ..page };
         trace.add(&newer.rec(p, 4, IN_MEMORY_24H2).at(1_000_000_101 + 2 * pfn));
     }
-    with_file(&trace.finish(), |etl| {
-        let model = ResidentModel::new(etl).unwrap();
-        let pages: Vec<u64> = model.snapshots.iter().map(|snapshot| snapshot.pages).collect();
+    with_file(&trace.finish(), |trace| {
+        let snapshots = trace.need_snapshots().unwrap();
+        let pages: Vec<u64> = snapshots.iter().map(|snapshot| snapshot.pages).collect();
         assert_eq!(pages, [199]);
-        let parts = model.snapshots[0].fold(
-            etl,
+        let parts = snapshots[0].fold(
+            trace.etl(),
             || 0,
             |marked, pages| *marked += pages.iter().filter(|p| p.non_tradeable()).count(),
         );

@@ -11,7 +11,6 @@ use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Thread};
 use etl_writer::payloads::{header, system};
 use etl_writer::{Ptr, Rec, Session, Trace};
-use pfnset::analysis::resident::ResidentModel;
 use pfnset::analysis::resident::dimension::Dimension;
 
 const PAGE: u64 = 4096;
@@ -25,10 +24,14 @@ fn labels(p: Ptr, records: Vec<Rec>, dimension: Dimension) -> Vec<Vec<String>> {
     for (number, rec) in (0u64..).zip(records) {
         trace.add(&rec.at(1_000_000_100 + 3 * number));
     }
-    with_file(&trace.finish(), |etl| {
-        let model = ResidentModel::new(etl).unwrap();
-        let of = |snapshot| labels_of(etl, &model, snapshot, [dimension]).0;
-        model.snapshots.iter().map(|snapshot| of(snapshot).into_iter().map(|(_, [label])| label).collect()).collect()
+    with_file(&trace.finish(), |trace| {
+        let of = |snapshot| labels_of(trace, snapshot, [dimension]).0;
+        trace
+            .need_snapshots()
+            .unwrap()
+            .iter()
+            .map(|snapshot| of(snapshot).into_iter().map(|(_, [label])| label).collect())
+            .collect()
     })
 }
 

@@ -9,7 +9,7 @@ use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::analysis::table::Dimension as _;
-use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ type Counts = BTreeMap<(usize, Vec<String>), u64>;
 
 /// What the library counts, of all snapshots.
 fn counted(trace: &Path, dimensions: &[Dimension]) -> Counts {
-    let etl = EtlFile::open(trace).expect("a trace");
+    let trace = Trace::open(trace).expect("a trace");
     let query = ResidentQuery {
         group_by: dimensions.to_vec(),
         classification: Classification::Corrected,
@@ -26,7 +26,7 @@ fn counted(trace: &Path, dimensions: &[Dimension]) -> Counts {
         processes: false,
         ..ResidentQuery::default()
     };
-    let set = ResidentSet::new(&etl, &query).expect("pages");
+    let set = ResidentSet::answer(&trace, &query).expect("pages");
     let mut counts = Counts::new();
     for snapshot in &set.snapshots {
         for row in &snapshot.rows {

@@ -6,7 +6,6 @@ use etl_writer::{Compression, Rec, Session, Storage, Trace};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::etl::buffer_order::{Schedule, circular_start};
 use pfnset::etl::logfile::LogFileHeader;
-use pfnset::load::survey::Survey;
 
 /// `count` numbered records, one for each tick, spread over `processors`.
 fn numbered(count: u64, processors: u16) -> impl Iterator<Item = Rec> {
@@ -79,7 +78,7 @@ fn processors_above_255() {
     let opened = open_sound(trace);
     let found: Vec<u16> = opened.data().iter().map(|read| read.processor).collect();
     assert_eq!(found, numbers);
-    assert_eq!(Survey::new(&opened).by_processor.into_keys().collect::<Vec<_>>(), numbers);
+    assert_eq!(opened.trace.survey().by_processor.keys().copied().collect::<Vec<_>>(), numbers);
 }
 
 #[test]
@@ -105,8 +104,8 @@ fn empty_buffers_anywhere() {
         let opened = open_sound(trace.empty_buffer(1).empty_buffer(1));
         assert_eq!(opened.serials(), [0, 1]);
         assert_eq!(opened.buffers.len(), 7);
-        let survey = Survey::new(&opened);
-        assert_eq!(survey.by_processor.into_iter().collect::<Vec<_>>(), [(0, 3)]);
+        let survey = opened.trace.survey();
+        assert_eq!(survey.by_processor.iter().map(|(cpu, count)| (*cpu, *count)).collect::<Vec<_>>(), [(0, 3)]);
         assert_eq!(survey.spans.iter().filter(|span| span.is_none()).count(), 4);
     }
     // Nothing but the log-file header.
@@ -141,7 +140,7 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
         let schedule = Schedule::new(&opened);
         let wrapped = written > N;
         assert_eq!(wrapped, total >= 220, "{total}");
-        let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
+        let warnings = opened.trace.trust().warnings();
         assert!(warnings.is_empty(), "{total}: {warnings:?}");
         assert_eq!(circular_start(&opened.header, N).is_some(), wrapped, "{total}");
         if wrapped {
@@ -151,7 +150,7 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
             assert_eq!(schedule.reordered, oldest != start);
         }
         // What was overwritten is not lost.
-        let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened), 0);
+        let loss = &opened.trace.trust().loss;
         assert_eq!((loss.missing_buffers, loss.any()), (0, false), "{total}");
     }
 }
@@ -166,7 +165,7 @@ fn a_circular_file_whose_header_disagrees_is_reported() {
     for (stated, fits) in [(written, true), (written + 6, true), (written + 1, false), (written + 3, false)] {
         let opened = open_sound(trace(Some(stated)));
         assert_eq!(by_rank(&opened), by_rank(&right), "{stated}");
-        let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
+        let warnings = opened.trace.trust().warnings();
         let told = warnings.iter().any(|w| w.contains("this circular file begins with buffer"));
         assert_eq!(told, !fits, "{stated} of {written}: {warnings:?}");
     }
@@ -181,7 +180,7 @@ fn a_circular_file_whose_header_disagrees_is_reported() {
 fn merged_files() {
     let session = Session { buffer_size: 0x1000, ..Session::windows8().merged() };
     let opened = open_sound(Trace::new(session).push_all(numbered(2_000, 8)));
-    let info = TraceInfo::new(&opened, &Survey::new(&opened));
+    let info = TraceInfo::answer(&opened.trace);
     assert!(info.merged && info.mode.contains(&"relog".to_owned()) && info.mode.contains(&"compressed".to_owned()));
     assert_eq!((info.logger_name.as_str(), info.log_file_name.as_str()), ("Relogger", "[multiple files]"));
     assert_eq!((info.compressed_buffers, info.buffers), (opened.buffers.len() as u64 - 1, opened.buffers.len() as u64));
@@ -204,7 +203,7 @@ fn other_buffer_types_are_read_alike_and_reported() {
     });
     let opened = open_sound(trace);
     assert_eq!(opened.serials(), (0..300).collect::<Vec<_>>());
-    let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &Survey::new(&opened)).warnings();
+    let warnings = opened.trace.trust().warnings();
     assert!(warnings.iter().any(|w| w.contains("2 of type 2 (context-swap)")), "{warnings:?}");
 }
 

@@ -63,7 +63,7 @@ fn a_compressed_buffer_cut_anywhere_gives_what_can_be_decoded() {
         let mut most = 0;
         for kept in 0x48..last.len {
             let opened = open(&bytes[..last.offset + kept]);
-            let survey = Survey::new(&opened);
+            let survey = opened.trace.survey();
             assert_eq!(survey.damage.total, 1, "{format:?} {kept}: {:?}", survey.damage);
             let mut scratch = Vec::new();
             let last_area = opened.area(opened.buffers.len() - 1, &mut scratch);

@@ -5,7 +5,6 @@ use crate::opened::{Read, open_sound};
 use etl_writer::{HeaderKind, Ptr, Rec, Session, Trace};
 use pfnset::etl::record::HeaderType;
 use pfnset::etl::record_id::{HookId, RecordId};
-use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use uuid::Uuid;
 
@@ -104,7 +103,7 @@ fn error_and_unknown_types_are_passed_over_by_size_and_stay_visible() {
         trace.add(&Rec::unknown(kind, vec![kind; usize::from(kind)]));
     }
     let opened = open_sound(trace.push(super::serial(2, 20)));
-    let survey = Survey::new(&opened);
+    let survey = opened.trace.survey();
     let names: Vec<String> = survey.by_header.keys().map(|kind| kind.name()).collect();
     for &kind in &unknown {
         assert!(names.contains(&kind.to_string()), "{kind} in {names:?}");
@@ -139,9 +138,9 @@ fn a_second_log_file_header_is_an_ordinary_record() {
     assert_eq!((opened.clock.frequency_hz, opened.header.buffer_size_bytes), (10_000_000, 0x1_0000));
     assert_eq!(opened.clock.origin, Ticks(1_000_000_000));
     assert_eq!(opened.data()[1].id, RecordId::Kernel(HookId(0)));
-    let survey = Survey::new(&opened);
+    let survey = opened.trace.survey();
     assert_eq!(survey.kernel_count(HookId(0)), 2);
-    let warnings = pfnset::analysis::trust::TrustReport::new(&opened, &survey).warnings();
+    let warnings = opened.trace.trust().warnings();
     assert!(warnings.iter().any(|w| w.contains("2 log-file headers")), "{warnings:?}");
 }
 
@@ -154,7 +153,7 @@ fn records_appended_to_the_header_buffer_count_for_processor_0() {
             .push(super::serial(8, 9).on(3));
         let opened = open_sound(trace);
         assert_eq!(opened.serials(), [4, 6, 8]);
-        let survey = Survey::new(&opened);
-        assert_eq!(survey.by_processor.into_iter().collect::<Vec<_>>(), [(0, 3), (3, 1)]);
+        let survey = opened.trace.survey();
+        assert_eq!(survey.by_processor.iter().map(|(cpu, count)| (*cpu, *count)).collect::<Vec<_>>(), [(0, 3), (3, 1)]);
     }
 }

@@ -4,14 +4,12 @@ use super::serial;
 use crate::opened::{Opened, open_sound};
 use etl_writer::payloads::{header, process, process::Process};
 use etl_writer::{Ptr::P8, Rec, Session, Trace};
-use pfnset::analysis::loss::Loss;
-use pfnset::analysis::trust::TrustReport;
-use pfnset::load::survey::Survey;
+use pfnset::trace::loss::Loss;
 use pfnset::units::Nanos;
 
 fn loss_of(opened: &Opened) -> (Loss, Vec<String>) {
-    let survey = Survey::new(opened);
-    (Loss::new(opened, &survey, 0), TrustReport::new(opened, &survey).warnings())
+    let trust = opened.trace.trust();
+    (trust.loss.clone(), trust.warnings())
 }
 
 fn small() -> Session {
@@ -41,7 +39,7 @@ fn a_missing_buffer_is_a_hole_with_time_processor_and_what_it_hits() {
         Trace::new(small()).push_all(steady().take(300)).push_all(rundowns).push_all(tail)
     };
     let whole = open_sound(trace());
-    let span = |b: usize| Survey::new(&whole).spans[b].unwrap();
+    let span = |b: usize| whole.trace.survey().spans[b].unwrap();
     // A buffer in the middle of processor 2's stream.
     let stream: Vec<usize> = (1..whole.buffers.len()).filter(|&i| whole.buffers[i].processor == 2).collect();
     let gone = stream[2];

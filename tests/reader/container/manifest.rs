@@ -6,7 +6,6 @@ use etl_writer::{Item, Ptr, Rec, Session, Trace, tracelogging_schema};
 use pfnset::etl::extended::{event_name, items, provider_name};
 use pfnset::etl::record::HeaderType;
 use pfnset::etl::record_id::RecordId;
-use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -70,7 +69,7 @@ fn tracelogging_events_are_told_apart_by_their_own_names() {
     assert_eq!(event_name(&read.extended).unwrap().text(), "Stop");
     assert_eq!(provider_name(&read.extended).unwrap().text(), "Contoso.A");
     assert_eq!(read.payload, [1, 0, 0, 0]);
-    let survey = Survey::new(&opened);
+    let survey = opened.trace.survey();
     let kinds: Vec<_> = survey.kinds.iter().filter_map(|k| Some((k.own_name.as_deref()?, k.count))).collect();
     assert_eq!(kinds, [("Start", 2), ("Stop", 1)]);
     assert_eq!(survey.kinds[0].own_provider.as_deref(), Some("Contoso.A"));

@@ -5,7 +5,6 @@ use crate::opened::open_sound;
 use etl_writer::{Rec, Session, Trace};
 use pfnset::etl::record::HeaderType;
 use pfnset::etl::record_id::RecordId;
-use pfnset::load::survey::Survey;
 use pfnset::units::{PointerSize, Ticks};
 use uuid::Uuid;
 
@@ -54,5 +53,5 @@ fn a_message_without_a_time_takes_that_of_the_record_before_it_and_is_counted() 
     let opened = open_sound(trace);
     let times: Vec<i64> = opened.data().iter().map(|read| read.time.0 - 1_000_000_000).collect();
     assert_eq!(times, [0, 500, 500, 500, 4]);
-    assert_eq!(Survey::new(&opened).untimed, 3);
+    assert_eq!(opened.trace.survey().untimed, 3);
 }

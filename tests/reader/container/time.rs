@@ -3,9 +3,7 @@
 use super::serial;
 use crate::opened::{open, open_sound};
 use etl_writer::{Ptr, Rec, Session, Trace};
-use pfnset::analysis::trust::TrustReport;
 use pfnset::etl::clock::{Clock, ClockKind};
-use pfnset::load::survey::Survey;
 use pfnset::units::{FileTime, Nanos, Ticks};
 use proptest::prelude::*;
 
@@ -64,7 +62,7 @@ fn stamps_before_the_start_are_negative_and_floored() {
     assert_eq!(times, [Nanos(-334), Nanos(-1_334)]);
     assert_eq!(opened.clock.filetime(opened.data()[1].time), FileTime(START - 14));
     // Times run backwards in that buffer: sorted, counted, said.
-    let warnings = TrustReport::new(&opened, &Survey::new(&opened)).warnings();
+    let warnings = opened.trace.trust().warnings();
     assert!(warnings.iter().any(|w| w.contains("out of time order")), "{warnings:?}");
 }
 
@@ -72,7 +70,7 @@ fn stamps_before_the_start_are_negative_and_floored() {
 fn records_behind_the_end_time_count() {
     let session = Session { end_time: START + 10_000_000, ..Session::windows10() };
     let opened = open_sound(Trace::new(session).push(serial(1, 35_000_000)));
-    let info = pfnset::analysis::info::TraceInfo::new(&opened, &Survey::new(&opened));
+    let info = pfnset::analysis::info::TraceInfo::answer(&opened.trace);
     assert_eq!((info.duration, info.end), (Nanos(3_500_000_000), Some(FileTime(START + 10_000_000))));
 }
 
@@ -81,7 +79,7 @@ fn a_session_that_idles_for_hours_takes_no_more_memory() {
     let t0 = Session::windows10().t0;
     let late = t0 + 10_000_000 * 86_400 * 365;
     let opened = open_sound(Trace::new(Session::windows10()).push_all((0..10).map(|n| serial(n, 0).at(late + n))));
-    let loss = pfnset::analysis::loss::Loss::new(&opened, &Survey::new(&opened), 0);
+    let loss = &opened.trace.trust().loss;
     assert!(loss.peak.unwrap().at.0 > 364 * 86_400 * 1_000_000_000);
 }
 
@@ -99,8 +97,7 @@ fn extreme_stamps_do_not_overflow() {
     for session in [Session::windows10(), Session { t0: u64::MAX, frequency: 1, ..Session::windows10() }] {
         let trace = Trace::new(session).push_all(stamps.map(|at| Rec::perf(Ptr::P8, 1, 0, vec![]).at(at)));
         let opened = open(&trace.finish());
-        let survey = Survey::new(&opened);
-        let info = pfnset::analysis::info::TraceInfo::new(&opened, &survey);
+        let info = pfnset::analysis::info::TraceInfo::answer(&opened.trace);
         let report = pfnset::report::info::InfoReport::new(opened.path(), &info, &[]);
         use pfnset::report::Report;
         let mut text = Vec::new();

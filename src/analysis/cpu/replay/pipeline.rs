@@ -7,8 +7,9 @@ use crate::analysis::cpu::replay::processor_event::ProcessorEvents;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::etl::EtlFile;
 use crate::etl::time_slice::{TimeSlice, slices};
-use crate::load::history::History;
 use crate::load::scheduling::{BufferFacts, SchedulingReader};
+use crate::load::survey::Survey;
+use crate::trace::Trace;
 use crate::units::Ticks;
 use rayon::prelude::*;
 
@@ -16,19 +17,14 @@ use rayon::prelude::*;
 const RECORDS: u64 = 1 << 15;
 
 /// Works through the whole trace.
-pub fn run(
-    etl: &EtlFile,
-    history: &History,
-    facts: &[BufferFacts],
-    processors: &mut [Processor],
-    scheduler: &mut Scheduler<'_>,
-) {
+pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Scheduler<'_>) {
+    let (etl, survey, facts) = (trace.etl(), trace.survey(), trace.scheduling());
     let reader = SchedulingReader::new(etl);
-    let begin = history.survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
-    let slices = relevant_slices(history, facts);
+    let begin = survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
+    let slices = relevant_slices(survey, facts);
     let horizons = horizons(&slices, facts);
     let end = scheduler.range.to;
-    let mut threads = history.threads.as_slice();
+    let mut threads = trace.history().threads.as_slice();
     let mut lists: Vec<ProcessorEvents> = processors.iter().map(|_| ProcessorEvents::default()).collect();
     let mut ready = MergedEvents::default();
     let mut next = MergedEvents::default();
@@ -55,11 +51,11 @@ pub fn run(
 }
 
 /// Slices of the buffers that hold what is needed.
-fn relevant_slices(history: &History, facts: &[BufferFacts]) -> Vec<TimeSlice> {
-    let mut spans = vec![None; history.survey.spans.len()];
+fn relevant_slices(survey: &Survey, facts: &[BufferFacts]) -> Vec<TimeSlice> {
+    let mut spans = vec![None; survey.spans.len()];
     for fact in facts {
         let index = fact.buffer as usize;
-        if let (Some(span), Some(slot)) = (history.survey.spans.get(index), spans.get_mut(index)) {
+        if let (Some(span), Some(slot)) = (survey.spans.get(index), spans.get_mut(index)) {
             *slot = *span;
         }
     }

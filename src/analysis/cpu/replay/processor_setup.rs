@@ -3,15 +3,14 @@
 use crate::analysis::cpu::query::CpuQuery;
 use crate::analysis::cpu::replay::processor::ProcessorSetup;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::analysis::loss::{SequenceHole, sequence_holes};
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::load::history::History;
 use crate::load::scheduling::BufferFacts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
+use crate::trace::Trace;
+use crate::trace::loss::{SequenceHole, sequence_holes};
 use crate::units::Ticks;
 use std::collections::VecDeque;
 
@@ -19,29 +18,24 @@ use std::collections::VecDeque;
 const MOST_PROCESSORS: u32 = 2048;
 
 /// The window: from the first to the last context switch, or as the user says. `None` without any.
-pub fn window(
-    etl: &EtlFile,
-    history: &History,
-    facts: &[BufferFacts],
-    query: &CpuQuery,
-) -> Result<Option<Window>, Error> {
+pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> {
+    let facts = trace.scheduling();
     let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
     let last = facts.iter().filter_map(|facts| facts.last_switch).max();
     let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
-    let ends = Ends { first, last: Moment { time: last, order: u64::MAX }, ..Ends::of_trace(history) };
-    Window::between(ends, query.from.as_ref(), query.to.as_ref(), &etl.clock).map(Some)
+    let ends = Ends { first, last: Moment { time: last, order: u64::MAX }, ..Ends::of_trace(trace.history()) };
+    Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock).map(Some)
 }
 
 /// The setups of all processors: those of the session, and any others that have records.
 pub fn setups(
-    etl: &EtlFile,
-    history: &History,
-    facts: &[BufferFacts],
+    trace: &Trace,
     range: TickRange,
     timeline: Option<Grid>,
     query: &CpuQuery,
     images: &KernelImages<'_>,
 ) -> Vec<ProcessorSetup> {
+    let (etl, facts) = (trace.etl(), trace.scheduling());
     let processor = |buffer: u32| etl.buffers.get(buffer as usize).map_or(0, |buffer| buffer.processor);
     let named = etl.header.processors.min(MOST_PROCESSORS) as usize;
     let seen = facts.iter().map(|facts| usize::from(processor(facts.buffer)) + 1).max().unwrap_or(0);
@@ -59,7 +53,7 @@ pub fn setups(
             setup.first_switches.push(first);
         }
     }
-    let holes = holes(etl, history, facts, all.len());
+    let holes = holes(trace, all.len());
     for ((number, setup), holes) in (0..=u16::MAX).zip(&mut all).zip(holes) {
         setup.number = number;
         setup.first_switches.sort_unstable();
@@ -69,7 +63,8 @@ pub fn setups(
 }
 
 /// When records go missing, by processor: at its last record before a missing sequence number.
-fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: usize) -> Vec<VecDeque<Moment>> {
+fn holes(trace: &Trace, processors: usize) -> Vec<VecDeque<Moment>> {
+    let (etl, facts) = (trace.etl(), trace.scheduling());
     let mut all: Vec<Vec<Moment>> = vec![Vec::new(); processors];
     let own = (etl, 0..etl.own_buffers().len());
     for (file, buffers) in std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers))) {
@@ -82,7 +77,7 @@ fn holes(etl: &EtlFile, history: &History, facts: &[BufferFacts], processors: us
         }
         let (rank, _) = ranks(&etl.buffers);
         let end = |index: usize| {
-            let span = history.survey.spans.get(index).copied().flatten()?;
+            let span = trace.survey().spans.get(index).copied().flatten()?;
             let rank = rank.get(index).copied().unwrap_or(index as u32);
             Some(Moment { time: span.last, order: u64::from(rank) << 32 | u64::from(u32::MAX) })
         };

@@ -88,12 +88,12 @@ pub fn replay<'h>(
     let begin = resets.filter(|&reset| reset <= context.window.from).max().unwrap_or(Moment::FIRST);
     let range = EventRange { begin, end, rank: &rank, before_first: etl.before_first(), others: &OTHERS };
     let last = before(end);
-    let spans = || context.history.survey.spans.iter().flatten();
+    let spans = || context.survey.spans.iter().flatten();
     let first_stamp = spans().map(|span| span.first).min().unwrap_or_default();
     let last_stamp = spans().map(|span| span.last).max().unwrap_or_default();
 
     let mut replay = Replay::new(context, begin, last);
-    let slices = slices(&context.history.survey.spans, begin.time, last.time, context.slice_records);
+    let slices = slices(&context.survey.spans, begin.time, last.time, context.slice_records);
     let mut readers: Vec<SliceReader<'_>> = Vec::new();
     for (number, slice) in slices.iter().enumerate() {
         readers = read(etl, slice, readers, || SliceReader::new(context, end), range);

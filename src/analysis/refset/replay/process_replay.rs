@@ -14,7 +14,6 @@ use crate::analysis::refset::totals::shard_totals::Recorder;
 use crate::event::Phase;
 use crate::event::virtual_memory::VirtualRange;
 use crate::load::event_values::SpaceEvent;
-use crate::load::space_events::SpaceEvents;
 use crate::model::live_space::LiveSpace;
 use crate::model::process_timeline::ProcessLifetime;
 use crate::model::working_set_owner::Owner;
@@ -46,7 +45,7 @@ pub struct ProcessReplay<'h> {
 impl<'h> ProcessReplay<'h> {
     /// The id as it is just before `moment`.
     pub fn new(context: &ReplayContext<'h>, process_id: u32, moment: Moment) -> ProcessReplay<'h> {
-        let all_events: &[At<SpaceEvent>] = context.history.spaces.get(&process_id).map_or(&[], SpaceEvents::kept);
+        let all_events = context.spaces.of(process_id);
         let lives = context.lifetimes.lifetimes_of(process_id);
         let events = all_events.get(all_events.partition_point(|event| event.moment < moment)..).unwrap_or_default();
         let lives = lives.get(lives.partition_point(|life| life.end < moment)..).unwrap_or_default();

@@ -1,14 +1,12 @@
 //! What a page was joined with: process, ranges, files, kernel images, each with the events that name it.
 
 use crate::analysis::category_rules::Rule;
-use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::explain::address_history::{self, AddressEvent};
 use crate::analysis::resident::explain::cited_event::{self, CitedEvent};
 use crate::analysis::resident::explain::fact::{Fact, fact};
 use crate::analysis::resident::explain::ranges::RangesAt;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::file::ViewKind;
 use crate::event::hooks::KERNEL_MEM_USAGE;
@@ -20,6 +18,7 @@ use crate::model::address_index::AddressOwner;
 use crate::model::snapshot::Snapshot;
 use crate::model::space_at::{lifetime, space_at};
 use crate::moment::Moment;
+use crate::trace::Trace;
 use crate::units::is_kernel_address;
 use crate::units::{PAGE_BYTES, count};
 
@@ -28,8 +27,7 @@ const MOST_EVENTS: usize = 6;
 
 /// Everything about one page or address.
 pub(super) struct FactCollector<'m> {
-    etl: &'m EtlFile,
-    model: &'m ResidentModel,
+    trace: &'m Trace,
     context: &'m SnapshotContext<'m>,
     snapshot: &'m Snapshot,
     pub(super) facts: Vec<Fact>,
@@ -38,25 +36,19 @@ pub(super) struct FactCollector<'m> {
 }
 
 impl<'m> FactCollector<'m> {
-    fn new(
-        etl: &'m EtlFile,
-        model: &'m ResidentModel,
-        context: &'m SnapshotContext<'m>,
-        snapshot: &'m Snapshot,
-    ) -> FactCollector<'m> {
-        FactCollector { etl, model, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
+    fn new(trace: &'m Trace, context: &'m SnapshotContext<'m>, snapshot: &'m Snapshot) -> FactCollector<'m> {
+        FactCollector { trace, context, snapshot, facts: Vec::new(), history: Vec::new(), more_history: 0 }
     }
 
     /// The facts about a page.
     pub(super) fn of_page(
-        etl: &'m EtlFile,
-        model: &'m ResidentModel,
+        trace: &'m Trace,
         context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         page: &PageIdentity,
         classified: &ClassifiedPage,
     ) -> FactCollector<'m> {
-        let mut all = FactCollector::new(etl, model, context, snapshot);
+        let mut all = FactCollector::new(trace, context, snapshot);
         let page_use = page.page_use();
         if context.has_owner(page_use) && page.key() != 0 {
             let instance = context.owners.get(page.key());
@@ -90,15 +82,14 @@ impl<'m> FactCollector<'m> {
 
     /// The facts about an address in a process.
     pub(super) fn of_address(
-        etl: &'m EtlFile,
-        model: &'m ResidentModel,
+        trace: &'m Trace,
         context: &'m SnapshotContext<'m>,
         snapshot: &'m Snapshot,
         instance: u32,
         address: u64,
         owner: AddressOwner,
     ) -> FactCollector<'m> {
-        let mut all = FactCollector::new(etl, model, context, snapshot);
+        let mut all = FactCollector::new(trace, context, snapshot);
         all.process(instance);
         if is_kernel_address(address, context.pointer) {
             all.kernel_address(address);
@@ -120,17 +111,17 @@ impl<'m> FactCollector<'m> {
     }
 
     fn event(&self, hook: HookId, moment: Moment) -> CitedEvent {
-        CitedEvent::new(self.etl, hook, moment.time)
+        CitedEvent::new(self.trace.etl(), hook, moment.time)
     }
 
     fn process(&mut self, instance: u32) {
-        let Some(process) = self.model.processes.instances.get(instance as usize) else { return };
-        let seconds = |ticks| format!("{:.6} s", self.etl.clock.nanos(ticks).seconds());
+        let Some(process) = self.trace.processes().instances.get(instance as usize) else { return };
+        let seconds = |ticks| format!("{:.6} s", self.trace.time(ticks).seconds());
         let from = process.start_time().map_or("before the trace".into(), seconds);
         let to = process.end_time().map_or("its end".into(), seconds);
         let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());
-        let events: Vec<CitedEvent> = (self.model.history.processes.iter())
+        let events: Vec<CitedEvent> = (self.trace.history().processes.iter())
             .filter(|e| e.value.process_id == process.process_id && (e.value.key == process.key || e.value.key == 0))
             .map(|e| self.event(e.value.phase.hook(), e.moment))
             .take(MOST_EVENTS)
@@ -139,16 +130,16 @@ impl<'m> FactCollector<'m> {
     }
 
     fn user_address(&mut self, instance: u32, address: u64, owner: AddressOwner) {
-        let (model, snapshot) = (self.model, self.snapshot.first);
-        let Some(process) = model.processes.instances.get(instance as usize) else { return };
-        let Some(events) = model.history.spaces.get(&process.process_id) else { return };
+        let (trace, snapshot) = (self.trace, self.snapshot.first);
+        let Some(process) = trace.processes().instances.get(instance as usize) else { return };
+        let Some(events) = trace.history().spaces.get(&process.process_id) else { return };
         let mut reader = SpaceReader::default();
-        let events = events.read(self.etl, &mut reader);
-        let space = space_at(events, process, snapshot, &model.rundowns).space;
+        let events = events.read(trace.etl(), &mut reader);
+        let space = space_at(events, process, snapshot, trace.rundowns()).space;
         let own = lifetime(events, process);
         // A page belongs to a range by its first byte.
         let at = address / PAGE_BYTES * PAGE_BYTES;
-        let ranges = RangesAt { etl: self.etl, space: &space, own, at, owner, snapshot };
+        let ranges = RangesAt { etl: trace.etl(), space: &space, own, at, owner, snapshot };
         let mut found = ranges.facts();
         if found.is_empty() {
             let text = "in no heap range, stack, view or region of the process".into();
@@ -160,7 +151,7 @@ impl<'m> FactCollector<'m> {
         {
             self.file(view.file_key);
         }
-        (self.history, self.more_history) = address_history::at_address(self.etl, own, &space, at, snapshot);
+        (self.history, self.more_history) = address_history::at_address(trace.etl(), own, &space, at, snapshot);
     }
 
     fn kernel_address(&mut self, address: u64) {
@@ -168,7 +159,7 @@ impl<'m> FactCollector<'m> {
         if let Some(block) = kernel.pfn_database.iter().rfind(|block| block.address <= address)
             && self.context.is_pfn_database(address)
         {
-            let told = self.model.history.kernel_blocks.iter().filter(|event| event.value == *block);
+            let told = self.trace.history().kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
             let text = format!("PFN database, {} pages", count(block.pages));
             self.facts.push(Fact {
@@ -177,14 +168,14 @@ impl<'m> FactCollector<'m> {
             });
         }
         if let Some((base, end, path)) = kernel.images.get(address) {
-            let told = self.model.history.kernel_images.iter().filter(|e| e.value.base == base);
+            let told = self.trace.history().kernel_images.iter().filter(|e| e.value.base == base);
             let events = told.map(|e| self.event(Image::hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
             let in_database = self.context.is_pfn_database(address);
             let image = fact("kernel_image", "Kernel image", (*path).to_owned(), Some((base, end)), events);
             self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
         }
         if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
-            let told = self.model.history.kernel_views.iter().filter(|e| e.value.base == base);
+            let told = self.trace.history().kernel_views.iter().filter(|e| e.value.base == base);
             let hook = |view: &KernelView| cited_event::hook(&view.as_view());
             let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
             let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
@@ -208,7 +199,7 @@ impl<'m> FactCollector<'m> {
             Some(name) => format!("key 0x{key:x}: {name}"),
             None => format!("key 0x{key:x}: no event names it"),
         };
-        let all: Vec<_> = self.model.history.files.iter().filter(|event| event.value.key == key).collect();
+        let all: Vec<_> = self.trace.history().files.iter().filter(|event| event.value.key == key).collect();
         let events = all.iter().map(|e| self.event(e.value.kind.hook(), e.moment)).take(MOST_EVENTS).collect();
         self.add("file", "File", text, None, events);
         // A reused key had other names: show which name when.

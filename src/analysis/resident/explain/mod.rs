@@ -16,16 +16,16 @@ pub use fact::Fact;
 pub use record_fields::RecordField;
 
 use crate::analysis::category_rules::Rule;
-use crate::analysis::resident::ResidentModel;
 use crate::analysis::resident::dimension::Dimension;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::analysis::resident::warnings_of_pages;
 use crate::error::Error;
-use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
+use crate::trace::Trace;
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
@@ -126,21 +126,17 @@ impl Explanation {
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence; [`Error::Usage`] for a snapshot, a page frame or a process
     /// that the trace does not have.
-    pub fn new(etl: &EtlFile, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
-        let model = ResidentModel::new(etl)?;
-        let (warnings, doubtful) = model.warnings(etl);
-        let chosen = choice.indices(&model.snapshots)?;
-        let in_snapshot = |index: usize| {
-            let snapshot = model.snapshots.get(index)?;
-            Some(explain_in(etl, &model, target, index, snapshot))
-        };
+    pub fn answer(trace: &Trace, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
+        let snapshots = trace.need_snapshots()?;
+        let chosen = choice.indices(snapshots)?;
+        let in_snapshot = |index: usize| Some(explain_in(trace, target, index, snapshots.get(index)?));
         Ok(Explanation {
-            warnings,
-            doubtful,
+            warnings: warnings_of_pages(trace),
+            doubtful: trace.trust().any(),
             target,
-            snapshot_count: model.snapshots.len(),
+            snapshot_count: snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
-            drive_paths: DrivePaths::new(&model.history.volumes),
+            drive_paths: DrivePaths::new(&trace.history().volumes),
         })
     }
 
@@ -150,18 +146,12 @@ impl Explanation {
     }
 }
 
-fn explain_in(
-    etl: &EtlFile,
-    model: &ResidentModel,
-    target: Target,
-    index: usize,
-    snapshot: &Snapshot,
-) -> Result<InSnapshot, Error> {
-    let context = model.context(etl, snapshot);
-    let explainer = Explainer { etl, model, snapshot, context: &context };
+fn explain_in(trace: &Trace, target: Target, index: usize, snapshot: &Snapshot) -> Result<InSnapshot, Error> {
+    let context = SnapshotContext::new(trace, snapshot);
+    let explainer = Explainer { trace, snapshot, context: &context };
     let mut answer = InSnapshot {
         index,
-        time: etl.clock.nanos(snapshot.first.time),
+        time: trace.time(snapshot.first.time),
         reading: context.owners.reading,
         process: None,
         pages: Vec::new(),
@@ -187,7 +177,7 @@ fn explain_in(
             let (frames, count) = explainer.frames_at(instance, address);
             answer.pages = frames.iter().flat_map(|&pfn| explainer.frame(pfn)).collect();
             answer.more_pages = count.saturating_sub(answer.pages.len());
-            answer.process = model.processes.instances.get(instance as usize).map(|process| process.label());
+            answer.process = trace.processes().instances.get(instance as usize).map(|process| process.label());
             if frames.is_empty() {
                 answer.absent = Some(explainer.absent(instance, address));
             }
@@ -197,8 +187,7 @@ fn explain_in(
 }
 
 struct Explainer<'m> {
-    etl: &'m EtlFile,
-    model: &'m ResidentModel,
+    trace: &'m Trace,
     snapshot: &'m Snapshot,
     context: &'m SnapshotContext<'m>,
 }
@@ -206,17 +195,17 @@ struct Explainer<'m> {
 impl Explainer<'_> {
     /// The records of a page frame: one, unless the sequence repeats it.
     fn frame(&self, pfn: u64) -> Vec<ExplainedPage> {
-        self.snapshot.records_of(self.etl, pfn).into_iter().map(|record| self.page(record)).collect()
+        self.snapshot.records_of(self.trace.etl(), pfn).into_iter().map(|record| self.page(record)).collect()
     }
 
     fn page(&self, record: PageRecord) -> ExplainedPage {
         let page = record.page;
         let classified = self.context.classify(&page);
-        let facts = FactCollector::of_page(self.etl, self.model, self.context, self.snapshot, &page, &classified);
+        let facts = FactCollector::of_page(self.trace, self.context, self.snapshot, &page, &classified);
         let label =
             |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &classified));
         ExplainedPage {
-            event: CitedEvent::new(self.etl, record.hook, record.time),
+            event: CitedEvent::new(self.trace.etl(), record.hook, record.time),
             record,
             fields: record_fields::fields(&page, self.context),
             process: label(Dimension::Process),
@@ -231,11 +220,11 @@ impl Explainer<'_> {
 
     /// The instance of a process id that was alive at the snapshot.
     fn instance(&self, process_id: u32, snapshot: usize) -> Result<u32, Error> {
-        let processes = &self.model.processes;
+        let processes = self.trace.processes();
         if let Some(index) = processes.alive(process_id, self.snapshot.first) {
             return Ok(index as u32);
         }
-        let seconds = |ticks| format!("{:.3} s", self.etl.clock.nanos(ticks).seconds());
+        let seconds = |ticks| format!("{:.3} s", self.trace.time(ticks).seconds());
         let lives: Vec<String> =
             (processes.instances_of(process_id).iter().filter_map(|&i| processes.instances.get(i)))
                 .map(|life| {
@@ -266,7 +255,7 @@ impl Explainer<'_> {
                 && page.u2 / PAGE_BYTES == wanted
                 && (kernel || self.context.owners.get(page.key()) == Some(instance))
         };
-        let found = self.snapshot.fold(self.etl, empty, |(frames, count): &mut (Vec<u64>, usize), pages| {
+        let found = self.snapshot.fold(self.trace.etl(), empty, |(frames, count): &mut (Vec<u64>, usize), pages| {
             for page in pages.iter().filter(|page| is_there(page)) {
                 *count += 1;
                 frames.push(page.pfn);
@@ -282,8 +271,7 @@ impl Explainer<'_> {
     fn absent(&self, instance: u32, address: u64) -> ExplainedAddress {
         let address = address / PAGE_BYTES * PAGE_BYTES;
         let owner = self.context.spaces.get(instance, address);
-        let facts =
-            FactCollector::of_address(self.etl, self.model, self.context, self.snapshot, instance, address, owner);
+        let facts = FactCollector::of_address(self.trace, self.context, self.snapshot, instance, address, owner);
         let private = !is_kernel_address(address, self.context.pointer);
         ExplainedAddress {
             would_be: private.then(|| (Rule::of_layer(owner.corrected()), Rule::of_layer_wpa(owner.wpa()))),

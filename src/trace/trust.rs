@@ -1,8 +1,6 @@
 //! What makes numbers doubtful: losses, damage, records that do not fit, a clock that was guessed. The same list for
 //! every command, shown before any table.
 
-use crate::analysis::loss::{DescribedHole, Loss};
-use crate::analysis::readiness::Need;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
@@ -11,6 +9,8 @@ use crate::etl::logfile::MODE_CIRCULAR;
 use crate::event::hooks::LOG_FILE;
 use crate::event::keywords;
 use crate::load::survey::Survey;
+use crate::trace::loss::{DescribedHole, Loss};
+use crate::trace::readiness::Need;
 use crate::units::{count, counted};
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub struct TrustReport {
 
 impl TrustReport {
     /// Collects them.
-    pub fn new(etl: &EtlFile, survey: &Survey) -> TrustReport {
+    pub(super) fn new(etl: &EtlFile, survey: &Survey) -> TrustReport {
         let mut all = TrustReport::of_file(etl, survey, 0);
         let further = etl.further();
         all.further =

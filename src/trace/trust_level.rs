@@ -1,7 +1,7 @@
 //! Whether to trust a trace, and for which analyses, in one line each.
 
-use crate::analysis::readiness::{Readiness, ReadinessLevel};
-use crate::analysis::trust::TrustReport;
+use crate::trace::readiness::{Readiness, ReadinessLevel};
+use crate::trace::trust::TrustReport;
 use crate::units::counted;
 
 /// Whether to trust a trace: its worst problem.

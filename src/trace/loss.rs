@@ -77,7 +77,7 @@ pub const MOST_HOLES: usize = 100;
 impl Loss {
     /// Looks for losses of a file. In a recording of several files, `first_buffer` is the index of the file's first buffer; the
     /// survey's counts for all files together are reported with the first file.
-    pub fn new(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> Loss {
+    pub(super) fn new(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> Loss {
         let spans = survey.spans.get(first_buffer..).unwrap_or_default();
         let is_first = first_buffer == 0;
         let flagged = |flag| etl.own_buffers().iter().filter(|b| b.flags & flag != 0).count() as u64;

@@ -1,0 +1,70 @@
+//! The page sequences of a trace, and what is wrong with them.
+
+use crate::etl::clock::Clock;
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::load::page_run::PageRun;
+use crate::model::snapshot::{Snapshot, snapshots, whole};
+use crate::units::{count, counted};
+
+/// The page sequences of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct PageSequences {
+    /// In order of time.
+    pub snapshots: Vec<Snapshot>,
+    /// Page records that were left out, because the newer page event says the same and more.
+    pub repeated: u64,
+    /// Page records that were left out, because their PFN is impossible.
+    pub impossible: u64,
+}
+
+impl PageSequences {
+    /// Of runs in order of time.
+    pub(crate) fn new(runs: &[PageRun], impossible: u64) -> PageSequences {
+        let snapshots = snapshots(runs);
+        let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
+        let repeated = pages(runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();
+        PageSequences { snapshots, repeated, impossible }
+    }
+
+    /// Lines on records that cannot be pages, and on sequences of which only a part is there.
+    pub fn warnings(&self, clock: &Clock) -> Vec<String> {
+        let pages = counted(
+            self.impossible,
+            "page record is left out: it names a PFN",
+            "page records are left out: they name PFNs",
+        );
+        let left_out = (self.impossible > 0).then(|| format!("{pages} that no machine has"));
+        left_out.into_iter().chain(self.fragments(clock)).collect()
+    }
+
+    /// A line on records that say what others say too.
+    pub fn repetition(&self) -> Option<String> {
+        (self.repeated > 0).then(|| {
+            format!(
+                "{} page records of {PAGE_IN_MEMORY} repeat the sequence of {PAGE_IN_MEMORY_24H2} and are not counted again",
+                count(self.repeated)
+            )
+        })
+    }
+
+    fn fragments(&self, clock: &Clock) -> Option<String> {
+        let is_whole: Vec<usize> = whole(&self.snapshots).collect();
+        let (others, last) = (self.snapshots.len() - is_whole.len(), is_whole.last()?);
+        let fragments = self.snapshots.iter().enumerate().filter(|(index, _)| is_whole.binary_search(index).is_err());
+        let text = |(index, snapshot): (usize, &Snapshot)| {
+            let time = clock.nanos(snapshot.first.time).seconds();
+            format!("snapshot {index} at {time:.3} s with {}", counted(snapshot.pages, "page", "pages"))
+        };
+        let named: Vec<String> = fragments.take(3).map(text).collect();
+        let more = if others > named.len() { format!(" and {} more", others - named.len()) } else { String::new() };
+        let pages = count(self.snapshots.get(*last)?.pages);
+        (others > 0).then(|| {
+            format!(
+                "{} of a page sequence, most of which is missing: {}{more}; the last whole one is snapshot {last} with \
+                 {pages} pages (any can be chosen)",
+                counted(others as u64, "fragment", "fragments"),
+                named.join(", ")
+            )
+        })
+    }
+}
