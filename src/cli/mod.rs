@@ -4,6 +4,7 @@ pub mod args;
 pub mod commands;
 pub mod each;
 pub mod exit;
+pub mod new_file;
 pub mod notes;
 pub mod output;
 pub mod progress;

@@ -2,9 +2,9 @@
 
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
 use crate::cli::exit::is_closed_pipe;
+use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
 use anstream::{AutoStream, ColorChoice};
-use anyhow::Context;
 use pfnset::error::Error;
 use pfnset::report::ascii::Ascii;
 use pfnset::report::fit::Fitted;
@@ -32,13 +32,18 @@ pub fn writing<T>(
     write: impl FnOnce(&mut dyn Write, u16) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let closed = Rc::new(Cell::new(false));
-    let mut out = BufWriter::new(Watched { out: open(printing)?, closed: closed.clone() });
+    let mut output = open(printing)?;
+    let mut out = BufWriter::new(Watched { out: &mut output, closed: closed.clone() });
     let written = write(&mut out, width(printing)).and_then(|written| {
         out.flush()?;
         Ok(written)
     });
+    drop(out);
     // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
-    written.map_err(|error| if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error })
+    let written = written
+        .map_err(|error| if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error })?;
+    output.finish()?;
+    Ok(written)
 }
 
 /// Tells of conditions' patterns that matched nothing, in any form.
@@ -146,31 +151,69 @@ pub fn spare_the_trace(common: &Base) -> anyhow::Result<()> {
 
 /// Refuses to write over the input.
 pub fn spare(input: &Path, printing: &Printing, what: &str) -> anyhow::Result<()> {
-    let Some(output) = &printing.output else { return Ok(()) };
-    match (output.canonicalize(), input.canonicalize()) {
-        (Ok(output), Ok(same)) if output == same => {
-            let text = format!("-o {} is {what} itself; name another file", input.display());
+    match &printing.output {
+        Some(output) if new_file::is_same_file(output, input) => {
+            let text = format!("-o {} is {what} itself; name another file", output.display());
             Err(Error::Usage(text).into())
         }
         _ => Ok(()),
     }
 }
 
+/// An output. A file comes into its place when it is finished; without that it is as it was.
+pub struct Output {
+    out: Box<dyn Write>,
+    file: Option<NewFile>,
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Output {
+    /// Opens a file or standard output, and puts something around it.
+    fn new<W: Write + 'static>(
+        printing: &Printing,
+        file: impl FnOnce(File) -> W,
+        standard: impl FnOnce(io::Stdout) -> W,
+    ) -> anyhow::Result<Output> {
+        Ok(match &printing.output {
+            Some(path) => {
+                let (new, opened) = new_file::create(path)?;
+                let out = Box::new(Named { out: file(opened), name: path.display().to_string() });
+                Output { out, file: Some(new) }
+            }
+            None => {
+                let out = Box::new(Named { out: standard(io::stdout()), name: STANDARD_OUTPUT.into() });
+                Output { out, file: None }
+            }
+        })
+    }
+
+    /// Writes what is left.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.out.flush()?;
+        drop(self.out); // closes the file
+        self.file.map_or(Ok(()), NewFile::keep)
+    }
+}
+
 /// The output stream; color codes are taken out where they do not belong.
-pub fn open(printing: &Printing) -> anyhow::Result<Box<dyn Write>> {
+pub fn open(printing: &Printing) -> anyhow::Result<Output> {
     let choice = match printing.color {
         Color::Auto => ColorChoice::Auto,
         Color::Always => ColorChoice::AlwaysAnsi,
         Color::Never => ColorChoice::Never,
     };
-    Ok(match &printing.output {
-        Some(path) => {
-            let file = create(path)?;
-            let choice = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
-            Box::new(Named { out: AutoStream::new(file, choice), name: path.display().to_string() })
-        }
-        None => Box::new(Named { out: AutoStream::new(io::stdout(), choice), name: STANDARD_OUTPUT.into() }),
-    })
+    let of_file = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
+    let file = |file| -> Box<dyn Write> { Box::new(AutoStream::new(file, of_file)) };
+    Output::new(printing, file, |out| Box::new(AutoStream::new(out, choice)))
 }
 
 /// Columns of the output.
@@ -180,7 +223,7 @@ pub fn width(printing: &Printing) -> u16 {
 
 /// An output for many rows. It writes large pieces unchanged, because rows have no color codes.
 pub struct Rows {
-    out: Box<dyn Write>,
+    out: Output,
     color: bool,
 }
 
@@ -192,10 +235,7 @@ pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
         Color::Always => ColorChoice::AlwaysAnsi,
         Color::Never => ColorChoice::Never,
     };
-    let out: Box<dyn Write> = match &printing.output {
-        Some(path) => Box::new(Named { out: create(path)?, name: path.display().to_string() }),
-        None => Box::new(Named { out: io::stdout(), name: STANDARD_OUTPUT.into() }),
-    };
+    let out = Output::new(printing, |file| -> Box<dyn Write> { Box::new(file) }, |out| Box::new(out))?;
     Ok(Rows { out, color: choice != ColorChoice::Never })
 }
 
@@ -203,7 +243,7 @@ pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
 pub fn open_rows_for_people(printing: &Printing) -> anyhow::Result<Rows> {
     let rows = open_rows(printing)?;
     Ok(match is_ascii(printing) {
-        true => Rows { out: Box::new(Ascii(rows.out)), ..rows },
+        true => Rows { out: Output { out: Box::new(Ascii(rows.out.out)), ..rows.out }, ..rows },
         false => rows,
     })
 }
@@ -225,11 +265,7 @@ impl Rows {
     }
 
     /// Writes what is left.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
+    pub fn finish(self) -> anyhow::Result<()> {
+        self.out.finish()
     }
-}
-
-fn create(path: &Path) -> anyhow::Result<File> {
-    File::create(path).with_context(|| format!("cannot write {}", path.display()))
 }

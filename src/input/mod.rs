@@ -14,6 +14,7 @@ use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
 pub use map::lost_pages;
+pub use map::unfinished::Unfinished;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;
@@ -106,7 +107,7 @@ impl Input {
 }
 
 /// The archive and the name after `!`, where the whole is the name of no file.
-pub(crate) fn split_member(path: &Path) -> (PathBuf, Option<String>) {
+pub fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let whole = || (path.to_path_buf(), None);
     let Some(text) = path.to_str().filter(|_| !path.exists()) else { return whole() };
     let parts = text.match_indices('!').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));

@@ -34,3 +34,4 @@ mod report;
 mod resident;
 mod trust;
 mod widths;
+mod written;

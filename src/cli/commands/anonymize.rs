@@ -2,12 +2,11 @@
 
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
-use crate::cli::{notes, trace};
+use crate::cli::{new_file, notes, trace};
 use anyhow::{Context, bail};
 use clap::Args;
 use pfnset::anonymized::{self, StandIns};
 use pfnset::report::text::count;
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -54,8 +53,7 @@ impl Anonymize {
         let trace = trace::open(base)?;
         let names = StandIns::new(&self.secret.as_ref().map_or_else(random, |secret| secret.clone().into_bytes()));
         let changes =
-            trace::with_bar(base, &trace, 1, || write(path, |out| anonymized::write(trace.etl(), &names, out)))
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            trace::with_bar(base, &trace, 1, || write(path, |out| anonymized::write(trace.etl(), &names, out)))?;
         if !base.printing.quiet {
             let [records, texts, zeroed] = changes.figures().map(count);
             notes::write(&format!(
@@ -67,10 +65,13 @@ impl Anonymize {
     }
 }
 
-fn write<T>(path: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
-    let mut out = BufWriter::new(File::create(path)?);
-    let made = make(&mut out)?;
-    out.flush()?;
+fn write<T>(path: &Path, make: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> anyhow::Result<T> {
+    let (new, file) = new_file::create(path)?;
+    let mut out = BufWriter::new(file);
+    let made = make(&mut out).and_then(|made| out.flush().map(|()| made));
+    let made = made.with_context(|| format!("cannot write {}", path.display()))?;
+    drop(out);
+    new.keep()?;
     Ok(made)
 }
 

@@ -3,7 +3,7 @@
 use crate::cli::args::{Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::{output, trace};
+use crate::cli::{new_file, output, trace};
 use anyhow::Context;
 use clap::Args;
 use pfnset::analysis::check::baseline::{Baseline, Saved};
@@ -102,7 +102,7 @@ impl Check {
         })?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
-        out.flush()?;
+        out.finish()?;
         Ok(Exit::Fine)
     }
 
@@ -128,7 +128,7 @@ impl Check {
         let unit = self.unit.unwrap_or_default();
         if let Some(path) = &self.junit {
             let text = junit::document(&traces, unit).map_err(anyhow::Error::msg).context("--junit")?;
-            write(path, &text)?;
+            new_file::write(path, text.as_bytes())?;
         }
         let report = CheckReport {
             budgets: path,
@@ -164,13 +164,10 @@ impl Check {
     /// A usage error for files that would be written over or that are missing.
     fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
         let usage = |text: String| Err(Error::Usage(text));
-        let is_same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => a == b,
-        };
+        let is_same = |a: &Path, b: &Path| a == b || new_file::is_same_file(a, b);
         let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
         for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-            if self.recordings.files().chain(&self.budgets).any(|input| is_same(input, path)) {
+            if self.recordings.files().chain(&self.budgets).any(|input| is_same(path, input)) {
                 return usage(format!("{flag} {} is an input; name another file", path.display()));
             }
         }
@@ -231,12 +228,8 @@ impl Check {
         let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
         if let Some(to) = &self.save_baseline {
             let saved = Saved::new(recording.trace.display().to_string(), budgets, &values);
-            write(to, &format!("{}\n", serde_json::to_string_pretty(&saved)?))?;
+            new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())?;
         }
         Ok(TraceResult::new(files, budgets, values, earlier))
     }
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

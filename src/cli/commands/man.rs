@@ -2,9 +2,8 @@
 
 use crate::cli::commands::Cli;
 use crate::cli::exit::Exit;
-use anyhow::Context;
+use crate::cli::new_file;
 use clap::{Args, CommandFactory};
-use std::fs;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -27,8 +26,7 @@ impl Man {
             let mut text = Vec::new();
             page.render(&mut text)?;
             let path = self.folder.join(page.get_filename());
-            fs::write(&path, with_lines_as_they_are(&String::from_utf8(text)?))
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            new_file::write(&path, with_lines_as_they_are(&String::from_utf8(text)?).as_bytes())?;
         }
         Ok(Exit::Fine)
     }

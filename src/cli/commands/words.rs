@@ -26,11 +26,12 @@ fn glossary() -> String {
 impl Words {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        let mut out = output::open(&self.printing)?;
-        let mut out = output::for_people(&mut out, OutputFormat::Table, &self.printing);
-        let mut fitted = Fitted::new(&mut out, output::width(&self.printing));
-        writeln!(fitted, "{}", glossary())?;
-        fitted.flush()?;
+        output::writing(&self.printing, |out, width| {
+            let mut out = output::for_people(out, OutputFormat::Table, &self.printing);
+            let mut fitted = Fitted::new(&mut out, width);
+            writeln!(fitted, "{}", glossary())?;
+            Ok(fitted.flush()?)
+        })?;
         Ok(Exit::Fine)
     }
 }

@@ -4,6 +4,7 @@
 //! A handler cannot let the reading code return an error. It can only print the reason and end the process. A library does
 //! neither unless it is asked to: [`exit_with`].
 
+use super::unfinished;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
@@ -111,6 +112,7 @@ fn lost(address: usize) -> Option<(i32, &'static [u8])> {
     while IS_SAID.swap(true, Ordering::AcqRel) {
         std::hint::spin_loop();
     }
+    unfinished::remove_all();
     Some((EXIT_CODE.load(Ordering::Relaxed), text.as_bytes()))
 }
 
@@ -121,7 +123,7 @@ mod system {
     /// Handles SIGBUS instead of the standard library, whose handler looks for stack overflows: it restores the default
     /// action, which would end the process when a second thread reads a lost page before the first one has said why.
     pub fn install() {
-        // SAFETY: the action calls `lost`, write, _exit and signal only, which may be called in a handler of signals. The
+        // SAFETY: the action calls `lost`, unlink, write, _exit and signal only, which may be called in a handler of signals. The
         // address is there: the signal is SIGBUS. Where it is in no map, the action returns and the instruction fails
         // again, now with the default action.
         #[allow(unsafe_code)]

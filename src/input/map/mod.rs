@@ -1,6 +1,7 @@
-//! The memory map of a trace: this file and [`lost_pages`] have the only `unsafe` code of the crate.
+//! The memory map of a trace: this file, [`lost_pages`] and [`unfinished`] have the only `unsafe` code of the crate.
 
 pub mod lost_pages;
+pub mod unfinished;
 
 use lost_pages::Watch;
 #[cfg(target_os = "linux")]
