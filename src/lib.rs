@@ -60,6 +60,8 @@ pub mod model;
 pub(crate) mod moment;
 mod named;
 pub mod pattern;
+#[cfg(test)]
+mod random_cases;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod trace;

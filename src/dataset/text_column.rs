@@ -355,6 +355,7 @@ fn statistics(ranges: &[Range<'_>]) -> Result<Option<(Statistics, ColumnIndex)>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random_cases::cases;
     use arrow_array::Int32Array;
     use arrow_array::cast::AsArray;
     use arrow_schema::{DataType, Field, Schema};
@@ -461,7 +462,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(cases(24))]
 
         #[test]
         fn what_is_written_is_read(

@@ -8,6 +8,7 @@ use super::payload::WIN32_HEAP_RANGES;
 use super::testing::{P4, P8, exercise, with_id};
 use super::{Decoded, decode, hooks, is_judged_by_length};
 use crate::etl::record_id::{HookId, RecordId};
+use crate::random_cases::cases;
 use proptest::prelude::*;
 
 fn id() -> impl Strategy<Value = RecordId> {
@@ -46,7 +47,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn what_is_judged_by_length_does_not_look_at_values(version in 0u8..7, wide: bool, bytes in bytes()) {

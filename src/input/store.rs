@@ -12,7 +12,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 /// An archive that unpacks to more than this many times its size is made to fill the disk …
 const MOST_EXPANSION: u64 = 200;
 /// … once it has unpacked to this many bytes: small files of zeros are harmless.
-const EXPANSION_MATTERS: u64 = 256 << 20;
+const EXPANSION_MATTERS: u64 = if cfg!(test) { 4 << 20 } else { 256 << 20 };
 /// Bytes that are unpacked at a time, and how many such pieces wait to be stored.
 const PIECE: usize = 1 << 20;
 const PIECES_AHEAD: usize = 4;

@@ -378,6 +378,7 @@ mod tests {
     use crate::load::event_values::SpaceEvent;
     use crate::model::space::AddressSpace;
     use crate::moment::Moment;
+    use crate::random_cases::cases;
     use proptest::prelude::*;
 
     const KINDS: [ViewKind; 3] = [ViewKind::DataFile, ViewKind::Image, ViewKind::PagefileBacked];
@@ -458,7 +459,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(cases(24))]
 
         /// Compares the fast look-up with the four maps, at both ends of address spaces; ranges need not begin at a page.
         #[test]

@@ -108,6 +108,7 @@ mod tests {
     use super::*;
     use crate::event::file::ViewKind;
     use crate::event::virtual_memory::VirtualRange;
+    use crate::random_cases::cases;
     use proptest::prelude::*;
 
     const PAGE: u64 = 4096;
@@ -130,6 +131,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(96))]
+
         /// Agrees with the model's own look-up. Stacks keep clear of each other, as they do in processes.
         #[test]
         fn agrees_with_the_address_space(

@@ -1,6 +1,7 @@
 //! What processors and threads did, on made-up machines: the library's account against what the machine itself did in each
 //! moment, and books that balance on traces that lost records.
 
+use crate::random_cases::cases;
 use crate::with_file;
 use etl_writer::machine::scheduling::{BUILD, Doing, Owner};
 use etl_writer::machine::{Machine, Setup};
@@ -172,7 +173,7 @@ fn all_switched(machine: &Machine) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn each_moment_is_told_as_it_was(

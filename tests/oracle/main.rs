@@ -4,6 +4,8 @@
 
 mod counter;
 mod cpu;
+#[path = "../../src/random_cases.rs"]
+mod random_cases;
 mod refset;
 mod resident;
 

@@ -3,6 +3,7 @@
 
 use crate::one_of_each;
 use crate::program::{finish, pfnset};
+use crate::random_cases::cases;
 use etl_writer::{Ptr, ResidentSpec, generate_resident};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -379,7 +380,7 @@ fn as_people_sort(name: &str) -> Vec<(char, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn rows_count_the_pages_of_a_generated_machine(spec in machine(), query in query()) {

@@ -2,6 +2,7 @@
 //! their trace, and planted differences are found, by key and by page. The expectation is counted naively.
 
 use crate::program::{Ran, finish, pfnset};
+use crate::random_cases::cases;
 use etl_writer::wpa::{CULTURES, ENCODINGS, Form, Row};
 use etl_writer::{ResidentSpec, generate_resident};
 use proptest::prelude::*;
@@ -137,7 +138,7 @@ fn changed(planted: &[(prop::sample::Index, prop::sample::Index)]) -> Vec<Page> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(10))]
 
     /// Grouped tables: any dimensions, rows cut in two and shuffled, every form.
     #[test]

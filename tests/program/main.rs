@@ -27,6 +27,8 @@ mod owner_keys;
 mod pages;
 mod processes;
 mod program;
+#[path = "../../src/random_cases.rs"]
+mod random_cases;
 mod readme;
 mod recording;
 mod refset;

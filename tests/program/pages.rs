@@ -105,8 +105,14 @@ fn conditions_select_rows_and_change_none() {
 fn rows_of_generated_machines_are_complete_and_the_same_for_any_number_of_threads() {
     for spec in [
         ResidentSpec::small(),
-        ResidentSpec { event_version: 2, pointer: Ptr::P4, ..ResidentSpec::small() },
-        ResidentSpec { compression: Compression::Xpress, build: 26100, page_hook: 0x028a, ..ResidentSpec::small() },
+        ResidentSpec { pages: 6_000, event_version: 2, pointer: Ptr::P4, ..ResidentSpec::small() },
+        ResidentSpec {
+            pages: 6_000,
+            compression: Compression::Xpress,
+            build: 26100,
+            page_hook: 0x028a,
+            ..ResidentSpec::small()
+        },
     ] {
         let (bytes, truth) = generate_resident(&spec, Cursor::new(Vec::new())).unwrap();
         let folder = folder(&bytes.into_inner());

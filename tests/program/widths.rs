@@ -1,6 +1,7 @@
 //! Whatever a command prints fits the terminal: each line of each table, its headings, notes and warnings.
 
 use crate::program::{finish, fixtures, pfnset, trace_commands};
+use crate::random_cases::one_in;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
@@ -41,18 +42,20 @@ fn too_wide(folder: &Path, line: &str, trace: &Path, width: usize) -> Vec<String
 }
 
 /// The traces with all flags at all widths; the samples beside the repository without flags at the smallest, where lines are
-/// longest for it.
+/// longest for it. Of both a part, each time another.
 fn runs() -> Vec<(PathBuf, String, usize)> {
     let commands = trace_commands();
     let with_flags: Vec<&str> = commands.iter().map(String::as_str).chain(FLAGS).collect();
     let mut runs = Vec::new();
     for trace in etl_files(&fixtures()) {
         let lines = with_flags.iter().flat_map(|line| [60, 80, 100].map(|width| (line, width)));
-        runs.extend(lines.map(|(line, width)| (trace.clone(), line.to_string(), width)));
+        let lines = lines.map(|(line, width)| (trace.clone(), line.to_string(), width));
+        runs.extend(one_in(3, lines.collect()));
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
-        runs.extend(commands.iter().map(|command| (trace.clone(), command.clone(), 60)));
+        let lines = commands.iter().map(|command| (trace.clone(), command.clone(), 60));
+        runs.extend(one_in(4, lines.collect()));
     }
     runs
 }

@@ -1,8 +1,9 @@
 //! Damaged files: cut, with flipped bytes, random, made to hurt. An error or counted damage; never a panic or a hang.
 //!
 //! Recorded traces take part where they are present. Optimized builds do what the numbers say; others, which are
-//! thirty times slower, a part of it.
+//! thirty times slower, a part of it; `PROPTEST_CASES` scales both.
 
+use crate::random_cases::{one_in, times};
 use crate::reading::{Effort, Found, read_all, read_pages, recorded_traces};
 use etl_writer::file_of;
 use etl_writer::hostile::{flipped, made_to_hurt, made_up_traces, noise};
@@ -12,9 +13,9 @@ use pfnset::etl::EtlFile;
 use std::fs::OpenOptions;
 use std::path::Path;
 
-/// A tenth of the work where nothing is optimized.
+/// A twentieth of the work where nothing is optimized.
 fn scaled(count: u64) -> u64 {
-    if cfg!(debug_assertions) { count / 10 } else { count }
+    times(if cfg!(debug_assertions) { count / 20 } else { count })
 }
 
 /// Recorded and made-up traces, with names.
@@ -99,15 +100,14 @@ fn with_a_flipped_header_buffer() {
 #[test]
 fn with_every_byte_of_the_first_buffers_at_its_extremes() {
     for (name, bytes) in made_up_traces() {
-        let step = if cfg!(debug_assertions) { 17 } else { 1 };
         let second = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
-        for at in (0..0x48).chain(second..second + 0x90).step_by(step) {
-            for value in [0, 0x7f, 0x80, 0xff] {
-                let mut copy = bytes.clone();
-                copy[at] = value;
-                let found = read_all(file_of(&copy).path(), Effort::Survey);
-                assert!(found.opened || at < 0x48, "{name}: byte {at:#x} = {value:#x}");
-            }
+        let places = (0..0x48).chain(second..second + 0x90);
+        let edits = places.flat_map(|at| [0, 0x7f, 0x80, 0xff].map(|value| (at, value))).collect();
+        for (at, value) in one_in(if cfg!(debug_assertions) { 32 } else { 1 }, edits) {
+            let mut copy = bytes.clone();
+            copy[at] = value;
+            let found = read_all(file_of(&copy).path(), Effort::Survey);
+            assert!(found.opened || at < 0x48, "{name}: byte {at:#x} = {value:#x}");
         }
     }
 }
@@ -186,7 +186,9 @@ fn written_without_names_it_opens_again() {
     for (name, mut bytes) in made_up_traces() {
         let whole = EtlFile::open(file_of(&bytes).path()).expect("a sound trace").header.buffer_size_bytes;
         assert_eq!(bytes[BUFFER_SIZE_AT..][..4], whole.to_le_bytes(), "{name}");
-        for stated in (0..whole).step_by(24).chain([1 << 20, u32::MAX]) {
+        // Each of the sizes at which a header does not fit, and some of those at which fewer records do.
+        let most = one_in(if cfg!(debug_assertions) { 8 } else { 1 }, (0x200..whole).step_by(24).collect());
+        for stated in (0..0x200).step_by(24).chain(most).chain([1 << 20, u32::MAX]) {
             bytes[BUFFER_SIZE_AT..][..4].copy_from_slice(&stated.to_le_bytes());
             let etl = EtlFile::open(file_of(&bytes).path()).expect("its first record is whole");
             let mut new = Vec::new();

@@ -4,6 +4,8 @@
 mod container;
 mod corrupt;
 mod opened;
+#[path = "../../src/random_cases.rs"]
+mod random_cases;
 mod reading;
 mod recorded;
 mod writer;

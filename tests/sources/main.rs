@@ -30,7 +30,7 @@ const ROOMS: [&str; 13] = [
 ];
 
 /// Files at the root that everyone may import.
-const FOR_ALL: [&str; 7] = ["bytes", "code_page", "error", "moment", "named", "pattern", "units"];
+const FOR_ALL: [&str; 8] = ["bytes", "code_page", "error", "moment", "named", "pattern", "random_cases", "units"];
 
 /// A source file: path below `src/` with `/`, its text, and the text without comments.
 struct Source {

@@ -276,6 +276,7 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random_cases::cases;
     use proptest::prelude::*;
 
     /// The definition: `sorted[ceil(p / 100 × n) − 1]`.
@@ -293,6 +294,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(32))]
+
         #[test]
         fn percentiles_are_exact(
             list in prop::collection::vec((0usize..6, prop_oneof![0u64..50, 0u64..100_000, LONG - 2..LONG + 5]), 0..6000),

@@ -174,6 +174,7 @@ fn leaf(level: Level, label: String, rules: &ByRules<'_>) -> Tile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random_cases::cases;
     use proptest::prelude::*;
 
     fn group(labels: [&str; 5], pages: u64) -> Group<u64> {
@@ -204,6 +205,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(cases(96))]
+
         #[test]
         fn folding_keeps_sums_and_its_limit(
             pages in prop::collection::vec((0..4usize, 0..5usize, 0..40usize, 0..3usize, 1..1000u64), 1..400),

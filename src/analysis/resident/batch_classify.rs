@@ -253,10 +253,11 @@ mod tests {
     use super::*;
     use crate::analysis::resident::classify::PageOwner;
     use crate::analysis::resident::testing::{pages, with_context};
+    use crate::random_cases::cases;
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(cases(16))]
 
         /// Batches against classifying one by one: every page of the machine, in any order, in batches of any size.
         #[test]

@@ -2,6 +2,7 @@
 //! trace.
 
 use super::{CompressionFault, Decompression, Format, decompress, encode, reference_decoders};
+use crate::random_cases::cases;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -258,7 +259,7 @@ fn data() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn what_was_encoded_is_decoded(data in data(), choices in prop::collection::vec(any::<u16>(), 1..600)) {

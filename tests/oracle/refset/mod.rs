@@ -14,6 +14,7 @@ mod wpa;
 use self::rules::{Counts, Rules, Said, Span};
 use self::steps::{STEPS, step};
 use self::tallies::Tally;
+use crate::random_cases::cases;
 use crate::{Op, each_step_happens, ops, with_file};
 use etl_writer::Ptr;
 use etl_writer::machine::{Keys, Setup, What};
@@ -141,7 +142,7 @@ fn setup() -> impl Strategy<Value = Setup> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     /// With RemoveFromWS events: the rules, which find no re-access, and the machine.
     #[test]

@@ -13,6 +13,7 @@ mod truth;
 
 use self::steps::{LAST_STEP, SNAPSHOT, step};
 use self::truth::{Labels, Snap};
+use crate::random_cases::cases;
 use crate::{Op, each_step_happens, ops, with_file};
 use etl_writer::machine::{Keys, Setup};
 use etl_writer::{Compression, Ptr};
@@ -117,7 +118,7 @@ fn setup() -> impl Strategy<Value = Setup> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(128))]
 
     /// All that the trace tells is told right, at each of several moments.
     #[test]

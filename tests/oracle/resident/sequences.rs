@@ -1,5 +1,6 @@
 //! Page sequences are told apart: the library's runs against all page records, sorted.
 
+use crate::random_cases::cases;
 use crate::with_file;
 use etl_writer::machine::{Event, Keys, Machine, Setup, What};
 use etl_writer::payloads::pages::{IN_MEMORY, IN_MEMORY_24H2, Identity};
@@ -56,7 +57,7 @@ fn write(seed: u64, sequences: &[(u64, u64, u64)], p: Ptr) -> (Vec<u8>, Vec<(u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn sequences_are_told_apart(

@@ -4,6 +4,7 @@
 use super::{Row, rows};
 use crate::one_of_each;
 use crate::program::{finish, out, pfnset};
+use crate::random_cases::cases;
 use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
@@ -146,7 +147,7 @@ fn fixtures_count_the_same() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
+    #![proptest_config(cases(2))]
 
     #[test]
     fn generated_machines_count_the_same(

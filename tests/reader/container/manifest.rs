@@ -2,6 +2,7 @@
 
 use super::both;
 use crate::opened::open_sound;
+use crate::random_cases::cases;
 use etl_writer::{Item, Ptr, Rec, Session, Trace, tracelogging_schema};
 use pfnset::etl::extended::{event_name, items, provider_name};
 use pfnset::etl::record::HeaderType;
@@ -76,7 +77,7 @@ fn tracelogging_events_are_told_apart_by_their_own_names() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn any_items_and_user_data_come_back(

@@ -2,6 +2,7 @@
 
 use super::serial;
 use crate::opened::{Opened, open};
+use crate::random_cases::cases;
 use etl_writer::{Compression, Rec, Rng, Session, Trace};
 use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::record_id::Position;
@@ -157,7 +158,7 @@ fn any_trace() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn any_trace_merges_as_the_oracle_says(bytes in any_trace()) {

@@ -64,7 +64,7 @@ pub fn a_small_file_with_large_claims() -> Vec<u8> {
 
 /// Files made to make a reader take time or memory out of proportion; smaller ones where nothing is optimized.
 pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
-    let scaled = |count: u64| if cfg!(debug_assertions) { count / 10 } else { count };
+    let scaled = |count: u64| if cfg!(debug_assertions) { count / 40 } else { count };
     let packed = |size| Session { buffer_size: size, ..Session::windows10().compressed(Compression::Xpress) };
     let plain = Session { buffer_size: 0x1_0000, ..Session::windows10() };
     let t0 = plain.t0;
@@ -82,7 +82,7 @@ pub fn made_to_hurt() -> Vec<(&'static str, Vec<u8>)> {
     let dropped = |n: u64| header::last_dropped(P8, &vec![t0 + n; 500]).at(t0 + n);
     let masks = |n: u64| header::group_masks(P8, 5, [n as u32; 8], 70).at(t0 + n);
     let backwards = |n: u64| Rec::perf(P8, 1, 0, vec![]).at(t0 + 1_000_000 - n);
-    let tiny = tiny_buffers(&Trace::new(plain.clone()).finish(), 20_000);
+    let tiny = tiny_buffers(&Trace::new(plain.clone()).finish(), scaled(20_000));
     vec![
         ("thousands of compressed buffers that claim 16 MiB each", claims(scaled(2_000), 16 << 20, false)),
         ("thousands of overlapping ones that claim 1 MiB each", claims(scaled(4_000), 1 << 20, true)),

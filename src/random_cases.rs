@@ -1,0 +1,36 @@
+//! How much the tests try. Each has its usual number of random cases, which finds faults in practice; `PROPTEST_CASES` scales
+//! all of them: 256, proptest's own default, is the usual number, 2560 ten times as many. A run chooses other cases each time;
+//! those of one with `PROPTEST_RNG_SEED` come again.
+
+use proptest::prelude::{ProptestConfig, Strategy};
+use proptest::sample::subsequence;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+/// `PROPTEST_CASES` where it is not set.
+const DEFAULT: u64 = 256;
+
+/// So many times as the settings want a usual number; at least once.
+pub fn times(usual: u64) -> u64 {
+    let cases = u64::from(ProptestConfig::default().cases);
+    (usual * cases / DEFAULT).max(1)
+}
+
+/// The settings of a property test with its usual number of cases.
+pub fn cases(usual: u64) -> ProptestConfig {
+    let cases = u32::try_from(times(usual)).unwrap_or(u32::MAX);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// One in `parts` of a list, in its order: a list that one run need not go through, since others choose other parts of it.
+/// All of it where the settings want so many times the usual number.
+#[allow(dead_code)] // not all that include this file use it
+pub fn one_in<T: Clone + std::fmt::Debug + 'static>(parts: u64, all: Vec<T>) -> Vec<T> {
+    if all.is_empty() {
+        return all;
+    }
+    let wanted = times(all.len() as u64) / parts;
+    let count = usize::try_from(wanted).unwrap_or(usize::MAX).clamp(1, all.len());
+    let mut runner = TestRunner::new(ProptestConfig::default());
+    subsequence(all, count).new_tree(&mut runner).expect("a part of a list").current()
+}
