@@ -189,6 +189,7 @@ impl<'e> PageListing<'e> {
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn answer(trace: &'e Trace, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
+        trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
         let (warnings, doubtful) = (warnings_of_pages(trace), trace.trust().any());
         Ok(PageListing { trace, query, warnings, doubtful, snapshots })

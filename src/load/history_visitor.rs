@@ -20,9 +20,11 @@ use crate::event::registry::Hive;
 use crate::event::working_set::WorkingSetEvent;
 use crate::event::{Event, Phase};
 use crate::load::event_values::*;
-use crate::load::history::History;
+use crate::load::history::{History, SystemHistory};
 use crate::load::mem_info_ws::WorkingSetRecord;
 use crate::load::page_run::{PageRun, cut_and_sort};
+use crate::load::parts::Parts;
+use crate::load::scheduling::SchedulingScan;
 use crate::load::space_events::{RundownRun, is_many};
 use crate::load::survey::Survey;
 use crate::load::walk::{CountOnly, Run, Visitor};
@@ -32,6 +34,7 @@ use crate::units::{PAGE_BYTES, Ticks, is_kernel_address};
 /// Collects the history on one thread.
 pub(crate) struct HistoryVisitor<'r> {
     rank: &'r [u32],
+    parts: Parts,
     /// What was collected.
     pub(crate) history: History,
     run: Option<PageRun>,
@@ -39,46 +42,96 @@ pub(crate) struct HistoryVisitor<'r> {
 }
 
 impl<'r> HistoryVisitor<'r> {
-    /// An empty collector, with the ranks of the buffers and the encoding of 8-bit text.
-    pub(crate) fn new(rank: &'r [u32], code_page: CodePage) -> Self {
-        let history = History { code_page, ..History::default() };
-        HistoryVisitor { rank, history, run: None, count_only: CountOnly::default() }
+    /// An empty collector of these parts, with the ranks of the buffers and the encoding of 8-bit text.
+    fn new(parts: Parts, rank: &'r [u32], code_page: CodePage) -> Self {
+        let system = SystemHistory { code_page, ..SystemHistory::default() };
+        let history = History { system, ..History::default() };
+        HistoryVisitor { rank, parts, history, run: None, count_only: CountOnly::default() }
     }
 
     fn begin_run(&mut self, run: PageRun) {
-        self.history.runs.extend(self.run.replace(run));
+        self.history.pages.runs.extend(self.run.replace(run));
     }
 
     fn end_run(&mut self) {
-        self.history.runs.extend(self.run.take());
+        self.history.pages.runs.extend(self.run.take());
     }
 
     fn moment(&self, area: &EventArea<'_>, offset: u32, time: Ticks) -> Moment {
         moment(self.rank, area, offset, time)
     }
+
+    /// Adds an event of a process id, or of the process that thread `creator` is creating.
+    #[inline]
+    fn space_event(&mut self, process_id: u32, creator: Option<u32>, event: At<SpaceEvent>) {
+        let History { spaces, system, .. } = &mut self.history;
+        match creator {
+            Some(thread) if self.parts.has(Parts::SPACES) => spaces.unassigned.entry(thread).or_default().push(event),
+            None if self.parts.has(Parts::SPACES) => spaces.by_process_id.entry(process_id).or_default().push(event),
+            Some(_) => {} // it is named by its start
+            None => _ = system.space_ids.insert(process_id),
+        }
+    }
+
+    fn heap_event(&mut self, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
+        let (process_id, value) = match heap {
+            HeapRange::Rundown(rundown) => {
+                // The process is listed, also without ranges.
+                self.history.system.space_ids.insert(rundown.process_id);
+                for (base, size) in rundown.ranges() {
+                    let value = SpaceEvent::HeapRundown { heap: rundown.heap, base, size };
+                    self.space_event(rundown.process_id, None, At { moment, value });
+                }
+                return;
+            }
+            HeapRange::Create { heap, first_range_bytes, .. } => {
+                (record.process_id, SpaceEvent::HeapCreate { heap, size: first_range_bytes })
+            }
+            HeapRange::Reserve(span) => (
+                record.process_id,
+                SpaceEvent::HeapReserve { heap: span.heap, base: span.address, size: span.size_bytes },
+            ),
+            HeapRange::Release(span) => (
+                record.process_id,
+                SpaceEvent::HeapRelease { heap: span.heap, base: span.address, size: span.size_bytes },
+            ),
+            HeapRange::Destroy { heap } => (record.process_id, SpaceEvent::HeapDestroy { heap }),
+        };
+        if let Some(process_id) = process_id {
+            self.space_event(process_id, None, At { moment, value });
+        }
+    }
 }
 
 impl History {
-    /// Reads the whole trace.
-    pub fn new(etl: &EtlFile) -> History {
-        History::with_visitors(etl, || ()).0
+    /// Reads the whole trace, counts its records, and collects these parts of it.
+    pub(crate) fn new(etl: &EtlFile, parts: Parts) -> (Survey, History) {
+        let (rank, _) = ranks(&etl.buffers);
+        let visitor = || HistoryVisitor::new(parts, &rank, etl.code_page);
+        if !parts.has(Parts::SCHEDULING) {
+            let (survey, visitors) = Survey::with_visitors(etl, visitor);
+            return History::joined(visitors.into_iter(), survey, etl);
+        }
+        let (survey, visitors) = Survey::with_visitors(etl, || (visitor(), SchedulingScan::new(&rank)));
+        let (visitors, scans): (Vec<_>, Vec<_>) = visitors.into_iter().unzip();
+        let (survey, mut history) = History::joined(visitors.into_iter(), survey, etl);
+        history.scheduling.buffers = scans.into_iter().flat_map(|scan| scan.facts).collect();
+        history.scheduling.buffers.sort_unstable_by_key(|facts| facts.buffer);
+        (survey, history)
     }
 
-    /// Reads the whole trace, and passes records to visitors, one for each thread, which may take those that the history
-    /// does not take.
-    pub(crate) fn with_visitors<V: Visitor>(etl: &EtlFile, visitor: impl Fn() -> V + Sync) -> (History, Vec<V>) {
-        let (rank, _) = ranks(&etl.buffers);
-        let visitors = || (HistoryVisitor::new(&rank, etl.code_page), visitor());
-        let (survey, parts) = Survey::with_visitors(etl, visitors);
-        let (parts, visitors): (Vec<_>, Vec<V>) = parts.into_iter().unzip();
+    fn joined<'r>(
+        visitors: impl Iterator<Item = HistoryVisitor<'r>>,
+        survey: Survey,
+        etl: &EtlFile,
+    ) -> (Survey, History) {
         // The first part is moved, not copied: lists are long, and many are in one part only.
-        let mut parts = parts.into_iter().map(|part| part.history);
-        let mut all = History { survey, ..parts.next().unwrap_or_default() };
+        let mut parts = visitors.map(|visitor| visitor.history);
+        let mut all = parts.next().unwrap_or_default();
         parts.for_each(|part| all.append(part));
-        all.sort();
-        all.unroll_across_changes(etl);
-        cut_and_sort(&mut all.runs, etl);
-        (all, visitors)
+        all.finish(&survey, etl);
+        cut_and_sort(&mut all.pages.runs, etl);
+        (survey, all)
     }
 }
 
@@ -102,12 +155,17 @@ impl Visitor for HistoryVisitor<'_> {
         rest: &mut Records<'_>,
     ) -> Option<Run> {
         match hook {
-            PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2 => {}
+            PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2 if self.parts.has(Parts::PAGES) => {}
+            PAGE_IN_MEMORY | PAGE_IN_MEMORY_24H2 => return self.count_only.take_run(first, hook, area, rest),
             _ if is_many(hook) => {
                 let at = |offset, time| moment(self.rank, area, offset, time);
-                let spaces = &mut self.history.spaces;
+                let History { spaces, system, .. } = &mut self.history;
+                if !self.parts.has(Parts::SPACES) {
+                    let ids = &mut system.space_ids;
+                    return RundownRun::take(area, first, hook, rest, at, |process_id, _| _ = ids.insert(process_id));
+                }
                 return RundownRun::take(area, first, hook, rest, at, |process_id, run| {
-                    spaces.entry(process_id).or_default().push_run(area, run);
+                    spaces.by_process_id.entry(process_id).or_default().push_run(area, run);
                 });
             }
             // There are tens of millions of them. They are only counted here; the reference set reads them later.
@@ -128,7 +186,7 @@ impl Visitor for HistoryVisitor<'_> {
         let mut taken = Run::new(time, first.bytes.len());
         if !PageIdentity::is_possible_pfn(pfn) {
             self.end_run();
-            self.history.impossible_pages += 1;
+            self.history.pages.impossible += 1;
             return Some(taken);
         }
         let begin = |offset, time, pfn| {
@@ -141,7 +199,7 @@ impl Visitor for HistoryVisitor<'_> {
                 run
             }
             other => {
-                self.history.runs.extend(other);
+                self.history.pages.runs.extend(other);
                 begin(first.position.offset, time, pfn)
             }
         };
@@ -182,7 +240,7 @@ impl Visitor for HistoryVisitor<'_> {
                     run.extend(1, time);
                 } else {
                     let next = begin(alike.offset_of(number), time, pfn);
-                    self.history.runs.push(std::mem::replace(&mut run, next));
+                    self.history.pages.runs.push(std::mem::replace(&mut run, next));
                 }
                 last = (pfn, time);
             }
@@ -197,9 +255,9 @@ impl Visitor for HistoryVisitor<'_> {
 
     fn event(&mut self, record: &Record<'_>, event: &Event<'_>, time: Ticks, area: &EventArea<'_>) {
         let moment = self.moment(area, record.position.offset, time);
-        let history = &mut self.history;
+        let (parts, history) = (self.parts, &mut self.history);
         match *event {
-            Event::Process { phase, process } => history.processes.push(At {
+            Event::Process { phase, process } => history.system.processes.push(At {
                 moment,
                 value: ProcessEvent {
                     phase,
@@ -216,32 +274,28 @@ impl Visitor for HistoryVisitor<'_> {
             }),
             Event::VirtualRange { phase, range } => {
                 let value = SpaceEvent::Region { phase, base: range.base, size: range.size_bytes, flags: range.flags };
-                let event = At { moment, value };
-                if range.process_id == 0 && matches!(phase, Phase::Start | Phase::End) {
-                    history.unassigned.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
-                } else {
-                    history.spaces.entry(range.process_id).or_default().push(event);
-                }
+                let is_new = range.process_id == 0 && matches!(phase, Phase::Start | Phase::End);
+                let creator = is_new.then(|| record.thread_id.unwrap_or(0));
+                self.space_event(range.process_id, creator, At { moment, value });
             }
             Event::MapView { phase, view } => {
                 let MapView { base, size_bytes: size, file_key, process_id, .. } = view;
                 let kind = view.kind();
-                let event = At { moment, value: SpaceEvent::View { phase, base, size, file_key, kind } };
                 if is_kernel_address(base, record.pointer) {
                     let value = KernelView { process_id, phase, base, size, file_key, kind };
-                    history.kernel_views.push(At { moment, value });
-                } else if process_id == 0 {
-                    history.unassigned.entry(record.thread_id.unwrap_or(0)).or_default().push(event);
-                } else {
-                    history.spaces.entry(process_id).or_default().push(event);
+                    history.system.kernel_views.push(At { moment, value });
+                    return;
                 }
+                let creator = (process_id == 0).then(|| record.thread_id.unwrap_or(0));
+                let value = SpaceEvent::View { phase, base, size, file_key, kind };
+                self.space_event(process_id, creator, At { moment, value });
             }
-            Event::Heap(heap) => heap_event(history, record, moment, heap),
+            Event::Heap(heap) => self.heap_event(record, moment, heap),
             Event::Thread { phase, thread } => {
-                if thread.thread_id != 0 {
+                if thread.thread_id != 0 && parts.has(Parts::SCHEDULING) {
                     let (process_id, thread_id) = (thread.process_id, thread.thread_id);
                     let value = ThreadEvent { phase, process_id, thread_id, processor: area.buffer.processor };
-                    history.threads.push(At { moment, value });
+                    history.scheduling.threads.push(At { moment, value });
                 }
                 // When the end of a thread is logged, its user stack may have been freed already.
                 if thread.user_stack_base != 0 || phase == Phase::End {
@@ -251,53 +305,58 @@ impl Visitor for HistoryVisitor<'_> {
                         stack_base: thread.user_stack_base,
                         stack_limit: thread.user_stack_limit,
                     };
-                    history.spaces.entry(thread.process_id).or_default().push(At { moment, value });
+                    self.space_event(thread.process_id, None, At { moment, value });
                 }
             }
             Event::Image { phase, image } if is_kernel_address(image.base, record.pointer) => {
                 if matches!(image.process_id, None | Some(0 | 4)) {
                     let file_name = image.file_name.text().into();
                     let value = ImageEvent { phase, base: image.base, size: image.size_bytes, file_name };
-                    history.kernel_images.push(At { moment, value });
+                    history.system.kernel_images.push(At { moment, value });
                 }
             }
             Event::Image { image, .. } => {
                 let path = image.file_name;
-                history.process_images.extend(image.process_id.filter(|_| may_tell_name(path)).map(|process_id| {
-                    let file_name = path.text().into();
-                    At { moment, value: ProcessImage { process_id, file_name } }
-                }));
+                history.system.process_images.extend(image.process_id.filter(|_| may_tell_name(path)).map(
+                    |process_id| {
+                        let file_name = path.text().into();
+                        At { moment, value: ProcessImage { process_id, file_name } }
+                    },
+                ));
             }
-            Event::FileName { kind, file } if !file.is_unknown() => {
+            Event::FileName { kind, file } if !file.is_unknown() && parts.has(Parts::FILES) => {
                 let value = FileEvent { kind, key: file.key, name: file.name.text().into() };
-                history.files.push(At { moment, value });
+                history.files.names.push(At { moment, value });
             }
-            Event::Hive(Hive::Rundown { file_name, .. }) => {
-                history.hives.push(At { moment, value: HiveFile { listed: true, file_name: file_name.text().into() } });
+            Event::Hive(hive) if parts.has(Parts::FILES) => {
+                let (listed, file_name) = match hive {
+                    Hive::Rundown { file_name, .. } => (true, file_name),
+                    Hive::Initialize { file_name, .. } => (false, file_name),
+                    _ => return,
+                };
+                history.files.hives.push(At { moment, value: HiveFile { listed, file_name: file_name.text().into() } });
             }
-            Event::Hive(Hive::Initialize { file_name, .. }) => {
-                history
-                    .hives
-                    .push(At { moment, value: HiveFile { listed: false, file_name: file_name.text().into() } });
-            }
-            Event::Session { phase, session } => {
+            Event::Session { phase, session } if parts.has(Parts::SPACES) => {
                 let value = SessionEvent { phase, key: session.key, session_id: session.session_id };
-                history.sessions.push(At { moment, value });
+                history.spaces.sessions.push(At { moment, value });
             }
             // A small allocation follows a header, so only big allocations begin at a page boundary.
             Event::Pool { action: action @ (PoolAction::Alloc | PoolAction::Free), piece }
-                if piece.address.is_multiple_of(PAGE_BYTES) =>
+                if piece.address.is_multiple_of(PAGE_BYTES) && parts.has(Parts::SPACES) =>
             {
                 let phase = if action == PoolAction::Alloc { Phase::Start } else { Phase::End };
                 let value = PoolEvent { phase, base: piece.address, size: piece.size_bytes, tag: piece.tag };
-                history.pool.push(At { moment, value });
+                history.spaces.pool.push(At { moment, value });
             }
-            Event::PoolSnapshot { phase, snapshot } => history.pool_rundown.add(moment, phase, &snapshot),
+            Event::PoolSnapshot { phase, snapshot } if parts.has(Parts::SPACES) => {
+                history.spaces.pool_rundown.add(moment, phase, &snapshot);
+            }
+            Event::Page { .. } if !parts.has(Parts::PAGES) => {}
             // A page record that is logged under its class GUID.
             Event::Page { kind: PageKind::InMemory | PageKind::InMemoryTradeable, page }
                 if !PageIdentity::is_possible_pfn(page.pfn) =>
             {
-                history.impossible_pages += 1;
+                history.pages.impossible += 1;
                 self.end_run();
             }
             Event::Page { kind: kind @ (PageKind::InMemory | PageKind::InMemoryTradeable), page } => {
@@ -313,7 +372,7 @@ impl Visitor for HistoryVisitor<'_> {
                     }
                 }
             }
-            Event::MemInfo(info) => history.counters.push(At {
+            Event::MemInfo(info) if parts.has(Parts::COUNTERS) => history.counters.memory.push(At {
                 moment,
                 value: MemoryCounters {
                     zero: info.counts().zero_pages,
@@ -327,15 +386,15 @@ impl Visitor for HistoryVisitor<'_> {
                     commit: info.commit(),
                 },
             }),
-            Event::ProcessWorkingSets(_) | Event::SessionWorkingSets(_) => {
+            Event::ProcessWorkingSets(_) | Event::SessionWorkingSets(_) if parts.has(Parts::COUNTERS) => {
                 let (buffer, offset) = (area.index, record.position.offset);
-                history.working_sets.push(WorkingSetRecord { moment, buffer, offset });
+                history.counters.working_sets.push(WorkingSetRecord { moment, buffer, offset });
             }
-            Event::MmStats(MmStats::Aggregate { blocks_in_use, .. }) => {
+            Event::MmStats(MmStats::Aggregate { blocks_in_use, .. }) if parts.has(Parts::COUNTERS) => {
                 let value = u64::try_from(blocks_in_use).unwrap_or(0);
-                history.combined.push(At { moment, value });
+                history.counters.combined.push(At { moment, value });
             }
-            Event::KernelMemUsage(usage) => history.kernel_blocks.push(At {
+            Event::KernelMemUsage(usage) if parts.has(Parts::SPACES) => history.spaces.kernel_blocks.push(At {
                 moment,
                 value: KernelBlock {
                     usage_type: usage.usage_type(),
@@ -344,18 +403,20 @@ impl Visitor for HistoryVisitor<'_> {
                 },
             }),
             Event::Cpu(cpu) => {
-                history.ram_pages = history.ram_pages.max(Some(u64::from(cpu.memory_megabytes) * 256));
+                history.system.ram_pages = history.system.ram_pages.max(Some(u64::from(cpu.memory_megabytes) * 256));
                 let highest = cpu.details.map(|details| details.highest_user_address);
-                history.highest_user_address = history.highest_user_address.max(highest);
+                history.system.highest_user_address = history.system.highest_user_address.max(highest);
             }
             Event::Merged(crate::event::merged::AddedByMerge::Volume { nt_prefix, dos_prefix }) => {
-                history.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
+                history.system.volumes.push((nt_prefix.to_string().into(), dos_prefix.to_string().into()));
             }
-            Event::Service(service) if service.process_id != 0 => history.services.push(At {
+            Event::Service(service) if service.process_id != 0 => history.system.services.push(At {
                 moment,
                 value: RunningService { process_id: service.process_id, name: service.name.to_string().into() },
             }),
-            Event::Mark(mark) => history.marks.push(At { moment, value: history.code_page.text(mark.text).into() }),
+            Event::Mark(mark) => {
+                history.system.marks.push(At { moment, value: history.system.code_page.text(mark.text).into() })
+            }
             _ => {}
         }
     }
@@ -373,29 +434,4 @@ fn may_tell_name(path: Wide<'_>) -> bool {
     };
     let is_long = name.len() > 14 && [b".exe", b".com", b".scr"].into_iter().any(is_end);
     is_long || name.iter().any(|pair| unit(pair) > 0x7f)
-}
-
-fn heap_event(history: &mut History, record: &Record<'_>, moment: Moment, heap: HeapRange<'_>) {
-    let (process_id, value) = match heap {
-        HeapRange::Rundown(rundown) => {
-            let events = history.spaces.entry(rundown.process_id).or_default();
-            for (base, size) in rundown.ranges() {
-                events.push(At { moment, value: SpaceEvent::HeapRundown { heap: rundown.heap, base, size } });
-            }
-            return;
-        }
-        HeapRange::Create { heap, first_range_bytes, .. } => {
-            (record.process_id, SpaceEvent::HeapCreate { heap, size: first_range_bytes })
-        }
-        HeapRange::Reserve(span) => {
-            (record.process_id, SpaceEvent::HeapReserve { heap: span.heap, base: span.address, size: span.size_bytes })
-        }
-        HeapRange::Release(span) => {
-            (record.process_id, SpaceEvent::HeapRelease { heap: span.heap, base: span.address, size: span.size_bytes })
-        }
-        HeapRange::Destroy { heap } => (record.process_id, SpaceEvent::HeapDestroy { heap }),
-    };
-    if let Some(process_id) = process_id {
-        history.spaces.entry(process_id).or_default().push(At { moment, value });
-    }
 }

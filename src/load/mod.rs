@@ -8,6 +8,7 @@ mod history_visitor;
 pub(crate) mod mem_info_ws;
 pub(crate) mod misfits;
 pub(crate) mod page_run;
+pub mod parts;
 mod pool_rundown;
 pub(crate) mod presence;
 pub(crate) mod scheduling;

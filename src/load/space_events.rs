@@ -292,21 +292,25 @@ mod tests {
     use crate::etl::EtlFile;
     use crate::load::event_values::SpaceEvent;
     use crate::load::history::History;
-    use crate::load::space_events::SpaceReader;
+    use crate::load::parts::Parts;
+    use crate::load::space_events::{SpaceReader, UnrolledSpaces};
     use std::path::Path;
 
     #[test]
     fn what_stays_in_the_file_is_what_would_be_kept() {
         let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/resident-small.etl");
         let etl = EtlFile::open(Path::new(fixture)).unwrap();
-        let (compact, mut whole) = (History::new(&etl), History::new(&etl));
-        whole.unroll(&etl);
+        let (_, history) = History::new(&etl, Parts::SPACES);
+        let whole = UnrolledSpaces::new(&history.spaces.by_process_id, &etl);
         let (mut reader, mut rundowns, mut kept) = (SpaceReader::default(), 0, 0);
-        for (process_id, events) in &compact.spaces {
+        for (process_id, events) in &history.spaces.by_process_id {
             kept += events.kept().len();
             let read = events.read(&etl, &mut reader);
             assert!(read.is_sorted_by_key(|event| event.moment), "process {process_id}");
-            assert_eq!(read, whole.spaces[process_id].kept(), "process {process_id}");
+            let mut unrolled = events.clone();
+            unrolled.unroll(&etl, |_| true);
+            assert_eq!((read, unrolled.runs().len()), (unrolled.kept(), 0), "process {process_id}");
+            assert_eq!(read, whole.of(*process_id), "process {process_id}");
             let is_listed = |event: &SpaceEvent| matches!(event, SpaceEvent::Region { .. } | SpaceEvent::View { .. });
             rundowns += read.iter().filter(|event| is_listed(&event.value)).count();
         }

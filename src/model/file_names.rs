@@ -2,8 +2,7 @@
 
 use crate::event::file::FileNameKind;
 use crate::load::event_values::FileEvent;
-use crate::load::history::History;
-use crate::moment::Moment;
+use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 
 /// Names of all file keys at all times.
@@ -16,10 +15,10 @@ pub struct FileNames<'h> {
 
 impl<'h> FileNames<'h> {
     /// Collects the names from the file-name events.
-    pub fn new(history: &'h History) -> FileNames<'h> {
+    pub fn new(events: &'h [At<FileEvent>]) -> FileNames<'h> {
         let mut all = FileNames::default();
         let mut index: FastMap<&'h str, u32> = FastMap::default();
-        for event in &history.files {
+        for event in events {
             let names = &mut all.names;
             let name = *index.entry(&event.value.name).or_insert_with(|| {
                 names.push(&event.value.name);
@@ -81,8 +80,8 @@ pub struct FileNamesAt<'h> {
 
 impl<'h> FileNamesAt<'h> {
     /// The names at `moment`.
-    pub fn new(history: &'h History, moment: Moment) -> FileNamesAt<'h> {
-        let count = history.files.len();
+    pub fn new(events: &'h [At<FileEvent>], moment: Moment) -> FileNamesAt<'h> {
+        let count = events.len();
         let mut all =
             FileNamesAt { names: Vec::new(), by_key: FastMap::with_capacity_and_hasher(count, Default::default()) };
         let mut index: FastMap<&'h str, u32> = FastMap::with_capacity_and_hasher(count, Default::default());
@@ -92,8 +91,8 @@ impl<'h> FileNamesAt<'h> {
                 names.len() as u32 - 1
             })
         };
-        let now = history.files.partition_point(|event| event.moment < moment);
-        let (past, future) = history.files.split_at(now);
+        let now = events.partition_point(|event| event.moment < moment);
+        let (past, future) = events.split_at(now);
         let mut before: FastMap<u64, &FileEvent> = FastMap::default();
         before.extend(past.iter().map(|event| (event.value.key, &event.value)));
         // In reverse order, so that the event nearest to `moment` is applied last.
@@ -138,7 +137,6 @@ impl<'h> FileNamesAt<'h> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moment::At;
     use crate::units::Ticks;
     use FileNameKind::*;
 
@@ -163,8 +161,7 @@ mod tests {
             event(80, Rundown, 5, "i"),
         ];
         files.sort_by_key(|event| event.moment);
-        let history = History { files, ..History::default() };
-        let all = FileNames::new(&history);
+        let all = FileNames::new(&files);
         let expected = [
             (1, vec![(5, None), (15, Some("a")), (25, None), (35, Some("b")), (95, Some("b"))]),
             (2, vec![(5, Some("c")), (45, Some("d")), (70, Some("d"))]),
@@ -177,7 +174,7 @@ mod tests {
         for (key, times) in expected {
             for (time, name) in times {
                 assert_eq!(all.at(key, at(time, 1)).map(|index| all.name(index)), name, "key {key} at {time}");
-                assert_eq!(FileNamesAt::new(&history, at(time, 1)).name(key), name, "key {key} at {time}");
+                assert_eq!(FileNamesAt::new(&files, at(time, 1)).name(key), name, "key {key} at {time}");
             }
         }
     }

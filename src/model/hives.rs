@@ -1,6 +1,7 @@
 //! Registry hives: which file paths are hives.
 
-use crate::load::history::History;
+use crate::load::event_values::HiveFile;
+use crate::moment::At;
 use foldhash::HashSet as FastSet;
 
 /// One form of a path for comparing: lower case, without the volume (`\Device\HarddiskVolume3`, `\??\C:`, `C:`), and
@@ -32,14 +33,14 @@ pub struct Hives {
 
 impl Hives {
     /// The hives that the trace names.
-    pub fn new(history: &History) -> Hives {
-        let names = history.hives.iter().map(|hive| normal_form(&hive.value.file_name));
+    pub fn new(files: &[At<HiveFile>]) -> Hives {
+        let names = files.iter().map(|hive| normal_form(&hive.value.file_name));
         let known: FastSet<String> = names.filter(|name| !name.is_empty()).collect();
         let ends: FastSet<&str> = known.iter().map(|name| last_part(name)).collect();
         Hives {
             known_ends: ends.into_iter().map(str::to_owned).collect(),
             known,
-            are_listed: history.hives.iter().any(|hive| hive.value.listed && !hive.value.file_name.is_empty()),
+            are_listed: files.iter().any(|hive| hive.value.listed && !hive.value.file_name.is_empty()),
         }
     }
 

@@ -5,10 +5,10 @@ use crate::event::Phase;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::event_values::KernelBlock;
-use crate::load::history::History;
+use crate::load::history::{SpaceHistory, SystemHistory};
 use crate::model::page_owner_key::key_bits;
 use crate::model::ranges::RangeMap;
-use crate::moment::Moment;
+use crate::moment::{At, Moment};
 use crate::units::PointerSize;
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
@@ -33,22 +33,28 @@ pub struct KernelSpace<'h> {
 
 impl<'h> KernelSpace<'h> {
     /// The state at `moment`, for a page sequence with this pointer size that ends at `sequence_end`.
-    pub fn new(history: &'h History, moment: Moment, sequence_end: Moment, pointer: PointerSize) -> KernelSpace<'h> {
-        let images = history.kernel_images.iter().map(|event| {
+    pub fn new(
+        system: &'h SystemHistory,
+        spaces: &SpaceHistory,
+        moment: Moment,
+        sequence_end: Moment,
+        pointer: PointerSize,
+    ) -> KernelSpace<'h> {
+        let images = system.kernel_images.iter().map(|event| {
             let image = &event.value;
             Described::new(event.moment, image.phase, 0, image.base, image.size, &*image.file_name)
         });
-        let views = history.kernel_views.iter().map(|event| {
+        let views = system.kernel_views.iter().map(|event| {
             let view = &event.value;
             let what = (view.kind, view.file_key);
             Described::new(event.moment, view.phase, view.process_id, view.base, view.size, what)
         });
-        let pool = history.pool.iter().map(|event| {
+        let pool = spaces.pool.iter().map(|event| {
             let piece = &event.value;
             Described::new(event.moment, piece.phase, 0, piece.base, piece.size, piece.tag)
         });
         // A session is treated as a range of one byte at its key.
-        let sessions = history.sessions.iter().map(|event| {
+        let sessions = spaces.sessions.iter().map(|event| {
             let session = &event.value;
             Described::new(event.moment, session.phase, 0, session.key, 1, session.session_id)
         });
@@ -58,15 +64,15 @@ impl<'h> KernelSpace<'h> {
             views: alive_at(views.collect(), moment),
             pool: alive_at(pool.collect(), moment),
             sessions: sessions.iter().map(|(key, _, &id)| (key_bits(key, pointer), id)).collect(),
-            pfn_database: pfn_database(history, sequence_end),
+            pfn_database: pfn_database(&spaces.kernel_blocks, sequence_end),
         }
     }
 }
 
 /// The blocks of the PFN database. They are logged directly after the sequence; blocks before it are used if these
 /// were lost. Of a block that grew between two snapshots the first record is used.
-fn pfn_database(history: &History, sequence_end: Moment) -> Vec<KernelBlock> {
-    let blocks = || history.kernel_blocks.iter().filter(|block| block.value.usage_type == PFN_METADATA);
+fn pfn_database(blocks: &[At<KernelBlock>], sequence_end: Moment) -> Vec<KernelBlock> {
+    let blocks = || blocks.iter().filter(|block| block.value.usage_type == PFN_METADATA);
     let mut found: BTreeMap<u64, KernelBlock> = BTreeMap::new();
     for block in blocks().filter(|block| block.moment.time >= sequence_end.time) {
         found.entry(block.value.address).or_insert(block.value);
@@ -158,7 +164,6 @@ fn alive_at<T: Clone>(events: Vec<Described<T>>, moment: Moment) -> RangeMap<T> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moment::At;
     use crate::units::Ticks;
 
     fn at(time: i64, phase: Phase, owner: u32, base: u64, name: char) -> Described<char> {
@@ -208,10 +213,9 @@ mod tests {
             block(20, 0x1000, 4),
             block(20, 0x2000, 1),
         ];
-        let history = History { kernel_blocks, ..History::default() };
         let end = |time| Moment { time: Ticks(time), order: u64::MAX };
         let found = |time| -> Vec<(u64, u64)> {
-            pfn_database(&history, end(time)).iter().map(|block| (block.address, block.pages)).collect()
+            pfn_database(&kernel_blocks, end(time)).iter().map(|block| (block.address, block.pages)).collect()
         };
         assert_eq!(found(10), [(0x1000, 3), (0x9000, 2)]);
         assert_eq!(found(15), [(0x1000, 4)]);

@@ -3,7 +3,7 @@
 use crate::event::process::ProcessPhase;
 use crate::load::creator_threads::CreatorThreads;
 use crate::load::event_values::{ProcessEvent, ProcessImage};
-use crate::load::history::History;
+use crate::load::history::SystemHistory;
 use crate::model::process_name;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -85,7 +85,7 @@ pub struct Processes {
 
 impl Processes {
     /// Builds the instances from the process events.
-    pub fn new(history: &History) -> Processes {
+    pub fn new(history: &SystemHistory) -> Processes {
         let mut by_id: FastMap<u32, Vec<&At<ProcessEvent>>> = FastMap::default();
         history.processes.iter().for_each(|event| by_id.entry(event.value.process_id).or_default().push(event));
         let mut ids: Vec<u32> = by_id.keys().copied().collect();
@@ -106,7 +106,7 @@ impl Processes {
     }
 
     /// Determines the names, from everything that was logged about each process.
-    fn name(&mut self, history: &History) {
+    fn name(&mut self, history: &SystemHistory) {
         let mut images: FastMap<u32, Vec<&At<ProcessImage>>> = FastMap::default();
         history.process_images.iter().for_each(|image| images.entry(image.value.process_id).or_default().push(image));
         for life in &mut self.instances {
@@ -119,8 +119,8 @@ impl Processes {
     }
 
     /// Adds processes of which only the address space is known, because their own events were not recorded or were lost.
-    fn add_nameless(&mut self, history: &History) {
-        let mut ids: Vec<u32> = history.spaces.keys().copied().filter(|id| !self.by_id.contains_key(id)).collect();
+    fn add_nameless(&mut self, history: &SystemHistory) {
+        let mut ids: Vec<u32> = history.space_ids.iter().copied().filter(|id| !self.by_id.contains_key(id)).collect();
         ids.sort_unstable();
         for process_id in ids {
             self.by_id.insert(process_id, vec![self.instances.len()]);
@@ -254,7 +254,6 @@ fn new_instance(before: Option<&Instance>, event: &At<ProcessEvent>, start: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::space_events::SpaceEvents;
     use crate::moment::Moment;
 
     fn event(time: i64, phase: ProcessPhase, process_id: u32, key: u64) -> At<ProcessEvent> {
@@ -274,7 +273,7 @@ mod tests {
     }
 
     fn names(events: Vec<At<ProcessEvent>>, time: i64) -> Vec<String> {
-        let processes = Processes::new(&History { processes: events, ..History::default() });
+        let processes = Processes::new(&SystemHistory { processes: events, ..SystemHistory::default() });
         let moment = Moment { time: Ticks(time), order: 0 };
         processes.instances.iter().filter(|life| life.is_alive(moment)).map(Instance::label).collect()
     }
@@ -319,14 +318,14 @@ mod tests {
     fn a_process_that_the_start_rundown_met_before_its_start_is_one() {
         use ProcessPhase::*;
         let history = vec![event(0, DcStart, 4, 1), event(1, Start, 4, 1), event(20, DcEnd, 4, 1)];
-        let processes = Processes::new(&History { processes: history, ..History::default() });
+        let processes = Processes::new(&SystemHistory { processes: history, ..SystemHistory::default() });
         assert_eq!((processes.instances.len(), processes.contradictions), (1, 0));
     }
 
     #[test]
     fn an_address_space_without_process_events_has_no_name() {
-        let mut history = History::default();
-        history.spaces.insert(8, SpaceEvents::default());
+        let mut history = SystemHistory::default();
+        history.space_ids.insert(8);
         let processes = Processes::new(&history);
         assert_eq!((processes.instances[0].label().as_str(), processes.named), ("Unknown (8)", 0));
     }

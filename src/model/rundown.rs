@@ -7,10 +7,11 @@
 use crate::event::Phase;
 use crate::event::hooks::{MAP_FILE_DC_END, PROCESS_DC_END, VIRTUAL_ALLOC_DC_END};
 use crate::load::event_values::SpaceEvent;
-use crate::load::history::History;
 use crate::load::space_events::SpaceEvents;
+use crate::load::survey::Survey;
 use crate::moment::At;
 use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -77,8 +78,8 @@ pub struct Rundowns {
 
 impl Rundowns {
     /// Finds the rundowns of a trace.
-    pub fn new(history: &History) -> Rundowns {
-        let masks = &history.survey.group_masks;
+    pub fn new(survey: &Survey, spaces: &FastMap<u32, SpaceEvents>) -> Rundowns {
+        let masks = &survey.group_masks;
         let turns_on = |m: &&crate::load::survey::MasksChange| m.is_start && m.masks.iter().any(|&mask| mask != 0);
         let mut all = Rundowns {
             on: masks.iter().filter(turns_on).map(|m| m.time).collect(),
@@ -89,12 +90,12 @@ impl Rundowns {
             // Windows 7 does not log the masks before a change, so the first end rundown record stands for the change.
             let ends = [VIRTUAL_ALLOC_DC_END, MAP_FILE_DC_END, PROCESS_DC_END]
                 .iter()
-                .filter_map(|&hook| history.survey.kernel_span(hook));
+                .filter_map(|&hook| survey.kernel_span(hook));
             all.off = ends.map(|(first, _)| first).min().into_iter().collect();
         }
         let starts = turns(&all.on, &all.off);
         let ends = turns(&all.off, &all.on);
-        let found = (history.spaces.par_iter()).map(|(_, events)| all.spans_in(events, &starts, &ends)).reduce(
+        let found = (spaces.par_iter()).map(|(_, events)| all.spans_in(events, &starts, &ends)).reduce(
             Default::default,
             |mut a, b| {
                 for (a, b) in a.iter_mut().zip(b) {
@@ -194,15 +195,15 @@ mod tests {
 
     /// A trace with keywords turned on (`true`) and off at these times, and heap rundown records at those.
     fn heaps(masks: &[(i64, bool)], rundown: &[i64]) -> Vec<(i64, i64, bool, bool)> {
-        let mut history = History::default();
-        history.survey.group_masks =
+        let (mut survey, mut spaces) = (Survey::default(), FastMap::default());
+        survey.group_masks =
             masks.iter().map(|&(time, is_start)| MasksChange { time: Ticks(time), is_start, masks: [1; 8] }).collect();
         let record = |&time: &i64| At {
             moment: Moment { time: Ticks(time), order: 0 },
             value: SpaceEvent::HeapRundown { heap: 1, base: 1, size: 1 },
         };
-        history.spaces.insert(4, SpaceEvents::new(rundown.iter().map(record).collect()));
-        let rundowns = Rundowns::new(&history);
+        spaces.insert(4, SpaceEvents::new(rundown.iter().map(record).collect()));
+        let rundowns = Rundowns::new(&survey, &spaces);
         rundowns.of(RundownKind::Heap).iter().map(|e| (e.first.0, e.last.0, e.at_end, e.is_first)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Which services a process runs, by the services that the trace lists, else by the process's command line.
 
-use crate::load::history::History;
+use crate::load::history::SystemHistory;
 use crate::model::process::{Instance, Processes};
 
 /// Names of the services of each process instance, in order of the instances.
@@ -9,7 +9,7 @@ pub struct Services(Vec<Vec<Box<str>>>);
 
 impl Services {
     /// Finds the process of each service.
-    pub fn new(history: &History, processes: &Processes) -> Services {
+    pub fn new(history: &SystemHistory, processes: &Processes) -> Services {
         let mut names: Vec<Vec<Box<str>>> = vec![Vec::new(); processes.instances.len()];
         for event in &history.services {
             let id = event.value.process_id;
@@ -69,7 +69,7 @@ mod tests {
         };
         let service =
             |process_id: u32, name: &str| At { moment: at(9), value: RunningService { process_id, name: name.into() } };
-        let history = History {
+        let history = SystemHistory {
             processes: vec![
                 process(8, "svchost.exe", r"C:\Windows\System32\svchost.exe -k netsvcs -p -s BITS"),
                 process(12, "svchost.exe", "svchost.exe -k LocalService"),
@@ -77,7 +77,7 @@ mod tests {
                 process(20, "svchost.exe", "svchost.exe -s"),
             ],
             services: vec![service(12, "Dnscache"), service(12, "BFE"), service(99, "Gone")],
-            ..History::default()
+            ..SystemHistory::default()
         };
         let processes = Processes::new(&history);
         let services = Services::new(&history, &processes);

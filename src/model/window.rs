@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::etl::clock::Clock;
-use crate::load::history::History;
+use crate::load::survey::Survey;
 use crate::moment::{At, Moment};
 use crate::pattern::Patterns;
 use crate::units::{Nanos, Ticks};
@@ -98,12 +98,12 @@ pub struct Ends<'t> {
 
 impl Ends<'_> {
     /// The ends of a whole trace.
-    pub fn of_trace(history: &History) -> Ends<'_> {
-        let spans = || history.survey.spans.iter().flatten();
+    pub fn of_trace<'m>(survey: &Survey, marks: &'m [At<Box<str>>]) -> Ends<'m> {
+        let spans = || survey.spans.iter().flatten();
         Ends {
-            marks: &history.marks,
+            marks,
             first: spans().map(|span| span.first).min().unwrap_or_default(),
-            last: history.survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX }),
+            last: survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX }),
             rundown: None,
         }
     }

@@ -1,7 +1,8 @@
 //! A trace: the file, whether it can be trusted, and what all analyses need of it.
 //!
-//! Opening reads one page of each buffer. Everything else is gathered when it is asked for first, in a walk over all records,
-//! and kept: a second question reads it again from memory. [`Trace`] owns the file; analyses borrow the trace.
+//! Opening reads one page of each buffer. The rest is gathered in walks over all records, part by part ([`Parts`]): an analysis
+//! gathers the parts that it needs, and what was gathered is kept for the next question. [`Trace`] owns the file; analyses
+//! borrow the trace. Page records, accesses and scheduling records stay in the file, and are read where they lie.
 
 pub mod loss;
 pub mod page_sequences;
@@ -12,10 +13,9 @@ pub mod trust_level;
 
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::etl::buffer_order::ranks;
 use crate::input::UnpackLimits;
-use crate::load::history::History;
-use crate::load::scheduling::{BufferFacts, SchedulingScan};
+use crate::load::history::{CounterHistory, FileHistory, History, SchedulingHistory, SpaceHistory, SystemHistory};
+pub use crate::load::parts::Parts;
 use crate::load::survey::Survey;
 use crate::model::hives::Hives;
 use crate::model::page_owner_key::OwnerKeys;
@@ -26,7 +26,8 @@ use crate::units::{Nanos, Ticks};
 use page_sequences::PageSequences;
 use readiness::Readiness;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use trust::TrustReport;
 
 /// A trace that was opened: one file, or all files of a recording.
@@ -36,18 +37,63 @@ pub struct Trace {
     gathered: Gathered,
 }
 
-/// What was gathered so far.
+/// What was gathered so far, and what was made of it.
 #[derive(Debug, Default)]
 struct Gathered {
-    /// Of a walk that only counted.
+    walks: AtomicU32,
     survey: OnceLock<Survey>,
-    history: OnceLock<(History, PageSequences)>,
-    scheduling: OnceLock<Vec<BufferFacts>>,
+    system: OnceLock<SystemHistory>,
+    spaces: OnceLock<SpaceHistory>,
+    files: OnceLock<FileHistory>,
+    pages: OnceLock<PageSequences>,
+    counters: OnceLock<CounterHistory>,
+    scheduling: OnceLock<SchedulingHistory>,
     trust: OnceLock<TrustReport>,
     processes: OnceLock<Processes>,
     rundowns: OnceLock<Rundowns>,
     hives: OnceLock<Hives>,
     owner_keys: OnceLock<OwnerKeys>,
+    /// One walk at a time: a second thread waits for the first one's result.
+    walking: Mutex<()>,
+}
+
+impl Gathered {
+    fn parts(&self) -> Parts {
+        let is_there = [
+            (Parts::SYSTEM, self.system.get().is_some()),
+            (Parts::SPACES, self.spaces.get().is_some()),
+            (Parts::FILES, self.files.get().is_some()),
+            (Parts::PAGES, self.pages.get().is_some()),
+            (Parts::COUNTERS, self.counters.get().is_some()),
+            (Parts::SCHEDULING, self.scheduling.get().is_some()),
+        ];
+        is_there.into_iter().filter(|(_, is_there)| *is_there).fold(Parts::NONE, |all, (part, _)| all | part)
+    }
+
+    /// Keeps what a walk collected. What was there already stays: it is the same.
+    fn keep(&self, parts: Parts, survey: Survey, history: History) {
+        fn set<T>(place: &OnceLock<T>, value: T) {
+            place.get_or_init(|| value);
+        }
+        let History { system, spaces, files, pages, counters, scheduling } = history;
+        set(&self.survey, survey);
+        if parts.has(Parts::SPACES) {
+            set(&self.spaces, spaces);
+        }
+        if parts.has(Parts::FILES) {
+            set(&self.files, files);
+        }
+        if parts.has(Parts::PAGES) {
+            set(&self.pages, PageSequences::new(&pages));
+        }
+        if parts.has(Parts::COUNTERS) {
+            set(&self.counters, counters);
+        }
+        if parts.has(Parts::SCHEDULING) {
+            set(&self.scheduling, scheduling);
+        }
+        set(&self.system, system);
+    }
 }
 
 impl Trace {
@@ -93,12 +139,35 @@ impl Trace {
         self.etl.clock.nanos(stamp)
     }
 
+    /// Gathers parts of the trace, in one walk over all records for all that are not there yet.
+    ///
+    /// An analysis does this for the parts that it needs. Who asks several questions names the parts of all of them first.
+    /// Must not be called from tasks of rayon, which the walk waits for.
+    pub fn gather(&self, parts: Parts) {
+        let missing = || parts.without(self.gathered.parts());
+        if missing().is_empty() {
+            return;
+        }
+        let _alone = self.gathered.walking.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing = missing();
+        if !missing.is_empty() {
+            self.gathered.walks.fetch_add(1, Ordering::Relaxed);
+            let (survey, history) = History::new(&self.etl, missing);
+            self.gathered.keep(missing, survey, history);
+        }
+    }
+
+    /// How often all records were read.
+    pub fn walks(&self) -> u32 {
+        self.gathered.walks.load(Ordering::Relaxed)
+    }
+
     /// Counts of all records.
     pub fn survey(&self) -> &Survey {
-        match self.gathered.history.get() {
-            Some((history, _)) => &history.survey,
-            None => self.gathered.survey.get_or_init(|| Survey::new(&self.etl)),
-        }
+        self.gathered.survey.get_or_init(|| {
+            self.gathered.walks.fetch_add(1, Ordering::Relaxed);
+            Survey::new(&self.etl)
+        })
     }
 
     /// What makes numbers of this trace doubtful.
@@ -116,30 +185,40 @@ impl Trace {
         readiness::readiness_of(self.survey(), analysis).map(|readiness| readiness.missing).unwrap_or_default()
     }
 
-    /// What the model is built from.
-    pub(crate) fn history(&self) -> &History {
-        &self.walked().0
+    /// A part that is gathered now if it was not before.
+    fn part<'t, T: Default>(&'t self, part: Parts, place: &'t OnceLock<T>) -> &'t T {
+        self.gather(part);
+        place.get_or_init(T::default) // gathering has set it
     }
 
-    fn walked(&self) -> &(History, PageSequences) {
-        self.gathered.history.get_or_init(|| separate(History::new(&self.etl)))
+    /// The machine and what runs on it.
+    pub(crate) fn system(&self) -> &SystemHistory {
+        self.part(Parts::SYSTEM, &self.gathered.system)
     }
 
-    /// Where scheduling records lie.
-    pub(crate) fn scheduling(&self) -> &[BufferFacts] {
-        self.gathered.scheduling.get_or_init(|| {
-            let (rank, _) = ranks(&self.etl.buffers);
-            let (history, scans) = History::with_visitors(&self.etl, || SchedulingScan::new(&rank));
-            drop(self.gathered.history.set(separate(history)));
-            let mut facts: Vec<BufferFacts> = scans.into_iter().flat_map(|scan| scan.facts).collect();
-            facts.sort_unstable_by_key(|facts| facts.buffer);
-            facts
-        })
+    /// What changed in address spaces, sessions and kernel memory.
+    pub(crate) fn spaces(&self) -> &SpaceHistory {
+        self.part(Parts::SPACES, &self.gathered.spaces)
+    }
+
+    /// Names of files.
+    pub(crate) fn files(&self) -> &FileHistory {
+        self.part(Parts::FILES, &self.gathered.files)
     }
 
     /// The page sequences.
     pub fn page_sequences(&self) -> &PageSequences {
-        &self.walked().1
+        self.part(Parts::PAGES, &self.gathered.pages)
+    }
+
+    /// Memory counters.
+    pub(crate) fn counters(&self) -> &CounterHistory {
+        self.part(Parts::COUNTERS, &self.gathered.counters)
+    }
+
+    /// Threads, and where scheduling records lie.
+    pub(crate) fn scheduling(&self) -> &SchedulingHistory {
+        self.part(Parts::SCHEDULING, &self.gathered.scheduling)
     }
 
     /// The page sequences, in order of time.
@@ -165,17 +244,17 @@ impl Trace {
 
     /// Process instances.
     pub fn processes(&self) -> &Processes {
-        self.gathered.processes.get_or_init(|| Processes::new(self.history()))
+        self.gathered.processes.get_or_init(|| Processes::new(self.system()))
     }
 
     /// When the kernel listed what exists.
     pub(crate) fn rundowns(&self) -> &Rundowns {
-        self.gathered.rundowns.get_or_init(|| Rundowns::new(self.history()))
+        self.gathered.rundowns.get_or_init(|| Rundowns::new(self.survey(), &self.spaces().by_process_id))
     }
 
     /// Registry hives.
     pub(crate) fn hives(&self) -> &Hives {
-        self.gathered.hives.get_or_init(|| Hives::new(self.history()))
+        self.gathered.hives.get_or_init(|| Hives::new(&self.files().hives))
     }
 
     /// How owner keys are read.
@@ -189,11 +268,4 @@ impl From<EtlFile> for Trace {
     fn from(etl: EtlFile) -> Trace {
         Trace { etl, gathered: Gathered::default() }
     }
-}
-
-/// The page sequences, and everything else.
-fn separate(mut history: History) -> (History, PageSequences) {
-    let runs = std::mem::take(&mut history.runs);
-    let sequences = PageSequences::new(&runs, history.impossible_pages);
-    (history, sequences)
 }

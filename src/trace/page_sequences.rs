@@ -2,6 +2,7 @@
 
 use crate::etl::clock::Clock;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::load::history::PageRuns;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
 use crate::units::{count, counted};
@@ -19,7 +20,8 @@ pub struct PageSequences {
 
 impl PageSequences {
     /// Of runs in order of time.
-    pub(crate) fn new(runs: &[PageRun], impossible: u64) -> PageSequences {
+    pub(super) fn new(records: &PageRuns) -> PageSequences {
+        let (runs, impossible) = (&records.runs, records.impossible);
         let snapshots = snapshots(runs);
         let pages = |runs: &[PageRun]| runs.iter().map(|run| u64::from(run.pages)).sum::<u64>();
         let repeated = pages(runs) - snapshots.iter().map(|snapshot| pages(&snapshot.runs)).sum::<u64>();

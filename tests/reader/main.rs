@@ -8,4 +8,5 @@ mod opened;
 mod random_cases;
 mod reading;
 mod recorded;
+mod walks;
 mod writer;

@@ -13,7 +13,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
-use crate::trace::Trace;
+use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 
 /// A part of a value.
@@ -63,6 +63,10 @@ impl TraceValues {
     pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {
         let has = |analysis| budgets.iter().any(|budget| budget.measure.analysis() == analysis);
         let mut all = TraceValues::default();
+        if has(Analysis::Resident) {
+            let parts = if has(Analysis::Reference) { ReferenceSet::PARTS } else { Parts::NONE };
+            trace.gather(SnapshotContext::PARTS | parts);
+        }
         let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {

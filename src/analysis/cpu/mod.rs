@@ -26,6 +26,7 @@ pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::load::parts::Parts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::window::Window;
 use crate::trace::Trace;
@@ -119,18 +120,21 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
+    /// What the answer is made of.
+    pub const PARTS: Parts = Parts::SYSTEM.and(Parts::SCHEDULING);
+
     /// Answers a query.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without context switches, [`Error::MissingPart`] when they were lost, [`Error::Usage`] for a
     /// window or a timeline that cannot be.
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
-        trace.scheduling(); // in the same walk as everything else
-        let (etl, history, trust) = (trace.etl(), trace.history(), trace.trust());
+        trace.gather(CpuUse::PARTS);
+        let (etl, trust) = (trace.etl(), trace.trust());
         let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| nothing_to_show(trust))?;
         let range = TickRange { from: window.from.time, to: window.to.time };
         let timeline = timeline::grid(etl, range, query)?;
-        let images = KernelImages::new(&history.kernel_images);
+        let images = KernelImages::new(&trace.system().kernel_images);
         let setups = replay::processor_setup::setups(trace, range, timeline, query, &images);
         let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();
         let first: Vec<Option<u32>> = processors.iter().map(Processor::first_thread).collect();

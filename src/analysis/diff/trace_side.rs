@@ -51,6 +51,7 @@ impl<'t> ResidentSide<'t> {
     /// # Errors
     /// [`Error::MissingEvents`] without a page sequence, [`Error::Usage`] for a snapshot that is not there.
     pub fn new(trace: &'t Trace, choice: SnapshotChoice, near: Option<f64>) -> Result<ResidentSide<'t>, Error> {
+        trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let seconds = |snapshot: &Snapshot| trace.time(snapshot.first.time).seconds();
         let snapshot = match (choice, near) {

@@ -11,6 +11,10 @@ mod resident;
 pub mod schema;
 pub mod trace;
 
+use crate::analysis::cpu::CpuUse;
+use crate::analysis::memory::MemorySet;
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::resident::ResidentSet;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
 use crate::event::hooks::{
@@ -61,9 +65,9 @@ pub fn export(
     sink: &dyn Sink,
 ) -> Result<Vec<Table>, Error> {
     let of_processors = tables.iter().any(|table| table.is_of_processors());
-    if of_processors {
-        trace.scheduling(); // in the same walk as everything else
-    }
+    // Nearly all tables are made of the same parts, or of some of them.
+    let parts = ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS;
+    trace.gather(if of_processors { parts | CpuUse::PARTS } else { parts });
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
     let count = |hook| trace.survey().kernel_count(hook);

@@ -31,7 +31,7 @@ fn text(text: &str) -> Cell<'_> {
 /// [`Error::NotWritten`].
 pub fn processes(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
     let all = trace.processes();
-    let services = Services::new(trace.history(), all);
+    let services = Services::new(trace.system(), all);
     let mut rows = ColumnBatches::new(Table::Processes, sink);
     for (index, process) in all.instances.iter().enumerate() {
         let label = process.label();
@@ -62,10 +62,10 @@ pub fn processes(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
 /// # Errors
 /// [`Error::NotWritten`].
 pub fn files(trace: &Trace, sink: &dyn Sink) -> Result<(), Error> {
-    let names = FileNames::new(trace.history());
+    let names = FileNames::new(&trace.files().names);
     let mut keys: BTreeMap<u32, u64> = BTreeMap::new();
     names.numbers_by_key().for_each(|name| *keys.entry(name).or_default() += 1);
-    let drive_paths = DrivePaths::new(&trace.history().volumes);
+    let drive_paths = DrivePaths::new(&trace.system().volumes);
     let mut rows = ColumnBatches::new(Table::Files, sink);
     for (number, file) in (0..).zip(&names.names) {
         let end = extension(file);
@@ -119,11 +119,11 @@ fn ranges_of(space: &AddressSpace) -> Vec<Range> {
 /// [`Error::NotWritten`].
 pub fn ranges(trace: &Trace, (index, snapshot): (usize, &Snapshot), rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
     let moment = snapshot.first;
-    let files = FileNamesAt::new(trace.history(), moment);
+    let files = FileNamesAt::new(&trace.files().names, moment);
     let time = Cell::Real(trace.time(moment.time).seconds());
     let alive = |(_, process): &(usize, &Instance)| process.is_alive(moment);
     let processes: Vec<(usize, &Instance)> = trace.processes().instances.iter().enumerate().filter(alive).collect();
-    let (events_by_id, rundowns) = (&trace.history().spaces, trace.rundowns());
+    let (events_by_id, rundowns) = (&trace.spaces().by_process_id, trace.rundowns());
     let of_process = |reader: &mut SpaceReader, process: &Instance| {
         let events = events_by_id.get(&process.process_id)?;
         Some(ranges_of(&space_at(events.read(trace.etl(), reader), process, moment, rundowns).space))

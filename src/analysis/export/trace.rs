@@ -24,7 +24,7 @@ impl Facts {
         Facts {
             info: TraceInfo::answer(trace),
             machine: trace.survey().computer_name.as_deref().map(machine),
-            memory_pages: trace.history().ram_pages.or(of_snapshots),
+            memory_pages: trace.system().ram_pages.or(of_snapshots),
             snapshots: trace.snapshots().len() as u64,
         }
     }

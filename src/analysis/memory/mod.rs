@@ -11,6 +11,7 @@ pub mod working_sets;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
+use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
@@ -68,14 +69,18 @@ pub struct MemorySet {
 }
 
 impl MemorySet {
+    /// What the answer is made of.
+    pub const PARTS: Parts = Parts::SYSTEM.and(Parts::COUNTERS).and(Parts::PAGES);
+
     /// Answers a query.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] or [`Error::MissingPart`] without memory counters, [`Error::Usage`] for a window or a
     /// timeline that cannot be.
     pub fn answer(trace: &Trace, query: &MemoryQuery) -> Result<MemorySet, Error> {
-        let (etl, history, trust) = (trace.etl(), trace.history(), trace.trust());
-        let has = |hook| history.survey.kernel_count(hook) > 0;
+        trace.gather(MemorySet::PARTS);
+        let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());
+        let has = |hook| trace.survey().kernel_count(hook) > 0;
         if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
             return Err(trust.cannot_run(
                 "MemoryInfo",
@@ -87,19 +92,19 @@ impl MemorySet {
         }
         let window = window(trace, query)?;
         let physical = physical(trace);
-        let inside: Vec<&At<_>> = history.counters.iter().filter(|at| window.holds(at.moment)).collect();
+        let inside: Vec<&At<_>> = counters.memory.iter().filter(|at| window.holds(at.moment)).collect();
         let sample = |at: &&At<_>| {
             MemorySample::new(etl.clock.nanos(at.moment.time), at.value, physical.map(|(pages, _)| pages))
         };
         let samples: Vec<MemorySample> = inside.iter().map(sample).collect();
-        let working_sets = &history.working_sets;
+        let working_sets = &counters.working_sets;
         let (processes, sessions) = working_sets::read(etl, working_sets, trace.processes(), &window, query);
         let tracks = match query.group_by {
             Some(MemoryDimension::Process) => Some(&processes[..]),
             Some(MemoryDimension::Session) => Some(&sessions[..]),
             Some(MemoryDimension::List | MemoryDimension::Priority) | None => None,
         };
-        let timeline = MemoryTimeline::new(etl, query, &window, &history.counters, &samples, tracks)?;
+        let timeline = MemoryTimeline::new(etl, query, &window, &counters.memory, &samples, tracks)?;
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
         let mut set = MemorySet {
             warnings: trust.warnings(),
@@ -185,7 +190,7 @@ fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
 
 /// The whole trace, unless the user names an end. Marks do not matter.
 fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
-    let (etl, ends) = (trace.etl(), Ends::of_trace(trace.history()));
+    let (etl, ends) = (trace.etl(), Ends::of_trace(trace.survey(), &trace.system().marks));
     let first = Bound::Time(Nanos(etl.clock.nanos(ends.first).0.min(0)));
     let last = Bound::Time(Nanos(etl.clock.nanos(ends.last.time).0.saturating_add(1_000_000_000)));
     let (from, to) = (query.from.as_ref().unwrap_or(&first), query.to.as_ref().unwrap_or(&last));
@@ -202,7 +207,7 @@ fn window(trace: &Trace, query: &MemoryQuery) -> Result<Window, Error> {
 /// The size of physical memory. A page sequence that may be incomplete cannot give it.
 fn physical(trace: &Trace) -> Option<(u64, PhysicalSource)> {
     let sequence = || trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
-    let configured = trace.history().ram_pages.filter(|&pages| pages > 0);
+    let configured = trace.system().ram_pages.filter(|&pages| pages > 0);
     let configured = configured.map(|pages| (pages, PhysicalSource::SystemConfiguration));
     let of_sequence = || sequence().filter(|_| !trace.trust().any()).map(|pages| (pages, PhysicalSource::PageSequence));
     configured.or_else(of_sequence)

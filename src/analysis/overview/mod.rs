@@ -14,7 +14,11 @@ pub mod refset;
 pub mod resident;
 pub mod treemap;
 
+use crate::analysis::cpu::CpuUse;
 use crate::analysis::info::TraceInfo;
+use crate::analysis::memory::MemorySet;
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::trace::Trace;
 use crate::units::Nanos;
@@ -54,10 +58,10 @@ impl Overview {
     /// Reads a trace. Parts without data are left out. Only a file that cannot be read at all is an error, which opening it
     /// finds.
     pub fn answer(trace: &Trace) -> Overview {
-        trace.scheduling(); // in the same walk as everything else
+        trace.gather(ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS | CpuUse::PARTS);
         let info = TraceInfo::answer(trace);
         let resident = part(ResidentOverview::new(trace));
-        let marks = trace.history().marks.iter().take(MOST_MARKS);
+        let marks = trace.system().marks.iter().take(MOST_MARKS);
         let marks = marks.map(|mark| (trace.time(mark.moment.time), mark.value.to_string())).collect();
         let length = info.duration;
         let reference = part(RefsetOverview::new(trace, length));

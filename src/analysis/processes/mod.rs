@@ -6,9 +6,9 @@ mod rows;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder};
 
-use crate::analysis::resident;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::resident::{self, SnapshotContext};
 use crate::analysis::table::{Condition, Dimension as _, Group, Node};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
@@ -129,6 +129,7 @@ impl ProcessSet {
     /// [`Error::MissingEvents`] when no event describes a process, [`Error::MissingPart`] when they were lost,
     /// [`Error::Usage`] for a snapshot that is not there.
     pub fn answer(trace: &Trace, query: &ProcessQuery) -> Result<ProcessSet, Error> {
+        trace.gather(SnapshotContext::PARTS);
         let trust = trace.trust();
         if trace.processes().instances.is_empty() {
             return Err(trust.cannot_run(

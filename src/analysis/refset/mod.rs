@@ -22,6 +22,7 @@ use crate::analysis::table::{Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::load::parts::Parts;
 use crate::load::space_events::UnrolledSpaces;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
@@ -105,6 +106,9 @@ pub struct ReferenceSet {
 }
 
 impl ReferenceSet {
+    /// What the answer is made of; with rows by file also [`Parts::FILES`].
+    pub const PARTS: Parts = Parts::SYSTEM.and(Parts::SPACES).and(Parts::PAGES);
+
     /// Answers a query.
     ///
     /// # Errors
@@ -127,16 +131,18 @@ impl ReferenceSet {
         query: &Query,
         mut each: Option<&mut dyn FnMut(&Holding)>,
     ) -> Result<ReferenceSet, Error> {
-        let (etl, history) = (trace.etl(), trace.history());
+        let key_dimensions = KeyDimensions::of(query.kept());
+        let has_names = key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail);
+        trace.gather(if has_names { ReferenceSet::PARTS | Parts::FILES } else { ReferenceSet::PARTS });
+        let etl = trace.etl();
         warnings::need_accesses(trace)?;
         let (window, span, sequence) = scenario(trace, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
 
-        let spaces = UnrolledSpaces::new(&history.spaces, etl);
+        let spaces = UnrolledSpaces::new(&trace.spaces().by_process_id, etl);
         let keys = trace.owner_keys();
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(trace.processes(), keys.reading(version, pointer), pointer);
-        let key_dimensions = KeyDimensions::of(query.kept());
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         let context = ReplayContext {
             survey: trace.survey(),
@@ -150,11 +156,11 @@ impl ReferenceSet {
             key_dimensions,
             holdings: each.is_some(),
             slice_records: query.slice_records,
-            names: match key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail) {
-                true => FileNames::new(history),
+            names: match has_names {
+                true => FileNames::new(&trace.files().names),
                 false => FileNames::default(),
             },
-            drive_paths: DrivePaths::new(&history.volumes),
+            drive_paths: DrivePaths::new(&trace.system().volumes),
         };
         let mut outcome =
             replay::replay(etl, &context, end, |kept| each.iter_mut().for_each(|each| each(&context.holding(kept))));
@@ -212,16 +218,16 @@ impl ReferenceSet {
 /// The window, and the page sequence at its end if there is one: the first after the scenario's stop, else the last of
 /// the trace.
 fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpan, Option<&'t Snapshot>), Error> {
-    let (history, sequences) = (trace.history(), trace.snapshots());
-    let (start, stop) = recorder_marks(&history.marks);
+    let (marks, sequences) = (&trace.system().marks, trace.snapshots());
+    let (start, stop) = recorder_marks(marks);
     let begin = stop.or(start).map_or(Moment::FIRST, |mark| mark.moment);
     let whole: Vec<&Snapshot> = whole(sequences).filter_map(|index| sequences.get(index)).collect();
     let sequence = whole.iter().find(|s| stop.is_some() && s.first > begin).or(whole.last()).copied();
     let sequence = sequence.filter(|s| s.first > begin);
-    let whole = Ends::of_trace(history);
+    let whole = Ends::of_trace(trace.survey(), marks);
     let ends = Ends {
         last: sequence.map_or(whole.last, |sequence| sequence.first),
-        rundown: history.survey.kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
+        rundown: trace.survey().kernel_span(IN_MEMORY_ACTIVE).map(|span| span.0),
         ..whole
     };
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;

@@ -8,6 +8,7 @@ use crate::analysis::table::{Group, Node};
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// What one process holds at the window's end and held before, or what several do.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -43,7 +44,8 @@ pub struct HeldSummary {
 
 /// The processes that hold pages at the window's end (`rows`), and those that held some in it and are gone.
 fn by_process(rows: &[Group<RowCount>], peaks: &[ProcessPeak], order: RowOrder, top: usize) -> Node<ProcessHeld> {
-    let mut all: FastMap<&str, ProcessHeld> = FastMap::default();
+    // In order of the labels, because sums of averages depend on their order in the last digit.
+    let mut all: BTreeMap<&str, ProcessHeld> = BTreeMap::new();
     for row in rows {
         let label = row.labels.first().map_or("", String::as_str);
         all.insert(label, ProcessHeld { pages: row.measure.pages, processes: 1, ..ProcessHeld::default() });

@@ -101,15 +101,15 @@ pub struct Checks {
 impl Checks {
     /// Compares.
     pub fn new(base: &BaseCounts, context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
-        let (history, nanos) = (trace.history(), |time| trace.time(time));
+        let (recorded, nanos) = (trace.counters(), |time| trace.time(time));
         let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
         let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
         let lost_buffers = trace.trust().loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
         let before = |at: &&crate::moment::At<MemoryCounters>| at.moment < snapshot.first;
-        let meminfo = history.counters.iter().rev().find(before);
+        let meminfo = recorded.memory.iter().rev().find(before);
         let counters = meminfo.map(|at| at.value);
         // MMStats is logged when scanning ends or the session stops: the nearest one counts.
-        let mmstats = (history.combined.iter())
+        let mmstats = (recorded.combined.iter())
             .min_by_key(|at| (i128::from(at.moment.time.0) - i128::from(snapshot.first.time.0)).abs())
             .map(|at| at.value);
         let database = &context.kernel.pfn_database;
@@ -120,7 +120,7 @@ impl Checks {
             missing_pfns: snapshot.missing_pfns,
             gaps: snapshot.gaps,
             duplicates: snapshot.duplicates,
-            ram_pages: history.ram_pages,
+            ram_pages: trace.system().ram_pages,
             lost_buffers,
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),

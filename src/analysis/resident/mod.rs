@@ -26,6 +26,7 @@ pub use snapshot_context::SnapshotContext;
 
 use crate::analysis::table::{Condition, Group, Node};
 use crate::error::Error;
+use crate::load::parts::Parts;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::readiness::{Need, not_described};
@@ -121,12 +122,16 @@ impl ResidentSet {
         self.view.all
     }
 
+    /// What the answer is made of.
+    pub const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
+
     /// Answers a query.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] or [`Error::MissingPart`] without a page sequence, [`Error::Usage`] for a snapshot that is not
     /// there.
     pub fn answer(trace: &Trace, query: &ResidentQuery) -> Result<ResidentSet, Error> {
+        trace.gather(ResidentSet::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = query.snapshot.indices(snapshots)?;
         let trust = trace.trust();

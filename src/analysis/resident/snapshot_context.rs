@@ -4,6 +4,7 @@ use crate::analysis::category_rules::Rule;
 use crate::event::file::ViewKind;
 use crate::event::pool::PoolTag;
 use crate::load::event_values::KernelBlock;
+use crate::load::parts::Parts;
 use crate::load::space_events::SpaceReader;
 use crate::model::address_index::{AddressIndex, Leaves};
 use crate::model::drive_paths::DrivePaths;
@@ -111,14 +112,19 @@ pub struct SnapshotContext<'h> {
 }
 
 impl<'h> SnapshotContext<'h> {
+    /// What it is made of.
+    pub const PARTS: Parts = Parts::SYSTEM.and(Parts::SPACES).and(Parts::FILES).and(Parts::PAGES);
+
     /// Builds the state at the snapshot's time: process by process, in parallel.
     pub fn new(trace: &'h Trace, snapshot: &Snapshot) -> SnapshotContext<'h> {
-        let (etl, history, hives, moment) = (trace.etl(), trace.history(), trace.hives(), snapshot.first);
+        trace.gather(SnapshotContext::PARTS);
+        let (etl, system, events) = (trace.etl(), trace.system(), trace.spaces());
+        let (file_names, hives, moment) = (&trace.files().names, trace.hives(), snapshot.first);
         let (processes, rundowns) = rayon::join(|| trace.processes(), || trace.rundowns());
         let reading = trace.owner_keys().reading(snapshot.version, snapshot.pointer);
         let spaces = || -> Vec<(Leaves, Vec<Contradiction>)> {
             let space = |reader: &mut SpaceReader, process: &Instance| {
-                let events = history.spaces.get(&process.process_id).filter(|_| process.is_alive(moment))?;
+                let events = events.by_process_id.get(&process.process_id).filter(|_| process.is_alive(moment))?;
                 let state = space_at(events.read(etl, reader), process, moment, rundowns);
                 Some((Leaves::new(FlatRanges::new(&state.space)), state.contradictions))
             };
@@ -126,7 +132,7 @@ impl<'h> SnapshotContext<'h> {
             spaces.map(Option::unwrap_or_default).collect()
         };
         let names = || {
-            let files = FileNamesAt::new(history, moment);
+            let files = FileNamesAt::new(file_names, moment);
             let rules: Vec<FileRules> = files.names.par_iter().map(|name| file_rules(name, hives)).collect();
             let rule_of = |name: u32| rules.get(name as usize).copied().filter(|rules| *rules != FileRules::PLAIN);
             let special = files.keys().filter_map(|(key, name)| Some((key, rule_of(name)?))).collect();
@@ -135,7 +141,7 @@ impl<'h> SnapshotContext<'h> {
         // One thread interns all names, so it begins first; the address spaces are built by the other threads.
         let ((files, special_files), built) = rayon::join(names, spaces);
         let contradictions = (0..).zip(&built).flat_map(|(i, (_, list))| list.iter().map(move |c| (i, *c))).collect();
-        let kernel = KernelSpace::new(history, moment, snapshot.end(), snapshot.pointer);
+        let kernel = KernelSpace::new(system, events, moment, snapshot.end(), snapshot.pointer);
         let image_names: Vec<&str> = kernel.images.iter().map(|(.., name)| *name).collect();
         let sessions = kernel
             .views
@@ -157,8 +163,8 @@ impl<'h> SnapshotContext<'h> {
             pool: kernel.pool.iter().map(|(base, end, tag)| (base, end, *tag)).collect(),
             pfn_database: database.collect(),
             kernel,
-            drive_paths: DrivePaths::new(&history.volumes),
-            services: Services::new(history, processes),
+            drive_paths: DrivePaths::new(&system.volumes),
+            services: Services::new(system, processes),
             contradictions,
         }
     }

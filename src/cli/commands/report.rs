@@ -13,6 +13,9 @@ use pfnset::report::html::HtmlReport;
 use pfnset::trace::Trace;
 use std::io::IsTerminal;
 
+/// How often a trace is read: all records, its pages for the table and for the pictures, accesses, context switches.
+const READS: u64 = 5;
+
 #[derive(Debug, Args)]
 #[command(mut_arg("trace", |arg| arg.value_name("ETL")))]
 #[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces: each is shown beside the first and compared with it")))]
@@ -51,7 +54,7 @@ impl Report {
         let recordings = &self.recordings.traces;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
-        let total = traces.iter().map(|trace| 8 * trace.etl().size_bytes()).sum();
+        let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
             let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::answer(trace)).collect();

@@ -18,13 +18,13 @@ const RECORDS: u64 = 1 << 15;
 
 /// Works through the whole trace.
 pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Scheduler<'_>) {
-    let (etl, survey, facts) = (trace.etl(), trace.survey(), trace.scheduling());
+    let (etl, survey, facts) = (trace.etl(), trace.survey(), trace.scheduling().buffers.as_slice());
     let reader = SchedulingReader::new(etl);
     let begin = survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
     let slices = relevant_slices(survey, facts);
     let horizons = horizons(&slices, facts);
     let end = scheduler.range.to;
-    let mut threads = trace.history().threads.as_slice();
+    let mut threads = trace.scheduling().threads.as_slice();
     let mut lists: Vec<ProcessorEvents> = processors.iter().map(|_| ProcessorEvents::default()).collect();
     let mut ready = MergedEvents::default();
     let mut next = MergedEvents::default();

@@ -19,11 +19,15 @@ const MOST_PROCESSORS: u32 = 2048;
 
 /// The window: from the first to the last context switch, or as the user says. `None` without any.
 pub fn window(trace: &Trace, query: &CpuQuery) -> Result<Option<Window>, Error> {
-    let facts = trace.scheduling();
+    let facts = &trace.scheduling().buffers;
     let first = facts.iter().filter_map(|facts| facts.first_switch).map(|(moment, _)| moment.time).min();
     let last = facts.iter().filter_map(|facts| facts.last_switch).max();
     let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
-    let ends = Ends { first, last: Moment { time: last, order: u64::MAX }, ..Ends::of_trace(trace.history()) };
+    let ends = Ends {
+        first,
+        last: Moment { time: last, order: u64::MAX },
+        ..Ends::of_trace(trace.survey(), &trace.system().marks)
+    };
     Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock).map(Some)
 }
 
@@ -35,7 +39,7 @@ pub fn setups(
     query: &CpuQuery,
     images: &KernelImages<'_>,
 ) -> Vec<ProcessorSetup> {
-    let (etl, facts) = (trace.etl(), trace.scheduling());
+    let (etl, facts) = (trace.etl(), &trace.scheduling().buffers);
     let processor = |buffer: u32| etl.buffers.get(buffer as usize).map_or(0, |buffer| buffer.processor);
     let named = etl.header.processors.min(MOST_PROCESSORS) as usize;
     let seen = facts.iter().map(|facts| usize::from(processor(facts.buffer)) + 1).max().unwrap_or(0);
@@ -64,7 +68,7 @@ pub fn setups(
 
 /// When records go missing, by processor: at its last record before a missing sequence number.
 fn holes(trace: &Trace, processors: usize) -> Vec<VecDeque<Moment>> {
-    let (etl, facts) = (trace.etl(), trace.scheduling());
+    let (etl, facts) = (trace.etl(), &trace.scheduling().buffers);
     let mut all: Vec<Vec<Moment>> = vec![Vec::new(); processors];
     let own = (etl, 0..etl.own_buffers().len());
     for (file, buffers) in std::iter::once(own).chain(etl.further().map(|(_, file, buffers)| (file, buffers))) {

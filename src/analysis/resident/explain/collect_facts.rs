@@ -121,7 +121,7 @@ impl<'m> FactCollector<'m> {
         let to = process.end_time().map_or("its end".into(), seconds);
         let session = process.session_id.map_or("no session".into(), |session| format!("session {session}"));
         let text = format!("{}, {session}, alive from {from} to {to}", process.label());
-        let events: Vec<CitedEvent> = (self.trace.history().processes.iter())
+        let events: Vec<CitedEvent> = (self.trace.system().processes.iter())
             .filter(|e| e.value.process_id == process.process_id && (e.value.key == process.key || e.value.key == 0))
             .map(|e| self.event(e.value.phase.hook(), e.moment))
             .take(MOST_EVENTS)
@@ -132,7 +132,7 @@ impl<'m> FactCollector<'m> {
     fn user_address(&mut self, instance: u32, address: u64, owner: AddressOwner) {
         let (trace, snapshot) = (self.trace, self.snapshot.first);
         let Some(process) = trace.processes().instances.get(instance as usize) else { return };
-        let Some(events) = trace.history().spaces.get(&process.process_id) else { return };
+        let Some(events) = trace.spaces().by_process_id.get(&process.process_id) else { return };
         let mut reader = SpaceReader::default();
         let events = events.read(trace.etl(), &mut reader);
         let space = space_at(events, process, snapshot, trace.rundowns()).space;
@@ -159,7 +159,7 @@ impl<'m> FactCollector<'m> {
         if let Some(block) = kernel.pfn_database.iter().rfind(|block| block.address <= address)
             && self.context.is_pfn_database(address)
         {
-            let told = self.trace.history().kernel_blocks.iter().filter(|event| event.value == *block);
+            let told = self.trace.spaces().kernel_blocks.iter().filter(|event| event.value == *block);
             let events = told.map(|e| self.event(KERNEL_MEM_USAGE, e.moment)).take(MOST_EVENTS).collect();
             let text = format!("PFN database, {} pages", count(block.pages));
             self.facts.push(Fact {
@@ -168,14 +168,14 @@ impl<'m> FactCollector<'m> {
             });
         }
         if let Some((base, end, path)) = kernel.images.get(address) {
-            let told = self.trace.history().kernel_images.iter().filter(|e| e.value.base == base);
+            let told = self.trace.system().kernel_images.iter().filter(|e| e.value.base == base);
             let events = told.map(|e| self.event(Image::hook(e.value.phase), e.moment)).take(MOST_EVENTS).collect();
             let in_database = self.context.is_pfn_database(address);
             let image = fact("kernel_image", "Kernel image", (*path).to_owned(), Some((base, end)), events);
             self.facts.push(Fact { corrected: !in_database, wpa: !in_database, ..image });
         }
         if let Some((base, end, &(kind, key))) = kernel.views.get(address) {
-            let told = self.trace.history().kernel_views.iter().filter(|e| e.value.base == base);
+            let told = self.trace.system().kernel_views.iter().filter(|e| e.value.base == base);
             let hook = |view: &KernelView| cited_event::hook(&view.as_view());
             let events = told.map(|e| self.event(hook(&e.value), e.moment)).take(MOST_EVENTS).collect();
             let image = matches!(kind, ViewKind::Image | ViewKind::ImageOtherProtection);
@@ -199,7 +199,7 @@ impl<'m> FactCollector<'m> {
             Some(name) => format!("key 0x{key:x}: {name}"),
             None => format!("key 0x{key:x}: no event names it"),
         };
-        let all: Vec<_> = self.trace.history().files.iter().filter(|event| event.value.key == key).collect();
+        let all: Vec<_> = self.trace.files().names.iter().filter(|event| event.value.key == key).collect();
         let events = all.iter().map(|e| self.event(e.value.kind.hook(), e.moment)).take(MOST_EVENTS).collect();
         self.add("file", "File", text, None, events);
         // A reused key had other names: show which name when.

@@ -127,6 +127,7 @@ impl Explanation {
     /// [`Error::MissingEvents`] without a page sequence; [`Error::Usage`] for a snapshot, a page frame or a process
     /// that the trace does not have.
     pub fn answer(trace: &Trace, target: Target, choice: SnapshotChoice) -> Result<Explanation, Error> {
+        trace.gather(SnapshotContext::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
         let in_snapshot = |index: usize| Some(explain_in(trace, target, index, snapshots.get(index)?));
@@ -136,7 +137,7 @@ impl Explanation {
             target,
             snapshot_count: snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,
-            drive_paths: DrivePaths::new(&trace.history().volumes),
+            drive_paths: DrivePaths::new(&trace.system().volumes),
         })
     }
 
