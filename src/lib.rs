@@ -38,22 +38,27 @@
 //! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`anonymized`] (a trace
 //! written again with other names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
 //! names at any time), [`trace`] (the file with what was gathered of it), `exported` (tables in files, not traces),
-//! [`analysis`], `report` (text) and `dataset` (files for SQL engines).
+//! [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …) and `dataset` (files for SQL engines).
 //!
-//! The feature `cli` (on by default) adds the program and `report`; without it the library has few dependencies.
+//! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
 
 pub mod analysis;
 pub mod anonymized;
+#[cfg(feature = "cli")]
+pub mod answer;
 pub(crate) mod bytes;
 pub mod code_page;
 pub mod counter;
 #[cfg(feature = "export")]
 pub mod dataset;
 pub mod error;
+pub mod escape;
 pub mod etl;
 pub mod event;
 #[cfg(feature = "cli")]
 pub mod exported;
+#[cfg(feature = "cli")]
+pub mod forms;
 pub mod input;
 pub mod load;
 pub mod model;
@@ -62,8 +67,6 @@ mod named;
 pub mod pattern;
 #[cfg(test)]
 mod random_cases;
-#[cfg(feature = "cli")]
-pub mod report;
 pub mod trace;
 pub mod units;
 

@@ -1,7 +1,7 @@
 //! One row for each page of a snapshot, in PFN order. Pages are classified, but not counted.
 //!
 //! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
-//! and gives the text to a writer in order. `report::pages` decides how a row looks.
+//! and gives the text to a writer in order. `forms::pages` decides how a row looks.
 
 use crate::analysis::category::Category;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};

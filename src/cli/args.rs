@@ -6,10 +6,10 @@ use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
 use pfnset::analysis::table::{Condition, Dimension};
+use pfnset::answer::numbers::Unit;
 use pfnset::code_page::CodePage;
 use pfnset::error::Error;
 use pfnset::input::UnpackLimits;
-use pfnset::report::text::Unit;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

@@ -7,12 +7,12 @@ use crate::cli::exit::{self, Exit};
 use crate::cli::trace_paths::{Named, named};
 use crate::cli::{output, trace};
 use clap::Args;
+use pfnset::answer::numbers::Unit;
+use pfnset::answer::{Answer, Units};
 use pfnset::error::Error;
-use pfnset::report::each_trace::{Answers, OneCsv, OneObjectEach, OneTable};
-use pfnset::report::text::Unit;
-use pfnset::report::{Report, Style};
+use pfnset::forms::each;
 use pfnset::trace::Trace;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// The flag.
@@ -24,8 +24,8 @@ pub struct Each {
     pub each: bool,
 }
 
-/// Takes the report of a trace, and whether its data is doubtful.
-pub type Show<'s> = &'s mut dyn FnMut(&dyn Report, bool) -> anyhow::Result<Exit>;
+/// Takes the answer of a trace, and whether its data is doubtful.
+pub type Show<'s> = &'s mut dyn FnMut(Answer<'_>, bool) -> anyhow::Result<Exit>;
 
 /// A question to traces.
 pub struct Asked<'a> {
@@ -45,7 +45,7 @@ impl Asked<'_> {
         let common = self.common;
         if !self.each.each {
             let trace = trace::open(common)?;
-            return of_trace(&common.trace, &trace, &mut |report, doubtful| trace::finish(report, common, doubtful));
+            return of_trace(&common.trace, &trace, &mut |answer, doubtful| trace::finish(answer, common, doubtful));
         }
         let of_each = |path: &Path, show: Show<'_>| of_trace(path, &trace::open_file(common, path)?.into(), show);
         self.answer_each(&of_each)
@@ -59,16 +59,18 @@ impl Asked<'_> {
         trace::prepare(common)?;
         let inputs: Vec<Named> = common.traces().flat_map(|path| named(path, None)).collect();
         inputs.iter().flatten().try_for_each(|path| output::spare(path, common, "one of the traces"))?;
-        output::writing(common, |out, width| {
+        let units = Units { size: self.unit, ..Units::default() };
+        output::writing(common, |out| {
             let mut out = output::for_people(out, common.format, common);
-            let mut answers = self.form(&mut out, width);
+            let form = output::form(common.format, common);
+            let mut answers = each::of_form(form, units, self.schema, &mut out);
             let mut worst = Exit::Fine;
             for input in inputs {
                 let (path, mut written) = (input.as_ref().unwrap_or_else(|(path, _)| path), Ok(()));
                 let name = path.display().to_string();
-                let mut show = |report: &dyn Report, doubtful: bool| {
-                    written = answers.add(&name, report);
-                    self.warn(&name, report);
+                let mut show = |answer: Answer<'_>, doubtful: bool| {
+                    self.warn(&name, &answer);
+                    written = answers.add(&name, answer.of_files([path]));
                     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
                 };
                 let exit = match &input {
@@ -92,19 +94,10 @@ impl Asked<'_> {
         })
     }
 
-    fn form<'o>(&self, out: &'o mut dyn Write, width: u16) -> Box<dyn Answers + 'o> {
-        match self.common.format {
-            OutputFormat::Table => Box::new(OneTable::new(out, Some(Style { width }), self.unit)),
-            OutputFormat::Markdown => Box::new(OneTable::new(out, None, self.unit)),
-            OutputFormat::Csv => Box::new(OneCsv::new(out)),
-            OutputFormat::Json | OutputFormat::Jsonl => Box::new(OneObjectEach::new(out, self.schema)),
-        }
-    }
-
     /// Tells of a trace's doubts, which the text table has in itself.
-    fn warn(&self, name: &str, report: &dyn Report) {
+    fn warn(&self, name: &str, answer: &Answer<'_>) {
         if self.common.format != OutputFormat::Table && !self.common.quiet {
-            let lines = report.warnings().iter().map(|line| format!("{name}: {line}"));
+            let lines = answer.warnings.iter().map(|line| format!("{name}: {line}"));
             output::warn(&lines.collect::<Vec<_>>());
         }
     }

@@ -2,20 +2,24 @@
 //! message is one line, for programs that read it.
 
 use crate::cli::terminal::{self, Characters};
-use pfnset::report::ascii::ascii;
-use pfnset::report::fit::Fitted;
-use pfnset::report::text;
+use pfnset::escape::{self, is_hidden};
+use pfnset::forms::ascii::ascii;
+use pfnset::forms::fit::Fitted;
 use std::io::{self, Write};
 
 /// Writes a note after the program's name.
 pub fn write(note: &str) {
-    let printable: Vec<_> = note.split('\n').map(text::printable).collect();
-    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", printable.join("\n")));
+    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::lines(note)));
 }
 
 /// Writes what the parser of the command line says of wrong usage.
 pub fn write_usage(error: &clap::Error) {
-    write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string());
+    let plain = error.render().to_string();
+    match plain.contains(|c| c != '\n' && is_hidden(c)) {
+        // What the user typed is in it: where that could steer a terminal, the message has no colors.
+        true => write_fitted(&mut io::stderr(), &escape::lines(&plain)),
+        false => write_fitted(&mut anstream::stderr(), &error.render().ansi().to_string()),
+    }
 }
 
 /// Writes the help or the version to standard output, as the parser of the command line does.

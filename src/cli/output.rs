@@ -5,36 +5,49 @@ use crate::cli::exit::is_closed_pipe;
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
 use anstream::{AutoStream, ColorChoice};
+use pfnset::answer::Answer;
 use pfnset::error::Error;
-use pfnset::report::ascii::Ascii;
-use pfnset::report::fit::Fitted;
-use pfnset::report::{Report, Style};
+use pfnset::forms::ascii::Ascii;
+use pfnset::forms::{self, Form, Look};
 use std::cell::Cell;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::rc::Rc;
 
 const STANDARD_OUTPUT: &str = "standard output";
 
-/// Prints a report in the form that the user asked for.
-pub fn print(report: &dyn Report, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
-    writing(printing, |out, width| write(report, format, width, &mut *for_people(out, format, printing)))?;
+/// Prints an answer in the form that the user asked for.
+pub fn print(answer: &Answer<'_>, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
+    let form = form(format, printing);
+    writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?))?;
     if format != OutputFormat::Table && !printing.quiet {
-        warn(report.warnings());
+        warn(&answer.warnings);
     }
     Ok(())
 }
 
-/// Opens the output for `write`, which also gets its width.
-pub fn writing<T>(
-    printing: &Printing,
-    write: impl FnOnce(&mut dyn Write, u16) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+/// The form that the user asked for.
+pub fn form(format: OutputFormat, printing: &Printing) -> Form {
+    match format {
+        OutputFormat::Table => Form::Text(look(printing)),
+        OutputFormat::Json => Form::Json,
+        OutputFormat::Csv => Form::Csv,
+        OutputFormat::Jsonl => Form::JsonLines,
+        OutputFormat::Markdown => Form::Markdown,
+    }
+}
+
+/// How text looks there.
+pub fn look(printing: &Printing) -> Look {
+    Look { width: width(printing), color: color(printing) }
+}
+
+/// Opens the output for `write`.
+pub fn writing<T>(printing: &Printing, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let closed = Rc::new(Cell::new(false));
     let mut output = open(printing)?;
     let mut out = BufWriter::new(Watched { out: &mut output, closed: closed.clone() });
-    let written = write(&mut out, width(printing)).and_then(|written| {
+    let written = write(&mut out).and_then(|written| {
         out.flush()?;
         Ok(written)
     });
@@ -70,24 +83,6 @@ pub fn for_people<'o>(out: &'o mut dyn Write, format: OutputFormat, printing: &P
 /// Whether text needs ASCII stand-ins.
 fn is_ascii(printing: &Printing) -> bool {
     printing.characters.output_is_ascii(printing.output.is_some())
-}
-
-fn write(report: &dyn Report, format: OutputFormat, width: u16, out: &mut dyn Write) -> anyhow::Result<()> {
-    match format {
-        OutputFormat::Table => {
-            let mut out = Fitted::new(&mut *out, width);
-            report.table(&mut out, &Style { width })?;
-            out.flush()?;
-        }
-        OutputFormat::Json => {
-            report.write_json(out)?;
-            writeln!(out)?;
-        }
-        OutputFormat::Csv => report.csv(out)?,
-        OutputFormat::Jsonl => report.json_lines(out)?,
-        OutputFormat::Markdown => report.markdown(out)?,
-    }
-    Ok(out.flush()?)
 }
 
 /// A stream whose errors name it.
@@ -177,22 +172,21 @@ impl Write for Output {
 }
 
 impl Output {
-    /// Opens a file or standard output, and puts something around it.
-    fn new<W: Write + 'static>(
-        printing: &Printing,
-        file: impl FnOnce(File) -> W,
-        standard: impl FnOnce(io::Stdout) -> W,
-    ) -> anyhow::Result<Output> {
+    /// Opens a file or standard output, as it is: forms alone put styles on, so that nothing has to be taken out of the data.
+    fn new(printing: &Printing) -> anyhow::Result<Output> {
+        let name = || STANDARD_OUTPUT.into();
         Ok(match &printing.output {
             Some(path) => {
                 let (new, opened) = new_file::create(path)?;
-                let out = Box::new(Named { out: file(opened), name: path.display().to_string() });
+                let out = Box::new(Named { out: opened, name: path.display().to_string() });
                 Output { out, file: Some(new) }
             }
-            None => {
-                let out = Box::new(Named { out: standard(io::stdout()), name: STANDARD_OUTPUT.into() });
-                Output { out, file: None }
+            // A console of Windows has to be told that styles come.
+            None if color(printing) => {
+                let out = AutoStream::always_ansi(io::stdout());
+                Output { out: Box::new(Named { out, name: name() }), file: None }
             }
+            None => Output { out: Box::new(Named { out: io::stdout(), name: name() }), file: None },
         })
     }
 
@@ -204,16 +198,18 @@ impl Output {
     }
 }
 
-/// The output stream; color codes are taken out where they do not belong.
+/// Opens the output.
 pub fn open(printing: &Printing) -> anyhow::Result<Output> {
-    let choice = match printing.color {
-        Color::Auto => ColorChoice::Auto,
-        Color::Always => ColorChoice::AlwaysAnsi,
-        Color::Never => ColorChoice::Never,
-    };
-    let of_file = if choice == ColorChoice::Auto { ColorChoice::Never } else { choice };
-    let file = |file| -> Box<dyn Write> { Box::new(AutoStream::new(file, of_file)) };
-    Output::new(printing, file, |out| Box::new(AutoStream::new(out, choice)))
+    Output::new(printing)
+}
+
+/// Whether the output has colors.
+fn color(printing: &Printing) -> bool {
+    match printing.color {
+        Color::Auto => printing.output.is_none() && AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        Color::Always => true,
+        Color::Never => false,
+    }
 }
 
 /// Columns of the output.
@@ -221,22 +217,15 @@ pub fn width(printing: &Printing) -> u16 {
     terminal::output_width(printing.output.is_some())
 }
 
-/// An output for many rows. It writes large pieces unchanged, because rows have no color codes.
+/// An output for many rows.
 pub struct Rows {
     out: Output,
-    color: bool,
+    look: Look,
 }
 
 /// Opens it for a file, or for rows that programs read.
 pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
-    let choice = match printing.color {
-        Color::Auto if printing.output.is_some() => ColorChoice::Never,
-        Color::Auto => AutoStream::choice(&io::stdout()),
-        Color::Always => ColorChoice::AlwaysAnsi,
-        Color::Never => ColorChoice::Never,
-    };
-    let out = Output::new(printing, |file| -> Box<dyn Write> { Box::new(file) }, |out| Box::new(out))?;
-    Ok(Rows { out, color: choice != ColorChoice::Never })
+    Ok(Rows { out: open(printing)?, look: look(printing) })
 }
 
 /// Opens it for rows that people read.
@@ -254,14 +243,9 @@ impl Rows {
         self.out.write_all(bytes)
     }
 
-    /// Writes text that may have color codes.
-    pub fn text(&mut self, print: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut text = Vec::new();
-        print(&mut text)?;
-        if !self.color {
-            text = anstream::adapter::strip_bytes(&text).into_vec();
-        }
-        self.write(&text)
+    /// Writes text in its look.
+    pub fn text(&mut self, print: impl FnOnce(&mut dyn Write, Look) -> io::Result<()>) -> io::Result<()> {
+        print(&mut self.out, self.look)
     }
 
     /// Writes what is left.

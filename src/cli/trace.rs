@@ -1,4 +1,4 @@
-//! What every command does with its trace: open it, show progress, print the report, choose the exit code.
+//! What every command does with its trace: open it, show progress, print the answer, choose the exit code.
 
 use crate::cli::args::{Base, ColumnArgs, Common, Reading};
 use crate::cli::exit::Exit;
@@ -7,12 +7,10 @@ use crate::cli::{output, progress};
 use anyhow::Context;
 use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::recording_files::{self, RecordingFile};
+use pfnset::answer::{Answer, Place};
 use pfnset::etl::EtlFile;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
-use pfnset::report::Report;
-use pfnset::report::chosen::ChosenColumns;
-use pfnset::report::recording_files::OfSeveralFiles;
 use pfnset::trace::{Trace, recording};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -92,26 +90,20 @@ pub fn with_bar<T>(base: &Base, trace: &Trace, times: u64, work: impl FnOnce() -
     progress::with_bar(base.quiet, times * etl.size_bytes(), || etl.bytes_read(), work)
 }
 
-/// Prints the report, or of its rows the columns that the user chose.
-pub fn finish_with(columns: &ColumnArgs, report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    with_columns(columns, false, report, |report| finish(report, common, doubtful))
+/// Prints the answer, or of its rows the columns that the user chose.
+pub fn finish_with(columns: &ColumnArgs, answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    finish(with_columns(columns, false, answer)?, common, doubtful)
 }
 
-/// Shows a report, or of its rows the columns that the user chose; `each`: of the rows beside those of other traces.
-pub fn with_columns(
-    columns: &ColumnArgs,
-    each: bool,
-    report: &dyn Report,
-    show: impl FnOnce(&dyn Report) -> anyhow::Result<Exit>,
-) -> anyhow::Result<Exit> {
-    let Some(names) = &columns.columns else { return show(report) };
-    let tables = if each { report.tables_of_each() } else { report.tables_for_people() };
-    show(&ChosenColumns::new(report, tables, names).context("--columns")?)
+/// The answer with the columns that the user chose; `each`: of the rows beside those of other traces.
+pub fn with_columns<'a>(columns: &ColumnArgs, each: bool, answer: Answer<'a>) -> anyhow::Result<Answer<'a>> {
+    let Some(names) = &columns.columns else { return Ok(answer) };
+    let place = if each { Place::BesideOthers } else { Place::Alone };
+    answer.with_columns(names, place).context("--columns")
 }
 
-/// Prints the report. With `--strict`, lost or damaged data makes the exit code that of bad input.
-pub fn finish(report: &dyn Report, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    let of_all = OfSeveralFiles { report, traces: common.traces().cloned().collect() };
-    output::print(if common.further.is_empty() { report } else { &of_all }, common.format, common)?;
+/// Prints the answer. With `--strict`, lost or damaged data makes the exit code that of bad input.
+pub fn finish(answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    output::print(&answer.of_files(common.traces()), common.format, common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

@@ -5,14 +5,12 @@ use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
+use pfnset::answer::numbers::Unit;
+use pfnset::answer::{Answer, events, info as answer_of_info, resident};
 use pfnset::etl::buffer_order::Schedule;
+use pfnset::forms::pages::{PageForm, PageText};
+use pfnset::forms::{self, Form, Look};
 use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::report::events::EventsReport;
-use pfnset::report::info::InfoReport;
-use pfnset::report::pages::{PageForm, PageText};
-use pfnset::report::resident::ResidentReport;
-use pfnset::report::text::Unit;
-use pfnset::report::{Report, Style};
 use pfnset::trace::Trace;
 use std::path::{Path, PathBuf};
 
@@ -62,28 +60,26 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
         assert_eq!(merged, survey.total, "the merged order has every record");
         let digest = TraceDigest::new(etl);
         let statistics = EventStatistics::answer(&trace, &EventFilter::default());
-        let mut out = std::io::sink();
-        let reports: [&dyn Report; 2] =
-            [&InfoReport::new(path, &info, &[]), &EventsReport::new(path, &statistics, Some(&digest))];
-        for report in reports {
-            report.table(&mut out, &Style { width: 80 }).unwrap();
-            report.csv(&mut out).unwrap();
-            drop(report.json());
-        }
+        write_all(&answer_of_info::answer(&info, path, &[]));
+        write_all(&events::answer(&statistics, Some(&digest)));
     }
     Found { opened: true, records: survey.total, damaged_places: survey.damage.total }
+}
+
+/// Writes an answer in every form.
+fn write_all(answer: &Answer<'_>) {
+    let look = Look { width: 80, color: true };
+    for form in [Form::Text(look), Form::Json, Form::Csv, Form::JsonLines, Form::Markdown] {
+        forms::write(answer, form, &mut std::io::sink()).unwrap();
+    }
 }
 
 /// Reads a file as a resident-set recording, all snapshots, in every form; whatever it holds, this returns.
 pub fn read_pages(path: &Path) -> bool {
     let Ok(trace) = Trace::open(path) else { return false };
     let query = ResidentQuery { snapshot: SnapshotChoice::All, ..ResidentQuery::default() };
-    let mut out = std::io::sink();
     if let Ok(set) = ResidentSet::answer(&trace, &query) {
-        let report = ResidentReport::new(path, &set, Unit::Auto, true);
-        report.table(&mut out, &Style { width: 80 }).unwrap();
-        report.csv(&mut out).unwrap();
-        drop(report.json());
+        write_all(&resident::answer(&set, Unit::Auto, true));
     }
     let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
     let Ok(listing) = PageListing::answer(&trace, &query) else { return false };

@@ -5,14 +5,12 @@
 use crate::reading::recorded_traces;
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
+use pfnset::answer::{Answer, events, info, numbers};
 use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
+use pfnset::forms::{self, Form};
 use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::report::Report;
-use pfnset::report::events::EventsReport;
-use pfnset::report::info::InfoReport;
-use pfnset::report::text;
 use pfnset::trace::Trace;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -49,6 +47,13 @@ fn known_traces() -> Vec<Known> {
     recorded_traces().iter().filter_map(|path| known(path)).collect()
 }
 
+/// The JSON of an answer about a trace.
+fn json_of(answer: Answer<'_>, path: &Path) -> Value {
+    let mut out = Vec::new();
+    forms::write(&answer.of_files([path]), Form::Json, &mut out).expect("memory");
+    serde_json::from_slice(&out).expect("JSON")
+}
+
 fn known(path: &Path) -> Option<Known> {
     let beside = path.with_extension("etl.expected.json");
     let expected = serde_json::from_str(&std::fs::read_to_string(beside).ok()?).expect("JSON");
@@ -56,8 +61,8 @@ fn known(path: &Path) -> Option<Known> {
     let statistics = EventStatistics::answer(&trace, &EventFilter::default());
     Some(Known {
         name: path.file_name()?.to_string_lossy().into_owned(),
-        info: InfoReport::new(path, &TraceInfo::answer(&trace), &[]).json(),
-        events: EventsReport::new(path, &statistics, Some(&TraceDigest::new(trace.etl()))).json(),
+        info: json_of(info::answer(&TraceInfo::answer(&trace), path, &[]), path),
+        events: json_of(events::answer(&statistics, Some(&TraceDigest::new(trace.etl()))), path),
         expected,
         trace,
     })
@@ -274,7 +279,7 @@ impl Described<'_> {
             ("raw_timestamp", json!(time.0)),
             ("nanoseconds_since_trace_start", json!(etl.clock.nanos(time).0 as i64)),
             ("utc_filetime_100ns", json!(etl.clock.filetime(time).0)),
-            ("utc_iso8601", json!(text::utc(etl.clock.filetime(time)))),
+            ("utc_iso8601", json!(numbers::utc(etl.clock.filetime(time)))),
             ("payload_length_bytes", json!(record.payload.len())),
             ("payload_hex", json!(hex.get(..known_hex.len()))),
         ] {

@@ -1,6 +1,7 @@
 //! The machine's counters: samples, their summary, and the pages that were taken from standby.
 
-use crate::analysis::memory::sparkline::Sparkline;
+use crate::analysis::memory::course;
+use crate::analysis::table::Course;
 use crate::load::event_values::MemoryCounters;
 use crate::units::Nanos;
 
@@ -109,7 +110,7 @@ pub struct CounterSummary {
     /// Mean of the samples.
     pub mean: f64,
     /// The course over the window.
-    pub sparkline: Sparkline,
+    pub course: Course,
 }
 
 impl CounterSummary {
@@ -135,7 +136,7 @@ impl CounterSummary {
             least: (least.1, least.0),
             most: (most.1, most.0),
             mean: sum as f64 / count.max(1) as f64,
-            sparkline: Sparkline::new((first.0, last.0), (least.1, most.1), count, values()),
+            course: course::course((first.0, last.0), (least.1, most.1), count, values()),
         })
     }
 }

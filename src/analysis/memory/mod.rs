@@ -2,8 +2,8 @@
 //! and sessions (MemInfoWS, MemInfoSessionWS).
 
 pub mod counters;
+mod course;
 pub mod query;
-mod sparkline;
 pub mod tables;
 pub mod timeline;
 pub mod working_sets;

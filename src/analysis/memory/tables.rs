@@ -12,11 +12,6 @@ use std::cmp::Reverse;
 const LARGEST: usize = 5;
 const FASTEST: usize = 3;
 
-/// Characters of the course of a counter: on the first screen where the width is small, and elsewhere.
-pub const NARROW: usize = 8;
-/// See [`NARROW`].
-pub const WIDE: usize = 24;
-
 pub(super) fn size(pages: u64) -> Value {
     Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))
 }
@@ -26,11 +21,9 @@ impl MemorySet {
     pub fn table(&self) -> Table {
         match (&self.timeline, self.group_by) {
             (Some(timeline), _) => self.timeline_table(timeline),
-            (None, None) => self.counter_table(WIDE, |_| true),
-            (None, Some(MemoryDimension::List)) => self.counter_table(WIDE, |summary| summary.column.list.is_some()),
-            (None, Some(MemoryDimension::Priority)) => {
-                self.counter_table(WIDE, |summary| summary.column.priority.is_some())
-            }
+            (None, None) => self.counter_table(|_| true),
+            (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
+            (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
             (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
             (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
         }
@@ -43,8 +36,8 @@ impl MemorySet {
         counters.chain(tracks).max().unwrap_or(0).saturating_mul(PAGE_BYTES)
     }
 
-    /// Counters with start, end, least, most, mean, and their course in at most so many characters.
-    pub fn counter_table(&self, sparkline: usize, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
+    /// Counters with start, end, least, most, mean, and their course.
+    pub fn counter_table(&self, wanted: impl Fn(&CounterSummary) -> bool) -> Table {
         let summaries = || self.summaries.iter().filter(|summary| wanted(summary));
         let line = |summary: &CounterSummary| {
             Line::new([
@@ -54,7 +47,7 @@ impl MemorySet {
                 size(summary.least.0),
                 size(summary.most.0),
                 size(summary.mean.round() as u64),
-                Value::text(summary.sparkline.within(sparkline).to_string()),
+                Value::Course(summary.course.clone()),
             ])
         };
         let record = |summary: &CounterSummary| {
@@ -101,7 +94,7 @@ impl MemorySet {
     }
 
     /// Standby by priority, for people: as [`MemorySet::counter_table`], beside it what was taken from it for another use.
-    pub fn standby_table(&self, sparkline: usize) -> Option<Table> {
+    pub fn standby_table(&self) -> Option<Table> {
         let summaries = self.summaries.iter().filter(|summary| summary.column.priority.is_some());
         let repurposed = |priority: Option<u8>| self.repurposed.iter().find(|of| of.priority == priority);
         let taken = |of: Option<&Repurposed>| {
@@ -115,8 +108,8 @@ impl MemorySet {
         let line = |summary: &CounterSummary| {
             let counted = [summary.start, summary.end, summary.least.0, summary.most.0, summary.mean.round() as u64];
             let title = Value::maybe(summary.column.priority, |priority| Value::text(format!("prio {priority}")));
-            let sparkline = Value::text(summary.sparkline.within(sparkline).to_string());
-            let cells = std::iter::once(title).chain(counted.map(size)).chain([sparkline]);
+            let course = Value::Course(summary.course.clone());
+            let cells = std::iter::once(title).chain(counted.map(size)).chain([course]);
             Line::new(cells.chain(taken(repurposed(summary.column.priority))))
         };
         let all = repurposed(None).filter(|all| all.pages > 0).map(|all| {

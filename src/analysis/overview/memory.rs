@@ -13,8 +13,6 @@ use crate::units::Nanos;
 const MOST_POINTS: usize = 600;
 /// Most processes of the table.
 const MOST_PROCESSES: usize = 200;
-/// Characters of a counter's course in the table.
-const CURVE: usize = 24;
 /// The lists that add up to physical memory, in the order in which they are stacked.
 const STACKED: [&str; 5] = ["in_use", "standby", "free", "zero", "bad"];
 /// What is drawn as a line: a part of what is in use, and what may exceed physical memory.
@@ -62,7 +60,7 @@ impl MemoryOverview {
 
     /// Counters with their extremes.
     pub fn counter_table(&self) -> Table {
-        self.set.counter_table(CURVE, |_| true)
+        self.set.counter_table(|_| true)
     }
 
     /// Working sets by process; `None` when they were not recorded.

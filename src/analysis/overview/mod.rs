@@ -1,5 +1,5 @@
 //! The contents of the HTML report of a trace: the results of the other analyses, summarized so that a page can draw them.
-//! `report::html` draws them and computes nothing.
+//! `forms::html` draws them and computes nothing.
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
 //! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],

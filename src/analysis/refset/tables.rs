@@ -12,6 +12,9 @@ use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, Timeli
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::units::Nanos;
 
+/// Most groups that are columns of a timeline for people.
+pub const MOST_COLUMNS: usize = 64;
+
 type Counted = Measured<RowCount>;
 
 const PAGES: Counted = Counted::new("pages", "Pages", |m, _| Value::Count(m.pages));
@@ -120,10 +123,14 @@ fn frequent(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static 
 
 impl Timeline {
     /// For programs all groups: categories as columns, others as rows of the points at which they hold pages. For people
-    /// the groups with these numbers.
-    pub fn table(&self, shown: &[usize]) -> Table {
-        let groups: Vec<&TimelineGroup> = shown.iter().filter_map(|&number| self.groups.get(number)).collect();
-        let headings = groups.iter().map(|group| Column::number(group.heading()));
+    /// the groups with the highest peaks, at most [`MOST_COLUMNS`], in their order; those with low peaks leave first.
+    pub fn table(&self) -> Table {
+        let mut shown: Vec<(usize, usize)> = self.by_peak().into_iter().take(MOST_COLUMNS).enumerate().collect();
+        shown.sort_unstable_by_key(|(_, number)| *number);
+        let shown = || shown.iter().filter_map(|&(rank, number)| Some((rank, self.groups.get(number)?)));
+        let groups: Vec<&TimelineGroup> = shown().map(|(_, group)| group).collect();
+        let leaves = |rank: usize| Fit::Leaves(u8::try_from(MOST_COLUMNS - rank).unwrap_or(u8::MAX));
+        let headings = shown().map(|(rank, group)| Column::number(group.heading()).fit(leaves(rank)));
         let columns: Vec<Vec<u64>> = groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
         let point = |(number, (time, pages)): (usize, (&Nanos, &u64))| {
             let cells = columns.iter().map(|column| Value::CountIfAny(column.get(number).copied().unwrap_or(0)));
@@ -151,7 +158,7 @@ impl Timeline {
     /// The same for all groups with rows for programs, also by category: which categories there are depends on the trace.
     pub fn table_of_rows(&self) -> Table {
         let (fields, records) = self.long();
-        Table { fields, records, ..self.table(&self.all_groups()) }
+        Table { fields, records, ..self.table() }
     }
 
     /// One column for each category.
@@ -185,20 +192,9 @@ impl Timeline {
         (std::iter::once("time_s").chain(names).chain(["pages"]).map(Field::new).collect(), records)
     }
 
-    /// Numbers of the groups with the highest peaks that fit a width, in the order of the groups.
-    pub fn fitting(&self, width: usize) -> Vec<usize> {
-        // A time is wider than a number of pages.
-        let number = self.times.last().map_or(0, |time| format!("{:.6}", time.seconds()).len()).max(8);
-        let mut left = width.saturating_sub(number + 2 + number);
-        let mut shown = Vec::new();
-        for group in self.by_peak() {
-            let heading = self.groups.get(group).map_or(0, |group| group.heading().chars().count());
-            let Some(rest) = left.checked_sub(heading.max(number) + 2) else { break };
-            left = rest;
-            shown.push(group);
-        }
-        shown.sort_unstable();
-        shown
+    /// How many groups are no columns of the table for people.
+    pub fn columns_left_out(&self) -> usize {
+        self.groups.len().saturating_sub(MOST_COLUMNS)
     }
 }
 

@@ -1,12 +1,11 @@
-//! Tables: all commands make their tables of these parts, and `report` has one writer for each form.
+//! Tables: all commands make their tables of these parts, and `forms` has one writer for each form.
 //!
 //! An analysis lists its [`dimension`]s, counts [`group`]s, and defines [`Measured`] columns for their measures;
-//! [`Table::of_groups`] makes the table. Rows are added up, sorted and left out here. `report` only decides how a [`Value`]
+//! [`Table::of_groups`] makes the table. Rows are added up, sorted and left out here. `forms` only decides how a [`Value`]
 //! looks and which columns fit.
 
 mod column_choice;
 pub(crate) mod dimension;
-pub(crate) mod fit;
 pub(crate) mod group;
 pub(crate) mod spelling;
 mod traces;
@@ -119,6 +118,8 @@ pub enum Value {
     Flag(bool),
     /// A number that names something.
     Number(u64),
+    /// Several numbers: joined with `+` in CSV.
+    Numbers(Vec<u64>),
     /// A count.
     Count(i64),
     /// A count that is left out of text tables when it is 0, so that they show where something is.
@@ -145,6 +146,15 @@ pub enum Value {
     Hex(u64),
     /// The number of rows that are not listed: `+ 12 more`.
     More(u64, &'static str),
+    /// How a number changes over time; only people see it.
+    Course(Course),
+}
+
+/// How a number changes over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Course {
+    /// Heights from 0 (the least) to 7 (the most) in equal spans of time; `None` where nothing is known.
+    pub heights: Vec<Option<u8>>,
 }
 
 impl Value {

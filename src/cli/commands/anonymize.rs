@@ -6,7 +6,7 @@ use crate::cli::{new_file, notes, trace};
 use anyhow::{Context, bail};
 use clap::Args;
 use pfnset::anonymized::{self, StandIns};
-use pfnset::report::text::count;
+use pfnset::units::count;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

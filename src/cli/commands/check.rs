@@ -13,11 +13,13 @@ use pfnset::analysis::check::suggest::suggest;
 use pfnset::analysis::check::verdict::Verdict;
 use pfnset::analysis::check::{TraceResult, file, worst};
 use pfnset::analysis::diff::source::{Source, SourceContent};
+use pfnset::answer::check::{self, Checked};
+use pfnset::answer::numbers::Unit;
 use pfnset::error::Error;
 use pfnset::exported::wpa::WpaOptions;
+use pfnset::forms::{budgets as suggestions, junit};
 use pfnset::input::{Input, STANDARD_INPUT};
-use pfnset::report::check::{CheckReport, junit, suggestions};
-use pfnset::report::text::Unit;
+
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -130,15 +132,8 @@ impl Check {
             let text = junit::document(&traces, unit).map_err(anyhow::Error::msg).context("--junit")?;
             new_file::write(path, text.as_bytes())?;
         }
-        let report = CheckReport {
-            budgets: path,
-            baseline: self.baseline.as_deref(),
-            verdict,
-            traces: &traces,
-            warnings: &warnings,
-            unit,
-        };
-        output::print(&report, common.format, common)?;
+        let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
+        output::print(&check::answer(checked, &traces, warnings, unit), common.format, common)?;
         let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
         Ok(match verdict {
             Verdict::Fail => Exit::Difference,

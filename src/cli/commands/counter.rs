@@ -5,10 +5,9 @@ use crate::cli::exit::Exit;
 use crate::cli::output;
 use anyhow::Context;
 use clap::Args;
+use pfnset::answer::{counter_types, samples as answer_of_samples};
 use pfnset::counter::{CounterType, Predefined, samples};
 use pfnset::error::Error;
-use pfnset::report::counter::samples::SamplesReport;
-use pfnset::report::counter::types::TypesReport;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -51,7 +50,7 @@ impl Counter {
             Some(file) => {
                 output::spare(file, &self.printing, "the file of samples")?;
                 let series = samples::read_file(file)?;
-                output::print(&SamplesReport::new(file, &series), self.format, &self.printing)?;
+                output::print(&answer_of_samples::answer(file, &series), self.format, &self.printing)?;
             }
             None => {
                 let parse = |text: &String| {
@@ -61,7 +60,7 @@ impl Counter {
                 if types.is_empty() {
                     types = Predefined::ALL.iter().map(|known| known.counter_type).collect();
                 }
-                output::print(&TypesReport::new(&types), self.format, &self.printing)?;
+                output::print(&counter_types::answer(&types), self.format, &self.printing)?;
             }
         }
         Ok(Exit::Fine)

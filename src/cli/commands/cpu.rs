@@ -8,10 +8,10 @@ use clap::Args;
 use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
 use pfnset::analysis::cpu::{CpuUse, CpuView};
 use pfnset::analysis::table::Condition;
+use pfnset::answer::cpu;
+use pfnset::answer::numbers::TimeUnit;
 use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
-use pfnset::report::cpu::CpuReport;
-use pfnset::report::text::TimeUnit;
 use pfnset::units::Nanos;
 
 #[derive(Debug, Args)]
@@ -194,7 +194,7 @@ impl Cpu {
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let report = CpuReport::new(&common.trace, &set, self.unit.unwrap_or_default(), self.view());
-        trace::finish_with(&self.columns, &report, common, set.doubtful)
+        let answer = cpu::answer(&set, self.unit.unwrap_or_default(), self.view());
+        trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

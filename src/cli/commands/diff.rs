@@ -13,11 +13,11 @@ use pfnset::analysis::diff::query::DiffQuery;
 use pfnset::analysis::diff::tolerance::Tolerance;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::{Condition, Dimension as _};
+use pfnset::answer::diff;
 use pfnset::error::Error;
 use pfnset::exported::wpa::WpaOptions;
 use pfnset::exported::wpa::culture::{Culture, Sign};
 use pfnset::input::STANDARD_INPUT;
-use pfnset::report::diff::DiffReport;
 use pfnset::trace::Trace;
 
 #[derive(Debug, Args)]
@@ -167,13 +167,13 @@ impl Diff {
         let traces: Vec<&Trace> = [&left, &right].into_iter().filter_map(|side| side.trace()).collect();
         let total = traces.iter().map(|trace| 2 * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
-        let diff = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
+        let found = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        output::print(&DiffReport::new(&diff, self.rows.unit()), common.format, common)?;
-        let is_fine = !(common.strict && diff.doubtful);
+        output::print(&diff::answer(&found, self.rows.unit()), common.format, common)?;
+        let is_fine = !(common.strict && found.doubtful);
         Ok(match () {
             () if !is_fine => Exit::BadInput,
-            () if diff.is_equal() => Exit::Fine,
+            () if found.is_equal() => Exit::Fine,
             () => Exit::Difference,
         })
     }

@@ -6,10 +6,10 @@ use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
+use pfnset::answer::events;
+use pfnset::answer::numbers::Unit;
 use pfnset::load::sha256_digest::TraceDigest;
 use pfnset::pattern::Patterns;
-use pfnset::report::events::EventsReport;
-use pfnset::report::text::Unit;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -52,10 +52,10 @@ impl Events {
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
         let asked = Asked { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
-        let exit = asked.answer(|path, trace, show| {
+        let exit = asked.answer(|_, trace, show| {
             let statistics = trace::with_bar(common, trace, 1, || EventStatistics::answer(trace, &filter));
             let digest = self.digest.then(|| TraceDigest::new(trace.etl()));
-            show(&EventsReport::new(path, &statistics, digest.as_ref()), statistics.is_doubtful())
+            show(events::answer(&statistics, digest.as_ref()), statistics.is_doubtful())
         })?;
         let unmatched: Vec<String> = [("provider", &filter.provider), ("name", &filter.name)]
             .into_iter()

@@ -6,8 +6,8 @@ use crate::cli::exit::Exit;
 use crate::cli::trace;
 use clap::Args;
 use pfnset::analysis::info::TraceInfo;
-use pfnset::report::info::InfoReport;
-use pfnset::report::text::Unit;
+use pfnset::answer::info;
+use pfnset::answer::numbers::Unit;
 
 #[derive(Debug, Args)]
 #[command(
@@ -27,13 +27,14 @@ impl Info {
         if self.each.each {
             let asked = Asked { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
             return asked.answer(|path, trace, show| {
-                let info = trace::with_bar(common, trace, 1, || TraceInfo::answer(trace));
-                show(&InfoReport::new(path, &info, &[]), info.is_doubtful())
+                let found = trace::with_bar(common, trace, 1, || TraceInfo::answer(trace));
+                show(info::answer(&found, path, &[]), found.is_doubtful())
             });
         }
         let (trace, files) = trace::open_what_fits(common)?;
-        let info = trace::with_bar(common, &trace, 1, || TraceInfo::answer(&trace));
-        let exit = trace::finish(&InfoReport::new(&common.trace, &info, &files), common, info.is_doubtful())?;
+        let found = trace::with_bar(common, &trace, 1, || TraceInfo::answer(&trace));
+        let answer = info::answer(&found, &common.trace, &files);
+        let exit = trace::finish(answer, common, found.is_doubtful())?;
         Ok(if files.iter().any(|file| file.reason.is_some()) { Exit::BadInput } else { exit })
     }
 }

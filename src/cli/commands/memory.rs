@@ -9,8 +9,8 @@ use clap::Args;
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use pfnset::analysis::table::Condition;
+use pfnset::answer::memory;
 use pfnset::model::window::{Bound, duration};
-use pfnset::report::memory::MemoryReport;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<MemoryDimension>))]
@@ -93,10 +93,10 @@ impl Memory {
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
-        let exit = asked.answer(|path, trace, show| {
+        let exit = asked.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
-            let report = MemoryReport::new(path, &set, rows.unit());
-            trace::with_columns(&self.columns, self.each.each, &report, |report| show(report, set.doubtful))
+            let answer = memory::answer(&set, rows.unit());
+            show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)

@@ -7,8 +7,8 @@ use clap::Args;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::Condition;
-use pfnset::report::pages::{PageForm, PageText};
-use pfnset::report::text;
+use pfnset::forms::pages::{PageForm, PageText};
+use pfnset::forms::text;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -64,7 +64,7 @@ impl Pages {
             PageForm::Csv | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
         };
         if form == PageForm::Table {
-            out.text(|text| text::warnings(text, &listing.warnings, width))?;
+            out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
         } else if !self.base.quiet {
             output::warn(&listing.warnings);
         }

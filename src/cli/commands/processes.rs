@@ -8,7 +8,7 @@ use clap::Args;
 use pfnset::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::Condition;
-use pfnset::report::processes::ProcessReport;
+use pfnset::answer::processes;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -68,7 +68,7 @@ impl Processes {
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 2, || ProcessSet::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let report = ProcessReport::new(&common.trace, &set, rows.unit());
-        trace::finish_with(&self.columns, &report, common, set.doubtful)
+        let answer = processes::answer(&set, rows.unit());
+        trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

@@ -9,9 +9,9 @@ use clap::Args;
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::refset::query::{Dimension, Query, RowOrder};
 use pfnset::analysis::table::Condition;
+use pfnset::answer::refset::{self, RefsetView};
 use pfnset::error::Error;
 use pfnset::model::window::{Bound, duration};
-use pfnset::report::refset::{RefsetReport, RefsetView};
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use std::path::Path;
@@ -170,8 +170,8 @@ impl Refset {
         if let Some(error) = set.unverified.take_if(|_| self.verify) {
             return Err(error.into());
         }
-        let report = RefsetReport::new(path, &set, rows.unit(), view).with_conditions(&rows.conditions);
-        let exit = trace::with_columns(&self.columns, self.each.each, &report, |report| show(report, set.doubtful))?;
+        let answer = refset::answer(&set, rows.unit(), view, &rows.conditions);
+        let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {
             let limit = self.max_residue;

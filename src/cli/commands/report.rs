@@ -9,7 +9,7 @@ use pfnset::analysis::diff::source::Source;
 use pfnset::analysis::overview::differences::Differences;
 use pfnset::analysis::overview::{Overview, Part};
 use pfnset::error::Error;
-use pfnset::report::html::HtmlReport;
+use pfnset::forms::html::HtmlReport;
 use pfnset::trace::Trace;
 use std::io::IsTerminal;
 

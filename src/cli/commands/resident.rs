@@ -13,9 +13,8 @@ use pfnset::analysis::resident::explain::{Explanation, Target};
 use pfnset::analysis::resident::page_counts::ResidentOrder;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use pfnset::analysis::table::Condition;
+use pfnset::answer::{explain, resident};
 use pfnset::error::Error;
-use pfnset::report::explain::ExplainReport;
-use pfnset::report::resident::ResidentReport;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -209,10 +208,10 @@ impl Resident {
         check_order(&query)?;
         self.check_view(&query)?;
         let asked = Asked { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
-        let exit = asked.answer(|path, trace, show| {
+        let exit = asked.answer(|_, trace, show| {
             // One walk for the events, one for the pages.
             let set = trace::with_bar(common, trace, 2, || ResidentSet::answer(trace, &query))?;
-            show(&ResidentReport::new(path, &set, rows.unit(), is_first_screen), set.doubtful)
+            show(resident::answer(&set, rows.unit(), is_first_screen), set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)
@@ -238,7 +237,7 @@ impl Resident {
             }
             other => other,
         })?;
-        let report = ExplainReport::new(&self.common.trace, &explanation);
-        trace::finish(&report, &self.common, explanation.doubtful)
+        let answer = explain::answer(&explanation, &self.common.trace);
+        trace::finish(answer, &self.common, explanation.doubtful)
     }
 }

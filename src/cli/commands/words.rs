@@ -4,7 +4,7 @@ use crate::cli::args::{OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use clap::Args;
-use pfnset::report::fit::Fitted;
+use pfnset::forms::fit::Fitted;
 use std::io::Write;
 
 #[derive(Debug, Args)]
@@ -26,9 +26,9 @@ fn glossary() -> String {
 impl Words {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        output::writing(&self.printing, |out, width| {
+        output::writing(&self.printing, |out| {
             let mut out = output::for_people(out, OutputFormat::Table, &self.printing);
-            let mut fitted = Fitted::new(&mut out, width);
+            let mut fitted = Fitted::new(&mut out, output::width(&self.printing));
             writeln!(fitted, "{}", glossary())?;
             Ok(fitted.flush()?)
         })?;

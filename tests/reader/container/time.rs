@@ -98,12 +98,14 @@ fn extreme_stamps_do_not_overflow() {
         let trace = Trace::new(session).push_all(stamps.map(|at| Rec::perf(Ptr::P8, 1, 0, vec![]).at(at)));
         let opened = open(&trace.finish());
         let info = pfnset::analysis::info::TraceInfo::answer(&opened.trace);
-        let report = pfnset::report::info::InfoReport::new(opened.path(), &info, &[]);
-        use pfnset::report::Report;
+        let answer = pfnset::answer::info::answer(&info, opened.path(), &[]);
+        let look = pfnset::forms::Look { width: 100, color: false };
         let mut text = Vec::new();
-        report.table(&mut text, &pfnset::report::Style { width: 100 }).unwrap();
-        report.csv(&mut text).unwrap();
-        assert_eq!(report.json()["file"]["events"], 6);
+        pfnset::forms::write(&answer, pfnset::forms::Form::Text(look), &mut text).unwrap();
+        pfnset::forms::write(&answer, pfnset::forms::Form::Csv, &mut text).unwrap();
+        let mut json = Vec::new();
+        pfnset::forms::write(&answer, pfnset::forms::Form::Json, &mut json).unwrap();
+        assert_eq!(serde_json::from_slice::<serde_json::Value>(&json).unwrap()["file"]["events"], 6);
     }
 }
 

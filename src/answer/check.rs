@@ -1,0 +1,278 @@
+//! The answer of `pfnset check`. Wire format: docs/json.md, schema `pfnset.check`.
+
+use crate::analysis::check::largest_growth::Grown;
+use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
+use crate::analysis::check::{BudgetResult, TraceResult};
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::Unit;
+use crate::units::PAGE_BYTES;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Where budgets came from, and the worst verdict.
+#[derive(Debug, Clone, Copy)]
+pub struct Checked<'a> {
+    /// The budgets file.
+    pub budgets: &'a Path,
+    /// The baseline.
+    pub baseline: Option<&'a Path>,
+    /// The worst of all traces.
+    pub verdict: Verdict,
+}
+
+/// The answer of these traces. `warnings`: doubts about them, with their names where there are several.
+pub fn answer<'a>(checked: Checked<'_>, traces: &'a [TraceResult], warnings: Vec<String>, unit: Unit) -> Answer<'a> {
+    let facts = Facts::default()
+        .has("warnings", Fact::Warnings)
+        .is("budgets_file", checked.budgets.display().to_string())
+        .is("baseline", checked.baseline.map(|path| path.display().to_string()))
+        .is("verdict", checked.verdict.name())
+        .has("traces", Fact::list(move || traces.iter().map(move |trace| Fact::Object(of_trace(trace, unit)))));
+    Answer {
+        warnings,
+        facts,
+        tables: traces.iter().map(|trace| table(trace, unit)).collect(),
+        screen: Some(screen(traces, unit)),
+        document: Some(document(traces, unit)),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.check")
+    }
+}
+
+fn of_trace<'a>(trace: &TraceResult, unit: Unit) -> Facts<'a> {
+    Facts::default()
+        .is("trace", trace.path().display().to_string())
+        .is("verdict", trace.verdict.name())
+        .is("warnings", &trace.warnings)
+        .is("budgets", trace.budgets.iter().map(|result| budget(result, unit)).collect::<Vec<_>>())
+        .files(&trace.files)
+}
+
+fn screen(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
+    let mut screen = Vec::new();
+    for (number, trace) in traces.iter().enumerate() {
+        if number > 0 {
+            screen.push(Block::Blank);
+        }
+        screen.extend([Block::Title(title(trace)), Block::Blank, Block::Rows(number)]);
+        for lines in reasons(trace, unit) {
+            screen.push(Block::Blank);
+            screen.extend(lines.into_iter().map(Block::Text));
+        }
+    }
+    screen
+}
+
+fn document(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
+    let mut document = Vec::new();
+    for number in 0..traces.len() {
+        document.extend((number > 0).then_some(Block::Blank));
+        document.push(Block::Rows(number));
+    }
+    for lines in traces.iter().flat_map(|trace| reasons(trace, unit)) {
+        let Some((first, rest)) = lines.split_first() else { continue };
+        document.extend([Block::Blank, Block::Heading(first.clone())]);
+        let item =
+            |line: &String| Block::Item(if line.starts_with("    ") { 2 } else { 0 }, line.trim_start().to_owned());
+        document.extend(rest.iter().map(item));
+    }
+    document
+}
+
+fn bytes_of(pages: u64) -> i64 {
+    i64::try_from(pages.saturating_mul(PAGE_BYTES)).unwrap_or(i64::MAX)
+}
+
+/// A size with its sign where it is below 0.
+fn size(unit: Unit, bytes: i64) -> String {
+    let sign = if bytes < 0 { "-" } else { "" };
+    format!("{sign}{}", unit.amount(bytes.unsigned_abs()))
+}
+
+/// A size with its sign.
+fn change(unit: Unit, bytes: i64) -> String {
+    if bytes > 0 { format!("+{}", size(unit, bytes)) } else { size(unit, bytes) }
+}
+
+/// Bytes by which a value grew.
+fn growth(result: &BudgetResult) -> Option<i64> {
+    Some(bytes_of(result.value?).saturating_sub(bytes_of(result.baseline?)))
+}
+
+/// The limit that decides.
+fn decisive(result: &BudgetResult) -> Option<&LimitResult> {
+    result.limits.first()
+}
+
+/// The reason of a verdict; `None` for a pass.
+pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
+    let of_limit = |limit: &LimitResult| {
+        let (room, bytes) = (limit.room_bytes, size(unit, limit.limit_bytes));
+        let grew = || size(unit, growth(result).unwrap_or(0));
+        let most = || size(unit, growth(result).unwrap_or(0).saturating_add(room));
+        match (room < 0, limit.kind) {
+            (true, LimitKind::Max) => format!("{} above max {bytes}", size(unit, -room)),
+            (true, LimitKind::Min) => format!("{} below min {bytes}", size(unit, -room)),
+            (true, LimitKind::MaxGrowth) => {
+                format!("grew by {}, {} more than max_growth {}", grew(), size(unit, -room), most())
+            }
+            (false, LimitKind::MaxGrowth) => format!("grew by {}, near max_growth {}", grew(), most()),
+            (false, LimitKind::Max) => format!("{} left below max {bytes}", size(unit, room)),
+            (false, LimitKind::Min) => format!("{} left above min {bytes}", size(unit, room)),
+        }
+    };
+    match (result.verdict, &result.fault) {
+        (Verdict::Pass, _) => None,
+        (Verdict::Invalid, Some(fault)) => Some(fault.clone()),
+        _ => decisive(result).map(of_limit),
+    }
+}
+
+/// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`.
+fn grown(row: &Grown, unit: Unit) -> String {
+    let bytes = row.pages.saturating_mul(PAGE_BYTES as i64);
+    let more = match row.baseline {
+        None => String::new(),
+        Some(0) => ", new".to_owned(),
+        Some(_) => format!(", {}", change(unit, row.growth().saturating_mul(PAGE_BYTES as i64))),
+    };
+    format!("{}: {}{more}", row.labels.join(" / "), size(unit, bytes))
+}
+
+/// The reason and what grew, one line each.
+pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
+    let Some(reason) = reason(result, unit) else { return Vec::new() };
+    let mut lines = vec![format!("{}: {}", result.budget.name, reason)];
+    if !result.grown.is_empty() {
+        let what = if result.baseline.is_some() { "what grew most" } else { "its largest parts" };
+        lines.push(format!("  {what}, by {}:", result.dimensions.join(" and ")));
+        lines.extend(result.grown.iter().map(|row| format!("    {}", grown(row, unit))));
+    }
+    lines
+}
+
+/// The reasons of a trace. A reason that makes several budgets invalid is printed once.
+fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
+    let is_invalid = |result: &&BudgetResult| result.verdict == Verdict::Invalid;
+    let mut told: Vec<&str> = Vec::new();
+    let mut all = Vec::new();
+    for result in &trace.budgets {
+        let Some(fault) = result.fault.as_deref().filter(|_| is_invalid(&result)) else {
+            all.push(explained(result, unit));
+            continue;
+        };
+        if told.contains(&fault) {
+            continue;
+        }
+        told.push(fault);
+        let same = trace.budgets.iter().filter(is_invalid).filter(|other| other.fault.as_deref() == Some(fault));
+        let names: Vec<&str> = same.map(|other| other.budget.name.as_str()).collect();
+        let names = match names.len() == trace.budgets.len() && names.len() > 1 {
+            true => "all budgets".to_owned(),
+            false => names.join("; "),
+        };
+        all.push(vec![format!("{names}: {fault}")]);
+    }
+    all.retain(|lines| !lines.is_empty());
+    all
+}
+
+fn title(trace: &TraceResult) -> String {
+    format!("{}: {}", trace.path().display(), trace.verdict.name())
+}
+
+fn line(result: &BudgetResult, unit: Unit) -> Line {
+    let shown = |bytes: Option<i64>| Cell::maybe(bytes, |bytes| Cell::text(size(unit, bytes)));
+    Line::new([
+        Cell::text(&result.budget.name),
+        Cell::text(result.verdict.name()),
+        shown(result.value.map(bytes_of)),
+        shown(decisive(result).map(|limit| limit.limit_bytes)),
+        shown(decisive(result).map(|limit| limit.room_bytes)),
+        Cell::maybe(growth(result), |bytes| Cell::text(change(unit, bytes))),
+    ])
+}
+
+fn table(trace: &TraceResult, unit: Unit) -> Table {
+    let optional = |bytes: Option<i64>| Cell::maybe(bytes, Cell::Size);
+    let record = |result: &BudgetResult| {
+        vec![
+            Cell::text(trace.path().display().to_string()),
+            Cell::text(&result.budget.name),
+            Cell::text(result.verdict.name()),
+            Cell::maybe(result.value, Cell::count),
+            optional(result.value.map(bytes_of)),
+            optional(decisive(result).map(|limit| limit.limit_bytes)),
+            optional(decisive(result).map(|limit| limit.room_bytes)),
+            optional(result.baseline.map(bytes_of)),
+            Cell::maybe(reason(result, unit), Cell::text),
+        ]
+    };
+    let fields = [
+        "trace",
+        "name",
+        "verdict",
+        "value_pages",
+        "value_bytes",
+        "limit_bytes",
+        "room_bytes",
+        "baseline_bytes",
+        "reason",
+    ];
+    Table {
+        title: Some(title(trace)),
+        fields: fields.map(Field::new).to_vec(),
+        records: trace.budgets.iter().map(record).collect(),
+        columns: vec![
+            Column::text("Budget"),
+            Column::text("Verdict").fit(Fit::Stays),
+            Column::number("Value"),
+            Column::number("Limit").fit(Fit::Leaves(2)),
+            Column::number("Room").fit(Fit::Leaves(1)),
+            Column::number("Growth").fit(Fit::Leaves(0)),
+        ],
+        lines: trace.budgets.iter().map(|result| line(result, unit)).collect(),
+    }
+}
+
+fn budget(result: &BudgetResult, unit: Unit) -> Value {
+    let limit = |limit: &LimitResult| {
+        json!({
+            "limit": limit.kind.name(),
+            "verdict": limit.verdict.name(),
+            "limit_bytes": limit.limit_bytes,
+            "room_bytes": limit.room_bytes,
+        })
+    };
+    let row = |row: &Grown| {
+        json!({
+            "labels": row.labels,
+            "pages": row.pages,
+            "baseline_pages": row.baseline,
+            "growth_pages": row.growth(),
+        })
+    };
+    let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
+    json!({
+        "name": result.budget.name,
+        "analysis": result.budget.measure.analysis().name(),
+        "measure": result.budget.measure.name(),
+        "where": result.budget.filter.iter().map(condition).collect::<Vec<_>>(),
+        "verdict": result.verdict.name(),
+        "value_pages": result.value,
+        "value_bytes": result.value.map(bytes_of),
+        "limit": decisive(result).map(|limit| limit.kind.name()),
+        "limit_bytes": decisive(result).map(|limit| limit.limit_bytes),
+        "room_bytes": decisive(result).map(|limit| limit.room_bytes),
+        "baseline_pages": result.baseline,
+        "baseline_bytes": result.baseline.map(bytes_of),
+        "growth_bytes": growth(result),
+        "reason": reason(result, unit),
+        "limits": result.limits.iter().map(limit).collect::<Vec<_>>(),
+        "grown_by": result.dimensions,
+        "grown": result.grown.iter().map(row).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,96 @@
+//! The answer itself.
+
+use crate::analysis::table::Table;
+use crate::answer::block::Block;
+use crate::answer::facts::Facts;
+use crate::answer::numbers::{TimeUnit, Unit};
+use crate::error::Error;
+use crate::units::counted;
+
+use std::path::PathBuf;
+
+/// What a command found.
+#[derive(Debug, Default)]
+pub struct Answer<'a> {
+    /// Schema of its JSON object, and its version; docs/json.md describes each.
+    pub schema: (&'static str, u32),
+    /// The files of the recording, as the user named them; none where the facts name them.
+    pub files: Vec<PathBuf>,
+    /// Doubts, which every form shows.
+    pub warnings: Vec<String>,
+    /// What stands above the warnings of a screen.
+    pub headline: Vec<String>,
+    /// What the JSON object holds besides.
+    pub facts: Facts<'a>,
+    /// The tables with the rows: all with the same fields.
+    pub tables: Vec<Table>,
+    /// The same with fields that do not depend on the trace, for answers beside those of other traces; `None`: the tables.
+    pub beside_others: Option<Vec<Table>>,
+    /// What text shows; `None`: the tables below their titles.
+    pub screen: Option<Vec<Block>>,
+    /// What Markdown shows; `None`: the tables below their titles.
+    pub document: Option<Vec<Block>>,
+    /// In what amounts are shown to people.
+    pub units: Units,
+}
+
+/// In what amounts are shown to people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Units {
+    /// Amounts of memory.
+    pub size: Unit,
+    /// Lengths of time.
+    pub time: TimeUnit,
+}
+
+/// Where an answer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// By itself.
+    Alone,
+    /// Beside those of other traces.
+    BesideOthers,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer without content, of a schema.
+    pub fn new(schema: &'static str) -> Answer<'a> {
+        Answer { schema: (schema, 1), ..Answer::default() }
+    }
+
+    /// The same answer, from these files of a recording.
+    pub fn of_files(self, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Answer<'a> {
+        Answer { files: files.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Only the columns `a,b,c` of the rows, in this order, for people.
+    ///
+    /// # Errors
+    /// A usage error for a name that is no heading.
+    pub fn with_columns(mut self, names: &str, place: Place) -> Result<Answer<'a>, Error> {
+        let chosen = |tables: Vec<Table>| -> Result<Vec<Table>, Error> {
+            tables.into_iter().map(|table| table.with_columns(names)).collect()
+        };
+        match (&mut self.beside_others, place) {
+            (Some(tables), Place::BesideOthers) => *tables = chosen(std::mem::take(tables))?,
+            _ => self.tables = chosen(std::mem::take(&mut self.tables))?,
+        }
+        (self.screen, self.document) = (None, None);
+        Ok(self)
+    }
+
+    /// The tables as a part of those of many traces.
+    pub fn into_tables_beside_others(self) -> Vec<Table> {
+        self.beside_others.unwrap_or(self.tables)
+    }
+}
+
+/// `kernel.etl and 1 more file`.
+pub fn name_of_files(files: &[PathBuf]) -> String {
+    let Some((first, more)) = files.split_first() else { return String::new() };
+    let first = first.display();
+    match more.len() {
+        0 => first.to_string(),
+        more => format!("{first} and {}", counted(more as u64, "more file", "more files")),
+    }
+}

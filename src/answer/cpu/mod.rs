@@ -1,0 +1,100 @@
+//! The answer of `pfnset cpu`. Wire format: docs/json.md, schema `pfnset.cpu`.
+
+mod json;
+
+use crate::analysis::cpu::{CpuUse, CpuView};
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::numbers::{self, TimeUnit};
+use crate::units::Nanos;
+
+/// How many rows the summary lists where the user does not say.
+const SUMMARY_ROWS: usize = 12;
+
+/// The answer of this result, in one of its views.
+pub fn answer(set: &CpuUse, unit: TimeUnit, view: CpuView) -> Answer<'_> {
+    let title = title(set, view, unit);
+    let mut screen = vec![Block::Title(title.clone()), Block::Blank];
+    match view {
+        CpuView::Summary => screen.extend(summary(set, unit)),
+        _ => screen.push(Block::Rows(0)),
+    }
+    let more = set.smaller_groups() as u64;
+    if more > 0 {
+        let more = numbers::count(more);
+        screen.push(Block::Line(format!("{more} smaller groups are not shown: --format csv has all")));
+    }
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: json::facts(set),
+        tables: vec![set.table(view).titled(title)],
+        screen: Some(screen),
+        units: Units { time: unit, ..Units::default() },
+        ..Answer::new("pfnset.cpu")
+    }
+}
+
+/// `Processors from 0.000432 s to 0.250273 s (249.840 ms), 4 processors`.
+fn title(set: &CpuUse, view: CpuView, unit: TimeUnit) -> String {
+    let what = match view {
+        CpuView::Summary | CpuView::Rows => "CPU use",
+        CpuView::Timeline => "CPU use over time",
+        CpuView::Delays => "Ready delays",
+        CpuView::Preemption => "Who took the processor from whom",
+        CpuView::Waits => "Waits",
+        CpuView::Wakers => "Who readied whom",
+        CpuView::Interrupts => "Interrupts and deferred procedure calls",
+        CpuView::States => "What each thread did",
+        CpuView::Sampling => "Exact times beside samples and clock ticks",
+        CpuView::Queue => "Time at each length of the ready queue",
+    };
+    let (from, to) = set.window_times;
+    let end = |time: Nanos, mark: &Option<String>| match mark {
+        Some(mark) => format!("{:.6} s \"{mark}\"", time.seconds()),
+        None => format!("{:.6} s", time.seconds()),
+    };
+    let (from, to) = (end(from, &set.window.from_mark), end(to, &set.window.to_mark));
+    let length = unit.show(set.ns(set.window_ticks));
+    let processors = match set.by_processor.len() {
+        1 => "1 processor".to_owned(),
+        more => format!("{more} processors"),
+    };
+    format!("{what} from {from} to {to} ({length}), {processors}")
+}
+
+fn summary(set: &CpuUse, unit: TimeUnit) -> Vec<Block> {
+    let verdict = if set.is_balanced() { "to the tick" } else { "BUT DO NOT: this is a bug of pfnset" };
+    let balance = format!(
+        "Threads, idle, DPC, ISR and unknown add up to {} × {} processors, {verdict}. {} context switches.",
+        unit.show(set.ns(set.window_ticks)),
+        set.by_processor.len(),
+        numbers::count(set.total.switches)
+    );
+    vec![
+        Block::Table(set.owner_table()),
+        Block::Text(balance),
+        Block::Blank,
+        Block::Text(queue_line(set)),
+        Block::Blank,
+        Block::Table(set.row_table(set.top.or(Some(SUMMARY_ROWS)))),
+    ]
+}
+
+/// `Ready queue: mean 0.751, at most 15 (at 0.221625 s), empty 77.5 % of the time; …`.
+fn queue_line(set: &CpuUse) -> String {
+    let queue = &set.queue;
+    let most = match queue.max_time {
+        Some(time) => format!("at most {} (first at {:.6} s)", queue.max, time.seconds()),
+        None => "never longer than 0".to_owned(),
+    };
+    let arrivals = match (queue.seen_by_arrivals, queue.clumping) {
+        (Some(seen), Some(clumping)) => {
+            format!(
+                "; a thread that becomes ready finds {seen:.3} waiting before it on average, {clumping:.2} times the mean"
+            )
+        }
+        _ => String::new(),
+    };
+    let empty = queue.empty_share * 100.0;
+    format!("Ready queue: mean {:.3}, {most}, empty {empty:.1} % of the time{arrivals}", queue.mean)
+}

@@ -1,0 +1,211 @@
+//! The answer of `pfnset diff`. Wire format: docs/json.md, schema `pfnset.diff`.
+
+use crate::analysis::diff::pages::PageDifferences;
+use crate::analysis::diff::rows::DiffTotals;
+use crate::analysis::diff::trace_side::RuleChange;
+use crate::analysis::diff::{Diff, SideFacts, names};
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units, name_of_files};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, Unit};
+use crate::units::counted;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// The answer of this comparison.
+pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
+    Answer {
+        warnings: diff.warnings.clone(),
+        facts: facts(diff),
+        tables: vec![diff.table()],
+        screen: Some(screen(diff)),
+        document: Some(document(diff)),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.diff")
+    }
+}
+
+fn screen(diff: &Diff) -> Vec<Block> {
+    let mut screen: Vec<Block> = sides(diff).map(Block::Text).into();
+    screen.extend([Block::Heading(verdict(diff)), Block::Blank, Block::Rows(0)]);
+    screen.extend(ignored(diff).map(Block::Text));
+    if let Some(pages) = &diff.pages {
+        screen.extend([Block::Blank, Block::Text(page_line(diff, pages))]);
+    }
+    if let Some(pages) = diff.page_table() {
+        screen.extend([Block::Blank, Block::Table(pages)]);
+        screen.push(Block::Line("The reasons for the first page of each group:".into()));
+        screen.extend(explanations(diff).into_iter().map(|line| Block::Line(format!("  {line}"))));
+    }
+    if let Some(moved) = diff.rule_change_table() {
+        screen.extend([Block::Blank, Block::Title(moved.title.clone().unwrap_or_default()), Block::Table(moved)]);
+    }
+    screen
+}
+
+fn document(diff: &Diff) -> Vec<Block> {
+    let mut document = vec![Block::Heading(verdict(diff))];
+    let pages = diff.pages.iter().map(|pages| page_line(diff, pages));
+    let items = sides(diff).into_iter().chain(ignored(diff)).chain(pages);
+    document.extend(items.map(|line| Block::Item(0, line)));
+    document.extend([Block::Blank, Block::Rows(0)]);
+    for further in [diff.page_table(), diff.rule_change_table()].into_iter().flatten() {
+        document.extend([Block::Blank, Block::Table(further)]);
+    }
+    document
+}
+
+fn facts(diff: &Diff) -> Facts<'_> {
+    let [left, right] = diff.sides.each_ref().map(|side| {
+        let facts = Facts::default().all(json!({
+            "path": side.files.first().map(|path| path.display().to_string()),
+            "kind": side.kind,
+            "classification": side.classification,
+            "total_pages": side.total_pages,
+            "snapshot": side.snapshot,
+        }));
+        Fact::Object(facts.files(&side.files))
+    });
+    let mut facts = Facts::default()
+        .has("warnings", Fact::Warnings)
+        .has("left", left)
+        .has("right", right)
+        .is("dimensions", names(&diff.dimensions))
+        .is("equal", diff.is_equal())
+        .is("rows_compared", diff.all.rows)
+        .is("rows_within_tolerance", diff.within.rows)
+        .has("differing", Fact::Rows(0))
+        .is("ignored_columns", &diff.ignored);
+    if let Some(moved) = &diff.rule_changes {
+        let row = |row: &RuleChange| {
+            json!({
+                "category_wpa": row.category_wpa,
+                "category": row.category,
+                "rule": row.rule,
+                "pages": row.pages,
+            })
+        };
+        facts = facts.is("moved", moved.iter().map(row).collect::<Value>());
+    }
+    match &diff.pages {
+        Some(pages) => facts.is("pages", pages_json(pages, diff.trace_is_right)),
+        None => facts,
+    }
+}
+
+/// `LEFT   trace.etl: trace, 6,000 pages by WPA's rules`.
+fn sides(diff: &Diff) -> [String; 2] {
+    let [left, right] = &diff.sides;
+    let side = |name: &str, facts: &SideFacts| {
+        let kind = match facts.kind {
+            "trace" => "trace",
+            "pfnset_json" => "JSON of pfnset",
+            "pfnset_csv" => "CSV of pfnset",
+            _ => "table of WPA",
+        };
+        let snapshot = match facts.snapshot.filter(|_| facts.has_more_snapshots) {
+            Some(snapshot) => format!(", snapshot {snapshot}"),
+            None => String::new(),
+        };
+        let rules = if facts.classification == "wpa" { "by WPA's rules" } else { "by corrected rules" };
+        let pages = pages_of(facts.total_pages);
+        format!("{name:<5}  {}: {kind}{snapshot}, {pages} {rules}", name_of_files(&facts.files))
+    };
+    [side("LEFT", left), side("RIGHT", right)]
+}
+
+/// Whether the sides agree, and in what not.
+fn verdict(diff: &Diff) -> String {
+    let rows = counted(diff.all.rows, "row", "rows");
+    let within = match diff.within.rows {
+        0 => String::new(),
+        some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
+    };
+    if diff.is_equal() {
+        let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
+        return format!("{all}: {rows}, {}{within}", pages_of(diff.all.left));
+    }
+    if diff.differing.is_empty() {
+        return format!("Different: {rows} agree{within}, but single pages do not");
+    }
+    let changed = DiffTotals::of(&diff.differing);
+    let total = match diff.all.delta() {
+        0 => format!("the totals agree: at least {} moved from one key to another", pages_of(changed.more)),
+        more if more > 0 => format!("RIGHT has {} more", pages_of(more)),
+        less => format!("LEFT has {} more", pages_of(-less)),
+    };
+    let differing = numbers::count(changed.rows);
+    format!("Different: {differing} of {rows}, by {}; {total}{within}", pages_of(changed.more + changed.less))
+}
+
+/// What the comparison page by page found.
+fn page_line(diff: &Diff, pages: &PageDifferences) -> String {
+    let (left, right) = match diff.trace_is_right {
+        false => (pages.only_trace, pages.only_export),
+        true => (pages.only_export, pages.only_trace),
+    };
+    format!(
+        "Page by page: {} on both sides, {} with another category; {} only on the left, {} only on the right",
+        pages_of(i64::try_from(pages.compared).unwrap_or(i64::MAX)),
+        numbers::count(pages.differing),
+        numbers::count(left),
+        numbers::count(right)
+    )
+}
+
+/// Command lines that explain a page of each group.
+fn explanations(diff: &Diff) -> Vec<String> {
+    let [left, right] = &diff.sides;
+    let trace = if diff.trace_is_right { right } else { left };
+    let quoted = |path: &PathBuf| {
+        let path = path.display().to_string();
+        if path.contains([' ', '&', '(', ')', '\'']) { format!("\"{path}\"") } else { path }
+    };
+    let path = trace.files.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let snapshot = match trace.snapshot.filter(|_| trace.has_more_snapshots) {
+        Some(snapshot) => format!(" --snapshot {snapshot}"),
+        None => String::new(),
+    };
+    let groups = diff.page_groups().iter();
+    groups.map(|group| format!("pfnset resident {path}{snapshot} --explain 0x{:x}", group.first_pfn)).collect()
+}
+
+fn ignored(diff: &Diff) -> Option<String> {
+    let names: Vec<String> = diff.ignored.iter().map(|name| format!("\"{}\"", name)).collect();
+    (!names.is_empty()).then(|| format!("Columns that are not compared: {}", names.join(", ")))
+}
+
+/// `6,000 pages`.
+fn pages_of(pages: i64) -> String {
+    let sign = if pages < 0 { "-" } else { "" };
+    let unit = if pages == 1 { "page" } else { "pages" };
+    format!("{sign}{} {unit}", numbers::count(pages.unsigned_abs()))
+}
+
+fn pages_json(pages: &PageDifferences, trace_is_right: bool) -> Value {
+    let sides = |trace: Value, export: Value| if trace_is_right { (export, trace) } else { (trace, export) };
+    let (only_left, only_right) = sides(json!(pages.only_trace), json!(pages.only_export));
+    let examples = pages.examples.iter().map(|example| {
+        let (left, right) = sides(json!(example.trace), json!(example.export));
+        json!({ "pfn": format!("0x{:x}", example.pfn), "left": left, "right": right })
+    });
+    let groups = pages.groups.iter().map(|group| {
+        json!({
+            "category_export": group.theirs,
+            "category_trace": group.ours,
+            "rule": group.rule.id(),
+            "pages": group.pages,
+            "first_pfn": format!("0x{:x}", group.first_pfn),
+        })
+    });
+    json!({
+        "compared": pages.compared,
+        "differing": pages.differing,
+        "only_left": only_left,
+        "only_right": only_right,
+        "repeated": pages.repeated,
+        "other_address": pages.other_address,
+        "examples": examples.collect::<Vec<_>>(),
+        "groups": groups.collect::<Vec<_>>(),
+    })
+}

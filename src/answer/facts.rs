@@ -1,0 +1,131 @@
+//! What the JSON object of an answer holds: names and values, tables as lists of objects, and lists that are made while they
+//! are written.
+
+use crate::analysis::table::{Field, Table, Value};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A value of the object.
+pub enum Fact<'a> {
+    /// The first file of the answer.
+    Trace,
+    /// The warnings of the answer.
+    Warnings,
+    /// A value.
+    Is(serde_json::Value),
+    /// The records of the answer's table with this number.
+    Rows(usize),
+    /// The records of a table.
+    Table(Table),
+    /// Records that are made one after the other.
+    Records(Records<'a>),
+    /// An object.
+    Object(Facts<'a>),
+    /// A value that is costly to make: made where it is written.
+    Lazy(Box<dyn Fn() -> Fact<'a> + 'a>),
+    /// Values that are made one after the other.
+    List(Box<dyn Fn() -> Box<dyn Iterator<Item = Fact<'a>> + 'a> + 'a>),
+}
+
+/// Makes records, one after the other.
+type Source<'a> = dyn Fn() -> Box<dyn Iterator<Item = Vec<Value>> + 'a> + 'a;
+
+/// A source of records, for tables that are larger than what memory should hold.
+pub struct Records<'a> {
+    /// Names of the values of a record.
+    pub fields: Vec<Field>,
+    /// Begins with the first record.
+    pub source: Box<Source<'a>>,
+}
+
+/// An object: values with their names, in order.
+#[derive(Debug, Default)]
+pub struct Facts<'a>(pub Vec<(Cow<'static, str>, Fact<'a>)>);
+
+impl<'a> Facts<'a> {
+    /// The first file and the warnings.
+    pub fn of_trace() -> Facts<'a> {
+        Facts::default().has("trace", Fact::Trace).has("warnings", Fact::Warnings)
+    }
+
+    /// Adds a value.
+    pub fn is(self, name: impl Into<Cow<'static, str>>, value: impl Serialize) -> Facts<'a> {
+        self.has(name, Fact::Is(json(value)))
+    }
+
+    /// Adds a value of any kind.
+    pub fn has(mut self, name: impl Into<Cow<'static, str>>, fact: Fact<'a>) -> Facts<'a> {
+        self.0.push((name.into(), fact));
+        self
+    }
+
+    /// Adds the values of a JSON object.
+    pub fn all(mut self, object: serde_json::Value) -> Facts<'a> {
+        if let serde_json::Value::Object(object) = object {
+            self.0.extend(object.into_iter().map(|(name, value)| (name.into(), Fact::Is(value))));
+        }
+        self
+    }
+
+    /// Adds `traces`, all files of a recording in several files.
+    pub fn files(self, files: &[PathBuf]) -> Facts<'a> {
+        if files.len() < 2 {
+            return self;
+        }
+        self.is("traces", files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>())
+    }
+}
+
+impl<'a> Fact<'a> {
+    /// A value that is made where it is written.
+    pub fn lazy(make: impl Fn() -> Fact<'a> + 'a) -> Fact<'a> {
+        Fact::Lazy(Box::new(make))
+    }
+
+    /// The records of a table that is made where it is written.
+    pub fn table(make: impl Fn() -> Table + 'a) -> Fact<'a> {
+        Fact::lazy(move || Fact::Table(make()))
+    }
+
+    /// A list of values.
+    pub fn list<I: IntoIterator<Item = Fact<'a>> + 'a>(values: impl Fn() -> I + 'a) -> Fact<'a>
+    where
+        I::IntoIter: 'a,
+    {
+        Fact::List(Box::new(move || Box::new(values().into_iter())))
+    }
+
+    /// Records, one after the other.
+    pub fn records<I: IntoIterator<Item = Vec<Value>> + 'a>(
+        fields: impl IntoIterator<Item = &'static str>,
+        source: impl Fn() -> I + 'a,
+    ) -> Fact<'a>
+    where
+        I::IntoIter: 'a,
+    {
+        let source = Box::new(move || -> Box<dyn Iterator<Item = Vec<Value>> + 'a> { Box::new(source().into_iter()) });
+        Fact::Records(Records { fields: fields.into_iter().map(Field::new).collect(), source })
+    }
+}
+
+/// A value as JSON. Serializing our own types cannot fail; if it did, the value would be the error's text.
+fn json(value: impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
+}
+
+impl fmt::Debug for Fact<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fact::Trace => f.write_str("Trace"),
+            Fact::Warnings => f.write_str("Warnings"),
+            Fact::Is(value) => value.fmt(f),
+            Fact::Rows(number) => write!(f, "Rows({number})"),
+            Fact::Table(table) => table.fmt(f),
+            Fact::Records(records) => write!(f, "Records({:?})", records.fields),
+            Fact::Object(facts) => facts.fmt(f),
+            Fact::List(_) | Fact::Lazy(_) => f.write_str(".."),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The answer of `pfnset memory`. Wire format: docs/json.md, schema `pfnset.memory`.
+
+use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::counters::{CounterSummary, MemorySample};
+use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::timeline::MemoryTimeline;
+use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::table::{Dimension as _, Table, Value};
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, Unit};
+use crate::event::memory_counters::WorkingSetSizes;
+use crate::moment::{At, Moment};
+use crate::units::counted;
+
+/// The answer of this result.
+pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
+    // One unit suits all tables.
+    let unit = unit.for_largest(set.largest_bytes());
+    let title = title(set, unit);
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: facts(set),
+        screen: Some(screen(set, &title)),
+        tables: vec![set.table().titled(title)],
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.memory")
+    }
+}
+
+/// `13 samples from 0.000 s to 6.000 s; 22 processes; physical memory 16.00 GiB; sizes in MiB`.
+fn title(set: &MemorySet, unit: Unit) -> String {
+    let samples = match (set.samples.first(), set.samples.last()) {
+        (Some(first), Some(last)) if first.time == last.time => {
+            format!("1 sample at {:.3} s", first.time.seconds())
+        }
+        (Some(first), Some(last)) => format!(
+            "{} from {:.3} s to {:.3} s",
+            counted(set.samples.len() as u64, "sample", "samples"),
+            first.time.seconds(),
+            last.time.seconds()
+        ),
+        _ => "No samples of page lists".to_owned(),
+    };
+    let physical = match set.physical {
+        Some((pages, _)) => format!("physical memory {}", numbers::bytes(pages.saturating_mul(4096))),
+        None => "physical memory is unknown, and so is what is in use".to_owned(),
+    };
+    let processes = match set.processes.len() as u64 {
+        0 => String::new(),
+        processes => format!("; {}", counted(processes, "process", "processes")),
+    };
+    let what = match (&set.timeline, set.group_by) {
+        (Some(MemoryTimeline::WorkingSets(_)), _) => "working sets",
+        (None, None) if set.samples.len() > 1 => "repurposed in pages, sizes",
+        _ => "sizes",
+    };
+    let unit = unit.title().trim_start_matches("Size/");
+    format!("{samples}{processes}; {physical}; {what} in {unit}")
+}
+
+fn screen(set: &MemorySet, title: &str) -> Vec<Block> {
+    let mut screen = vec![Block::Heading(title.to_owned())];
+    if set.group_by.is_some() || set.timeline.is_some() {
+        screen.extend([Block::Blank, Block::Rows(0)]);
+        let more = set.smaller_tracks() as u64;
+        if more > 0 {
+            let more = numbers::count(more);
+            screen.push(Block::Line(format!("{more} smaller are not shown: --format csv has all")));
+        }
+        return screen;
+    }
+    let below = |table: Table| [Block::Blank, Block::Table(table)];
+    let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
+    let counters = Some(set.counter_table(is_machine)).filter(|table| !table.lines.is_empty());
+    screen.extend([counters, set.standby_table()].into_iter().flatten().flat_map(below));
+    let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
+    let note = |text: &str| [Block::Blank, Block::Line(text.to_owned())];
+    if !set.samples.is_empty() && set.samples.iter().all(is_short) {
+        screen.extend(note("Not in records of this form: pools, MDL, system commit"));
+    }
+    if set.nothing_repurposed() {
+        screen.extend(note("No page was repurposed from standby."));
+    }
+    screen.extend([set.largest_table(), set.growth_table()].into_iter().flatten().flat_map(below));
+    screen
+}
+
+/// The object. Lists are written from the analysis, one sample after the other.
+fn facts(set: &MemorySet) -> Facts<'_> {
+    let is_timeline = set.timeline.is_some();
+    let summary = Facts::default()
+        .has("counters", Fact::Table(set.counter_table(|_| true)))
+        .has("repurposed", Fact::Table(set.repurposed_records()));
+    let rows = match set.group_by.is_some() && !is_timeline {
+        true => Fact::Rows(0),
+        false => Fact::Table(Table::default()),
+    };
+    let facts = Facts::of_trace()
+        .is("physical_pages", set.physical.map(|(pages, _)| pages))
+        .is("physical_source", set.physical.map(|(_, source)| source.name()))
+        .has("summary", Fact::Object(summary))
+        .has("samples", Fact::records(SAMPLE, || set.samples.iter().map(sample)))
+        .has("working_sets", Fact::list(|| set.processes.iter().map(|track| working_sets(set, track))))
+        .has("sessions", sessions(set))
+        .is("group_by", set.group_by.map(MemoryDimension::name))
+        .has("rows", rows);
+    if is_timeline { facts.has("timeline", Fact::Rows(0)) } else { facts }
+}
+
+/// Fields of a sample of counters.
+const SAMPLE: [&str; 14] = [
+    "time_s",
+    "in_use_pages",
+    "zero_pages",
+    "free_pages",
+    "modified_pages",
+    "modified_no_write_pages",
+    "bad_pages",
+    "standby_pages",
+    "repurposed_pages",
+    "modified_pagefile_pages",
+    "paged_pool_commit_pages",
+    "non_paged_pool_pages",
+    "mdl_pages",
+    "commit_pages",
+];
+
+fn sample(sample: &MemorySample) -> Vec<Value> {
+    let (counters, commit) = (&sample.counters, sample.counters.commit);
+    let of_commit = |pages: Option<u64>| Value::maybe(pages, Value::Number);
+    vec![
+        Value::ExactSeconds(sample.time),
+        Value::maybe(sample.in_use, Value::Number),
+        Value::Number(counters.zero),
+        Value::Number(counters.free),
+        Value::Number(counters.modified),
+        Value::Number(counters.modified_no_write),
+        Value::Number(counters.bad),
+        Value::Numbers(counters.standby.to_vec()),
+        Value::Numbers(counters.repurposed.to_vec()),
+        Value::Number(counters.modified_pagefile),
+        of_commit(commit.map(|commit| commit.paged_pool_pages)),
+        of_commit(commit.map(|commit| commit.non_paged_pool_pages)),
+        of_commit(commit.map(|commit| commit.mdl_pages)),
+        of_commit(commit.map(|commit| commit.commit_pages)),
+    ]
+}
+
+/// The working sets of a process.
+fn working_sets<'a>(set: &'a MemorySet, track: &'a MemoryTrack) -> Fact<'a> {
+    let samples = Fact::records(WORKING_SET, move || track.samples.iter().map(|sample| working_set(set, sample)));
+    Fact::Object(Facts::default().is("process", &track.label).has("samples", samples))
+}
+
+/// Fields of a sample of a working set.
+const WORKING_SET: [&str; 9] = [
+    "time_s",
+    "working_set_pages",
+    "commit_pages",
+    "virtual_size_pages",
+    "private_working_set_pages",
+    "store_pages",
+    "stored_pages",
+    "commit_debt_pages",
+    "shared_commit_pages",
+];
+
+fn working_set(set: &MemorySet, sample: &At<WorkingSetSizes>) -> Vec<Value> {
+    let (sizes, store) = (&sample.value, sample.value.store);
+    let of_store = |pages: Option<u64>| Value::maybe(pages, Value::Number);
+    vec![
+        Value::ExactSeconds(set.time(sample.moment)),
+        Value::Number(sizes.working_set_pages),
+        Value::Number(sizes.commit_pages),
+        Value::Number(sizes.virtual_or_paged_pool_pages),
+        Value::Number(sizes.private_working_set_pages),
+        of_store(store.map(|store| store.store_size_pages)),
+        of_store(store.map(|store| store.stored_pages)),
+        of_store(store.map(|store| store.commit_debt_pages)),
+        of_store(store.map(|store| store.shared_commit_pages)),
+    ]
+}
+
+/// The sessions at each moment at which they were recorded.
+fn sessions(set: &MemorySet) -> Fact<'_> {
+    const SESSION: [&str; 5] =
+        ["session", "working_set_pages", "commit_pages", "paged_pool_pages", "private_working_set_pages"];
+    let session = |sizes: &WorkingSetSizes| {
+        vec![
+            Value::Number(sizes.id.into()),
+            Value::Number(sizes.working_set_pages),
+            Value::Number(sizes.commit_pages),
+            Value::Number(sizes.virtual_or_paged_pool_pages),
+            Value::Number(sizes.private_working_set_pages),
+        ]
+    };
+    let at = move |(moment, list): (Moment, Vec<WorkingSetSizes>)| {
+        let sessions = Fact::records(SESSION, move || list.iter().map(session).collect::<Vec<_>>());
+        Fact::Object(Facts::default().is("time_s", set.time(moment).seconds()).has("sessions", sessions))
+    };
+    Fact::list(move || set.session_records().into_iter().map(at))
+}

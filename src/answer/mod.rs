@@ -1,0 +1,27 @@
+//! An answer: what a command found, for any form. [`forms`](crate::forms) write it; each form takes any answer.
+//!
+//! Each file here makes the answer of one analysis from its result. Numbers in tables stay values with their units; numbers in
+//! sentences are made by [`numbers`].
+
+pub mod block;
+pub mod content;
+pub mod facts;
+pub mod numbers;
+
+pub mod check;
+pub mod counter_types;
+pub mod cpu;
+pub mod diff;
+pub mod events;
+pub mod explain;
+pub mod info;
+mod info_of_each;
+pub mod memory;
+pub mod processes;
+pub mod refset;
+pub mod resident;
+pub mod samples;
+
+pub use block::Block;
+pub use content::{Answer, Place, Units, name_of_files};
+pub use facts::{Fact, Facts, Records};

@@ -1,0 +1,178 @@
+//! Numbers, sizes and times as text: the one place that rounds.
+
+pub use crate::units::count;
+use crate::units::{FileTime, Nanos, PAGE_BYTES};
+use chrono::{DateTime, Datelike};
+use indicatif::HumanBytes;
+
+/// Bytes with a binary unit: `16.00 GiB`.
+pub fn bytes(value: u64) -> String {
+    HumanBytes(value).to_string()
+}
+
+/// The unit in which amounts of memory are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Pages of 4 KiB.
+    Pages,
+    /// KiB.
+    Kib,
+    /// MiB.
+    Mib,
+    /// MiB without a fraction, for tables with many columns; users cannot choose it.
+    WholeMib,
+    /// GiB.
+    Gib,
+    /// The unit that suits the largest number of a column: [`Unit::for_largest`].
+    #[default]
+    Auto,
+}
+
+impl Unit {
+    /// Heading of a column.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Unit::Pages => "Size/pages",
+            Unit::Kib => "Size/KiB",
+            Unit::Mib | Unit::WholeMib => "Size/MiB",
+            Unit::Gib => "Size/GiB",
+            Unit::Auto => "Size",
+        }
+    }
+
+    /// The unit of a column whose largest amount this is. Numbers of one column are compared, so they have one unit.
+    pub const fn for_largest(self, bytes: u64) -> Unit {
+        match self {
+            Unit::Auto if bytes < 10 << 20 => Unit::Kib,
+            Unit::Auto if bytes < 1 << 40 => Unit::Mib,
+            Unit::Auto => Unit::Gib,
+            chosen => chosen,
+        }
+    }
+
+    /// A number of bytes with its unit: `8 KiB`.
+    pub fn amount(self, size: u64) -> String {
+        let unit = self.for_largest(size);
+        let (_, name) = unit.title().split_once('/').unwrap_or_default();
+        format!("{} {name}", unit.show(size))
+    }
+
+    /// A number of bytes in this unit.
+    pub fn show(self, size: u64) -> String {
+        let in_unit = |unit: u64| {
+            let hundredths = (u128::from(size) * 100 + u128::from(unit) / 2) / u128::from(unit);
+            // Something is never shown as nothing.
+            if hundredths == 0 && size > 0 {
+                return "<0.01".to_owned();
+            }
+            format!("{}.{:02}", count((hundredths / 100) as u64), hundredths % 100)
+        };
+        match self {
+            Unit::Pages => count(size / PAGE_BYTES),
+            Unit::Kib => count(size / 1024),
+            Unit::Mib => in_unit(1 << 20),
+            Unit::WholeMib if size > 0 && size < 1 << 19 => "<1".to_owned(),
+            Unit::WholeMib => count((size + (1 << 19)) >> 20),
+            Unit::Gib => in_unit(1 << 30),
+            Unit::Auto => bytes(size),
+        }
+    }
+}
+
+/// The unit in which lengths of time are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// The unit that suits each number.
+    #[default]
+    Auto,
+}
+
+impl TimeUnit {
+    /// A number of nanoseconds in this unit.
+    pub fn show(self, nanos: u64) -> String {
+        let in_unit = |unit: u64, digits: usize, name: &str| format!("{:.digits$} {name}", nanos as f64 / unit as f64);
+        match self {
+            TimeUnit::Nanoseconds => format!("{} ns", count(nanos)),
+            TimeUnit::Microseconds => in_unit(1_000, 1, "µs"),
+            TimeUnit::Milliseconds => in_unit(1_000_000, 3, "ms"),
+            TimeUnit::Seconds => in_unit(1_000_000_000, 6, "s"),
+            TimeUnit::Auto => match nanos {
+                0..1_000 => TimeUnit::Nanoseconds.show(nanos),
+                1_000..1_000_000 => TimeUnit::Microseconds.show(nanos),
+                1_000_000..1_000_000_000 => in_unit(1_000_000, 2, "ms"),
+                _ => in_unit(1_000_000_000, 3, "s"),
+            },
+        }
+    }
+}
+
+/// Seconds with six digits.
+pub fn seconds(value: Nanos) -> String {
+    format!("{:.6}", value.seconds())
+}
+
+/// A time span for people: `1.234 s`, `8 h 12 min 0 s`.
+pub fn duration(value: Nanos) -> String {
+    let whole = value.0 / 1_000_000_000;
+    match whole {
+        ..=59 => format!("{:.3} s", value.seconds()),
+        60..=3599 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min {} s", whole / 3600, whole % 3600 / 60, whole % 60),
+    }
+}
+
+/// RFC 3339 with 7 digits of fraction, the resolution of a FILETIME; `None` for times that no calendar has.
+pub fn utc(time: FileTime) -> Option<String> {
+    const UNIX_EPOCH_SECONDS: i64 = 11_644_473_600;
+    const TICKS_A_SECOND: u64 = 10_000_000;
+    let seconds = i64::try_from(time.0 / TICKS_A_SECOND).ok()? - UNIX_EPOCH_SECONDS;
+    let date = DateTime::from_timestamp(seconds, 0).filter(|date| date.year() <= 9999)?;
+    Some(format!("{}.{:07}Z", date.format("%Y-%m-%dT%H:%M:%S"), time.0 % TICKS_A_SECOND))
+}
+
+/// `snapshot 12 of 15, numbered from 0`; `None` where there is one only.
+pub fn which_snapshot(index: usize, count: usize) -> Option<String> {
+    (count != 1).then(|| format!("snapshot {index} of {count}, numbered from 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filetimes_keep_their_seven_digits() {
+        assert_eq!(utc(FileTime(134_105_812_840_355_567)).unwrap(), "2025-12-19T01:28:04.0355567Z");
+        assert_eq!(utc(FileTime(0)).unwrap(), "1601-01-01T00:00:00.0000000Z");
+        assert_eq!(utc(FileTime(u64::MAX)), None);
+    }
+
+    #[test]
+    fn spans_read_well() {
+        assert_eq!(duration(Nanos(1_234_000_000)), "1.234 s");
+        assert_eq!(duration(Nanos(29_519_000_000_000)), "8 h 11 min 59 s");
+    }
+
+    #[test]
+    fn a_column_has_one_unit() {
+        let shown = |largest: u64, size: u64| Unit::Auto.for_largest(largest).show(size);
+        assert_eq!(shown(9 << 20, 4096), "4");
+        assert_eq!([1 << 34, 4096, 0].map(|bytes| Unit::WholeMib.show(bytes)), ["16,384", "<1", "0"]);
+        assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("<0.01".into(), "16,384.00".into()));
+        assert_eq!((shown(2 << 40, 3 << 29), Unit::Kib.for_largest(2 << 40)), ("1.50".into(), Unit::Kib));
+    }
+
+    #[test]
+    fn something_is_never_shown_as_nothing() {
+        let gib = |size| Unit::Gib.show(size);
+        assert_eq!([gib(0), gib(4096), gib(6 << 20), gib(1 << 30)], ["0.00", "<0.01", "0.01", "1.00"]);
+        assert_eq!(Unit::Mib.show(4096), "<0.01");
+    }
+}

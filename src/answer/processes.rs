@@ -1,0 +1,52 @@
+//! The answer of `pfnset processes`. Wire format: docs/json.md, schema `pfnset.processes`.
+
+use crate::analysis::processes::ProcessSet;
+use crate::analysis::table::Dimension as _;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, Unit};
+use serde_json::json;
+
+/// The answer of this result.
+pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
+    let snapshot = set.snapshot.map(|snapshot| {
+        json!({
+            "index": snapshot.index,
+            "time_s": snapshot.time.seconds(),
+            "unattributed_private_pages": snapshot.unattributed.private,
+            "unattributed_page_table_pages": snapshot.unattributed.page_tables,
+        })
+    });
+    let facts = Facts::of_trace()
+        .is("snapshot_count", set.snapshot_count)
+        .is("snapshot", snapshot)
+        .is("total", set.total)
+        .has("processes", Fact::table(|| set.process_table()))
+        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .has("rows", Fact::table(|| set.group_table()));
+    Answer {
+        warnings: set.warnings.clone(),
+        facts,
+        tables: vec![set.table().titled(title(set))],
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.processes")
+    }
+}
+
+/// `118 processes, 3 of them selected, pages at 1.234 s (snapshot 0 of 2, numbered from 0)`.
+fn title(set: &ProcessSet) -> String {
+    let (total, selected) = (set.total, set.processes.len() as u64);
+    let of_them = match selected == total {
+        true => String::new(),
+        false => format!(", {} of them selected", numbers::count(selected)),
+    };
+    let pages = match &set.snapshot {
+        None => "; the trace holds no page records".to_owned(),
+        Some(snapshot) => {
+            let which = numbers::which_snapshot(snapshot.index, set.snapshot_count);
+            let which = which.map_or_else(String::new, |which| format!(" ({which})"));
+            format!("; pages at {:.3} s{which}", snapshot.time.seconds())
+        }
+    };
+    format!("{} processes{of_them}{pages}", numbers::count(total))
+}

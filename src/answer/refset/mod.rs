@@ -1,0 +1,164 @@
+//! The answer of `pfnset refset`. Wire format: docs/json.md, schema `pfnset.refset`.
+
+mod json;
+mod sentences;
+
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::final_state_check::Verification;
+use crate::analysis::refset::totals::timeline::Timeline;
+use crate::analysis::table::Table;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::numbers::{self, Unit};
+use sentences::{agreement, graphics, reasons, row_notes, rows_title, title, verdict};
+
+/// The view that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefsetView {
+    /// One screen: the window, what was held, the largest categories and processes, and how well the result agrees with
+    /// the final page sequence.
+    Summary,
+    /// Rows by the dimensions that the user named.
+    Rows,
+    /// Held pages over time.
+    Timeline,
+    /// The comparison with the final page sequence.
+    Verification,
+}
+
+/// Column of the texts beside the labels of the summary.
+const COLUMN: usize = 14;
+
+/// The answer of this result, in one of its views; `conditions` chose the rows, as the user wrote them.
+pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, conditions: &[String]) -> Answer<'a> {
+    let where_words = |introduction: &str| match conditions {
+        [] => String::new(),
+        conditions => format!("{introduction}{}", conditions.join(", ")),
+    };
+    let (beside, line) = (where_words(", where "), where_words("Where "));
+    let (tables, screen) = match view {
+        RefsetView::Summary => (rows(set, &beside), summary(set, &line)),
+        RefsetView::Rows => (rows(set, &beside), row_screen(set, &line)),
+        RefsetView::Timeline => (timeline(set, &beside), timeline_screen(set, &line)),
+        RefsetView::Verification => (set.verification.iter().map(Verification::table).collect(), verification(set)),
+    };
+    let beside_others = match view {
+        RefsetView::Summary | RefsetView::Rows => None,
+        RefsetView::Timeline => Some(set.timeline.iter().map(Timeline::table_of_rows).collect()),
+        RefsetView::Verification => Some(set.verification.iter().map(Verification::table_of_sum).collect()),
+    };
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: json::facts(set),
+        tables,
+        beside_others,
+        screen: Some(screen),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.refset")
+    }
+}
+
+fn rows(set: &ReferenceSet, beside: &str) -> Vec<Table> {
+    vec![set.table().titled(title(set, rows_title(set)) + beside)]
+}
+
+fn timeline(set: &ReferenceSet, beside: &str) -> Vec<Table> {
+    let table = |timeline: &Timeline| timeline.table().titled(title(set, "Held pages") + beside);
+    set.timeline.iter().map(table).collect()
+}
+
+/// A heading, and below it the conditions.
+fn headed(heading: String, conditions: &str) -> Vec<Block> {
+    let below = (!conditions.is_empty()).then(|| Block::Text(conditions.to_owned()));
+    std::iter::once(Block::Title(heading)).chain(below).collect()
+}
+
+/// One screen.
+fn summary(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+    if set.is_selection {
+        return selection(set, conditions);
+    }
+    let accesses = reasons(&set.frequent_accesses());
+    let releases = reasons(&set.frequent_releases());
+    let reaccesses = format!(
+        "{} (WPA's rules: {})",
+        numbers::count(set.balance.reaccessed()),
+        numbers::count(set.balance.reaccessed_wpa())
+    );
+    let outside = format!(
+        "{} kernel pages, {} of pool, {} of ranges at stop: in no working set, so not held",
+        numbers::count(set.kernel.at_stop),
+        numbers::count(set.pool_at_stop),
+        numbers::count(set.ranges_at_stop)
+    );
+    let verification = set.verification.as_ref().map(|verification| ("Verification", verdict(verification)));
+    let recorded = set.mem_info_ws.as_ref().map(|sets| ("Working sets", agreement(sets)));
+    let pairs = [("Accessed by", accesses), ("Released by", releases), ("Re-accesses", reaccesses)]
+        .into_iter()
+        .chain(verification)
+        .chain(recorded)
+        .chain([("Kernel, pool", outside), ("Graphics", graphics(set.graphics))]);
+    let mut screen = vec![Block::Title(title(set, "Reference set")), Block::Blank];
+    screen.extend([Block::Table(set.held_table(numbers::count)), Block::Blank]);
+    screen.extend(pairs.map(|(label, text)| Block::Pair(label.to_owned(), COLUMN, text)));
+    screen.extend(largest(set));
+    screen
+}
+
+/// One screen of what `--where` selects. Start, peak, accesses and releases are those of all pages: not shown.
+fn selection(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+    let selected = set.summary.as_ref().map_or(0, |summary| summary.categories.measure.pages);
+    let (selected, all) = (numbers::count(selected.unsigned_abs()), numbers::count(set.held_at_stop));
+    let mut screen = headed(title(set, "Held at stop,"), conditions);
+    screen.push(Block::Line(format!("{selected} of the {all} pages held at stop")));
+    screen.extend(largest(set));
+    screen
+}
+
+/// Largest categories and processes.
+fn largest(set: &ReferenceSet) -> Vec<Block> {
+    let tables = set.summary_tables().into_iter().flat_map(|table| [Block::Blank, Block::Table(table)]);
+    let gone = set.gone_and_hidden();
+    let gone = (gone > 0).then(|| {
+        let gone = numbers::count(gone);
+        Block::Text(format!("{gone} of the others held pages before and none at stop: --sort peak"))
+    });
+    tables.chain(gone).collect()
+}
+
+/// Rows by the user's dimensions.
+fn row_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+    let mut screen = headed(title(set, rows_title(set)), conditions);
+    screen.extend([Block::Blank, Block::Rows(0)]);
+    screen.extend(row_notes(set).into_iter().flat_map(|note| [Block::Blank, Block::Text(note)]));
+    screen
+}
+
+/// Held pages over time, the largest groups as far as the width allows.
+fn timeline_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
+    let Some(timeline) = &set.timeline else { return Vec::new() };
+    let groups = if timeline.is_by_category() { "categories" } else { "groups" };
+    let mut screen = headed(title(set, "Held pages"), conditions);
+    screen.extend([Block::Blank, Block::Ranked(0, groups, timeline.columns_left_out() as u64)]);
+    screen
+}
+
+/// The comparison with the final sequence.
+fn verification(set: &ReferenceSet) -> Vec<Block> {
+    let Some(v) = &set.verification else { return Vec::new() };
+    let apart = numbers::count(v.apart);
+    let mut screen = vec![
+        Block::Title(format!("Verification against the page sequence at {:.6} s", v.time.seconds())),
+        Block::Line(verdict(v)),
+        Block::Line(format!("{apart} more are kernel, pool and range pages: in no working set, so not compared")),
+    ];
+    screen.extend(v.tables().into_iter().flat_map(|table| [Block::Blank, Block::Table(table)]));
+    if v.examples.is_empty() {
+        return screen;
+    }
+    let examples = v.examples_table();
+    screen.extend([Block::Blank, Block::Title(examples.title.clone().unwrap_or_default()), Block::Table(examples)]);
+    let more = v.more_examples();
+    screen.extend((more > 0).then(|| Block::Line(format!("+ {} more", numbers::count(more)))));
+    screen
+}

@@ -1,0 +1,99 @@
+//! The answer of `pfnset resident`. Wire format: docs/json.md, schema `pfnset.resident`.
+
+mod checks;
+mod first_screen;
+
+use crate::analysis::resident::{ResidentSet, SnapshotSet};
+use crate::analysis::table::Dimension as _;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, Unit};
+use crate::units::PAGE_BYTES;
+
+/// The answer of this result; people see the first screen instead of the table of rows where it was asked for.
+pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_> {
+    let tables = set.snapshots.iter().map(|snapshot| set.table(snapshot).titled(title(set, snapshot))).collect();
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: facts(set),
+        tables,
+        screen: Some(screen(set, unit, is_first_screen)),
+        document: is_first_screen.then(|| document(set, unit)),
+        units: Units { size: unit, ..Units::default() },
+        ..Answer::new("pfnset.resident")
+    }
+}
+
+fn facts(set: &ResidentSet) -> Facts<'_> {
+    let of_snapshot = |(number, snapshot): (usize, &SnapshotSet)| {
+        let facts = Facts::default()
+            .is("index", snapshot.index)
+            .is("time_s", snapshot.time.seconds())
+            .is("pages", snapshot.pages)
+            .is("bytes", snapshot.pages * PAGE_BYTES)
+            .is("selected_pages", snapshot.selected)
+            .is("checks", checks::json(&snapshot.checks))
+            .has("rows", Fact::Rows(number));
+        Fact::Object(facts)
+    };
+    Facts::of_trace()
+        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+        .is("classification", set.classification.name())
+        .is("group_by", set.dimensions.iter().map(|d| d.name()).collect::<Vec<_>>())
+        .is("snapshot_count", set.snapshot_count)
+        .has("snapshots", Fact::list(move || set.snapshots.iter().enumerate().map(of_snapshot)))
+}
+
+fn screen(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Vec<Block> {
+    let mut screen = Vec::new();
+    for (number, snapshot) in set.snapshots.iter().enumerate() {
+        if number > 0 {
+            screen.push(Block::Blank);
+        }
+        match is_first_screen && (snapshot.selected > 0 || snapshot.pages == 0) {
+            true => screen.extend(first_screen::screen(set, snapshot, unit)),
+            false => screen.extend(rows(set, number, snapshot)),
+        }
+    }
+    screen
+}
+
+fn document(set: &ResidentSet, unit: Unit) -> Vec<Block> {
+    let mut document = Vec::new();
+    for (number, snapshot) in set.snapshots.iter().enumerate() {
+        document.extend((number > 0).then_some(Block::Blank));
+        document.push(Block::Table(first_screen::table(set, snapshot, unit)));
+    }
+    document
+}
+
+/// `Snapshot 0 of 2, numbered from 0, at 1.234 s: 4,096 pages, 16.00 MiB, 12 of them selected`.
+fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
+    let which = numbers::which_snapshot(snapshot.index, set.snapshot_count);
+    let which = which.map_or_else(|| "Snapshot".to_owned(), |which| format!("{},", which.replacen('s', "S", 1)));
+    let selected = match snapshot.selected == snapshot.pages {
+        true => String::new(),
+        false => format!(", {} of them selected", numbers::count(snapshot.selected)),
+    };
+    format!(
+        "{which} at {:.3} s: {} pages, {}{selected}",
+        snapshot.time.seconds(),
+        numbers::count(snapshot.pages),
+        numbers::bytes(snapshot.pages * PAGE_BYTES)
+    )
+}
+
+fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {
+    let mut rows = vec![Block::Title(title(set, snapshot)), Block::Blank];
+    if snapshot.selected == 0 && snapshot.pages > 0 {
+        let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
+        rows.push(Block::Line(format!("No page meets the conditions of --where; {labels}")));
+        return rows;
+    }
+    rows.push(Block::Rows(number));
+    if set.is_whole() {
+        rows.push(Block::Text(checks::in_full(&snapshot.checks)));
+    }
+    rows
+}

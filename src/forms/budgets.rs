@@ -1,0 +1,70 @@
+//! A first budgets file as text.
+
+use crate::analysis::check::budget::Analysis;
+use crate::analysis::check::suggest::Suggestion;
+use crate::answer::numbers::Unit;
+use crate::escape::{is_hidden, visible};
+use crate::units::PAGE_BYTES;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What stands above the budgets, `#` before each line.
+const HEAD: &str = "\
+Each budget: what is measured, and within which limits it must be.
+  analysis = \"resident\" (default): pages of RAM at the last whole snapshot
+  analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
+  where: dimension = \"patterns\", as in --where of the analysis
+  max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
+  max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
+  watch = \"90 %\" (default): the part of a limit from which the verdict is watch
+Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.";
+
+/// A text in quotation marks. Hidden characters are written as numbers, so that a reader gets them back.
+fn quoted(text: &str) -> String {
+    let mut shown = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => shown.extend(['\\', c]),
+            c if !is_hidden(c) => shown.push(c),
+            c if c.len_utf16() > 1 => shown.push_str(&format!("\\U{:08x}", u32::from(c))),
+            c => shown.push_str(&format!("\\u{:04x}", u32::from(c))),
+        }
+    }
+    shown + "\""
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(out: &mut dyn Write, trace: &Path, suggestions: &[Suggestion]) -> io::Result<()> {
+    writeln!(out, "# Budgets made of {}.", visible(&trace.display().to_string()))?;
+    HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
+    for suggestion in suggestions {
+        let now = Unit::Auto.amount(suggestion.pages.saturating_mul(PAGE_BYTES));
+        let pages = crate::units::counted(suggestion.pages, "page", "pages");
+        writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;
+        if suggestion.measure.analysis() == Analysis::Reference {
+            writeln!(out, "analysis = \"refset\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
+        }
+        if let Some((dimension, patterns)) = &suggestion.condition {
+            writeln!(out, "where = {{ {dimension} = {} }}", quoted(patterns))?;
+        }
+        writeln!(out, "max = {}  # now {now}, {pages}\nwatch = \"95 %\"", quoted(&suggestion.max))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        let name = "a\u{7f}\u{1b}\u{202e}\u{e0041}\n\t\"\\é.exe";
+        let text = quoted(name);
+        assert!(!text.contains(is_hidden), "{text}");
+        let read: toml::Table = toml::from_str(&format!("x = {text}")).unwrap();
+        assert_eq!(read["x"].as_str(), Some(name));
+    }
+}

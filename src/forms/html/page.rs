@@ -1,0 +1,334 @@
+//! The text of the page. Names from a trace are escaped by the template and shown with
+//! [`visible`].
+
+use crate::analysis::overview::differences::{Change, Differences};
+use crate::analysis::overview::resident::ResidentOverview;
+use crate::analysis::overview::{Overview, Part, reclassifications};
+use crate::analysis::resident::SnapshotSet;
+use crate::analysis::table::Table;
+use crate::answer::Units;
+use crate::answer::numbers::{self, Unit};
+use crate::escape::visible;
+use crate::forms::html::{TracePage, data, script, tables};
+use crate::trace::readiness::{Readiness, ReadinessLevel};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// The whole page.
+pub fn page(traces: &[TracePage<'_>], differences: &[Part<Differences>], charts: &str) -> Markup {
+    let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
+    let found: Vec<&Differences> = differences.iter().flatten().collect();
+    // Without page records one line says so, not three.
+    let has_pages = traces.iter().any(|trace| trace.overview.resident.is_ok());
+    let json = data::in_html(&data::data(traces, &found));
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(script::policy(&[charts, script::PAGE]));
+                meta name="referrer" content="no-referrer";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Memory: " (names.join(", ")) }
+                style { (PreEscaped(script::STYLE)) }
+            }
+            body data-traces=(traces.len()) {
+                header {
+                    h1 { "Memory " span.names { (names.join(" and ")) } }
+                    nav aria-label="Parts of this page" {
+                        @if !differences.is_empty() { a href="#differences" { "Differences" } }
+                        a href="#resident" { "Resident set" }
+                        @if has_pages {
+                            a href="#flows" { "WPA’s categories" }
+                            a href="#strip" { "Physical memory" }
+                        }
+                        a href="#reference" { "Reference set" }
+                        a href="#memory" { "Over time" }
+                        a href="#cpu" { "CPU" }
+                    }
+                }
+                noscript { p.doubt { "The pictures need scripts, which are inside of this file. All numbers are in the tables." } }
+                main {
+                    section #traces .panels { @for trace in traces { (head(trace)) } }
+                    @if !differences.is_empty() { (all_differences(traces, differences)) }
+                    (resident(traces))
+                    @if has_pages { (moves(traces)) (strips(traces)) }
+                    (reference(traces))
+                    (memory(traces))
+                    (cpu(traces))
+                }
+                footer {
+                    p { "Made by pfnset " (env!("CARGO_PKG_VERSION")) ". Sizes are of pages of 4 KiB; KiB, MiB and GiB are powers of 1024. "
+                        "Pictures: Apache ECharts 5.5.1, Apache License 2.0. This file loads nothing from any network." }
+                }
+                script #data type="application/json" { (PreEscaped(json)) }
+                script { (PreEscaped(charts)) }
+                script { (PreEscaped(script::PAGE)) }
+            }
+        }
+    }
+}
+
+/// What the trace is, and everything that makes it doubtful.
+fn head(trace: &TracePage<'_>) -> Markup {
+    let overview = trace.overview;
+    html! {
+        article.trace {
+            h2 { (trace.name) }
+            @if overview.warnings.is_empty() {
+                p.sound { "Nothing was lost, and the file is whole." }
+            } @else {
+                div.doubt role="note" {
+                    strong { "What makes the numbers doubtful" }
+                    ul { @for line in &overview.warnings { li { (visible(line)) } } }
+                }
+            }
+            dl { @for (what, value) in facts(trace) { dt { (what) } dd { (visible(&value)) } } }
+            h3 { "Good for" }
+            ul.good { @for analysis in &overview.info.analyses { (fitness(analysis)) } }
+        }
+    }
+}
+
+fn facts(trace: &TracePage<'_>) -> Vec<(&'static str, String)> {
+    let info = &trace.overview.info;
+    let release =
+        info.os_release.map_or_else(|| format!("Windows {}.{}", info.os_version.0, info.os_version.1), str::to_owned);
+    let processors =
+        info.machine_processors.map_or_else(|| "an unknown number".to_owned(), |n| numbers::count(n.into()));
+    let start = numbers::utc(info.start).unwrap_or_else(|| format!("FILETIME {}", info.start.0));
+    vec![
+        ("System", format!("{release}, build {}", info.os_build)),
+        ("Processors", format!("{processors}, {}-bit", info.pointer_bits)),
+        ("Recorded", start),
+        ("Length", numbers::duration(info.duration)),
+        ("Events", numbers::count(info.events)),
+        ("File", format!("{}, {}", trace.path, numbers::bytes(info.size_bytes))),
+    ]
+}
+
+fn fitness(analysis: &Readiness) -> Markup {
+    // What an analysis that cannot run would lack besides is no help.
+    let cannot_run = analysis.level == ReadinessLevel::Missing;
+    let without: Vec<String> = (analysis.missing.iter())
+        .filter(|need| need.required || !cannot_run)
+        .map(
+            |need| if need.required { need.keyword.to_owned() } else { format!("{} ({})", need.keyword, need.without) },
+        )
+        .collect();
+    let (class, verdict) = match analysis.level {
+        ReadinessLevel::Ready => ("ready", "yes"),
+        ReadinessLevel::Partial => ("partial", "in part"),
+        ReadinessLevel::Missing => ("missing", "no"),
+    };
+    html! {
+        li class=(class) {
+            (analysis.title) ": " strong { (verdict) }
+            @if !without.is_empty() { " — not in the trace: " (without.join("; ")) }
+        }
+    }
+}
+
+/// A picture: its caption, the place of the chart, its numbers below it.
+fn figure(kind: &str, trace: usize, caption: &str, numbers: &[(&str, Table)]) -> Markup {
+    html! {
+        figure {
+            figcaption { (caption) }
+            div.chart data-kind=(kind) data-trace=(trace) role="img" aria-label=(caption) {}
+            @for (title, table) in numbers { (numbers_of(title, table)) }
+        }
+    }
+}
+
+fn numbers_of(title: &str, table: &Table) -> Markup {
+    html! {
+        details { summary { "Numbers: " (title) } (tables::table(title, table, Units::default())) }
+    }
+}
+
+/// A part of the page: of each trace its pictures, or the line that says what to record.
+fn part<'o, T: 'o>(
+    traces: &'o [TracePage<'o>],
+    (id, title): (&str, &str),
+    of: impl Fn(&'o Overview) -> &'o Part<T>,
+    show: impl Fn(usize, &T) -> Markup,
+) -> Markup {
+    html! {
+        section #(id) {
+            h2 { (title) }
+            div.panels {
+                @for (number, trace) in traces.iter().enumerate() {
+                    article {
+                        @if traces.len() > 1 { h3.which { (trace.name) } }
+                        @match of(trace.overview) {
+                            Ok(found) => { (show(number, found)) }
+                            Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn resident(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("resident", "Resident set: what RAM held"),
+        |overview| &overview.resident,
+        |number, found| {
+            let when =
+                found.snapshot().map_or_else(String::new, |snapshot| format!(" at {:.3} s", snapshot.time.seconds()));
+            let size = Unit::Auto.amount(found.treemap.pages.saturating_mul(4096));
+            html! {
+                p { strong { (size) } " of physical memory" (when) ", " (numbers::count(found.treemap.pages)) " pages" (lists(found)) "." }
+                div.controls data-controls=(number) {}
+                div.beside {
+                    figure {
+                        figcaption { "The area of a tile is its number of pages: class, category, then process or file. Click a tile to see the next level; click the path above to go back. Under WPA’s rules every tile stays in its place; tiles that WPA counts in another category are striped." }
+                        nav.path data-path=(number) aria-label="Where in the picture" {}
+                        div.chart.treemap data-kind="treemap" data-trace=(number) role="img" aria-label="Resident set as nested tiles" {}
+                    }
+                    div.filtered { (tables::table("Categories by class, with the number that WPA shows", &found.category_table(), Units::default())) }
+                }
+                details.processes { summary { "Numbers: processes by the pages of their own" }
+                    (tables::table("Private memory, page tables, working-set metadata, AWE and large pages of each process", &found.process_table(), Units::default())) }
+                @if found.standby.iter().flatten().any(|pages| *pages > 0) {
+                (figure("standby", number, "The standby list by priority, in pages by class: cached pages. When memory is needed, the lowest priority is taken first.", &[("standby by priority", found.standby_table())]))
+            } @else {
+                p { "The standby list is empty: nothing was cached for later." }
+            }
+            }
+        },
+    )
+}
+
+/// `: 60.90 MiB in use, 8.70 MiB modified, …`.
+fn lists(found: &ResidentOverview) -> String {
+    let Some(memory) = found.snapshot().map(SnapshotSet::memory) else { return String::new() };
+    let unit = Unit::Auto.for_largest(memory.all.saturating_mul(4096));
+    let part = |(what, pages): (&str, u64)| format!("{} {what}", unit.amount(pages.saturating_mul(4096)));
+    let parts =
+        [("in use", memory.in_use), ("modified", memory.modified), ("standby", memory.standby), ("free", memory.free)];
+    format!(": {}", parts.map(part).join(", "))
+}
+
+fn moves(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("flows", "What WPA has elsewhere"),
+        |overview| &overview.resident,
+        |number, found| {
+            let (same, all) = found.pages_in_place();
+            html! {
+                p { (numbers::count(same)) " of " (numbers::count(all)) " pages have the same category by both rule sets." }
+                @if found.reclassifications.is_empty() {
+                    p { "No page has another category in WPA." }
+                } @else {
+                    (figure("flows", number, "Pages that WPA counts under another category: left where WPA has them, right where they belong. The width of a band is its number of pages; point at it to see the rules.",
+                        &[("pages that move, with the reason", reclassifications::table(&found.reclassifications))]))
+                }
+            }
+        },
+    )
+}
+
+fn strips(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("strip", "Physical memory by page frame number"),
+        |overview| &overview.resident,
+        |number, found| {
+            let cell = Unit::Auto.amount(found.pfn_map.cells.length().saturating_mul(4096));
+            let caption = format!(
+                "From left to right and from top to bottom by PFN. A cell is {cell} and has the colour of most of its pages: even areas are memory in one piece, speckles are fragmentation. Blank cells have no page."
+            );
+            html! {
+                div.controls data-strip-controls=(number) {}
+                (figure("strip", number, &caption, &[("lists and categories in the strip", found.pfn_map.table())]))
+            }
+        },
+    )
+}
+
+fn reference(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("reference", "Reference set: what a scenario touched"),
+        |overview| &overview.reference,
+        |number, found| {
+            html! {
+                (figure("held", number, "Pages held over time by category, stacked; lines are the marks of the trace, the window and the peak.",
+                    &[("held pages by process", found.holder_table())]))
+                (figure("reasons", number, "Pages accessed and released in the window, by reason.", &[("accesses and releases", found.reason_table())]))
+                (figure("impact", number, "Pages by impact: impacting pages stayed after the window (minus those that were freed in it), transient pages came and went inside of it, persistent pages were held before, in and after it.",
+                    &[("impact by process", found.impact_table())]))
+            }
+        },
+    )
+}
+
+fn memory(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("memory", "Memory over time"),
+        |overview| &overview.memory,
+        |number, found| {
+            html! {
+                    @if found.times.is_empty() {
+                p.unrecorded { "The page lists over time were not recorded: add the keyword MemoryInfo (xperf MEMINFO)." }
+            } @else {
+                (figure("memory", number, "The page lists over time, stacked; modified pages (a part of what is in use) and system commit are lines.", &[("counters", found.counter_table())]))
+            }
+                    @if let Some(processes) = found.process_table() { (numbers_of("working sets by process", &processes)) }
+                }
+        },
+    )
+}
+
+fn cpu(traces: &[TracePage<'_>]) -> Markup {
+    part(
+        traces,
+        ("cpu", "CPU: who ran, and who had to wait"),
+        |overview| &overview.cpu,
+        |number, found| {
+            html! {
+                (figure("cpu", number, "Share of all processors over time by process, stacked, in percent; the rest is idle or unknown.",
+                    &[("processes", found.process_table())]))
+                (figure("delays", number, "How long threads were ready and had to wait for a processor, by process: the delay that 95 of 100 did not exceed, and the longest. The scale is logarithmic.",
+                    &[("ready delays", found.delay_table())]))
+            }
+        },
+    )
+}
+
+fn all_differences(traces: &[TracePage<'_>], differences: &[Part<Differences>]) -> Markup {
+    let first = traces.first().map_or("", |trace| trace.name.as_str());
+    let mut place = 0..;
+    html! {
+        section #differences {
+            h2 { "Differences" }
+            @for (trace, found) in traces.iter().skip(1).zip(differences) {
+                article {
+                    h3.which { (first) " → " (trace.name) }
+                    @match found {
+                        Err(line) => { p.unrecorded { "Not shown: " (visible(line)) } }
+                        Ok(found) => { (difference(place.next().unwrap_or(0), found)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn difference(number: usize, found: &Differences) -> Markup {
+    let table = |title, changes: &[Change]| Differences::table(title, changes);
+    html! {
+        div.panels {
+            (figure("changedCategories", number, "What grew (to the right) and what shrank (to the left) from the first trace to the other, by category.",
+                &[("categories", table("Category", &found.by_category))]))
+            (figure("changedProcesses", number, "The same by process, for each process’s own pages. Processes with the same name count as one.",
+                &[("processes", table("Process", &found.by_process))]))
+        }
+        (figure("growth", number, "What changed, as tiles: the area is the larger of both sizes, the colour shows how much of it came or went.", &[]))
+    }
+}

@@ -1,0 +1,186 @@
+//! Markdown (GitHub's). Text from outside stays text: no HTML, link, image, mention or list comes of it.
+
+use crate::analysis::table::{Align, Table};
+use crate::answer::{Answer, Block, Units};
+use crate::escape::visible;
+use crate::forms::cells::{cells, for_table, heading};
+use std::io::{self, Write};
+
+/// Stands between two characters that would have a meaning together; nothing is shown for it.
+const NOTHING: &str = "<!-- -->";
+
+/// Writes an answer: warnings, then what it shows, or its tables below their titles.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for warning in &answer.warnings {
+        writeln!(out, "> {}\n", line(warning))?;
+    }
+    match &answer.document {
+        Some(blocks) => blocks.iter().try_for_each(|part| block(out, part, answer)),
+        None => tables(out, &answer.tables, answer.units),
+    }
+}
+
+/// Writes tables, each below its title.
+///
+/// # Errors
+/// What the writer says.
+pub fn tables(out: &mut dyn Write, tables: &[Table], units: Units) -> io::Result<()> {
+    for (number, one) in tables.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        table(out, one, units)?;
+    }
+    Ok(())
+}
+
+fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>) -> io::Result<()> {
+    match block {
+        Block::Heading(text) | Block::Title(text) => writeln!(out, "**{}**\n", plain(text)),
+        Block::Text(text) | Block::Line(text) => writeln!(out, "{}\n", line(text)),
+        Block::Fitting(texts) => texts.first().map_or(Ok(()), |text| writeln!(out, "{}\n", line(text))),
+        Block::Pair(label, _, text) => writeln!(out, "- {}: {}", line(label), plain(text)),
+        Block::Item(indent, text) => writeln!(out, "{:indent$}- {}", "", line(text)),
+        Block::Bar(parts) => parts.iter().try_for_each(|(words, _)| writeln!(out, "- {}", line(words))),
+        Block::Rows(number) | Block::Ranked(number, ..) | Block::Either(number, _) => {
+            match answer.tables.get(*number) {
+                Some(rows) => table(out, rows, answer.units),
+                None => Err(io::Error::other("the answer has no such table")),
+            }
+        }
+        Block::Table(own) => table(out, own, answer.units),
+        Block::Blank => writeln!(out),
+    }
+}
+
+fn table(out: &mut dyn Write, table: &Table, units: Units) -> io::Result<()> {
+    let units = for_table(units, table);
+    let cell = |text: &String| plain(text).replace('|', "\\|").replace("  ", "&emsp;");
+    if let Some(title) = &table.title {
+        writeln!(out, "**{}**\n", plain(title))?;
+    }
+    let titles = table.columns.iter().map(|column| cell(&heading(&column.title, column.align, units.size)));
+    writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
+    let rules = table.columns.iter().map(|column| if column.align == Align::Left { "---" } else { "---:" });
+    writeln!(out, "|{}|", rules.collect::<Vec<_>>().join("|"))?;
+    for line in &table.lines {
+        let mut cells = cells(line, units, None);
+        cells.resize(table.columns.len().max(cells.len()), String::new());
+        writeln!(out, "| {} |", cells.iter().map(cell).collect::<Vec<_>>().join(" | "))?;
+    }
+    Ok(())
+}
+
+/// A text on a line of its own, where its first characters could begin a list, a heading or a quotation.
+fn line(text: &str) -> String {
+    let text = plain(text.trim_start());
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    match text.chars().next() {
+        Some('#' | '+' | '-' | '=' | '>' | ':') => format!("\\{text}"),
+        Some(c) if c.is_ascii_digit() && number.starts_with(['.', ')']) => {
+            let digits = text.len() - number.len();
+            format!("{}\\{number}", text.get(..digits).unwrap_or_default())
+        }
+        _ => text,
+    }
+}
+
+/// A text in which no character has a meaning of its own.
+fn plain(text: &str) -> String {
+    let text = visible(text);
+    let mut shown = String::with_capacity(text.len() + 8);
+    let (mut before, mut rest) = (' ', text.chars());
+    while let Some(c) = rest.next() {
+        let after = rest.clone().next().unwrap_or(' ');
+        // In a word, `_` has no meaning.
+        let is_marked = match c {
+            '\\' | '`' | '*' | '[' | ']' | '~' => true,
+            '_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
+            '<' => after.is_ascii_alphabetic() || matches!(after, '/' | '!' | '?'),
+            '&' => after == '#' || after.is_ascii_alphanumeric(),
+            _ => false,
+        };
+        if is_marked {
+            shown.push('\\');
+        }
+        shown.push(c);
+        let is_joined = match c {
+            '@' => after.is_alphanumeric() || after == '_',
+            '#' => after.is_ascii_digit(),
+            ':' => after == '/' || ends_with_scheme(&shown),
+            'w' | 'W' => after == '.' && ends_with(&shown, "www"),
+            '-' => after.is_ascii_digit() && ends_with(&shown, "GH-"),
+            _ => false,
+        };
+        if is_joined {
+            shown.push_str(NOTHING);
+        }
+        before = c;
+    }
+    shown
+}
+
+/// True for an address that needs no `//`.
+fn ends_with_scheme(text: &str) -> bool {
+    ends_with(text, "mailto:") || ends_with(text, "xmpp:")
+}
+
+fn ends_with(text: &str, end: &str) -> bool {
+    let tail = text.len().checked_sub(end.len()).and_then(|at| text.get(at..));
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::table::{Column, Line, Value};
+
+    #[test]
+    fn markdown_keeps_nesting_and_escapes_bars() {
+        let mut table = Table {
+            columns: vec![Column::text("Name"), Column::number("Pages"), Column::number("Share")],
+            ..Table::default()
+        }
+        .titled("Rows");
+        table.lines = vec![Line { depth: 1, ..Line::new([Value::text("a|b"), Value::count(1), Value::Share(50.0)]) }];
+        let mut out = Vec::new();
+        tables(&mut out, &[table], Units::default()).unwrap();
+        let expected = "**Rows**\n\n| Name | Pages | Share |\n|---|---:|---:|\n| &emsp;a\\|b | 1 | 50.0 % |\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn text_stays_text() {
+        for (text, expected) in [
+            ("<img src=x>", r"\<img src=x>"),
+            ("</td><!-- x", r"\</td>\<!-- x"),
+            ("[a](b) ![c](d)", r"\[a\](b) !\[c\](d)"),
+            ("`x` *y* ~z~ _w_ a_b", r"\`x\` \*y\* \~z\~ \_w\_ a_b"),
+            ("&lt;&#64; & <0.01", r"\&lt;\&#<!-- -->64; & <0.01"),
+            ("@user a@b.c @", "@<!-- -->user a@<!-- -->b.c @"),
+            ("http://x.y WWW.x.y mailto:q", "http:<!-- -->//x.y WWW<!-- -->.x.y mailto:<!-- -->q"),
+            ("#12 GH-3 a#b", "#<!-- -->12 GH-<!-- -->3 a#b"),
+            ("C:\\dir\u{202e}\n", r"C:\\dir\\u{202e}\\x0a"),
+        ] {
+            assert_eq!(plain(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_begins_no_list_heading_or_quotation() {
+        for (text, expected) in [
+            ("# a", r"\# a"),
+            ("- a", r"\- a"),
+            ("    code", "code"),
+            ("> q", r"\> q"),
+            ("12. x", r"12\. x"),
+            ("12 x", "12 x"),
+            ("* x", r"\* x"),
+        ] {
+            assert_eq!(line(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Forms: each writes any [`Answer`]. Widths, glyphs, colors and rounding are decided here alone, and text from outside is made
+//! harmless ([`escape`](crate::escape)) where a form writes it.
+
+pub mod ascii;
+pub mod bar;
+pub mod budgets;
+mod cells;
+mod course;
+pub mod csv;
+pub mod each;
+pub mod fit;
+pub mod html;
+pub mod json;
+pub mod junit;
+pub mod lines;
+pub mod markdown;
+pub mod pages;
+pub mod table;
+pub mod text;
+
+use crate::answer::Answer;
+use std::io::{self, Write};
+
+/// The forms in which any answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Aligned text for a screen.
+    Text(Look),
+    /// One JSON object.
+    Json,
+    /// Comma-separated values with a heading line.
+    Csv,
+    /// One JSON object on each line, with the fields of CSV.
+    JsonLines,
+    /// Markdown (GitHub's).
+    Markdown,
+}
+
+/// How text looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Columns available.
+    pub width: u16,
+    /// Whether headings and warnings have colors.
+    pub color: bool,
+}
+
+/// Writes an answer.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(answer: &Answer<'_>, form: Form, out: &mut dyn Write) -> io::Result<()> {
+    match form {
+        Form::Text(look) => text::write(answer, look, out)?,
+        Form::Json => json::object(answer, out)?,
+        Form::Csv => csv::tables(out, &answer.tables, true)?,
+        Form::JsonLines => json::lines(out, &answer.tables)?,
+        Form::Markdown => markdown::write(answer, out)?,
+    }
+    out.flush()
+}

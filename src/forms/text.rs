@@ -1,0 +1,160 @@
+//! Aligned text for a screen: warnings, headings, tables, bars. This form owns its styles: a line is made harmless before it
+//! gets one.
+
+use crate::analysis::table::Table;
+use crate::answer::{Answer, Block, Units};
+use crate::escape::visible;
+use crate::forms::fit::Fitted;
+use crate::forms::lines::{paragraph, wrap};
+use crate::forms::{Look, bar, table};
+use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
+
+const HEADING: Style = Style::new().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Writes an answer.
+///
+/// # Errors
+/// What the writer says.
+pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = Fitted::new(out, look.width);
+    answer.headline.iter().try_for_each(|line| heading(&mut out, line, look))?;
+    if !answer.headline.is_empty() {
+        writeln!(out)?;
+    }
+    warnings(&mut out, &answer.warnings, look)?;
+    match &answer.screen {
+        Some(blocks) => blocks.iter().try_for_each(|part| block(&mut out, part, answer, look))?,
+        None => titled_tables(&mut out, &answer.tables, answer.units, look)?,
+    }
+    out.flush()
+}
+
+/// Writes tables below their titles.
+///
+/// # Errors
+/// What the writer says.
+pub fn titled_tables(out: &mut dyn Write, tables: &[Table], units: Units, look: Look) -> io::Result<()> {
+    for (number, one) in tables.iter().enumerate() {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        if let Some(title) = &one.title {
+            heading(out, title, look)?;
+            writeln!(out)?;
+        }
+        table::text(out, one, units, look.width)?;
+    }
+    Ok(())
+}
+
+fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) -> io::Result<()> {
+    let (units, width) = (answer.units, usize::from(look.width));
+    let rows =
+        |number: usize| answer.tables.get(number).ok_or_else(|| io::Error::other("the answer has no such table"));
+    match block {
+        Block::Heading(text) => wrap(&visible(text), width).iter().try_for_each(|line| heading(out, line, look)),
+        Block::Title(text) => heading(out, text, look),
+        Block::Text(text) => paragraph(out, text, width),
+        Block::Line(text) => writeln!(out, "{}", visible(text)),
+        Block::Fitting(texts) => {
+            let fits = |text: &&String| visible(text).width() <= width;
+            texts.iter().find(fits).or(texts.last()).map_or(Ok(()), |text| paragraph(out, text, width))
+        }
+        Block::Pair(label, column, text) => pair(out, label, *column, text, width),
+        Block::Item(indent, text) => item(out, *indent, text, width),
+        Block::Bar(parts) => bar::text(out, parts, look.width),
+        Block::Rows(number) => table::text(out, rows(*number)?, units, look.width),
+        Block::Table(own) => table::text(out, own, units, look.width),
+        Block::Ranked(number, what, more) => match more + table::ranked(out, rows(*number)?, units, look.width)? {
+            0 => Ok(()),
+            hidden => paragraph(out, &format!("{hidden} smaller {what} are not shown: --format csv has all"), width),
+        },
+        Block::Either(number, narrow) => {
+            let wide = rows(*number)?;
+            let fitting = if table::fits(wide, units, look.width) { wide } else { narrow };
+            table::text(out, fitting, units, look.width)
+        }
+        Block::Blank => writeln!(out),
+    }
+}
+
+/// Narrowest that the text of a pair becomes.
+const LEAST_OF_PAIR: usize = 12;
+
+fn pair(out: &mut dyn Write, label: &str, column: usize, text: &str, width: usize) -> io::Result<()> {
+    let (mut label, text) = (visible(label), visible(text));
+    for line in wrap(&text, width.saturating_sub(column).max(LEAST_OF_PAIR)) {
+        writeln!(out, "{}", format!("{label:<column$}{line}").trim_end())?;
+        label = Cow::Borrowed("");
+    }
+    Ok(())
+}
+
+fn item(out: &mut dyn Write, indent: usize, text: &str, width: usize) -> io::Result<()> {
+    let mut mark = "-";
+    for part in wrap(&visible(text), width.saturating_sub(indent + 2)) {
+        writeln!(out, "{:indent$}{mark} {part}", "")?;
+        mark = " ";
+    }
+    Ok(())
+}
+
+/// A bold line.
+fn heading(out: &mut dyn Write, text: &str, look: Look) -> io::Result<()> {
+    styled(out, &visible(text), HEADING, look)
+}
+
+fn styled(out: &mut dyn Write, text: &str, style: Style, look: Look) -> io::Result<()> {
+    if look.color { writeln!(out, "{style}{text}{style:#}") } else { writeln!(out, "{text}") }
+}
+
+/// The warnings, each on its own lines, before anything else.
+///
+/// # Errors
+/// What the writer says.
+pub fn warnings(out: &mut dyn Write, lines: &[String], look: Look) -> io::Result<()> {
+    for line in lines {
+        let mut mark = "! ";
+        for part in wrap(&visible(line), usize::from(look.width).saturating_sub(2)) {
+            styled(out, &format!("{mark}{part}"), WARNING, look)?;
+            mark = "  ";
+        }
+    }
+    if lines.is_empty() { Ok(()) } else { writeln!(out) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_styles_reach_the_terminal() {
+        let hostile = || "a\u{1b}]0;x\u{202e}\nb".to_owned();
+        let blocks = vec![
+            Block::Heading(hostile()),
+            Block::Title(hostile()),
+            Block::Text(hostile()),
+            Block::Line(hostile()),
+            Block::Fitting(vec![hostile()]),
+            Block::Pair(hostile(), 4, hostile()),
+            Block::Item(2, hostile()),
+            Block::Bar(vec![(hostile(), 1)]),
+        ];
+        let answer =
+            Answer { headline: vec![hostile()], warnings: vec![hostile()], screen: Some(blocks), ..Answer::new("s") };
+        for color in [true, false] {
+            let mut out = Vec::new();
+            write(&answer, Look { width: 60, color }, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let bare =
+                ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[0m"].iter().fold(text.clone(), |text, own| text.replace(own, ""));
+            assert!(!bare.chars().any(|c| c != '\n' && crate::escape::is_hidden(c)), "{text:?}");
+            assert!(bare.matches("a\\x1b]0;x\\u{202e}\\x0ab").count() == 11, "{bare}");
+            assert_eq!(text.contains('\u{1b}'), color);
+        }
+    }
+}
