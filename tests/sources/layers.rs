@@ -8,7 +8,7 @@ use crate::{Source, has_word, name, program_sources};
 const FORMS: [(&str, &[&str]); 5] = [
     (
         "forms/html/",
-        &["analysis::category", "analysis::overview", "analysis::readiness", "analysis::resident", "event::page"],
+        &["analysis::category", "analysis::overview", "analysis::resident", "trace::readiness", "event::page"],
     ),
     (
         "forms/pages/",
