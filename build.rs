@@ -1,31 +1,36 @@
 //! Takes the chart library of `pfnset report` out of the package of a crate and compresses it for the program.
 //!
 //! The script of Apache ECharts (Apache-2.0) lies in the package of the crate `charming`, which keeps it private. Cargo
-//! downloads and checks that package because it is a build dependency; here its folder is looked up. docs/report.md says
-//! why this library.
+//! downloads that package because it is a build dependency; here its folder is looked up, never the network. docs/report.md
+//! says why this library.
 
+use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where the script lies in its package.
 const SCRIPT: &str = "src/asset/echarts-5.5.1.min.js";
 /// The package.
-const PACKAGE: (&str, &str) = ("charming", "0.6.0");
+const PACKAGE: &str = "charming-0.6.0";
+/// SHA-256 of the script.
+const DIGEST: &str = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf";
 /// Names another file in the place of the script, for builds without cargo.
 const OVERRIDE: &str = "PFNSET_ECHARTS";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rerun-if-env-changed={OVERRIDE}");
+    println!("cargo::rustc-check-cfg=cfg(etl_writer)");
+    // The package that is published has no writer of traces for its unit tests.
+    if Path::new("tests/writer/Cargo.toml").is_file() {
+        println!("cargo::rustc-cfg=etl_writer");
+    }
     // The library alone has no report.
     if std::env::var_os("CARGO_FEATURE_CLI").is_none() {
         return Ok(());
     }
-    let path = script()?;
-    let script = std::fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let script = script()?;
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(&script)?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("no OUT_DIR")?);
@@ -33,36 +38,34 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn script() -> Result<PathBuf, Box<dyn Error>> {
+fn script() -> Result<Vec<u8>, Box<dyn Error>> {
+    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
     if let Some(path) = std::env::var_os(OVERRIDE) {
-        return Ok(path.into());
+        return Ok(read(Path::new(&path))?);
     }
-    let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("no CARGO_MANIFEST_DIR")?);
-    // A package from a registry lies beside its dependencies; so do vendored packages.
-    let (name, version) = PACKAGE;
-    let beside = [format!("{name}-{version}"), name.to_owned()];
-    let beside = beside.iter().filter_map(|folder| Some(own.parent()?.join(folder).join(SCRIPT)));
-    if let Some(path) = beside.into_iter().find(|path| path.is_file()) {
-        return Ok(path);
+    let script = places()?.into_iter().map(|folder| folder.join(SCRIPT)).find(|path| path.is_file());
+    let script = script.ok_or_else(|| {
+        format!("the package {PACKAGE} is not where cargo keeps packages: let {OVERRIDE} name the file {SCRIPT} of it")
+    })?;
+    let bytes = read(&script)?;
+    let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    if digest != DIGEST {
+        return Err(format!("{} is not the script of {PACKAGE}: its SHA-256 is {digest}", script.display()).into());
     }
-    // Cargo has just downloaded the package, so this works without network unless packages for tests are missing.
-    from_metadata(&own, &["--offline"]).or_else(|_| from_metadata(&own, &[]))
+    Ok(bytes)
 }
 
-/// Asks cargo where the package lies.
-fn from_metadata(own: &Path, flags: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(["metadata", "--format-version", "1", "--filter-platform", &std::env::var("HOST")?]).args(flags);
-    let output = command.current_dir(own).output()?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)).into());
-    }
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
-    let (name, version) = PACKAGE;
-    let package = packages.iter().find(|package| package["name"] == name && package["version"] == version);
-    let manifest = package.and_then(|package| package["manifest_path"].as_str());
-    let folder = manifest.and_then(|path| Path::new(path).parent());
-    Ok(folder.ok_or_else(|| format!("cargo knows no package {name} {version}"))?.join(SCRIPT))
+/// Where the package can lie. Cargo has compiled it just now, so it is there.
+fn places() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").ok_or("no CARGO_MANIFEST_DIR")?);
+    // A package from a registry lies beside its dependencies; so do vendored packages, without version.
+    let vendor = own.join("vendor");
+    let mut folders: Vec<PathBuf> = own.parent().map(Path::to_owned).into_iter().chain([vendor]).collect();
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    // One folder for each registry.
+    let registries = home.and_then(|home| home.join("registry").join("src").read_dir().ok());
+    folders.extend(registries.into_iter().flatten().flatten().map(|entry| entry.path()));
+    let name = PACKAGE.rsplit_once('-').map_or(PACKAGE, |(name, _)| name);
+    Ok(folders.iter().flat_map(|folder| [folder.join(PACKAGE), folder.join(name)]).collect())
 }

@@ -248,6 +248,7 @@ fn lookup_class(context: &SnapshotContext<'_>, page: &PageIdentity) -> LookupCla
     }
 }
 
+#[cfg(etl_writer)]
 #[cfg(test)]
 mod tests {
     use super::*;

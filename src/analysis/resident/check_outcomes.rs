@@ -159,7 +159,35 @@ fn differs(compared: &Compared, whose: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::resident::testing::checks;
+    use crate::analysis::resident::checks::Compared;
+    use crate::model::page_owner_key::KeyReading;
+    use crate::units::Nanos;
+
+    /// Checks that all pass.
+    fn checks() -> Checks {
+        Checks {
+            pages: 100,
+            pfns: (1, 100),
+            missing_pfns: 0,
+            gaps: 0,
+            duplicates: 0,
+            ram_pages: Some(100),
+            lost_buffers: 0,
+            bad_list: 0,
+            bad_meminfo: Some(0),
+            combined: 3,
+            combined_mmstats: Some(3),
+            pfn_database: Some((0xffff_fa80_0000_0000, 5)),
+            pfn_database_counted: 5,
+            lists: vec![Compared { what: "Zero".into(), counted: 7, expected: 7, slack: 16 }],
+            contradictions: 0,
+            contradiction_examples: Vec::new(),
+            meminfo_age: Some(Nanos(0)),
+            version: 4,
+            reading: KeyReading::of_version(4),
+            keyed: (50, 0),
+        }
+    }
 
     #[test]
     fn what_failed_is_told_by_its_check() {

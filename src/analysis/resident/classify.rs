@@ -205,6 +205,7 @@ impl SnapshotContext<'_> {
     }
 }
 
+#[cfg(etl_writer)]
 #[cfg(test)]
 mod tests {
     use super::*;

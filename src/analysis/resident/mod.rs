@@ -19,6 +19,7 @@ pub mod page_counts;
 pub mod query;
 mod rows;
 pub(crate) mod snapshot_context;
+#[cfg(etl_writer)] // only this repository has it
 #[cfg(test)]
 mod testing;
 

@@ -1,11 +1,8 @@
 //! The simulated machine of `tests/writer` for unit tests: a case for every rule, and every page that can be told apart on it.
 
-use crate::analysis::resident::checks::{Checks, Compared};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::PageIdentity;
-use crate::model::page_owner_key::KeyReading;
 use crate::trace::Trace;
-use crate::units::Nanos;
 use etl_writer::machine::{Keys, Machine, PAGE, Setup};
 use etl_writer::payloads::counters;
 use etl_writer::payloads::file::ViewKind;
@@ -67,30 +64,4 @@ pub fn pages(version: u8) -> Vec<PageIdentity> {
             u2s.iter().map(move |&u2| PageIdentity { flags, pfn: 1, u2 }).collect::<Vec<_>>()
         })
         .collect()
-}
-
-/// Checks that all pass.
-pub fn checks() -> Checks {
-    Checks {
-        pages: 100,
-        pfns: (1, 100),
-        missing_pfns: 0,
-        gaps: 0,
-        duplicates: 0,
-        ram_pages: Some(100),
-        lost_buffers: 0,
-        bad_list: 0,
-        bad_meminfo: Some(0),
-        combined: 3,
-        combined_mmstats: Some(3),
-        pfn_database: Some((0xffff_fa80_0000_0000, 5)),
-        pfn_database_counted: 5,
-        lists: vec![Compared { what: "Zero".into(), counted: 7, expected: 7, slack: 16 }],
-        contradictions: 0,
-        contradiction_examples: Vec::new(),
-        meminfo_age: Some(Nanos(0)),
-        version: 4,
-        reading: KeyReading::of_version(4),
-        keyed: (50, 0),
-    }
 }
