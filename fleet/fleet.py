@@ -54,9 +54,10 @@ def export(spark, program, out, paths, flags):
 
 
 def open_tables(spark, dataset, names=("traces", "resident", "processes")):
-    """Views of the dataset's tables."""
+    """Views of the dataset's tables; of a trace with several snapshots they have the last whole one."""
     for name in names:
-        spark.read.parquet(os.path.join(dataset, name)).createOrReplaceTempView(name)
+        table = spark.read.parquet(os.path.join(dataset, name))
+        (table.where("is_last") if "is_last" in table.columns else table).createOrReplaceTempView(name)
 
 
 QUESTIONS = {

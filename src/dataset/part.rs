@@ -1,7 +1,7 @@
 //! The files of one table: a batch becomes a row group of a Parquet file, an Arrow file of its own, or lines of CSV.
 
 use crate::analysis::export::Columns;
-use crate::analysis::export::schema::{Column, Kind, Table};
+use crate::analysis::export::schema::{Column, Kind, SCHEMA_VERSION, SCHEMA_VERSION_KEY, Table};
 use crate::dataset::text_column::TextColumn;
 use crate::dataset::{Format, csv, not_written};
 use crate::error::Error;
@@ -14,6 +14,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
@@ -211,6 +212,7 @@ fn properties(table: Table) -> WriterProperties {
     let all = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level()))
         .set_created_by(concat!("pfnset ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())]))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(None);
     let stored = |all: parquet::file::properties::WriterPropertiesBuilder, column: &Column| {

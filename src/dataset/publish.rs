@@ -264,6 +264,8 @@ mod tests {
             format: Format::Csv,
             code_page: String::new(),
             machine_names: false,
+            schema_version: 1,
+            snapshots: String::new(),
             parts: tables.iter().map(|table| (*table, 1)).collect(),
             asked: tables.iter().copied().collect(),
             error: None,

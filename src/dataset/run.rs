@@ -1,7 +1,8 @@
 //! One trace into a dataset: from its path to its parts.
 
-use crate::analysis::export::schema::Table;
+use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
 use crate::analysis::export::{TraceFile, export, trace};
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, identify, pseudonym};
 use crate::dataset::staging::Staging;
@@ -10,6 +11,7 @@ use crate::dataset::{Dataset, publish};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
+use crate::named::named_enum;
 use crate::trace::Trace;
 use crate::trace::recording;
 use std::cell::LazyCell;
@@ -21,12 +23,33 @@ use std::path::{Path, PathBuf};
 pub struct Choice {
     /// Tables; `traces` is always among them.
     pub tables: Vec<Table>,
+    /// Which snapshots' pages and ranges.
+    pub snapshots: Snapshots,
     /// Traces that are there already, from the same version and in the same form, are skipped.
     pub resume: bool,
     /// The machine's name itself is written, not a digest.
     pub machine_names: bool,
     /// The encoding of 8-bit names.
     pub code_page: CodePage,
+}
+
+named_enum! {
+    /// Snapshots in a dataset.
+    pub enum Snapshots {
+        /// The last whole one of each trace.
+        Last = "last",
+        /// All of each trace.
+        All = "all",
+    }
+}
+
+impl Snapshots {
+    const fn choice(self) -> SnapshotChoice {
+        match self {
+            Snapshots::Last => SnapshotChoice::Last,
+            Snapshots::All => SnapshotChoice::All,
+        }
+    }
 }
 
 /// What became of a trace.
@@ -118,6 +141,8 @@ impl Dataset {
             format: self.format,
             code_page: choice.code_page.name().to_owned(),
             machine_names: choice.machine_names,
+            schema_version: SCHEMA_VERSION,
+            snapshots: choice.snapshots.name().to_owned(),
             parts: BTreeMap::new(),
             asked: choice.tables.iter().copied().collect(),
             error: None,
@@ -142,7 +167,8 @@ impl Dataset {
         let exported = match open() {
             Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
-                export(&trace, || identity.1.clone(), &choice.tables, machine, &staging).map(drop)
+                export(&trace, || identity.1.clone(), (&choice.tables, choice.snapshots.choice()), machine, &staging)
+                    .map(drop)
             }
             Err(error) => Err(error),
         };

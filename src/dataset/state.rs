@@ -27,6 +27,10 @@ pub struct State {
     pub code_page: String,
     /// True when the machine's name itself was written.
     pub machine_names: bool,
+    /// Version of the tables' columns.
+    pub schema_version: u32,
+    /// Which snapshots' pages and ranges.
+    pub snapshots: String,
     /// Number of parts by table.
     pub parts: BTreeMap<Table, u32>,
     /// Tables that were asked for; those that the trace does not have are not in `parts`.
@@ -46,6 +50,8 @@ struct Stored {
     format: String,
     code_page: String,
     machine_names: bool,
+    schema_version: u32,
+    snapshots: String,
     parts: BTreeMap<String, u32>,
     asked: Vec<String>,
     error: Option<String>,
@@ -55,17 +61,19 @@ struct Stored {
 
 impl From<State> for Stored {
     fn from(state: State) -> Stored {
-        let State { version, format, code_page, machine_names, parts, asked, error, rows, bytes } = state;
+        let State { parts, asked, format, .. } = state;
         Stored {
-            version,
+            version: state.version,
             format: format.name().to_owned(),
-            code_page,
-            machine_names,
+            code_page: state.code_page,
+            machine_names: state.machine_names,
+            schema_version: state.schema_version,
+            snapshots: state.snapshots,
             parts: parts.into_iter().map(|(table, parts)| (table.name().to_owned(), parts)).collect(),
             asked: asked.into_iter().map(|table| table.name().to_owned()).collect(),
-            error,
-            rows,
-            bytes,
+            error: state.error,
+            rows: state.rows,
+            bytes: state.bytes,
         }
     }
 }
@@ -74,19 +82,21 @@ impl TryFrom<Stored> for State {
     type Error = String;
 
     fn try_from(stored: Stored) -> Result<State, String> {
-        let Stored { version, format, code_page, machine_names, parts, asked, error, rows, bytes } = stored;
+        let Stored { parts, asked, format, .. } = stored;
         let table = |name: &str| name.parse::<Table>();
         let parts = parts.iter().map(|(name, parts)| Ok((table(name)?, *parts)));
         Ok(State {
-            version,
+            version: stored.version,
             format: Format::of_name(&format).ok_or_else(|| format!("unknown form \"{format}\""))?,
-            code_page,
-            machine_names,
+            code_page: stored.code_page,
+            machine_names: stored.machine_names,
+            schema_version: stored.schema_version,
+            snapshots: stored.snapshots,
             parts: parts.collect::<Result<_, String>>()?,
             asked: asked.iter().map(|name| table(name)).collect::<Result<_, String>>()?,
-            error,
-            rows,
-            bytes,
+            error: stored.error,
+            rows: stored.rows,
+            bytes: stored.bytes,
         })
     }
 }
@@ -116,7 +126,8 @@ impl State {
 
     /// True when all of its tables have the rows and the form that they would have now.
     pub fn is_like(&self, other: &State) -> bool {
-        let like = |state: &State| (state.version.clone(), state.format, state.code_page.clone());
+        let texts = |state: &State| [&state.version, &state.code_page, &state.snapshots].map(String::clone);
+        let like = |state: &State| (texts(state), state.format, state.schema_version);
         like(self) == like(other)
     }
 

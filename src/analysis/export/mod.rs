@@ -15,11 +15,13 @@ use crate::analysis::cpu::CpuUse;
 use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::ResidentSet;
+use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
 use crate::event::hooks::{
     CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
 };
+use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
@@ -52,7 +54,18 @@ pub struct TraceFile {
     pub program_version: String,
 }
 
-/// Writes these tables of a trace, `traces` last, and returns those that it has. `machine` converts the machine's name
+/// A snapshot whose pages and ranges are written.
+#[derive(Debug, Clone, Copy)]
+pub struct Chosen<'t> {
+    /// Its number in the trace, from 0.
+    pub index: usize,
+    /// The snapshot.
+    pub snapshot: &'t Snapshot,
+    /// True for the last one that is whole.
+    pub is_last: bool,
+}
+
+/// Writes these tables of a trace, of the snapshots of this choice, `traces` last, and returns those that it has. `machine` converts the machine's name
 /// to the text that is written; `file` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
@@ -60,7 +73,7 @@ pub struct TraceFile {
 pub fn export(
     trace: &Trace,
     file: impl FnOnce() -> TraceFile,
-    tables: &[Table],
+    (tables, choice): (&[Table], SnapshotChoice),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<Vec<Table>, Error> {
@@ -71,7 +84,7 @@ pub fn export(
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
     let count = |hook| trace.survey().kernel_count(hook);
-    of_snapshots(trace, tables, sink)?;
+    of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
     if has(Table::Processes) {
         processes_files_ranges::processes(trace, sink)?;
     }
@@ -116,25 +129,31 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
     Ok(())
 }
 
+/// The snapshots that a choice means.
+fn chosen(trace: &Trace, choice: SnapshotChoice) -> Result<Vec<Chosen<'_>>, Error> {
+    let snapshots = trace.snapshots();
+    let last = SnapshotChoice::Last.indices(snapshots)?;
+    let of = |index: usize| Some(Chosen { index, snapshot: snapshots.get(index)?, is_last: last.contains(&index) });
+    Ok(choice.indices(snapshots)?.into_iter().filter_map(of).collect())
+}
+
 /// The tables with the pages and ranges of each snapshot.
-fn of_snapshots(trace: &Trace, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
+fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<(), Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
-    for (index, snapshot) in trace.snapshots().iter().enumerate().filter(|_| by_page) {
-        let context = SnapshotContext::new(trace, snapshot);
-        resident::write(trace.etl(), &context, (index, snapshot), wanted, sink)?;
+    for chosen in chosen.iter().filter(|_| by_page) {
+        let context = SnapshotContext::new(trace, chosen.snapshot);
+        resident::write(trace.etl(), &context, *chosen, wanted, sink)?;
     }
-    if trace.snapshots().is_empty() {
+    if chosen.is_empty() {
         for table in [Table::Pages, Table::Resident].into_iter().filter(|table| has(*table)) {
             ColumnBatches::new(table, sink).finish()?;
         }
     }
     if has(Table::Ranges) {
         let mut ranges = ColumnBatches::new(Table::Ranges, sink);
-        for (index, snapshot) in trace.snapshots().iter().enumerate() {
-            processes_files_ranges::ranges(trace, (index, snapshot), &mut ranges)?;
-        }
+        chosen.iter().try_for_each(|chosen| processes_files_ranges::ranges(trace, *chosen, &mut ranges))?;
         ranges.finish()?;
     }
     Ok(())

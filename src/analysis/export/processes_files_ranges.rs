@@ -1,8 +1,8 @@
 //! Tables from the trace's model: processes, files, ranges of address spaces.
 
-use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
+use crate::analysis::export::{Chosen, Sink};
 use crate::error::Error;
 use crate::event::Phase;
 use crate::event::file::ViewKind;
@@ -11,7 +11,6 @@ use crate::model::drive_paths::{DrivePaths, extension, folder};
 use crate::model::file_names::{FileNames, FileNamesAt};
 use crate::model::process::Instance;
 use crate::model::services::Services;
-use crate::model::snapshot::Snapshot;
 use crate::model::space::{AddressSpace, Source};
 use crate::model::space_at::space_at;
 use crate::trace::Trace;
@@ -117,8 +116,8 @@ fn ranges_of(space: &AddressSpace) -> Vec<Range> {
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn ranges(trace: &Trace, (index, snapshot): (usize, &Snapshot), rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
-    let moment = snapshot.first;
+pub fn ranges(trace: &Trace, chosen: Chosen<'_>, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {
+    let moment = chosen.snapshot.first;
     let files = FileNamesAt::new(&trace.files().names, moment);
     let time = Cell::Real(trace.time(moment.time).seconds());
     let alive = |(_, process): &(usize, &Instance)| process.is_alive(moment);
@@ -136,7 +135,8 @@ pub fn ranges(trace: &Trace, (index, snapshot): (usize, &Snapshot), rows: &mut C
             for range in ranges.unwrap_or_default() {
                 let name = range.file_key.and_then(|key| files.index(key)).and_then(|at| files.names.get(at as usize));
                 rows.push([
-                    Cell::count(index as u64),
+                    Cell::count(chosen.index as u64),
+                    Cell::Flag(chosen.is_last),
                     time,
                     Cell::Text(&label),
                     Cell::count(*instance as u64),

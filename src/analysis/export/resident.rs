@@ -1,10 +1,10 @@
 //! The tables `pages` and `resident` of a snapshot: one pass over its pages, about a million at a time.
 
 use crate::analysis::category::Category;
-use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::BATCH_ROWS;
 use crate::analysis::export::page_attributes::{PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
+use crate::analysis::export::{Chosen, Sink};
 use crate::analysis::pages::address_of;
 use crate::analysis::resident::batch_classify::BatchClassifier;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
@@ -13,7 +13,7 @@ use crate::etl::EtlFile;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::Snapshot;
 use crate::units::PAGE_BYTES;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
 use arrow_schema::ArrowError;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
@@ -51,12 +51,13 @@ struct Found<'c> {
 pub fn write(
     etl: &EtlFile,
     context: &SnapshotContext<'_>,
-    (index, snapshot): (usize, &Snapshot),
+    chosen: Chosen<'_>,
     wanted: Wanted,
     sink: &dyn Sink,
 ) -> Result<(), Error> {
     let texts = PageTexts::new(context);
-    let at = At { index: index as i64, seconds: etl.clock.nanos(snapshot.first.time).seconds() };
+    let Chosen { index, snapshot, is_last } = chosen;
+    let at = At { index: index as i64, is_last, seconds: etl.clock.nanos(snapshot.first.time).seconds() };
     let read = |runs: &[PageRun]| -> Vec<Found<'_>> {
         let part = Snapshot { runs: runs.to_vec(), ..empty_like(snapshot) };
         let empty =
@@ -138,6 +139,7 @@ fn groups(runs: &[PageRun]) -> Vec<&[PageRun]> {
 #[derive(Debug, Clone, Copy)]
 struct At {
     index: i64,
+    is_last: bool,
     seconds: f64,
 }
 
@@ -145,6 +147,7 @@ impl At {
     fn column(self, name: &str, rows: usize) -> Result<ArrayRef, ArrowError> {
         match name {
             "snapshot" => Ok(Arc::new(Int64Array::from_value(self.index, rows))),
+            "is_last" => Ok(Arc::new(BooleanArray::from(vec![self.is_last; rows]))),
             "time_s" => Ok(Arc::new(Float64Array::from_value(self.seconds, rows))),
             _ => Err(ArrowError::SchemaError(format!("no column {name}"))),
         }

@@ -1,6 +1,7 @@
 //! The tables of an export and their columns. `docs/export.md` says what each column means; a test compares both.
 
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -78,18 +79,18 @@ macro_rules! tables {
 }
 
 tables! {
-    Pages "pages": snapshot Integer, time_s Real, pfn Integer, list Text, use Text, priority Integer, flags Text,
+    Pages "pages": snapshot Integer, is_last Flag, time_s Real, pfn Integer, list Text, use Text, priority Integer, flags Text,
         category Text, category_wpa Text, class Text, rule Text, process Text null, instance Integer null,
         session Integer null, address Address null, file Text null, file_offset Integer null, detail Text null;
-    Resident "resident": snapshot Integer, time_s Real, list Text, use Text, priority Integer, flags Text,
+    Resident "resident": snapshot Integer, is_last Flag, time_s Real, list Text, use Text, priority Integer, flags Text,
         category Text, category_wpa Text, class Text, rule Text, process Text null, instance Integer null,
         session Integer null, file Text null, detail Text null, pages Integer, bytes Integer;
     Processes "processes": instance Integer, process Text, process_name Text null, pid Integer, parent Text null,
         parent_pid Integer null, session Integer null, command_line Text null, services Text null, start_s Real null,
         end_s Real null, exit_status Integer null;
     Files "files": file Text, path Text, folder Text, extension Text null, keys Integer;
-    Ranges "ranges": snapshot Integer, time_s Real, process Text, instance Integer, range_kind Text, base Address,
-        bytes Integer, source Text, known_s Real, file Text null, heap Address null, thread Integer null;
+    Ranges "ranges": snapshot Integer, is_last Flag, time_s Real, process Text, instance Integer, range_kind Text,
+        base Address, bytes Integer, source Text, known_s Real, file Text null, heap Address null, thread Integer null;
     Refset "refset": process Text null, category Text, class Text, file Text null, detail Text null,
         access_reason Text, release_reason Text null, impact Text, pages Integer, bytes Integer,
         impact_pages Integer;
@@ -110,13 +111,19 @@ tables! {
     CpuWaits "cpu_waits": process Text, thread Integer, reason Text, waits Integer, waiting_s Real;
     CpuInterrupts "cpu_interrupts": interrupt_kind Text, module Text null, routine Address, count Integer, inclusive_s Real,
         exclusive_s Real, max_s Real;
-    Traces "traces": trace_file Text, digest Text null, file_bytes Integer null, program_version Text, tables Text,
-        error Text null, session_name Text null, machine Text null, os_build Integer null, os_text Text null,
+    Traces "traces": trace_file Text, digest Text null, file_bytes Integer null, program_version Text,
+        schema_version Integer, tables Text, error Text null, session_name Text null, machine Text null, os_build Integer null, os_text Text null,
         processors Integer null, memory_pages Integer null, start_time Instant null, duration_s Real null,
         records Integer null, snapshots Integer null, events_lost Integer null, buffers_lost Integer null,
         missing_buffers Integer null, damaged_places Integer null, misfit_records Integer null, is_cut Flag null,
         trusted Flag null, warnings Text null;
 }
+
+/// Version of tables and columns: it rises when a query for one version would fail or answer another question with the other.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The key of [`SCHEMA_VERSION`] in the files' metadata.
+pub const SCHEMA_VERSION_KEY: &str = "pfnset.schema_version";
 
 impl Table {
     /// True for tables with a row for each page, which are written only when asked for.
@@ -132,7 +139,8 @@ impl Table {
     /// Its schema in Arrow.
     pub fn schema(self) -> Arc<Schema> {
         let field = |column: &Column| Field::new(column.name, column.kind.data_type(), column.nullable);
-        Arc::new(Schema::new(self.columns().iter().map(field).collect::<Vec<_>>()))
+        let metadata = HashMap::from([(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())]);
+        Arc::new(Schema::new_with_metadata(self.columns().iter().map(field).collect::<Vec<_>>(), metadata))
     }
 
     /// Place of a column.

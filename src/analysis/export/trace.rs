@@ -1,7 +1,7 @@
 //! The table `traces`: one row about the trace itself, also if it cannot be read.
 
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
-use crate::analysis::export::schema::Table;
+use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
 use crate::analysis::export::{Sink, TraceFile};
 use crate::analysis::info::TraceInfo;
 use crate::error::Error;
@@ -54,6 +54,7 @@ pub fn write(trace: &TraceFile, tables: &[Table], facts: Result<&Facts, &str>, s
         Cell::maybe(trace.digest.as_deref(), Cell::Text),
         Cell::maybe(trace.bytes, Cell::count),
         Cell::Text(&trace.program_version),
+        Cell::Integer(SCHEMA_VERSION.into()),
         Cell::Text(&tables),
         Cell::maybe(facts.err(), Cell::Text),
         Cell::maybe(session, Cell::Text),

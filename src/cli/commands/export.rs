@@ -1,6 +1,6 @@
 //! `pfnset export`: its flags, the traces that they name, and what is printed of each.
 
-use crate::cli::args::Reading;
+use crate::cli::args::{OneOf, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
@@ -9,7 +9,7 @@ use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use pfnset::analysis::export::schema::Table;
-use pfnset::dataset::run::{Choice, Outcome};
+use pfnset::dataset::run::{Choice, Outcome, Snapshots};
 use pfnset::dataset::{Dataset, Format, Refused};
 use pfnset::error::Error;
 use pfnset::forms::lines::wrap;
@@ -59,6 +59,9 @@ pub struct Export {
     /// Also a row for each page: pages, refset_pages
     #[arg(long)]
     pub pages: bool,
+    /// Of which snapshots of each trace pages, resident and ranges have rows: last (the last whole one) or all
+    #[arg(long, value_parser = SNAPSHOTS, default_value = "last", value_name = "WHICH")]
+    pub snapshot: Snapshots,
     /// Form of the files
     #[arg(long, value_enum, default_value_t = FileFormat::Parquet, value_name = "FORM")]
     pub format: FileFormat,
@@ -74,6 +77,11 @@ pub struct Export {
     #[arg(short, long)]
     pub quiet: bool,
 }
+
+const SNAPSHOTS: OneOf<Snapshots> = OneOf(&[
+    ("last", "The last whole snapshot of each trace", Snapshots::Last),
+    ("all", "All; the column is_last tells them apart", Snapshots::All),
+]);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FileFormat {
@@ -130,6 +138,7 @@ impl Export {
         let dataset = self.dataset()?;
         let choice = Choice {
             tables: self.tables(),
+            snapshots: self.snapshot,
             resume: self.resume,
             machine_names: self.machine_names,
             code_page: self.reading.ansi_codepage,

@@ -53,7 +53,16 @@ struct Exported {
 
 impl Exported {
     fn new(trace: &Path, folder: &Path) -> Exported {
-        let arguments = ["export", trace.to_str().unwrap(), "--out", folder.to_str().unwrap(), "--pages", "-q"];
+        let arguments = [
+            "export",
+            trace.to_str().unwrap(),
+            "--out",
+            folder.to_str().unwrap(),
+            "--pages",
+            "--snapshot",
+            "all",
+            "-q",
+        ];
         let ran = finish(&mut pfnset(&arguments));
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
         let table = |name| rows(folder, name).into_iter().map(|(_, row)| row);
@@ -186,4 +195,38 @@ fn holdings_add_up_to_the_counted_reference_set() {
     counted.retain(|_, pages| *pages > 0);
     assert!(counted.values().sum::<u64>() > 2000, "{}", counted.values().sum::<u64>());
     assert_eq!(one_by_one, counted);
+}
+
+/// A sum over a table counts each page once, unless all snapshots were asked for; then `is_last` does.
+#[test]
+fn of_two_snapshots_the_last_one_is_in_the_dataset() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("two.etl");
+    std::fs::write(&trace, one_of_each::trace(2)).unwrap();
+    let pages = one_of_each::pages().len() as u64;
+    let dataset = folder.path().join("dataset");
+    let export = |more: &[&str]| {
+        let arguments = ["export", trace.to_str().unwrap(), "--out", dataset.to_str().unwrap(), "--pages"];
+        out(&[&arguments, more].concat())
+    };
+    let table = |name| rows(&dataset, name).into_iter().map(|(_, row)| row).collect::<Vec<Row>>();
+    let sum = |rows: &[&Row]| rows.iter().map(|row| row["pages"].parse::<u64>().unwrap()).sum::<u64>();
+    // By default, then by its name, and again after all were there.
+    for (more, snapshots) in [(&[][..], 1), (&["--snapshot", "all"], 2), (&["--snapshot", "last"], 1)] {
+        assert!(!export(more).contains("there already"));
+        let (resident, by_page, ranges) = (table("resident"), table("pages"), table("ranges"));
+        assert_eq!(sum(&resident.iter().collect::<Vec<_>>()), snapshots * pages, "{more:?}");
+        assert_eq!(by_page.len() as u64, snapshots * pages, "{more:?}");
+        let last: Vec<&Row> = resident.iter().filter(|row| row["is_last"] == "true").collect();
+        assert_eq!(sum(&last), pages, "{more:?}");
+        for row in resident.iter().chain(&by_page).chain(&ranges) {
+            assert_eq!(row["is_last"] == "true", row["snapshot"] == "1", "{row:?}");
+        }
+        assert!(ranges.iter().any(|row| row["is_last"] == "true"), "{more:?}");
+        let traces = table("traces");
+        assert_eq!((traces[0]["snapshots"].as_str(), traces[0]["schema_version"].as_str()), ("2", "2"));
+        assert!(export(&[more, &["--resume"]].concat()).contains("there already"));
+    }
+    let ran = finish(&mut pfnset(&["export", "two.etl", "--out", "d", "--snapshot", "1"]));
+    assert_eq!(ran.code, 2, "numbers mean another snapshot in each trace: {ran:?}");
 }

@@ -58,7 +58,7 @@ fn export(dataset: &Path) -> Ran {
 /// A state of a trace with such a list of parts, as this version writes it.
 fn state(parts: &str) -> String {
     format!(
-        r#"{{"version":"{}","format":"parquet","code_page":"windows-1252","machine_names":false,"parts":{{{parts}}},"asked":[],"error":null,"rows":1,"bytes":1}}"#,
+        r#"{{"version":"{}","format":"parquet","code_page":"windows-1252","machine_names":false,"schema_version":2,"snapshots":"last","parts":{{{parts}}},"asked":[],"error":null,"rows":1,"bytes":1}}"#,
         env!("CARGO_PKG_VERSION")
     )
 }
