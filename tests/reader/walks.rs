@@ -11,6 +11,7 @@ use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::analysis::refset::{self, ReferenceSet};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
+use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::trace::{Parts, Trace};
 use std::path::Path;
 
@@ -107,7 +108,8 @@ fn an_export_of_all_tables_walks_once() {
     for file in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl"] {
         let (trace, sink) = (open(file), Counted(AtomicUsize::new(0)));
         let identity = || TraceFile { file: file.into(), digest: None, bytes: None, program_version: "1".into() };
-        export(&trace, identity, &Table::ALL, str::to_owned, &sink).expect("a sink that takes all");
+        export(&trace, identity, (&Table::ALL, SnapshotChoice::All), str::to_owned, &sink)
+            .expect("a sink that takes all");
         assert_eq!(trace.walks(), 1, "{file}");
         assert!(sink.0.into_inner() > 100, "{file}");
     }
