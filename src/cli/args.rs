@@ -9,6 +9,7 @@ use pfnset::analysis::table::{Condition, Dimension};
 use pfnset::answer::numbers::Unit;
 use pfnset::code_page::CodePage;
 use pfnset::error::Error;
+use pfnset::forms::csv::Cells;
 use pfnset::input::UnpackLimits;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -20,7 +21,24 @@ pub struct Common {
     #[arg(long, value_enum, default_value_t = OutputFormat::Table, value_name = "FORM")]
     pub format: OutputFormat,
     #[command(flatten)]
+    pub csv: CsvArgs,
+    #[command(flatten)]
     pub base: Base,
+}
+
+/// Flags of every command that writes CSV.
+#[derive(Debug, Args)]
+pub struct CsvArgs {
+    /// CSV for spreadsheets: a ' before texts that they would calculate, those that begin with = + - or @
+    #[arg(long, hide_short_help = true)]
+    pub csv_safe: bool,
+}
+
+impl CsvArgs {
+    /// What cells may be.
+    pub fn cells(&self) -> Cells {
+        if self.csv_safe { Cells::Safe } else { Cells::Plain }
+    }
 }
 
 impl std::ops::Deref for Common {

@@ -62,7 +62,7 @@ impl Asked<'_> {
         let units = Units { size: self.unit, ..Units::default() };
         output::writing(common, |out| {
             let mut out = output::for_people(out, common.format, common);
-            let form = output::form(common.format, common);
+            let form = output::form(common.format, common.csv.cells(), common);
             let mut answers = each::of_form(form, units, self.schema, &mut out);
             let mut worst = Exit::Fine;
             for input in inputs {

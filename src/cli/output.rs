@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use pfnset::answer::Answer;
 use pfnset::error::Error;
 use pfnset::forms::ascii::Ascii;
+use pfnset::forms::csv::Cells;
 use pfnset::forms::{self, Form, Look};
 use std::cell::Cell;
 use std::io::{self, BufWriter, Write};
@@ -17,8 +18,8 @@ use std::rc::Rc;
 const STANDARD_OUTPUT: &str = "standard output";
 
 /// Prints an answer in the form that the user asked for.
-pub fn print(answer: &Answer<'_>, format: OutputFormat, printing: &Printing) -> anyhow::Result<()> {
-    let form = form(format, printing);
+pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: &Printing) -> anyhow::Result<()> {
+    let form = form(format, cells, printing);
     writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?))?;
     if format != OutputFormat::Table && !printing.quiet {
         warn(&answer.warnings);
@@ -27,11 +28,11 @@ pub fn print(answer: &Answer<'_>, format: OutputFormat, printing: &Printing) -> 
 }
 
 /// The form that the user asked for.
-pub fn form(format: OutputFormat, printing: &Printing) -> Form {
+pub fn form(format: OutputFormat, cells: Cells, printing: &Printing) -> Form {
     match format {
         OutputFormat::Table => Form::Text(look(printing)),
         OutputFormat::Json => Form::Json,
-        OutputFormat::Csv => Form::Csv,
+        OutputFormat::Csv => Form::Csv(cells),
         OutputFormat::Jsonl => Form::JsonLines,
         OutputFormat::Markdown => Form::Markdown,
     }

@@ -104,6 +104,6 @@ pub fn with_columns<'a>(columns: &ColumnArgs, each: bool, answer: Answer<'a>) ->
 
 /// Prints the answer. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
-    output::print(&answer.of_files(common.traces()), common.format, common)?;
+    output::print(&answer.of_files(common.traces()), common.format, common.csv.cells(), common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

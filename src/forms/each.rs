@@ -2,6 +2,7 @@
 
 use crate::analysis::table::{Field, Table, TraceTable};
 use crate::answer::{Answer, Facts, Units};
+use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, table, text};
 use std::io::{self, Write};
 
@@ -31,7 +32,7 @@ pub fn of_form<'o>(form: Form, units: Units, schema: &'static str, out: &'o mut 
     match form {
         Form::Text(look) => Box::new(OneTable::new(out, Some(look), units)),
         Form::Markdown => Box::new(OneTable::new(out, None, units)),
-        Form::Csv => Box::new(OneCsv::new(out)),
+        Form::Csv(cells) => Box::new(OneCsv::new(out, cells)),
         Form::Json | Form::JsonLines => Box::new(OneObjectEach::new(out, schema)),
     }
 }
@@ -85,6 +86,7 @@ fn of_trace(trace: &str, error: &str) -> String {
 /// Comma-separated values, written as they come: `trace`, the columns of the command, `error`.
 pub struct OneCsv<'o> {
     out: &'o mut dyn Write,
+    cells: Cells,
     fields: Vec<Field>,
     /// Traces that could not be read, until another one has given the fields.
     waiting: Vec<(String, String)>,
@@ -92,13 +94,13 @@ pub struct OneCsv<'o> {
 
 impl<'o> OneCsv<'o> {
     /// Nothing yet.
-    pub fn new(out: &'o mut dyn Write) -> OneCsv<'o> {
-        OneCsv { out, fields: Vec::new(), waiting: Vec::new() }
+    pub fn new(out: &'o mut dyn Write, cells: Cells) -> OneCsv<'o> {
+        OneCsv { out, cells, fields: Vec::new(), waiting: Vec::new() }
     }
 
     fn unread(&mut self) -> io::Result<()> {
         for (trace, error) in std::mem::take(&mut self.waiting) {
-            csv::tables(self.out, &[Table::of_unread(&self.fields, &trace, &error)], false)?;
+            csv::tables(self.out, &[Table::of_unread(&self.fields, &trace, &error)], false, self.cells)?;
         }
         Ok(())
     }
@@ -107,7 +109,7 @@ impl<'o> OneCsv<'o> {
     fn head(&mut self, fields: &[Field]) -> io::Result<()> {
         if self.fields.is_empty() {
             self.fields = fields.to_vec();
-            csv::tables(self.out, &[Table { fields: fields.to_vec(), ..Table::default() }], true)?;
+            csv::tables(self.out, &[Table { fields: fields.to_vec(), ..Table::default() }], true, self.cells)?;
             self.unread()?;
         }
         Ok(())
@@ -122,7 +124,7 @@ impl Answers for OneCsv<'_> {
             if table.fields != self.fields {
                 return Err(io::Error::other(format!("the rows of {trace} have other columns than those before")));
             }
-            csv::tables(self.out, &[table], false)?;
+            csv::tables(self.out, &[table], false, self.cells)?;
         }
         Ok(())
     }
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn traces_without_rows_wait_for_the_heading() {
         let mut out = Vec::new();
-        let mut csv = Box::new(OneCsv::new(&mut out));
+        let mut csv = Box::new(OneCsv::new(&mut out, Cells::Plain));
         csv.add_error("a.etl", "gone").unwrap();
         csv.finish().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "trace,error\na.etl,gone\n");

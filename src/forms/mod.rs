@@ -29,7 +29,7 @@ pub enum Form {
     /// One JSON object.
     Json,
     /// Comma-separated values with a heading line.
-    Csv,
+    Csv(csv::Cells),
     /// One JSON object on each line, with the fields of CSV.
     JsonLines,
     /// Markdown (GitHub's).
@@ -53,7 +53,7 @@ pub fn write(answer: &Answer<'_>, form: Form, out: &mut dyn Write) -> io::Result
     match form {
         Form::Text(look) => text::write(answer, look, out)?,
         Form::Json => json::object(answer, out)?,
-        Form::Csv => csv::tables(out, &answer.tables, true)?,
+        Form::Csv(cells) => csv::tables(out, &answer.tables, true, cells)?,
         Form::JsonLines => json::lines(out, &answer.tables)?,
         Form::Markdown => markdown::write(answer, out)?,
     }

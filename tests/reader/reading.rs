@@ -69,7 +69,7 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
 /// Writes an answer in every form.
 fn write_all(answer: &Answer<'_>) {
     let look = Look { width: 80, color: true };
-    for form in [Form::Text(look), Form::Json, Form::Csv, Form::JsonLines, Form::Markdown] {
+    for form in [Form::Text(look), Form::Json, Form::Csv(Default::default()), Form::JsonLines, Form::Markdown] {
         forms::write(answer, form, &mut std::io::sink()).unwrap();
     }
 }
@@ -83,7 +83,7 @@ pub fn read_pages(path: &Path) -> bool {
     }
     let query = PageQuery { snapshot: SnapshotChoice::Last, ..PageQuery::default() };
     let Ok(listing) = PageListing::answer(&trace, &query) else { return false };
-    for form in [PageForm::Table, PageForm::Csv, PageForm::Jsonl, PageForm::Xperf] {
+    for form in [PageForm::Table, PageForm::Csv(Default::default()), PageForm::Jsonl, PageForm::Xperf] {
         for &index in &listing.snapshots {
             let pages = listing.snapshot(index).expect("a snapshot that is listed");
             let text = PageText::new(form, trace.etl(), &pages.names(), index, 80);

@@ -4,6 +4,7 @@ use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::table::group::natural;
+use crate::escape::visible;
 use crate::exported::CountedRow;
 use crate::exported::amount::{Amount, Limit};
 use std::cmp::Ordering;
@@ -56,9 +57,10 @@ pub fn join(
         for row in counted {
             let labels = matched.iter().zip(&row.labels).map(|(matched, label)| matched.name(side, label).to_owned());
             let labels: Vec<String> = labels.collect();
+            // CSV has hidden characters in writing, so rows are joined by what is visible.
             let form = |(dimension, label): (&Dimension, &String)| match dimension {
-                Dimension::Process => label.to_lowercase(),
-                _ => label.clone(),
+                Dimension::Process => visible(label).to_lowercase(),
+                _ => visible(label).into_owned(),
             };
             let key = dimensions.iter().zip(&labels).map(form).collect();
             let found =

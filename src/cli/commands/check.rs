@@ -133,7 +133,7 @@ impl Check {
             new_file::write(path, text.as_bytes())?;
         }
         let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
-        output::print(&check::answer(checked, &traces, warnings, unit), common.format, common)?;
+        output::print(&check::answer(checked, &traces, warnings, unit), common.format, common.csv.cells(), common)?;
         let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
         Ok(match verdict {
             Verdict::Fail => Exit::Difference,

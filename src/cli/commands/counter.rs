@@ -1,6 +1,6 @@
 //! `pfnset counter`.
 
-use crate::cli::args::{OutputFormat, Printing};
+use crate::cli::args::{CsvArgs, OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use anyhow::Context;
@@ -40,6 +40,8 @@ pub struct Counter {
     #[arg(long, value_enum, default_value_t = OutputFormat::Table, value_name = "FORM")]
     pub format: OutputFormat,
     #[command(flatten)]
+    pub csv_form: CsvArgs,
+    #[command(flatten)]
     pub printing: Printing,
 }
 
@@ -50,7 +52,12 @@ impl Counter {
             Some(file) => {
                 output::spare(file, &self.printing, "the file of samples")?;
                 let series = samples::read_file(file)?;
-                output::print(&answer_of_samples::answer(file, &series), self.format, &self.printing)?;
+                output::print(
+                    &answer_of_samples::answer(file, &series),
+                    self.format,
+                    self.csv_form.cells(),
+                    &self.printing,
+                )?;
             }
             None => {
                 let parse = |text: &String| {
@@ -60,7 +67,7 @@ impl Counter {
                 if types.is_empty() {
                     types = Predefined::ALL.iter().map(|known| known.counter_type).collect();
                 }
-                output::print(&counter_types::answer(&types), self.format, &self.printing)?;
+                output::print(&counter_types::answer(&types), self.format, self.csv_form.cells(), &self.printing)?;
             }
         }
         Ok(Exit::Fine)

@@ -169,7 +169,7 @@ impl Diff {
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
         let found = progress::with_bar(common.quiet, total, done, || Comparison::new(&left, &right, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        output::print(&diff::answer(&found, self.rows.unit()), common.format, common)?;
+        output::print(&diff::answer(&found, self.rows.unit()), common.format, common.csv.cells(), common)?;
         let is_fine = !(common.strict && found.doubtful);
         Ok(match () {
             () if !is_fine => Exit::BadInput,

@@ -12,6 +12,7 @@ use pfnset::analysis::export::schema::Table;
 use pfnset::dataset::run::{Choice, Outcome, Snapshots};
 use pfnset::dataset::{Dataset, Format, Refused};
 use pfnset::error::Error;
+use pfnset::escape::visible;
 use pfnset::forms::lines::wrap;
 use pfnset::input::STANDARD_INPUT;
 use pfnset::units::{count, counted};
@@ -222,7 +223,7 @@ impl Export {
         }
         let same = done.same_trace(&outcome.id, &recording.trace);
         let (line, width) = (line(&recording.trace, &outcome, same.as_deref()), terminal::output_width(false));
-        let text = wrap(&line, width.into()).join("\n");
+        let text = wrap(&visible(&line), width.into()).join("\n");
         writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
     }
 }

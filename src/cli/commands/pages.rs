@@ -1,12 +1,13 @@
 //! `pfnset pages`.
 
-use crate::cli::args::{Base, OneOf, conditions};
+use crate::cli::args::{Base, CsvArgs, OneOf, conditions};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::table::Condition;
+use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::text;
 
@@ -33,6 +34,8 @@ pub struct Pages {
     /// Form of the rows
     #[arg(long, value_parser = FORMS, default_value = "table", value_name = "FORM")]
     pub format: PageForm,
+    #[command(flatten)]
+    pub csv: CsvArgs,
     /// Only pages whose label matches; repeatable, all must hold
     #[arg(long = "where", value_name = "DIM=PATTERNS")]
     pub conditions: Vec<String>,
@@ -43,7 +46,7 @@ pub struct Pages {
 
 const FORMS: OneOf<PageForm> = OneOf(&[
     ("table", "Aligned text", PageForm::Table),
-    ("csv", "Comma-separated values with a heading line, documented in docs/json.md", PageForm::Csv),
+    ("csv", "Comma-separated values with a heading line, documented in docs/json.md", PageForm::Csv(Cells::Plain)),
     ("jsonl", "One JSON object on each line, documented in docs/json.md", PageForm::Jsonl),
     (
         "xperf",
@@ -56,12 +59,15 @@ impl Pages {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
-        let (form, width) = (self.format, output::width(&self.base));
+        let (mut form, width) = (self.format, output::width(&self.base));
+        if let PageForm::Csv(cells) = &mut form {
+            *cells = self.csv.cells();
+        }
         let trace = trace::open(&self.base)?;
         let listing = trace::with_bar(&self.base, &trace, 1, || PageListing::answer(&trace, &query))?;
         let mut out = match form {
             PageForm::Table => output::open_rows_for_people(&self.base)?,
-            PageForm::Csv | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
+            PageForm::Csv(_) | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
         };
         if form == PageForm::Table {
             out.text(|out, look| text::warnings(out, &listing.warnings, look))?;

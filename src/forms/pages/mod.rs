@@ -11,6 +11,7 @@ use crate::analysis::pages::{Flag, PageNames, PageRow};
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::escape::visible;
 use crate::etl::EtlFile;
+use crate::forms::csv::Cells;
 use crate::forms::{csv, json, lines};
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
@@ -24,7 +25,7 @@ pub enum PageForm {
     /// Aligned text.
     Table,
     /// Comma-separated values with a heading line (RFC 4180).
-    Csv,
+    Csv(Cells),
     /// One JSON object on each line.
     Jsonl,
     /// As text that `xperf -a dumper` prints.
@@ -55,7 +56,7 @@ impl<'s> PageText<'s> {
     pub fn new(form: PageForm, etl: &'s EtlFile, names: &PageNames<'_>, snapshot: usize, width: u16) -> PageText<'s> {
         let start = match form {
             PageForm::Table | PageForm::Xperf => String::new(),
-            PageForm::Csv => format!("{snapshot},"),
+            PageForm::Csv(_) => format!("{snapshot},"),
             PageForm::Jsonl => format!("{{\"snapshot\":{snapshot},\"pfn\":"),
         };
         let keys_are_ids = names.reading == KeyReading::ProcessId;
@@ -68,7 +69,9 @@ impl<'s> PageText<'s> {
         let mut out = Vec::new();
         match form {
             // Writing into memory cannot fail.
-            PageForm::Csv => csv::tables(&mut out, &[crate::analysis::pages::columns()], true).unwrap_or_default(),
+            PageForm::Csv(_) => {
+                csv::tables(&mut out, &[crate::analysis::pages::columns()], true, Cells::Plain).unwrap_or_default()
+            }
             PageForm::Jsonl => {}
             PageForm::Xperf => return xperf::heading(etl, trace),
             PageForm::Table => {
@@ -93,7 +96,7 @@ impl<'s> PageText<'s> {
     pub fn row(&self, out: &mut Vec<u8>, row: &PageRow) {
         match self.layout.form {
             PageForm::Table => self.table(out, row),
-            PageForm::Csv => self.csv(out, row),
+            PageForm::Csv(_) => self.csv(out, row),
             PageForm::Jsonl => self.jsonl(out, row),
             PageForm::Xperf => xperf::row(self, out, row),
         }
@@ -259,7 +262,7 @@ impl Escapes for Layout {
     fn text(&self, out: &mut Vec<u8>, text: &str) {
         match self.form {
             PageForm::Table => out.extend_from_slice(visible(text).as_bytes()),
-            PageForm::Csv => csv::field(out, text),
+            PageForm::Csv(cells) => csv::field(out, text, cells),
             // Writing a text into memory cannot fail.
             PageForm::Jsonl => json::compact(&text, out).unwrap_or_default(),
             PageForm::Xperf => xperf::quoted(out, text),
@@ -282,7 +285,7 @@ impl Escapes for Layout {
             ]
             .concat()
             .into_bytes(),
-            PageForm::Csv => format!("{list},{priority},{page_use}").into_bytes(),
+            PageForm::Csv(_) => format!("{list},{priority},{page_use}").into_bytes(),
             PageForm::Jsonl => {
                 format!(",\"list\":\"{list}\",\"priority\":{priority},\"use\":\"{page_use}\"").into_bytes()
             }
@@ -297,7 +300,7 @@ impl Escapes for Layout {
                 let cells = [(PageColumn::Category, ours), (PageColumn::Wpa, wpa)];
                 cells.map(|(column, text)| self.columns.cell(column, text)).concat().into_bytes()
             }
-            PageForm::Csv => format!("{ours},{wpa}").into_bytes(),
+            PageForm::Csv(_) => format!("{ours},{wpa}").into_bytes(),
             PageForm::Jsonl => format!(",\"category\":\"{ours}\",\"category_wpa\":\"{wpa}\"").into_bytes(),
             PageForm::Xperf => format!("{ours}, {wpa}").into_bytes(),
         });
@@ -307,7 +310,7 @@ impl Escapes for Layout {
         let set: Vec<Flag> = flags.collect();
         let names: Vec<&str> = set.iter().map(|flag| flag.name()).collect();
         match self.form {
-            PageForm::Csv => out.extend(names.join("+").into_bytes()),
+            PageForm::Csv(_) => out.extend(names.join("+").into_bytes()),
             PageForm::Jsonl => serde_json::to_writer(out, &names).unwrap_or_default(),
             PageForm::Xperf if set.is_empty() => out.push(b'-'),
             PageForm::Xperf => out.extend(names.join("+").into_bytes()),

@@ -102,7 +102,7 @@ fn extreme_stamps_do_not_overflow() {
         let look = pfnset::forms::Look { width: 100, color: false };
         let mut text = Vec::new();
         pfnset::forms::write(&answer, pfnset::forms::Form::Text(look), &mut text).unwrap();
-        pfnset::forms::write(&answer, pfnset::forms::Form::Csv, &mut text).unwrap();
+        pfnset::forms::write(&answer, pfnset::forms::Form::Csv(Default::default()), &mut text).unwrap();
         let mut json = Vec::new();
         pfnset::forms::write(&answer, pfnset::forms::Form::Json, &mut json).unwrap();
         assert_eq!(serde_json::from_slice::<serde_json::Value>(&json).unwrap()["file"]["events"], 6);

@@ -1,0 +1,215 @@
+//! Text from outside that would steer a terminal, turn a line around or hide in it: in no form and no message it comes through,
+//! and no row is lost to it.
+
+use crate::one_of_each;
+use crate::program::{Ran, finish, fixtures, pfnset};
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::file;
+use etl_writer::payloads::image::Image;
+use etl_writer::payloads::process::{self, Process};
+use pfnset::escape::is_hidden;
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Names as an attacker gives them: the first begins an escape sequence that never ends.
+const NAMES: [&str; 6] = [
+    "a\u{1b}]0;title",
+    "b\u{9b}2J\u{7f}\u{7}\r.exe",
+    "c\u{202e}gpj.exe",
+    "d\u{200b}\u{e0041}\u{feff}.exe",
+    "e<img src=x>|[x](http://x.y)@all.exe",
+    "=f\u{ffff}\u{fffe}.exe",
+];
+
+/// The trace with one page for each rule, and processes, images and files with such names.
+fn trace() -> Vec<u8> {
+    let mut more = Vec::new();
+    for (number, name) in (0u32..).zip(NAMES) {
+        let pid = 400 + 4 * number;
+        let named = Process { command: format!("{name} \u{1b}[31m/x\n/y"), ..Process::new(pid, name) };
+        more.push(named.rec(P8, 4, process::START).by(8, 4));
+        let image = Image { base: 0x40_0000, size: 0x1000, pid, name: format!("\\Device\\{name}"), ..Image::default() };
+        more.push(image.rec(P8, 3, etl_writer::payloads::image::LOAD));
+        more.push(file::name(
+            P8,
+            file::RUNDOWN,
+            one_of_each::UNNAMED_KEY + u64::from(number) * 16,
+            &format!("\\{name}"),
+        ));
+    }
+    one_of_each::trace_with(2, more)
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("h.etl"), trace()).unwrap();
+    let mut marked = std::fs::read(fixtures().join("refset-small.etl")).unwrap();
+    for (from, to) in
+        [("RefSetTraceStart", b"R\x1b]0;x\x07T\r\n\x9btart".as_slice()), ("RefSetTraceStop", b"R\x1b[2J\x7fTraceStop ")]
+    {
+        let at = marked.windows(from.len()).position(|part| part == from.as_bytes()).expect("a mark");
+        marked[at..at + to.len().min(from.len())].copy_from_slice(&to[..to.len().min(from.len())]);
+    }
+    std::fs::write(folder.path().join("m.etl"), marked).unwrap();
+    folder
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    finish(pfnset(arguments).current_dir(folder))
+}
+
+/// No hidden character but the ends of lines and, where they were asked for, our own styles.
+fn is_harmless(ran: &Ran, what: &[&str]) {
+    for text in [&ran.out, &ran.err] {
+        let bare =
+            ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[0m"].iter().fold(text.clone(), |text, own| text.replace(own, ""));
+        if let Some(hidden) = bare.chars().find(|&c| c != '\n' && is_hidden(c)) {
+            panic!("{what:?}: {hidden:?} in {bare}");
+        }
+    }
+}
+
+const ASKED: [&[&str]; 12] = [
+    &["info", "h.etl"],
+    &["events", "h.etl"],
+    &["processes", "h.etl"],
+    &["processes", "h.etl", "--group-by", "command_line,name"],
+    &["resident", "h.etl"],
+    &["resident", "h.etl", "--group-by", "process,file,detail"],
+    &["resident", "h.etl", "--where", "process=\u{1b}]x;nothing\u{202e}*"],
+    &["refset", "m.etl"],
+    &["refset", "m.etl", "--group-by", "process,file"],
+    &["refset", "m.etl", "--timeline", "20ms", "--group-by", "process"],
+    &["refset", "m.etl", "--verify", "--max-residue", "100"],
+    &["diff", "h.etl", "m.etl", "--group-by", "process,file"],
+];
+
+#[test]
+fn nothing_hidden_comes_through_any_form() {
+    let folder = folder();
+    for arguments in ASKED {
+        for form in ["table", "json", "csv", "jsonl", "markdown"] {
+            for color in ["always", "never"] {
+                let all = [arguments, &["--format", form, "--color", color]].concat();
+                let ran = run(folder.path(), &all);
+                assert!(ran.code < 3 && ran.code != 2, "{all:?}: {}", ran.err);
+                is_harmless(&ran, &all);
+            }
+        }
+    }
+    for form in ["table", "csv", "jsonl", "xperf"] {
+        let all = ["pages", "h.etl", "--format", form, "--color", "always"];
+        is_harmless(&run(folder.path(), &all), &all);
+    }
+}
+
+#[test]
+fn no_row_is_lost_to_a_name() {
+    let folder = folder();
+    for arguments in
+        [&["processes", "h.etl", "-q"][..], &["resident", "h.etl", "-q", "--group-by", "process,file,detail"]]
+    {
+        for color in ["always", "never"] {
+            let form = |form| run(folder.path(), &[arguments, &["--format", form, "--color", color]].concat()).out;
+            let (rows, lines) = (form("csv"), form("jsonl"));
+            let rows = csv::Reader::from_reader(rows.as_bytes()).into_records().map(Result::unwrap).count();
+            assert_eq!((rows, rows > 5), (lines.lines().count(), true), "{arguments:?}");
+        }
+    }
+    // JSON gives names back as they are.
+    let lines = run(folder.path(), &["processes", "h.etl", "-q", "--format", "jsonl"]).out;
+    let names: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone()).collect();
+    for name in ["c\u{202e}gpj.exe", "d\u{200b}\u{e0041}\u{feff}.exe"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
+    }
+}
+
+/// A saved CSV has names in writing; the same trace is no other than it.
+#[test]
+fn a_saved_table_is_equal_to_its_trace() {
+    let folder = folder();
+    for form in ["csv", "json"] {
+        let saved = format!("saved.{form}");
+        let made = run(
+            folder.path(),
+            &["resident", "h.etl", "-q", "--group-by", "process,category", "--format", form, "-o", &saved],
+        );
+        assert_eq!(made.code, 0, "{}", made.err);
+        let ran = run(folder.path(), &["diff", &saved, "h.etl", "--group-by", "process,category", "-q"]);
+        assert_eq!(ran.code, 0, "{form}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn markdown_of_a_trace_is_text() {
+    let folder = folder();
+    for arguments in [&["processes", "h.etl"][..], &["resident", "h.etl", "--group-by", "process,file"]] {
+        let text = run(folder.path(), &[arguments, &["--format", "markdown", "-q"]].concat()).out;
+        assert_eq!(text.contains("img src=x"), arguments[0] == "processes", "{text}");
+        for active in ["e<img", "|[x](", "](http://", "@all"] {
+            assert!(!text.contains(active), "{active}: {text}");
+        }
+        let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+        let table: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        assert!(table.len() > 5 && table.iter().all(|line| columns(line) == columns(table[0])), "{text}");
+    }
+}
+
+#[test]
+fn spreadsheets_calculate_no_name() {
+    let folder = folder();
+    let cells = |more: &[&str]| {
+        let text = run(folder.path(), &[&["processes", "h.etl", "-q", "--format", "csv"], more].concat()).out;
+        let rows = csv::Reader::from_reader(text.as_bytes()).into_records().map(Result::unwrap);
+        rows.flat_map(|row| row.iter().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<String>>()
+    };
+    let is_formula = |cell: &&String| cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    let (plain, safe) = (cells(&[]), cells(&["--csv-safe"]));
+    assert!(plain.iter().any(|cell| is_formula(&cell)));
+    assert_eq!(safe.iter().find(is_formula), None);
+    assert_eq!(safe.iter().map(|cell| cell.trim_start_matches('\'')).collect::<Vec<_>>(), plain);
+}
+
+#[test]
+fn junit_and_budgets_are_sound_for_any_name() {
+    let folder = folder();
+    let budgets = "[[budget]]\nname = \"g\\uFFFF\\u001b\"\nwhere = { process = \"*\" }\nmax = \"1 pages\"\n";
+    std::fs::write(folder.path().join("b.toml"), budgets).unwrap();
+    let ran = run(folder.path(), &["check", "h.etl", "--budgets", "b.toml", "--junit", "x.xml"]);
+    is_harmless(&ran, &["check"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let xml = std::fs::read_to_string(folder.path().join("x.xml")).unwrap();
+    assert!(!xml.chars().any(|c| c != '\n' && is_hidden(c)), "{xml}");
+    roxmltree::Document::parse(&xml).unwrap();
+    // Names of budgets that were made of the trace are read back as they are.
+    let made = run(folder.path(), &["check", "--init", "h.etl", "-o", "made.toml", "-q"]);
+    assert_eq!(made.code, 0, "{}", made.err);
+    let ran = run(folder.path(), &["check", "h.etl", "--budgets", "made.toml", "-q"]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+}
+
+#[test]
+fn members_of_archives_and_arguments_are_harmless_in_messages() {
+    let folder = folder();
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["a\u{1b}]0;x\u{7}.etl", "b\u{202e}.etl"] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&trace()).unwrap();
+    }
+    std::fs::write(folder.path().join("two.zip"), archive.finish().unwrap().into_inner()).unwrap();
+    for arguments in [
+        &["info", "two.zip"][..],
+        &["export", "two.zip", "--out", "d"],
+        &["export", "two.zip!a\u{1b}]0;x\u{7}.etl", "--out", "e"],
+        &["resident", "h.etl", "--group-by", "x\u{1b}[2J"],
+        &["resident", "h.etl", "--format", "x\u{1b}[2J\u{202e}"],
+        &["no\u{1b}]0;x\u{7}ne"],
+        &["info", "none\u{1b}]0;x\u{7}.etl"],
+        &["refset", "m.etl", "--from", "nowhere\u{9b}"],
+    ] {
+        is_harmless(&run(folder.path(), arguments), arguments);
+    }
+}
