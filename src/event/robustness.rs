@@ -72,12 +72,12 @@ proptest! {
                 exercise(&event);
                 if let Some(surplus) = surplus {
                     prop_assert_eq!(surplus.length, bytes.len());
-                    prop_assert!(!surplus.to_string().is_empty());
+                    prop_assert!(surplus.to_string().contains(&format!("length {}", bytes.len())), "{}", surplus);
                 }
             }
             Decoded::Malformed(malformed) => {
                 prop_assert_eq!((malformed.id, malformed.version), (id, version));
-                prop_assert!(!malformed.to_string().is_empty());
+                prop_assert!(malformed.to_string().contains(&format!(": length {}, ", bytes.len())), "{}", malformed);
             }
             Decoded::NotDecoded => {}
         }

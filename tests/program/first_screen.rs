@@ -2,6 +2,7 @@
 
 use crate::one_of_each;
 use crate::program::{finish, fixtures, out, pfnset, run};
+use crate::random_cases::one_in;
 use etl_writer::file_of;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,15 +73,15 @@ fn it_fits_in_24_lines_of_80_columns() {
                 assert!(text.contains(heading), "{trace:?} {more:?}\n{text}");
             }
         }
-        for columns in ["60", "80", "100", "120"] {
-            for more in [&[][..], &["--wpa"], &["--all"], &["--pivot", "list"]] {
-                let arguments = [&["resident", trace.to_str().unwrap(), "-q"], more].concat();
-                let ran = finish(pfnset(&arguments).env("COLUMNS", columns));
-                let width: usize = columns.parse().unwrap();
-                let wide: Vec<&str> = ran.out.lines().filter(|line| line.chars().count() > width).collect();
-                let wide: Vec<&str> = wide.into_iter().filter(|line| !line.starts_with("Not shown")).collect();
-                assert!(wide.is_empty(), "{trace:?} {columns} {more:?}: {wide:#?}");
-            }
+        let flags = [&[][..], &["--wpa"], &["--all"], &["--pivot", "list"]];
+        let runs = ["60", "80", "100", "120"].into_iter().flat_map(|columns| flags.map(|more| (columns, more)));
+        for (columns, more) in one_in(2, runs.collect()) {
+            let arguments = [&["resident", trace.to_str().unwrap(), "-q"], more].concat();
+            let ran = finish(pfnset(&arguments).env("COLUMNS", columns));
+            let width: usize = columns.parse().unwrap();
+            let wide: Vec<&str> = ran.out.lines().filter(|line| line.chars().count() > width).collect();
+            let wide: Vec<&str> = wide.into_iter().filter(|line| !line.starts_with("Not shown")).collect();
+            assert!(wide.is_empty(), "{trace:?} {columns} {more:?}: {wide:#?}");
         }
     }
 }

@@ -50,7 +50,7 @@ fn runs() -> Vec<(PathBuf, String, usize)> {
     for trace in etl_files(&fixtures()) {
         let lines = with_flags.iter().flat_map(|line| [60, 80, 100].map(|width| (line, width)));
         let lines = lines.map(|(line, width)| (trace.clone(), line.to_string(), width));
-        runs.extend(one_in(3, lines.collect()));
+        runs.extend(one_in(5, lines.collect()));
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/traces");
     for trace in ["real", "synthetic"].iter().flat_map(|folder| etl_files(&samples.join(folder))) {
