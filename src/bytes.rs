@@ -9,7 +9,7 @@ use std::fmt;
 use thiserror::Error;
 use uuid::Uuid;
 use zerocopy::little_endian::{I32, I64, U16, U32, U64};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// A field that does not fit into its payload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
@@ -322,14 +322,6 @@ impl<P: Pointer, const N: usize> LayoutField<'_, [u64; N]> for [P; N] {
 impl<const N: usize> LayoutField<'_, [i8; N]> for [i8; N] {
     fn value(&self) -> [i8; N] {
         *self
-    }
-}
-
-/// A UTF-16LE string in a fixed array, cut at its first NUL.
-impl<'a, const N: usize> LayoutField<'a, Wide<'a>> for [U16; N] {
-    fn value(&'a self) -> Wide<'a> {
-        let used = self.iter().position(|unit| unit.get() == 0).unwrap_or(N);
-        Wide(self.get(..used).unwrap_or_default().as_bytes())
     }
 }
 

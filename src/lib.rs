@@ -35,10 +35,10 @@
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
-//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`anonymized`] (a trace
-//! written again with other names), [`load`] (one parallel pass over all records), [`model`] (processes, address spaces and
-//! names at any time), [`trace`] (the file with what was gathered of it), `exported` (tables in files, not traces),
-//! [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …) and `dataset` (files for SQL engines).
+//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`load`] (one parallel pass
+//! over all records), [`model`] (processes, address spaces and names at any time), [`trace`] (the file with what was gathered
+//! of it), [`anonymized`] (a trace written again with other names), `exported` (tables in files, not traces), [`analysis`],
+//! `answer` (what a command found), `forms` (text, CSV, JSON, …) and `dataset` (files for SQL engines).
 //!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
 

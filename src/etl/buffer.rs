@@ -43,17 +43,19 @@ pub const fn type_name(kind: u16) -> &'static str {
 #[repr(C)]
 struct Header {
     size: U32,
-    _saved_offset_to_reference_count: [u8; 12],
+    saved_offset: U32,
+    current_offset: U32,
+    reference_count: U32,
     time_stamp: U64,
     sequence: U64,
-    _clock: [u8; 8],
+    clock: [u8; 8],
     processor: U16,
     _logger: U16,
     state: U32,
     used: U32,
     flags: U16,
     kind: U16,
-    _reference_clock: [u8; 16],
+    reference_clock: [u8; 16],
 }
 
 const _: () = assert!(size_of::<Header>() == BUFFER_HEADER_BYTES as usize);
@@ -65,6 +67,8 @@ pub struct Buffer {
     pub offset: FileOffset,
     /// Bytes in the file: header, then event area (compressed or padded). Never passes the end of the file.
     pub size_bytes: u32,
+    /// BufferSize as its header has it; more than `size_bytes` when the file ends before the buffer does.
+    pub stated_bytes: u32,
     /// Valid bytes including the 0x48-byte header, after decompression.
     pub used_bytes: u32,
     /// TimeStamp: when the buffer was flushed, in ticks of the session's clock or, after a merge, as FILETIME; 0 in
@@ -97,12 +101,27 @@ impl Buffer {
         self.used_bytes.saturating_sub(BUFFER_HEADER_BYTES)
     }
 
-    /// Makes the header at the start of `bytes` that of an uncompressed buffer of `size` bytes.
-    pub(crate) fn make_uncompressed(bytes: &mut [u8], size: u32) {
+    /// Gives the header at the start of `bytes` another size and form. What no reader needs is cleared: it holds what was in
+    /// the kernel's memory.
+    pub(crate) fn change_header(bytes: &mut [u8], size: u32, is_compressed: bool) {
         if let Ok((header, _)) = Header::mut_from_prefix(bytes) {
             header.size.set(size);
-            header.flags.set(header.flags.get() & !FLAG_COMPRESSED);
-            header.used.set(header.used.get().min(size));
+            if !is_compressed {
+                header.flags.set(header.flags.get() & !FLAG_COMPRESSED);
+                header.used.set(header.used.get().min(size));
+            }
+            header.saved_offset.set(header.used.get());
+            header.current_offset.set(header.used.get());
+            header.reference_count.set(0);
+            header.clock = [0; 8];
+            header.reference_clock = [0; 16];
+        }
+    }
+
+    /// Lets the event area of the buffer at the start of `bytes` end elsewhere.
+    pub(crate) fn change_used(bytes: &mut [u8], used: u32) {
+        if let Ok((header, _)) = Header::mut_from_prefix(bytes) {
+            header.used.set(used);
         }
     }
 
@@ -139,6 +158,7 @@ impl Buffer {
         Ok(Buffer {
             offset,
             size_bytes: size.min(available),
+            stated_bytes: size,
             used_bytes: used,
             flushed: header.time_stamp.get(),
             sequence: header.sequence.get(),

@@ -13,7 +13,7 @@ use crate::etl::logfile::{LogFileHeader, LogFileNames, MODE_COMPRESSED, MODE_PRE
 use crate::etl::record::{HeaderType, RawRecord};
 use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::etl::stamp_limits::StampLimits;
-use crate::input::{Input, UnpackLimits};
+use crate::input::{self, Input, UnpackLimits};
 use crate::units::{FileOffset, Ticks};
 use rayon::prelude::*;
 use std::path::Path;
@@ -23,10 +23,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// decompression allocate that much.
 const LARGEST_SESSION_BUFFER: u32 = 64 << 20;
 
-/// Largest accepted ratio of decompressed to compressed bytes. A record has at most 65,535 bytes and begins with its own
-/// time, so it takes a few tokens even if it is all zeros. Without this limit a file of a few kilobytes could announce
-/// gigabytes, buffer by buffer.
-const MOST_EXPANSION: usize = 16_384;
+/// Largest accepted ratio of decompressed to compressed bytes in one buffer. A record has at most 65,535 bytes and begins with
+/// its own time, so it takes a few tokens even if it is all zeros. Where the buffers together claim more than archives may
+/// hold, the ratio of archives is the limit of each buffer.
+const MOST_EXPANSION_OF_A_BUFFER: u64 = 16_384;
 
 /// Number of buffers whose first stamps are read to check whether the header's own stamp is plausible.
 const BUFFERS_ASKED: usize = 16;
@@ -58,7 +58,11 @@ pub struct EtlFile {
     pub stamps: StampLimits,
     /// Where a preallocated log ends and only zeros follow, if it does.
     pub end_of_log: Option<FileOffset>,
-    format: Format,
+    pub(super) format: Format,
+    /// Size of the session's buffers: by the header, or, where that is wrong, by the buffers.
+    pub(super) session_buffer_bytes: u32,
+    /// How many times its size a compressed buffer may unpack to.
+    most_expansion: u64,
     /// Further files of the recording, with their names.
     pub(super) others: Vec<(String, EtlFile)>,
     bytes_read: AtomicU64,
@@ -138,6 +142,7 @@ impl EtlFile {
             found: why.clone(),
         }));
         let stamps = StampLimits::new(&header, &clock, &indexed.buffers);
+        let most_expansion = most_expansion(bytes.len() as u64, &indexed.buffers);
         let mut etl = EtlFile {
             header,
             logger_name: names.map(|names| names.logger.to_string()).unwrap_or_default(),
@@ -150,6 +155,8 @@ impl EtlFile {
             stamps,
             end_of_log: indexed.end_of_log,
             format: Format::from_header_state(first.state),
+            session_buffer_bytes,
+            most_expansion,
             others: Vec::new(),
             bytes_read: AtomicU64::new(0),
             input,
@@ -192,6 +199,11 @@ impl EtlFile {
         }
     }
 
+    /// True when the archive that the file comes from is cut, or damaged.
+    pub(super) fn is_unpacking_cut(&self) -> bool {
+        self.input.cut.is_some()
+    }
+
     /// Size of the file, or of all files of the recording, bytes.
     pub fn size_bytes(&self) -> u64 {
         self.others.iter().map(|(_, file)| file.size_bytes()).sum::<u64>() + self.input.bytes().len() as u64
@@ -229,7 +241,7 @@ impl EtlFile {
         }
         let file = self.file(&buffer);
         let stored = stored_area(file.input.bytes(), &buffer);
-        let most = stored.len().saturating_mul(MOST_EXPANSION);
+        let most = usize::try_from(file.most_expansion.saturating_mul(stored.len() as u64)).unwrap_or(usize::MAX);
         let outcome = decompress(file.format, stored, scratch, most.min(buffer.area_bytes() as usize));
         let bytes = scratch.get(..outcome.written).unwrap_or_default();
         let fault = match outcome.fault {
@@ -305,6 +317,18 @@ impl EtlFile {
     }
 }
 
+/// How many times its size a compressed buffer may unpack to, by what all of them claim.
+fn most_expansion(file_bytes: u64, buffers: &[Buffer]) -> u64 {
+    let claims = buffers.iter().filter(|buffer| buffer.is_compressed()).map(|buffer| {
+        let most = u64::from(buffer.size_bytes).saturating_mul(MOST_EXPANSION_OF_A_BUFFER);
+        u64::from(buffer.area_bytes()).min(most)
+    });
+    match input::expands_too_much(file_bytes, claims.sum()) {
+        true => input::MOST_EXPANSION,
+        false => MOST_EXPANSION_OF_A_BUFFER,
+    }
+}
+
 /// Decides the size of the first buffer and of the session's buffers, where the headers disagree.
 ///
 /// In an uncompressed file BufferSize of every buffer equals the session's buffer size in the log-file header, so a
@@ -339,6 +363,7 @@ fn settle_sizes(file: &[u8], mut first: Buffer, stated: u32, least: u32, mode: M
 const EMPTY: Buffer = Buffer {
     offset: FileOffset(0),
     size_bytes: 0,
+    stated_bytes: 0,
     used_bytes: 0,
     flushed: 0,
     sequence: 0,

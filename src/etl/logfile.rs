@@ -3,10 +3,11 @@
 //! `TRACE_LOGFILE_HEADER` as written to files. The header type of the record decides the layout: SYSTEM32 has 4-byte
 //! pointers and strings at 0x110, SYSTEM64 8-byte pointers and strings at 0x118. Verified on recorded traces of both.
 
-use crate::bytes::{Cursor, FieldError, Wide, layout};
+use crate::bytes::{Cursor, FieldError, Layout, Wide, layout};
 use crate::etl::buffer::BUFFER_HEADER_BYTES;
 use crate::etl::clock::{Clock, ClockKind};
-use crate::units::{FileTime, Ticks};
+use crate::units::{FileTime, PointerSize, Ticks};
+use std::ops::Range;
 use zerocopy::little_endian::{I32, U32, U64};
 
 /// The largest event of ETW, with its header.
@@ -98,6 +99,13 @@ impl LogFileHeader {
     /// The field that does not fit.
     pub fn read(c: &mut Cursor<'_>) -> Result<LogFileHeader, FieldError> {
         c.read::<LogFileLayout>()
+    }
+
+    /// Where the names and dates of the time zone lie in the payload. The bias itself lies elsewhere.
+    pub fn time_zone_names(pointer: PointerSize) -> Range<usize> {
+        let fields = pointer.pick(LogFileLayout::FIELDS, LogFileLayout::FIELDS_P4);
+        let at = |name: &str| fields.iter().find(|(field, _)| *field == name).map_or(0, |(_, at)| *at);
+        at("time_zone")..at("padding")
     }
 
     /// Bytes of the largest record that a buffer of the session holds. ETW refuses records above 64 KiB, for any buffer size.
@@ -194,7 +202,6 @@ pub fn mode_names(mode: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::PointerSize;
 
     fn payload(pointer: PointerSize) -> Vec<u8> {
         // Offsets as in docs/formats.md; tail = where the 64-bit layout is 8 bytes longer.
@@ -224,6 +231,8 @@ mod tests {
             assert_eq!(header.start_time, FileTime(133_000_000_000_000_000));
             assert_eq!((names.logger.to_string(), names.log_file.to_string()), ("NT".into(), "C:\\x".into()));
             assert_eq!(c.remaining(), 0);
+            let start = pointer.pick(0x4c, 0x44);
+            assert_eq!(LogFileHeader::time_zone_names(pointer), start..start + 168);
             let (clock, warnings) = header.clock(Ticks(5));
             assert_eq!((clock.kind, clock.frequency_hz, warnings), (ClockKind::Qpc, 10_000_000, vec![]));
         }

@@ -9,6 +9,7 @@ pub use crate::etl::header_type::HeaderType;
 use crate::etl::record_id::{HookId, Position, RecordId};
 use crate::units::{PointerSize, Ticks};
 use std::mem::offset_of;
+use std::ops::Range;
 use uuid::Uuid;
 use zerocopy::little_endian::{I64, U16, U32};
 
@@ -98,7 +99,8 @@ struct Manifest {
     provider: [u8; 16],
     id: U16,
     version: u8,
-    _channel_to_activity: [u8; 37],
+    _channel_to_processor_time: [u8; 21],
+    activity: [u8; 16],
 }
 
 const _: () = {
@@ -273,6 +275,23 @@ impl<'a> RawRecord<'a> {
             }
         }
         Ok(record)
+    }
+
+    /// Where a GUID lies in the record that a program has made for itself: that of an activity, or of a file of its source code
+    /// with messages.
+    pub fn own_guid(&self) -> Option<Range<usize>> {
+        let start = match self.header {
+            HeaderType::Event32 | HeaderType::Event64 => offset_of!(Manifest, activity),
+            HeaderType::Message if le16(self.bytes, 6) & 6 == 2 => 8 + usize::from(le16(self.bytes, 6) & 1 != 0) * 4,
+            _ => return None,
+        };
+        Some(start..start + 16)
+    }
+
+    /// Where the GUID of the provider of a manifest event lies in the record.
+    pub fn provider_guid(&self) -> Option<Range<usize>> {
+        let start = offset_of!(Manifest, provider);
+        matches!(self.header, HeaderType::Event32 | HeaderType::Event64).then_some(start..start + 16)
     }
 
     /// Optional fields of a WPP message follow the 8-byte header, unaligned and in this order.

@@ -3,8 +3,9 @@
 //! Sources: `docs/formats.md` ("SystemConfig"), checked on recorded traces. Fixed character arrays are UTF-16LE, cut at
 //! the first NUL.
 
+use super::fixed_text::FixedText;
 use super::payload::ANY;
-use crate::bytes::{Wide, layout};
+use crate::bytes::layout;
 use zerocopy::little_endian::{I64, U16, U32, U64};
 
 super::hook_name::hooks! {
@@ -28,13 +29,13 @@ pub struct PhysicalDisk<'a> {
     /// SCSI port, path, target, logical unit.
     pub scsi: [u32; 4],
     /// Manufacturer.
-    pub manufacturer: Wide<'a>,
+    pub manufacturer: FixedText<'a>,
     /// Number of partitions.
     pub partitions: u32,
     /// The write cache is on.
     pub write_cache: bool,
     /// Drive letter of the boot volume.
-    pub boot_drive: Wide<'a>,
+    pub boot_drive: FixedText<'a>,
 }
 
 layout! {
@@ -56,7 +57,7 @@ pub struct LogicalDisk<'a> {
     /// Drive type: 1 partition, 2 volume, 4 extent.
     pub drive_type: u32,
     /// Drive letter, `C:`.
-    pub drive_letter: Wide<'a>,
+    pub drive_letter: FixedText<'a>,
     /// Partition number.
     pub partition: u32,
     /// Sectors per cluster.
@@ -68,7 +69,7 @@ pub struct LogicalDisk<'a> {
     /// Clusters.
     pub clusters: i64,
     /// File system.
-    pub file_system: Wide<'a>,
+    pub file_system: FixedText<'a>,
 }
 
 layout! {
@@ -84,6 +85,7 @@ mod tests {
     use super::super::Event;
     use super::super::testing::*;
     use super::*;
+    use crate::bytes::Wide;
 
     #[test]
     fn physical_disk() {
@@ -97,10 +99,10 @@ mod tests {
             tracks_per_cylinder: 255,
             cylinders: 0x1_0000_0001,
             scsi: [10, 11, 12, 13],
-            manufacturer: Wide(b"A\0B\0"),
+            manufacturer: Wide(b"A\0B\0").into(),
             partitions: 3,
             write_cache: true,
-            boot_drive: Wide(b"C\0:\0"),
+            boot_drive: Wide(b"C\0:\0").into(),
         };
         for p in [P8, P4] {
             assert_eq!(event(0x0b0b, 2, p, &bytes), Event::PhysicalDisk(expected));
@@ -118,13 +120,13 @@ mod tests {
             partition_bytes: 0x40_0000_0000,
             disk: 1,
             drive_type: 2,
-            drive_letter: Wide(b"C\0:\0"),
+            drive_letter: Wide(b"C\0:\0").into(),
             partition: 4,
             sectors_per_cluster: 8,
             sector_bytes: 512,
             free_clusters: 1000,
             clusters: 2000,
-            file_system: Wide(b"N\0T\0F\0S\0"),
+            file_system: Wide(b"N\0T\0F\0S\0").into(),
         };
         for p in [P8, P4] {
             assert_eq!(event(0x0b0c, 2, p, &bytes), Event::LogicalDisk(expected));

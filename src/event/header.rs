@@ -166,6 +166,8 @@ pub struct PartitionInfo<'a> {
     pub partition: PartitionName<'a>,
     /// Its parent.
     pub parent: PartitionName<'a>,
+    /// The GUIDs as they are in the record; empty where both have text names.
+    pub guid_bytes: &'a [u8],
 }
 
 impl<'a> PartitionInfo<'a> {
@@ -179,9 +181,11 @@ impl<'a> PartitionInfo<'a> {
         c.skip(2, "reserved")?;
         let partition_type = c.u32("partition type")?;
         let clock_offset = c.i64("clock offset")?;
+        let mut guid_bytes = [].as_slice();
         let (partition, parent, oddity) = match form {
             0 => {
                 let oddity = payload.fixed(48, ANY)?;
+                guid_bytes = c.clone().take(32, "partition")?;
                 (PartitionName::Guid(c.guid("partition")?), PartitionName::Guid(c.guid("parent")?), oddity)
             }
             2 => {
@@ -190,7 +194,7 @@ impl<'a> PartitionInfo<'a> {
             }
             _ => return Err(Fault::Value { field: "event version" }),
         };
-        Ok(Parsed::new(PartitionInfo { partition_type, clock_offset, partition, parent }, oddity))
+        Ok(Parsed::new(PartitionInfo { partition_type, clock_offset, partition, parent, guid_bytes }, oddity))
     }
 }
 

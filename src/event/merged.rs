@@ -25,6 +25,8 @@ pub enum AddedByMerge<'a> {
     Build {
         /// When Windows was installed; 1970-01-01 = unknown.
         install_date: FileTime,
+        /// The same as it is in the record.
+        date_bytes: &'a [u8],
         /// Build lab, `26100.4652.amd64fre.…`.
         lab: Wide<'a>,
         /// Product name; "Windows 10 …" on Windows 11 too.
@@ -162,6 +164,7 @@ impl<'a> AddedByMerge<'a> {
         let mut c = payload.cursor();
         let value = match opcode {
             32 => AddedByMerge::Build {
+                date_bytes: c.clone().take(8, "install date")?,
                 install_date: FileTime(c.u64("install date")?),
                 lab: c.wide("build lab")?,
                 product: c.wide("product name")?,
@@ -227,7 +230,9 @@ mod tests {
     #[test]
     fn system_configuration() {
         let bytes = Bytes::new(8).u64(0, 77).wide("26100.1").wide("Windows 10 Pro");
-        let AddedByMerge::Build { install_date, lab, product } = merged(SYS_CONFIG, 32, P8, &bytes) else { panic!() };
+        let AddedByMerge::Build { install_date, lab, product, .. } = merged(SYS_CONFIG, 32, P8, &bytes) else {
+            panic!()
+        };
         assert_eq!(
             (install_date, lab.to_string(), product.to_string()),
             (FileTime(77), "26100.1".into(), "Windows 10 Pro".into())

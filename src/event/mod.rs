@@ -14,6 +14,7 @@ pub mod disk;
 pub(crate) mod dispatch;
 pub mod fault;
 pub mod file;
+pub mod fixed_text;
 pub mod header;
 pub mod heap;
 pub mod hook_name;

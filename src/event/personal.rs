@@ -1,9 +1,12 @@
-//! The parts of an event that can say something about people: names of files, users, programs, hosts, registry keys.
+//! The parts of an event that can say something about people: names of files, users, programs, hosts, registry keys; and
+//! bytes that no field has, which are what stood in the memory before.
 
 use super::dispatch::Event;
+use super::fixed_text::FixedText;
 use super::header::PartitionName;
 use super::merged::AddedByMerge;
 use super::registry::Hive;
+use super::sid::Sid;
 use crate::bytes::{Narrow, Wide};
 
 /// A part of a payload, by its bytes.
@@ -13,8 +16,31 @@ pub enum PersonalPart<'a> {
     Wide(Wide<'a>),
     /// 8-bit text.
     Narrow(Narrow<'a>),
-    /// The sub-authorities of a user's SID, 4 bytes each.
-    SubAuthorities(&'a [u8]),
+    /// Name of a process's image, perhaps cut.
+    ProcessName {
+        /// Process id.
+        process_id: u32,
+        /// Address of the kernel's process object.
+        key: u64,
+        /// The name.
+        name: Narrow<'a>,
+    },
+    /// Text of a mark.
+    Mark(Narrow<'a>),
+    /// Name of the Windows edition.
+    Product(Wide<'a>),
+    /// Name of the Windows build, as UTF-16 text.
+    WideBuildLab(Wide<'a>),
+    /// The same as 8-bit text.
+    BuildLab(Narrow<'a>),
+    /// A SID.
+    Sid(Sid<'a>),
+    /// GUIDs of machines.
+    Guids(&'a [u8]),
+    /// When Windows was installed, a FILETIME.
+    InstallDate(&'a [u8]),
+    /// Bytes that no field has.
+    Stale(&'a [u8]),
 }
 
 /// Appends the personal parts of an event. The list of events is complete, so a new one must say whether it has some.
@@ -23,6 +49,7 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
     match event {
         Event::LogFile(file) => wide(&[file.names.logger, file.names.log_file]),
         Event::DebugId(id) => parts.push(PersonalPart::Narrow(id.pdb_name)),
+        Event::BuildLab(lab) => parts.push(PersonalPart::BuildLab(*lab)),
         Event::ProviderBinary(binary) => wide(&[binary.path]),
         Event::PartitionInfo(info) => {
             for name in [info.partition, info.parent] {
@@ -30,38 +57,50 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
                     wide(&[text]);
                 }
             }
+            parts.push(PersonalPart::Guids(info.guid_bytes));
         }
         Event::Process { process, .. } => {
             wide(&[process.command_line]);
             [process.package_name, process.application_id].into_iter().flatten().for_each(|text| wide(&[text]));
-            parts.push(PersonalPart::Narrow(process.image_name));
-            parts.extend(process.sid.map(|sid| PersonalPart::SubAuthorities(sid.sub_authority_bytes())));
+            let (process_id, key, name) = (process.process_id, process.key, process.image_name);
+            parts.push(PersonalPart::ProcessName { process_id, key, name });
+            parts.extend(process.sid.map(PersonalPart::Sid));
         }
         Event::Thread { thread, .. } => thread.name.iter().for_each(|name| wide(&[*name])),
         Event::ThreadName(thread) => wide(&[thread.name]),
         Event::Image { image, .. } => wide(&[image.file_name]),
         Event::FileName { file, .. } => wide(&[file.name]),
-        Event::Mark(mark) => parts.push(PersonalPart::Narrow(mark.text)),
-        Event::Cpu(cpu) => wide(&[cpu.computer_name, cpu.domain_name]),
-        Event::Service(service) => wide(&[service.name, service.display_name, service.process_name]),
+        Event::Mark(mark) => parts.push(PersonalPart::Mark(mark.text)),
+        Event::ProfileInterval { interval, .. } => interval.source_name.iter().for_each(|name| wide(&[*name])),
+        Event::Cpu(cpu) => add_fixed(&[cpu.computer_name, cpu.domain_name], parts),
+        // Names of devices can have serial numbers in them.
+        Event::PhysicalDisk(disk) => {
+            add_fixed(&[disk.manufacturer], parts);
+            parts.push(PersonalPart::Stale(disk.boot_drive.stale));
+        }
+        Event::LogicalDisk(disk) => {
+            parts.extend([disk.drive_letter.stale, disk.file_system.stale].map(PersonalPart::Stale));
+        }
+        Event::Processor(processor) => {
+            let texts = [processor.name, processor.identifier, processor.vendor];
+            parts.extend(texts.map(|text| PersonalPart::Stale(text.stale)));
+        }
+        Event::Platform(machine) => {
+            wide(&[machine.manufacturer, machine.product, machine.bios_version]);
+        }
+        Event::Service(service) => {
+            wide(&[service.name, service.display_name, service.process_name]);
+            [service.load_order_group, service.group].into_iter().flatten().for_each(|text| wide(&[text]));
+        }
         Event::Hive(hive) => match *hive {
             Hive::Initialize { file_name, .. } => wide(&[file_name]),
             Hive::Destroy { file_name, path, .. } | Hive::Rundown { file_name, path, .. } => wide(&[file_name, path]),
             Hive::Link { path, .. } | Hive::Dirty { path, .. } => wide(&[path]),
         },
-        Event::Merged(added) => match added {
-            AddedByMerge::SystemPaths { system, windows } => wide(&[*system, *windows]),
-            AddedByMerge::UnknownVolume(volume) => wide(&[*volume]),
-            AddedByMerge::Volume { nt_prefix, dos_prefix } => wide(&[*nt_prefix, *dos_prefix]),
-            AddedByMerge::ImageId { original_name, .. } => wide(&[*original_name]),
-            AddedByMerge::Pdb { id, .. } => parts.push(PersonalPart::Narrow(id.pdb_name)),
-            AddedByMerge::FileVersion(version) => version.texts().for_each(|text| wide(&[text])),
-            AddedByMerge::Build { .. } | AddedByMerge::DeviceFamily(_) | AddedByMerge::NoDebugId { .. } => {}
-        },
-        // Numbers, addresses, and names of hardware.
+        Event::Merged(added) => add_of_merge(added, parts),
+        // Numbers and addresses. Snapshots of the pool are looked at as a whole.
         Event::GroupMasks { .. }
         | Event::RundownComplete
-        | Event::BuildLab(_)
         | Event::LastDroppedTimes(_)
         | Event::ProcessTerminate(_)
         | Event::ProcessCounters { .. }
@@ -102,22 +141,41 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
         | Event::PoolSnapshot { .. }
         | Event::ProfileSample(_)
         | Event::ProfileBatch(_)
-        | Event::ProfileInterval { .. }
         | Event::Interrupt { .. }
         | Event::Dpc { .. }
         | Event::Stack(_)
         | Event::KernelStackReference(_)
         | Event::UserStackReference(_)
         | Event::StackDefinition(_)
-        | Event::PhysicalDisk(_)
-        | Event::LogicalDisk(_)
         | Event::NumaNodes(_)
-        | Event::Platform(_)
         | Event::ProcessorGroups(_)
         | Event::ProcessorNumbers(_)
         | Event::DeviceFamily(_)
-        | Event::Processor(_)
         | Event::Virtualization(_)
         | Event::Boot(_) => {}
     }
+}
+
+/// Records that merging adds.
+fn add_of_merge<'a>(added: &AddedByMerge<'a>, parts: &mut Vec<PersonalPart<'a>>) {
+    let mut wide = |texts: &[Wide<'a>]| parts.extend(texts.iter().copied().map(PersonalPart::Wide));
+    match added {
+        AddedByMerge::Build { date_bytes, lab, product, .. } => parts.extend([
+            PersonalPart::InstallDate(date_bytes),
+            PersonalPart::WideBuildLab(*lab),
+            PersonalPart::Product(*product),
+        ]),
+        AddedByMerge::SystemPaths { system, windows } => wide(&[*system, *windows]),
+        AddedByMerge::UnknownVolume(volume) => wide(&[*volume]),
+        AddedByMerge::Volume { nt_prefix, dos_prefix } => wide(&[*nt_prefix, *dos_prefix]),
+        AddedByMerge::ImageId { original_name, .. } => wide(&[*original_name]),
+        AddedByMerge::Pdb { id, .. } => parts.push(PersonalPart::Narrow(id.pdb_name)),
+        AddedByMerge::FileVersion(version) => version.texts().for_each(|text| wide(&[text])),
+        AddedByMerge::DeviceFamily(_) | AddedByMerge::NoDebugId { .. } => {}
+    }
+}
+
+/// Texts in fixed arrays, and what stands after them.
+fn add_fixed<'a>(texts: &[FixedText<'a>], parts: &mut Vec<PersonalPart<'a>>) {
+    parts.extend(texts.iter().flat_map(|text| [PersonalPart::Wide(text.text), PersonalPart::Stale(text.stale)]));
 }

@@ -29,6 +29,10 @@ pub struct Service<'a> {
     pub display_name: Wide<'a>,
     /// File name of the process; may be empty.
     pub process_name: Wide<'a>,
+    /// Group of services that are loaded together; not documented.
+    pub load_order_group: Option<Wide<'a>>,
+    /// Group of services in one process; not documented.
+    pub group: Option<Wide<'a>>,
 }
 
 impl<'a> Service<'a> {
@@ -38,18 +42,19 @@ impl<'a> Service<'a> {
     /// A fault when the numbers are cut or a string has no NUL.
     pub fn read(payload: &Payload<'a>) -> Read<Service<'a>> {
         let mut c = payload.cursor();
-        let value = Service {
+        let mut value = Service {
             process_id: c.u32("process id")?,
             state: c.u32("service state")?,
             tag: c.u32("service tag")?,
             name: c.wide("service name")?,
             display_name: c.wide("display name")?,
             process_name: c.wide("process name")?,
+            load_order_group: None,
+            group: None,
         };
-        // Not documented: the load-order group and the group of services in one process.
         if c.remaining() > 0 {
-            c.wide("load-order group")?;
-            c.wide("service group")?;
+            value.load_order_group = Some(c.wide("load-order group")?);
+            value.group = Some(c.wide("service group")?);
         }
         Ok(Parsed::new(value, payload.ends(&c, FIRST_VERSION..=3)))
     }

@@ -49,6 +49,11 @@ impl<'a> Sid<'a> {
         Ok(Some(Sid { authority, sub_authorities }))
     }
 
+    /// The authority, 48 bits.
+    pub const fn authority(&self) -> u64 {
+        self.authority
+    }
+
     /// The sub-authorities as they are in the record, 4 bytes each.
     pub const fn sub_authority_bytes(&self) -> &'a [u8] {
         self.sub_authorities

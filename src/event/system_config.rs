@@ -3,6 +3,7 @@
 //! Sources: `docs/formats.md` ("SystemConfig"), checked on recorded traces (8-byte pointers); where the Windows MOF
 //! contradicts the traces, the traces win. Fixed character arrays are UTF-16LE, cut at the first NUL.
 
+use super::fixed_text::FixedText;
 use super::outcome::{Fault, Parsed, Read};
 use super::payload::{ANY, Payload, PointerArray};
 use crate::bytes::{Wide, layout};
@@ -34,9 +35,9 @@ pub struct Cpu<'a> {
     /// Allocation granularity.
     pub allocation_granularity_bytes: u32,
     /// Computer name. Not to be printed unless asked for.
-    pub computer_name: Wide<'a>,
+    pub computer_name: FixedText<'a>,
     /// Domain name. Not to be printed unless asked for.
-    pub domain_name: Wide<'a>,
+    pub domain_name: FixedText<'a>,
     /// Mask of hyper-threads.
     pub hyper_threading: u64,
     /// What version 3 adds.
@@ -224,11 +225,11 @@ pub struct Processor<'a> {
     /// Frequency, in MHz.
     pub mhz: u32,
     /// Name.
-    pub name: Wide<'a>,
+    pub name: FixedText<'a>,
     /// Identifier.
-    pub identifier: Wide<'a>,
+    pub identifier: FixedText<'a>,
     /// Vendor.
-    pub vendor: Wide<'a>,
+    pub vendor: FixedText<'a>,
 }
 
 layout! {
@@ -365,9 +366,9 @@ mod tests {
             index: 7,
             features: 0x21,
             mhz: 2300,
-            name: Wide(b"N\0"),
-            identifier: Wide(b"I\0"),
-            vendor: Wide(b"V\0"),
+            name: Wide(b"N\0").into(),
+            identifier: Wide(b"I\0").into(),
+            vendor: Wide(b"V\0").into(),
         };
         assert_eq!(event(0x0b23, 2, P8, &bytes), Event::Processor(expected));
         check_fixed(0x0b23, 2, P8, &bytes);

@@ -19,6 +19,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;
 use store::{Bytes, Counting, PackedBytes, Store};
+pub(crate) use store::{MOST_EXPANSION, expands_too_much};
 
 /// The bytes of a trace.
 #[derive(Debug)]

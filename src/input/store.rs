@@ -9,13 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// An archive that unpacks to more than this many times its size is made to fill the disk …
-const MOST_EXPANSION: u64 = 200;
+/// An archive, or a trace with compressed buffers, that unpacks to more than this many times its size is made to fill the disk
+/// or the memory …
+pub const MOST_EXPANSION: u64 = 200;
 /// … once it has unpacked to this many bytes: small files of zeros are harmless.
 const EXPANSION_MATTERS: u64 = if cfg!(test) { 4 << 20 } else { 256 << 20 };
 /// Bytes that are unpacked at a time, and how many such pieces wait to be stored.
 const PIECE: usize = 1 << 20;
 const PIECES_AHEAD: usize = 4;
+
+/// True for sizes that no trace has.
+pub fn expands_too_much(packed: u64, unpacked: u64) -> bool {
+    unpacked > packed.saturating_mul(MOST_EXPANSION).max(EXPANSION_MATTERS)
+}
 
 /// A number of bytes that can grow while they are unpacked.
 pub type PackedBytes = Arc<AtomicU64>;
@@ -100,8 +106,7 @@ impl<'l> Store<'l> {
             return Err(format!("it unpacks to more than the limit of {limit} bytes"));
         }
         let packed = self.packed.as_ref().map(|packed| packed.load(Ordering::Relaxed));
-        let expected = packed.map_or(u64::MAX, |packed| packed.saturating_mul(MOST_EXPANSION));
-        if self.written > expected.max(EXPANSION_MATTERS) {
+        if packed.is_some_and(|packed| expands_too_much(packed, self.written)) {
             return Err(format!("it unpacks to more than {MOST_EXPANSION} times its size, which no trace does"));
         }
         let to_disk =

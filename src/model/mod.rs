@@ -14,7 +14,7 @@ pub(crate) mod live_space;
 pub(crate) mod page_owner_key;
 pub(crate) mod page_text_stream;
 pub(crate) mod process;
-mod process_name;
+pub(crate) mod process_name;
 pub(crate) mod process_timeline;
 pub(crate) mod ranges;
 pub(crate) mod rundown;

@@ -50,6 +50,11 @@ impl Instance {
         self.begin <= moment && moment < self.end
     }
 
+    /// The file name of its image as logged: 8-bit text, perhaps cut.
+    pub fn logged_name(&self) -> &[u8] {
+        &self.logged_name
+    }
+
     /// Stamp of its start; `None`: before the trace.
     pub fn start_time(&self) -> Option<Ticks> {
         (self.begin != Moment::FIRST).then_some(self.begin.time)

@@ -60,29 +60,58 @@ fn executables(command_line: &str) -> Vec<String> {
 /// True when `logged` is `name` in some 8-bit encoding, perhaps cut. ASCII letters are the same in all of them; another
 /// letter is one byte or two, up to four in UTF-8, or `?`.
 fn is_same(logged: &[u8], name: &str) -> bool {
+    starts(logged, name).is_some()
+}
+
+/// How many bytes of `logged` each letter of `name` is, up to where `logged` was cut; `None` when it is another name.
+pub fn aligned(logged: &[u8], name: &str) -> Option<Vec<usize>> {
+    let starts = starts(logged, name)?;
+    let mut end = logged.len();
+    let letters: Vec<char> = name.chars().take(starts.len().saturating_sub(1)).collect();
+    let mut found: Vec<usize> = letters
+        .iter()
+        .zip(&starts)
+        .rev()
+        .map(|(letter, open)| {
+            let is_width = |width: &usize| {
+                let at = end.checked_sub(*width).filter(|at| open.get(*at) == Some(&true));
+                at.is_some_and(|at| widths(*letter, logged.get(at..).unwrap_or_default()).any(|w| w == *width))
+            };
+            let width = (1..=4).rev().find(is_width).unwrap_or(0);
+            end -= width;
+            width
+        })
+        .collect();
+    found.reverse();
+    Some(found)
+}
+
+/// For each letter of `name` at which bytes of `logged` it may begin, and last where the name may end: with two widths for a
+/// letter there can be several. `None` when `logged` is another name.
+fn starts(logged: &[u8], name: &str) -> Option<Vec<Vec<bool>>> {
     if logged.is_empty() || logged.len() > LONGEST || name.len() > 4 * LONGEST || name.contains('\u{fffd}') {
-        return false;
+        return None;
     }
-    // At which bytes of `logged` the letter may begin: with two widths for a letter there can be several.
-    let mut starts = vec![false; logged.len() + 1];
-    starts[0] = true;
+    let mut open = vec![false; logged.len() + 1];
+    open[0] = true;
+    let mut all = vec![open];
     for letter in name.chars() {
-        if may_be_cut(logged) && starts.last() == Some(&true) {
-            return true;
+        let open = all.last()?;
+        if may_be_cut(logged) && open.last() == Some(&true) {
+            return Some(all);
         }
         let mut next = vec![false; logged.len() + 1];
-        let open = starts.iter().enumerate().filter(|(_, is_open)| **is_open);
-        for (at, _) in open {
+        for (at, _) in open.iter().enumerate().filter(|(_, is_open)| **is_open) {
             for width in widths(letter, logged.get(at..).unwrap_or_default()) {
                 next.iter_mut().skip(at + width).take(1).for_each(|is_open| *is_open = true);
             }
         }
         if !next.contains(&true) {
-            return false;
+            return None;
         }
-        starts = next;
+        all.push(next);
     }
-    starts.last() == Some(&true)
+    (all.last()?.last() == Some(&true)).then_some(all)
 }
 
 /// How many bytes of `logged` the letter may be.
@@ -170,6 +199,21 @@ mod tests {
         assert!(std::str::from_utf8(&whole.as_bytes()[..14]).is_ok() && std::str::from_utf8(&logged[13..]).is_err());
         assert_eq!(name(logged, &[&format!("C:\\{whole}")], ""), whole);
         assert_eq!(name(b"aaaaaaaaaaaaaa\x83", &["C:\\aaaaaaaaaaaaaaソフト.exe"], ""), "aaaaaaaaaaaaaaソフト.exe");
+    }
+
+    #[test]
+    fn letters_and_bytes_are_aligned() {
+        for (logged, name, widths) in [
+            (&b"a\xe6.exe"[..], "aж.exe", Some(vec![1, 1, 1, 1, 1, 1])),
+            (b"\x83\x5c\x83t.exe", "ソフ.exe", Some(vec![2, 2, 1, 1, 1, 1])),
+            ("ж.exe".as_bytes(), "ж.exe", Some(vec![2, 1, 1, 1, 1])),
+            (b"SearchProtocol", "SearchProtocolHost.exe", Some(vec![1; 14])),
+            (&"aaaaaaaaaaaaa€".as_bytes()[..15], "aaaaaaaaaaaaa€uro.exe", Some([vec![1; 13], vec![2]].concat())),
+            (b"a??.exe", "a😀.exe", Some(vec![1, 2, 1, 1, 1, 1])),
+            (b"b.exe", "a.exe", None),
+        ] {
+            assert_eq!(aligned(logged, name), widths, "{name}");
+        }
     }
 
     #[test]

@@ -230,12 +230,19 @@ fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, O
 /// A mark and when it was set.
 pub type TextMark = At<Box<str>>;
 
+/// Words by which marks of a recorder are known, without blanks and `_` and `-`: start, stop, whose they are.
+pub const RECORDER_WORDS: [&str; 6] = ["start", "begin", "stop", "end", "refset", "referenceset"];
+
 /// The recorder's start and stop mark.
 pub fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
-    let words = |mark: &TextMark| mark.value.to_lowercase().replace([' ', '_', '-'], "");
-    let is_start = |mark: &&TextMark| words(mark).contains("start") || words(mark).contains("begin");
-    let is_stop = |mark: &&TextMark| words(mark).contains("stop") || words(mark).contains("end");
-    let own = |mark: &&TextMark| words(mark).contains("refset") || words(mark).contains("referenceset");
+    let [start, begin, stop, end, refset, referenceset] = RECORDER_WORDS;
+    let has = |mark: &TextMark, either: [&str; 2]| {
+        let words = mark.value.to_lowercase().replace([' ', '_', '-'], "");
+        either.into_iter().any(|word| words.contains(word))
+    };
+    let is_start = |mark: &&TextMark| has(mark, [start, begin]);
+    let is_stop = |mark: &&TextMark| has(mark, [stop, end]);
+    let own = |mark: &&TextMark| has(mark, [refset, referenceset]);
     let by_words = marks.iter().find(|mark| own(mark) && is_start(mark)).or_else(|| marks.iter().find(is_start));
     if let Some(start) = by_words {
         let later = || marks.iter().filter(|mark| mark.moment > start.moment);

@@ -7,9 +7,10 @@ use crate::random_cases::{one_in, times};
 use crate::reading::{Effort, Found, read_all, read_pages, recorded_traces};
 use etl_writer::file_of;
 use etl_writer::hostile::{flipped, made_to_hurt, made_up_traces, noise};
-use etl_writer::{Rng, Session, Trace};
+use etl_writer::{Rng, Session, Trace as Writer};
 use pfnset::anonymized::{self, StandIns};
 use pfnset::etl::EtlFile;
+use pfnset::trace::Trace;
 use std::fs::OpenOptions;
 use std::path::Path;
 
@@ -127,7 +128,7 @@ fn random_bytes_are_refused() {
 
 #[test]
 fn random_bytes_behind_a_sound_header_buffer() {
-    let head = Trace::new(Session { buffer_size: 0x1000, ..Session::windows10() }).finish();
+    let head = Writer::new(Session { buffer_size: 0x1000, ..Session::windows10() }).finish();
     for seed in 0..scaled(200) {
         let found = read_all(file_of(&[head.clone(), noise(0x1_0000, seed)].concat()).path(), Effort::All);
         assert!(found.opened && found.records >= 1 && found.damaged_places > 0, "{found:?}");
@@ -190,9 +191,9 @@ fn written_without_names_it_opens_again() {
         let most = one_in(if cfg!(debug_assertions) { 8 } else { 1 }, (0x200..whole).step_by(24).collect());
         for stated in (0..0x200).step_by(24).chain(most).chain([1 << 20, u32::MAX]) {
             bytes[BUFFER_SIZE_AT..][..4].copy_from_slice(&stated.to_le_bytes());
-            let etl = EtlFile::open(file_of(&bytes).path()).expect("its first record is whole");
+            let trace = Trace::open(file_of(&bytes).path()).expect("its first record is whole");
             let mut new = Vec::new();
-            anonymized::write(&etl, &StandIns::new(b"a"), &mut new).expect("memory takes all");
+            anonymized::write(&trace, &StandIns::new(b"a"), &mut new).expect("memory takes all");
             assert!(EtlFile::open(file_of(&new).path()).is_ok(), "{name} with {stated}");
         }
     }

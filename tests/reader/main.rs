@@ -1,6 +1,7 @@
 //! The library as a reader of traces: that an independent writer made (`etl_writer`, which is checked here too), that are
 //! damaged, and recorded ones where they are present.
 
+mod anonymized;
 mod container;
 mod corrupt;
 mod opened;

@@ -1,9 +1,8 @@
 //! The rooms of `src/`: who may import whom, where each dependency lives, what a room does not do, how long files and
 //! functions are.
 //!
-//! One direction: `counter` (which needs no trace) and `etl` ← `event` ← `anonymized` ← `load` ← `model` ← `trace` ← `exported` ← `analysis` ←
-//! `answer` ← `forms` ← `dataset` ← `cli`. Reads the sources as text; comments
-//! and tests do not count.
+//! One direction: `counter` (which needs no trace) and `etl` ← `event` ← `load` ← `model` ← `trace` ← `anonymized` ←
+//! `exported` ← `analysis` ← `answer` ← `forms` ← `dataset` ← `cli`. Reads the sources as text; comments and tests do not count.
 
 mod circles;
 mod dependencies;
@@ -19,10 +18,10 @@ const ROOMS: [&str; 14] = [
     "input",
     "etl",
     "event",
-    "anonymized",
     "load",
     "model",
     "trace",
+    "anonymized",
     "exported",
     "analysis",
     "answer",

@@ -9,28 +9,31 @@ use pfnset::anonymized::{self, StandIns};
 use pfnset::units::count;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Names of files, programs, users, hosts, services, threads and registry keys, command
-lines and marks get stand-ins of the same length. Equal names have equal stand-ins.
-Extensions, the paths of Windows itself and the names of its programs stay, and so
-do sizes, times and counts: all tables stay the same except for names. Payloads of
-events that pfnset does not know are zeroed.
+lines and marks get stand-ins of the same length, and so do SIDs. Equal names have
+equal stand-ins. Extensions, the paths of Windows itself and the names of its files
+stay, and so do sizes, times and counts: all tables stay the same except for names,
+and damage stays damage. Payloads of events that pfnset does not know are zeroed.
 
-What stays: addresses, the Windows build, names of hardware and of the providers'
-events. Look at the new file before you send it: pfnset events, pfnset processes.
+What stays: addresses, times, the Windows build, the names of processors. Look at the
+new file before you send it: pfnset events, pfnset processes.
 
 Examples:
   pfnset anonymize trace.etl -o to-send.etl
-  pfnset anonymize today.etl -o b.etl --secret \"only I know\"")]
+  pfnset anonymize today.etl -o b.etl --secret-file my-secret.txt")]
 pub struct Anonymize {
     #[command(flatten)]
     pub base: Base,
     /// Traces with the same secret have the same stand-ins [default: a random one]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", env = "PFNSET_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
+    /// The secret is in this file, without the end of its line: other users see the arguments of programs
+    #[arg(long, value_name = "FILE", conflicts_with = "secret")]
+    pub secret_file: Option<PathBuf>,
     /// Write over a file that exists
     #[arg(long)]
     pub force: bool,
@@ -50,10 +53,9 @@ impl Anonymize {
             let there = format!("{} exists; --force writes over it", path.display());
             bail!(pfnset::error::Error::Usage(there));
         }
+        let names = StandIns::new(&self.secret()?);
         let trace = trace::open(base)?;
-        let names = StandIns::new(&self.secret.as_ref().map_or_else(random, |secret| secret.clone().into_bytes()));
-        let changes =
-            trace::with_bar(base, &trace, 1, || write(path, |out| anonymized::write(trace.etl(), &names, out)))?;
+        let changes = trace::with_bar(base, &trace, 2, || write(path, |out| anonymized::write(&trace, &names, out)))?;
         if !base.printing.quiet {
             let [records, texts, zeroed] = changes.figures().map(count);
             notes::write(&format!(
@@ -62,6 +64,25 @@ impl Anonymize {
             ));
         }
         Ok(if base.strict && trace.trust().any() { Exit::BadInput } else { Exit::Fine })
+    }
+}
+
+impl Anonymize {
+    /// The secret: from the file, the command line or the environment, else a random one.
+    fn secret(&self) -> anyhow::Result<Vec<u8>> {
+        if let Some(file) = &self.secret_file {
+            let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            let secret = text.trim_ascii_end();
+            if secret.is_empty() {
+                bail!(pfnset::error::Error::Usage(format!("{} holds no secret", file.display())));
+            }
+            return Ok(secret.to_vec());
+        }
+        match self.secret.as_deref() {
+            Some("") => bail!(pfnset::error::Error::Usage("the secret is empty".into())),
+            Some(secret) => Ok(secret.into()),
+            None => Ok(random()),
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 mod back_copy;
 #[cfg(test)]
 mod encode;
+mod literal;
 mod lznt1;
 #[cfg(test)]
 mod reference_decoders;
@@ -18,6 +19,7 @@ mod tests;
 mod xpress_huffman;
 mod xpress_lz77;
 
+pub(crate) use literal::stored;
 use thiserror::Error;
 
 /// How event areas are compressed, the same for all buffers of a file.
