@@ -1,8 +1,8 @@
 //! The classification rules, each once. Classifying a page gives the rule that decided. Its category, id, condition and
 //! reason are looked up here. `docs/categories.md` has the same list, which a test compares.
 
-use crate::analysis::category::Category;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::model::category::Category;
 use crate::model::space::Layer;
 use crate::named::named_enum;
 

@@ -1,7 +1,6 @@
 //! Analyses: typed events in, results out. There are no raw bytes and no printing here.
 
 pub(crate) mod buffer_content;
-pub(crate) mod category;
 pub(crate) mod category_rules;
 #[cfg(feature = "cli")]
 pub mod check;

@@ -3,7 +3,6 @@
 //! Rows are typed and never collected: [`SnapshotPages::stream`] passes each to a formatter on the thread that read it
 //! and gives the text to a writer in order. `forms::pages` decides how a row looks.
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::group_counts::Filter;
@@ -13,6 +12,7 @@ use crate::analysis::resident::warnings_of_pages;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
+use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;

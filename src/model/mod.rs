@@ -4,6 +4,7 @@
 //! Built from a [`History`](crate::load::history::History). Categories are assigned by `analysis`.
 
 pub(crate) mod address_index;
+pub(crate) mod category;
 pub(crate) mod drive_paths;
 pub(crate) mod file_names;
 pub(crate) mod flat_ranges;

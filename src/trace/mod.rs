@@ -7,6 +7,7 @@
 pub mod loss;
 pub mod page_sequences;
 pub mod readiness;
+pub(crate) mod recorded;
 pub mod recording;
 pub mod trust;
 pub mod trust_level;
@@ -24,7 +25,8 @@ use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
 use crate::units::{Nanos, Ticks};
 use page_sequences::PageSequences;
-use readiness::Readiness;
+use readiness::{Need, Readiness};
+use recorded::{AnalysisNeeds, RESIDENT_SET};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -180,9 +182,14 @@ impl Trace {
         readiness::readiness(self.survey())
     }
 
-    /// What an analysis lacks, by its JSON name.
-    pub(crate) fn missing(&self, analysis: &str) -> Vec<readiness::Need> {
-        readiness::readiness_of(self.survey(), analysis).map(|readiness| readiness.missing).unwrap_or_default()
+    /// What an analysis lacks.
+    pub(crate) fn missing(&self, analysis: &AnalysisNeeds) -> Vec<Need> {
+        readiness::judge(self.survey(), analysis).missing
+    }
+
+    /// The error of an analysis that cannot run without what it requires.
+    pub(crate) fn cannot_run(&self, analysis: &AnalysisNeeds) -> Error {
+        self.trust().cannot_run(analysis.required.keyword, analysis.absent, analysis.advice)
     }
 
     /// A part that is gathered now if it was not before.
@@ -232,12 +239,7 @@ impl Trace {
     /// [`Error::MissingEvents`] when the trace holds none, [`Error::MissingPart`] when it is not whole.
     pub fn need_snapshots(&self) -> Result<&[Snapshot], Error> {
         match self.snapshots() {
-            [] => Err(self.trust().cannot_run(
-                "Memory",
-                "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
-                "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-            )),
+            [] => Err(self.cannot_run(&RESIDENT_SET)),
             snapshots => Ok(snapshots),
         }
     }

@@ -8,12 +8,9 @@ use crate::{Source, has_word, name, program_sources};
 const FORMS: [(&str, &[&str]); 5] = [
     (
         "forms/html/",
-        &["analysis::category", "analysis::overview", "analysis::resident", "trace::readiness", "event::page"],
+        &["analysis::overview", "analysis::resident", "trace::readiness", "event::page", "model::category"],
     ),
-    (
-        "forms/pages/",
-        &["analysis::pages", "analysis::category", "analysis::resident::dimension", "etl", "event", "model"],
-    ),
+    ("forms/pages/", &["analysis::pages", "analysis::resident::dimension", "etl", "event", "model"]),
     ("forms/budgets.rs", &["analysis::check"]),
     ("forms/junit.rs", &["analysis::check", "answer::check"]),
     ("forms/", &["analysis::table", "answer", "escape", "forms", "units"]),

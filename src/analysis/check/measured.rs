@@ -13,6 +13,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
+use crate::trace::recorded::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 
@@ -122,7 +123,7 @@ impl ResidentValues {
     ) -> Result<Value, String> {
         let index = self.0.as_ref().map_err(String::clone)?;
         let snapshot = trace.snapshots().get(*index).ok_or("it has no whole snapshot")?;
-        let evidence = Evidence::new(trace, "resident_set");
+        let evidence = Evidence::new(trace, &RESIDENT_SET);
         let time = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
         if let Some(fault) = evidence.fault("the page sequence", &PAGES, time, &budget.conditions) {
             return Err(fault);
@@ -184,7 +185,7 @@ impl ReferenceValues {
         conditions: &[Condition<ReferenceDimension>],
     ) -> Result<Value, String> {
         let set = self.0.as_ref().map_err(String::clone)?;
-        let evidence = Evidence::new(trace, "reference_set");
+        let evidence = Evidence::new(trace, &REFERENCE_SET);
         let rundowns = [IN_MEMORY_ACTIVE, IN_MEMORY_ACTIVE_RUNDOWN]
             .into_iter()
             .filter_map(|hook| trace.survey().kernel_span(hook));

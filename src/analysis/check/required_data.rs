@@ -1,103 +1,23 @@
 //! The data that a budget needs, and whether the trace holds it. A loss of other data does not matter.
 
-use crate::analysis::category::Category::{self, *};
 use crate::analysis::check::budget::Conditions;
 use crate::etl::EtlFile;
 use crate::etl::buffer::{FLAG_BUFFER_LOST, FLAG_EVENTS_LOST, TYPE_HEADER};
 use crate::etl::buffer_order::Span;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
-use crate::event::hooks::*;
 use crate::event::payload::hook_of;
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
+use crate::model::category::Category;
 use crate::trace::Trace;
+use crate::trace::recorded::{AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS};
 use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Knowledge that one keyword records.
-struct Knowledge {
-    keyword: &'static str,
-    /// Records of its rundowns.
-    rundowns: &'static [HookId],
-    /// Dimensions whose labels come from it.
-    dimensions: &'static [&'static str],
-    /// Categories that cannot occur without it.
-    categories: &'static [Category],
-    /// Categories that pages can be exchanged between when a part of it is missing.
-    family: &'static [Category],
-}
-
-const OF_PROCESSES: &[&str] = &["process", "process_name", "service", "command_line", "pid", "session"];
-
-const PRIVATE: &[Category] = &[
-    VirtualAllocPreTrace,
-    VirtualAlloc,
-    UserStack,
-    Win32Heap,
-    CopyOnWriteImage,
-    CopyOnWriteMapFile,
-    CopyOnWritePageFileMappedSection,
-];
-
-const KNOWLEDGE: [Knowledge; 7] = [
-    Knowledge {
-        keyword: "ProcessThread",
-        rundowns: &[PROCESS_DC_START, PROCESS_DC_END, THREAD_DC_START, THREAD_DC_END],
-        dimensions: OF_PROCESSES,
-        categories: &[UserStack],
-        family: PRIVATE,
-    },
-    Knowledge {
-        keyword: "VirtualAllocation",
-        rundowns: &[VIRTUAL_ALLOC_DC_START, VIRTUAL_ALLOC_DC_END],
-        dimensions: &[],
-        categories: &[VirtualAlloc, UserStack],
-        family: PRIVATE,
-    },
-    Knowledge {
-        keyword: "VAMap",
-        rundowns: &[MAP_FILE_DC_START, MAP_FILE_DC_END],
-        dimensions: &[],
-        categories: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection],
-        family: PRIVATE,
-    },
-    Knowledge {
-        keyword: "VAMap",
-        rundowns: &[MAP_FILE_DC_START, MAP_FILE_DC_END],
-        dimensions: &[],
-        categories: &[SessionCopyOnWriteImage],
-        family: &[SessionCopyOnWriteImage, SessionPrivate],
-    },
-    Knowledge {
-        keyword: "Win32HeapRanges",
-        rundowns: &[HEAP_RANGE_RUNDOWN],
-        dimensions: &[],
-        categories: &[Win32Heap],
-        family: PRIVATE,
-    },
-    Knowledge {
-        keyword: "Loader",
-        rundowns: &[IMAGE_DC_START, IMAGE_DC_END],
-        dimensions: &["detail"],
-        categories: &[Driver],
-        family: &[Driver, SystemPage],
-    },
-    Knowledge {
-        keyword: "Filename",
-        rundowns: &[FILE_RUNDOWN],
-        dimensions: &["file", "folder", "extension", "detail"],
-        categories: &[DriverFile, Prefetcher, RegistryFile],
-        family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
-    },
-];
-
-/// Rundowns at the start and at the stop of a session: one processor writes all of them, one after the other. A lost buffer
-/// at their edge may have held any of them.
-const AT_START: &[HookId] =
-    &[PROCESS_DC_START, THREAD_DC_START, IMAGE_DC_START, MAP_FILE_DC_START, VIRTUAL_ALLOC_DC_START];
-const AT_STOP: &[HookId] = &[PROCESS_DC_END, THREAD_DC_END, IMAGE_DC_END, MAP_FILE_DC_END, VIRTUAL_ALLOC_DC_END];
+/// What a budget can need, in the order in which it is named when several are missing.
+static NEEDED: [&Recorded; 6] = [&PROCESSES, &REGIONS, &VIEWS, &HEAPS, &IMAGES, &FILES];
 
 /// A time in which something was lost.
 #[derive(Debug)]
@@ -154,11 +74,11 @@ fn files<'e>(etl: &'e EtlFile, survey: &'e Survey, trust: &'e TrustReport) -> Ve
 
 impl<'t> Evidence<'t> {
     /// Collects it.
-    pub fn new(trace: &'t Trace, analysis: &str) -> Evidence<'t> {
+    pub fn new(trace: &'t Trace, analysis: &AnalysisNeeds) -> Evidence<'t> {
         let (etl, survey, trust) = (trace.etl(), trace.survey(), trace.trust());
         let missing = trace.missing(analysis);
         let nanos = |(from, to)| (etl.clock.nanos(from), etl.clock.nanos(to));
-        let all = KNOWLEDGE.iter().flat_map(|knowledge| knowledge.rundowns.iter().copied());
+        let all = NEEDED.iter().flat_map(|recorded| recorded.rundowns());
         let mut evidence = Evidence {
             trust,
             missing: missing.iter().map(|need| need.keyword).collect(),
@@ -249,12 +169,14 @@ impl<'t> Evidence<'t> {
     pub fn fault(&self, what: &str, hooks: &[HookId], time: (Nanos, Nanos), conditions: &Conditions) -> Option<String> {
         let in_time = || self.lost_in(what, time.0, time.1).or_else(|| self.not_read(what, hooks));
         let main = || self.anywhere.clone().or_else(in_time);
-        main().or_else(|| KNOWLEDGE.iter().find_map(|knowledge| self.fault_of(knowledge, conditions)))
+        let needed =
+            || NEEDED.iter().flat_map(|recorded| recorded.exchanges.iter().map(move |exchange| (recorded, exchange)));
+        main().or_else(|| needed().find_map(|(recorded, exchange)| self.fault_of(recorded, exchange, conditions)))
     }
 
-    fn fault_of(&self, knowledge: &Knowledge, conditions: &Conditions) -> Option<String> {
+    fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let by_name = conditions.by_name();
-        let named = by_name.iter().find(|(name, _)| knowledge.dimensions.contains(name)).map(|(name, _)| *name);
+        let named = by_name.iter().find(|(name, _)| recorded.dimensions.contains(name)).map(|(name, _)| *name);
         let is_rule = by_name.iter().any(|(name, _)| *name == "rule");
         let passes = |category: &Category| {
             by_name.iter().all(|(name, patterns)| match *name {
@@ -263,13 +185,13 @@ impl<'t> Evidence<'t> {
                 _ => true,
             })
         };
-        let all = knowledge.family.iter().all(passes);
-        let splits = is_rule || !all && knowledge.family.iter().any(passes);
-        let needs = is_rule || !all && knowledge.categories.iter().any(passes);
+        let all = exchange.family.iter().all(passes);
+        let splits = is_rule || !all && exchange.family.iter().any(passes);
+        let needs = is_rule || !all && exchange.needs.iter().any(passes);
         if named.is_none() && !splits {
             return None;
         }
-        let keyword = knowledge.keyword;
+        let keyword = recorded.keyword;
         let needed_for = named.unwrap_or("its categories");
         if self.missing.contains(&keyword) {
             return match self.trust.absence_reason(keyword) {
@@ -283,10 +205,15 @@ impl<'t> Evidence<'t> {
             };
         }
         let what = format!("a rundown of {keyword}, which tells {needed_for},");
-        let own = knowledge.rundowns.iter().filter_map(|hook| self.rundowns.get(hook).copied());
-        let together = [AT_START, AT_STOP].into_iter().filter_map(|hooks| self.all_of(hooks));
+        let own = recorded.rundowns().filter_map(|hook| self.rundowns.get(&hook).copied());
+        // One processor writes all rundowns of a start or a stop, one after the other: a lost buffer at their edge may have
+        // held any of them.
+        let things = || NEEDED.iter().flat_map(|recorded| recorded.things);
+        let at_start: Vec<HookId> = things().flat_map(|things| things.at_start).copied().collect();
+        let at_stop: Vec<HookId> = things().flat_map(|things| things.at_stop).copied().collect();
+        let together = [at_start, at_stop].into_iter().filter_map(|hooks| self.all_of(&hooks));
         let lost = own.chain(together).find_map(|(from, to)| self.lost_in(&what, from, to));
-        lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), knowledge.rundowns))
+        lost.or_else(|| self.not_read(&format!("a rundown of {keyword}"), &recorded.rundowns().collect::<Vec<_>>()))
     }
 
     /// From the first to the last record of several rundowns.

@@ -31,7 +31,7 @@ use crate::model::kernel_images::KernelImages;
 use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::readiness::Need;
-use crate::trace::trust::TrustReport;
+use crate::trace::recorded::CPU;
 use crate::units::{Nanos, Ticks};
 use query::{CpuOrder, CpuQuery, Dimension};
 use replay::processor::{Processor, TicksByUse};
@@ -131,7 +131,7 @@ impl CpuUse {
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
         trace.gather(CpuUse::PARTS);
         let (etl, trust) = (trace.etl(), trace.trust());
-        let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| nothing_to_show(trust))?;
+        let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| trace.cannot_run(&CPU))?;
         let range = TickRange { from: window.from.time, to: window.to.time };
         let timeline = timeline::grid(etl, range, query)?;
         let images = KernelImages::new(&trace.system().kernel_images);
@@ -153,7 +153,7 @@ impl CpuUse {
             sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
             sum
         });
-        let missing = trace.missing("cpu");
+        let missing = trace.missing(&CPU);
         Ok(CpuUse {
             warnings: warnings::warnings(trust, &missing, &processors, range, etl),
             doubtful: trust.any(),
@@ -231,16 +231,6 @@ fn nanos(ticks: u128, frequency_hz: u64) -> u64 {
 fn mean_nanos(ticks: u64, count: u64, frequency_hz: u64) -> u64 {
     let scaled = u128::from(ticks) * 1_000_000_000;
     u64::try_from(scaled / (u128::from(frequency_hz.max(1)) * u128::from(count.max(1)))).unwrap_or(u64::MAX)
-}
-
-fn nothing_to_show(trust: &TrustReport) -> Error {
-    trust.cannot_run(
-        "CSwitch",
-        "no context switch is in the trace",
-        "Record with the keywords CSwitch, ReadyThread, DPC, Interrupt, SampledProfile, ProcessThread and Loader:\n  \
-         wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE, then xperf -d trace.etl",
-    )
 }
 
 fn times(processor: &Processor) -> ProcessorTimes {

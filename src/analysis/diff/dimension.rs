@@ -1,11 +1,11 @@
 //! Dimensions that two sides can be compared by: those of the resident set and of the reference set.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::event::page::{PageList, PageUse};
+use crate::model::category::{Category, Class};
 
 dimensions! {
     /// What the two sides are compared by.

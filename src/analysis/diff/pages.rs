@@ -3,7 +3,6 @@
 //! The pages of the export are sorted; those of the trace come in order of PFNs, batch by batch, so that both are walked
 //! together. A row takes 16 bytes.
 
-use crate::analysis::category::Category;
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::dimension::{Dimension, of_resident};
 use crate::analysis::diff::trace_side::ResidentSide;
@@ -15,6 +14,7 @@ use crate::analysis::table::Condition;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::exported::wpa::WpaRows;
 use crate::exported::wpa::rows::PageCell;
+use crate::model::category::Category;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::atomic::{AtomicU64, Ordering};
 

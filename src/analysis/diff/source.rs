@@ -1,6 +1,5 @@
 //! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported. Its content decides which.
 
-use crate::analysis::category::Category;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
@@ -12,6 +11,7 @@ use crate::exported::wpa::columns::{ExportedTable, PROCESS_NAME};
 use crate::exported::wpa::{WpaExport, WpaOptions};
 use crate::exported::{EXPECTED, Exported, first_bytes};
 use crate::input::{Input, UnpackLimits};
+use crate::model::category::Category;
 use crate::trace::Trace;
 use std::path::{Path, PathBuf};
 

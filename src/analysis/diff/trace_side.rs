@@ -15,6 +15,7 @@ use crate::exported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
+use crate::trace::recorded::RESIDENT_SET;
 
 /// A resident-set trace, joined.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl<'t> ResidentSide<'t> {
         let trust = trace.trust();
         let mut warnings = trust.warnings();
         warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
-        warnings.extend(trust.not_there(&trace.missing("resident_set")));
+        warnings.extend(trust.not_there(&trace.missing(&RESIDENT_SET)));
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
             let last = trace.time(snapshot.last_time).seconds();

@@ -1,7 +1,6 @@
 //! The properties that a page shares with others: everything except its frame and its place in a file or address space. Texts
 //! are numbers here; [`PageTexts`] has the texts.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::category_rules::Rule;
 use crate::analysis::export::column_batches::dictionary;
 use crate::analysis::pages::Flag;
@@ -9,6 +8,7 @@ use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::model::category::{Category, Class};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::ArrowError;
 use foldhash::HashMap as FastMap;

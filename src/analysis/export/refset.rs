@@ -1,6 +1,5 @@
 //! The tables of the reference set: counted, and one row for each holding of a page.
 
-use crate::analysis::category::Category;
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
@@ -9,6 +8,7 @@ use crate::analysis::refset::query::{Dimension, HELD, Query};
 use crate::analysis::refset::totals::each_holding::Holding;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
+use crate::model::category::Category;
 use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 

@@ -1,6 +1,5 @@
 //! The tables `pages` and `resident` of a snapshot: one pass over its pages, about a million at a time.
 
-use crate::analysis::category::Category;
 use crate::analysis::export::column_batches::BATCH_ROWS;
 use crate::analysis::export::page_attributes::{PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
@@ -11,6 +10,7 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::load::page_run::PageRun;
+use crate::model::category::Category;
 use crate::model::snapshot::Snapshot;
 use crate::units::PAGE_BYTES;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};

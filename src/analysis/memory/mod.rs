@@ -15,6 +15,7 @@ use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
+use crate::trace::recorded::MEMORY_UTILIZATION;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
@@ -82,13 +83,7 @@ impl MemorySet {
         let (etl, counters, trust) = (trace.etl(), trace.counters(), trace.trust());
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         if !(has(MEM_INFO) || has(MEM_INFO_WS) || has(MEM_INFO_SESSION_WS)) {
-            return Err(trust.cannot_run(
-                "MemoryInfo",
-                "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
-                "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \
-                 wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER+MEMINFO+MEMINFO_WS, then xperf -d trace.etl",
-            ));
+            return Err(trace.cannot_run(&MEMORY_UTILIZATION));
         }
         let window = window(trace, query)?;
         let physical = physical(trace);

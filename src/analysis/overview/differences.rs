@@ -1,6 +1,5 @@
 //! Compares two traces: what grew and what shrank, by category and by process.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::query::DiffQuery;
@@ -8,6 +7,7 @@ use crate::analysis::diff::rows::DiffRow;
 use crate::analysis::diff::source::Source;
 use crate::analysis::overview::Part;
 use crate::analysis::table::{Column, Line, Table, Value};
+use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! Physical memory by PFN: cells of equal length, each with the category and the list that most of its pages have.
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::event::page::{PageIdentity, PageList};
+use crate::model::category::Category;
 use std::cmp::Reverse;
 
 /// Most cells of a map; a power of two.

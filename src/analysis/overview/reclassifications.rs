@@ -1,8 +1,8 @@
 //! Where pages go from WPA's categories to the corrected ones, and by which rules.
 
-use crate::analysis::category::Category;
 use crate::analysis::category_rules::Rule;
 use crate::analysis::table::{Column, Fit, Line, Table, Value};
+use crate::model::category::Category;
 use std::collections::BTreeMap;
 
 /// Pages that the two rule sets count under different categories.

@@ -1,6 +1,5 @@
 //! The resident set in pictures.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::overview::pfn_map::{PfnCells, PfnMap, PfnMapCounts};
 use crate::analysis::overview::reclassifications::{Reclassification, reclassifications};
 use crate::analysis::overview::treemap::{self, Tile};
@@ -14,6 +13,7 @@ use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
 use crate::event::page::PageList;
+use crate::model::category::{Category, Class};
 use crate::trace::Trace;
 
 /// Priorities of standby pages.

@@ -1,10 +1,10 @@
 //! The resident set as nested tiles: class, category, process or file, detail. At most some thousand; the small tiles
 //! of each level become one tile, so that sums stay exact.
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
+use crate::model::category::Category;
 use std::collections::BTreeMap;
 
 /// Most tiles of a trace.

@@ -16,6 +16,7 @@ use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS
 use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
+use crate::trace::recorded::PROCESS_LIST;
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
@@ -132,12 +133,7 @@ impl ProcessSet {
         trace.gather(SnapshotContext::PARTS);
         let trust = trace.trust();
         if trace.processes().instances.is_empty() {
-            return Err(trust.cannot_run(
-                "ProcessThread",
-                "no event in the trace describes a process",
-                "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
-                 xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
-            ));
+            return Err(trace.cannot_run(&PROCESS_LIST));
         }
         let (snapshot, pages) = count_pages(trace, query.snapshot)?.unzip();
         let mut processes: Vec<ProcessRow> = trace

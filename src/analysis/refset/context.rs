@@ -1,6 +1,5 @@
 //! What is known before the replay: the trace's other events, the window, and what is counted by which keys.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::averaging_span::AveragingSpan;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::{Dimension, Query};
@@ -11,6 +10,7 @@ use crate::error::Error;
 use crate::etl::clock::Clock;
 use crate::load::space_events::UnrolledSpaces;
 use crate::load::survey::Survey;
+use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;

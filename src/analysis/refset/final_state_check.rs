@@ -4,12 +4,12 @@
 //! combined ones by prototype PTE. Kernel pages of the active rundown, pool and ranges are in no working set:
 //! they explain pages of the final state and are not counted.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::replay::outside_working_sets::OutsideWorkingSets;
 use crate::analysis::refset::replay::owner_shard::Shard;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
+use crate::model::category::Category;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::snapshot::Snapshot;
 use crate::model::working_set_owner::{Owner, OwnerId};

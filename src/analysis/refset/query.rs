@@ -1,10 +1,10 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::refset::reason;
 use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
 use crate::etl::time_slice;
+use crate::model::category::{Category, Class};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 

@@ -1,8 +1,8 @@
 //! Keys and counts of rows: how holdings are told apart.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, Impact, ReleaseReason};
+use crate::model::category::Category;
 use crate::model::working_set_owner::OwnerId;
 
 /// Dimensions that are part of a row's key.

@@ -1,11 +1,11 @@
 //! Rows of the reference set: labels for the keys of the totals, conditions, groups, order.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::refset::row_key::{FileCode, RowCount, RowKey};
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Condition, Group, NO_LABEL, Node};
+use crate::model::category::Category;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
 use std::borrow::Cow;

@@ -1,6 +1,5 @@
 //! The tables of the reference set.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::{Example, MatchCounts, Verification};
 use crate::analysis::refset::query::Dimension;
@@ -10,6 +9,7 @@ use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
 use crate::analysis::refset::totals::balance::BalanceLine;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
+use crate::model::category::Category;
 use crate::units::Nanos;
 
 /// Most groups that are columns of a timeline for people.

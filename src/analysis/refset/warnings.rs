@@ -7,6 +7,7 @@ use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX};
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::readiness::Need;
+use crate::trace::recorded::REFERENCE_SET;
 use crate::trace::trust::TrustReport;
 use crate::units::count;
 
@@ -16,14 +17,7 @@ pub(super) fn need_accesses(trace: &Trace) -> Result<(), Error> {
     if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| trace.survey().kernel_count(hook) > 0) {
         return Ok(());
     }
-    Err(trace.trust().cannot_run(
-        "ReferenceSet",
-        "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
-         touched",
-        "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
-         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-    ))
+    Err(trace.cannot_run(&REFERENCE_SET))
 }
 
 /// Why there is no comparison with a final page sequence.
@@ -42,7 +36,7 @@ impl ReferenceSet {
     pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64) {
         let trust = trace.trust();
         self.doubtful = trust.any();
-        self.missing = trace.missing("reference_set");
+        self.missing = trace.missing(&REFERENCE_SET);
         self.warnings = trust.warnings();
         self.warnings.extend(self.doubts(trust, max_residue));
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);

@@ -1,11 +1,11 @@
 //! Pages by rule, list and priority in one small table. Most groupings need no other dimensions and are read from it; so
 //! are the numbers of the checks.
 
-use crate::analysis::category::Category;
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::ClassifiedPage;
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::event::page::{PageIdentity, PageList};
+use crate::model::category::Category;
 use std::collections::BTreeMap;
 
 /// Pages by corrected rule, WPA's rule, list and priority. Only a few hundred of the cells are in use, so they

@@ -1,11 +1,11 @@
 //! Checks that every run makes: does the page sequence agree with the kernel's own counters?
 
-use crate::analysis::category::Category;
 use crate::analysis::resident::batch_classify::KeyStats;
 use crate::analysis::resident::category_counts::CategoryCounts;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::event::page::PageList;
 use crate::load::event_values::MemoryCounters;
+use crate::model::category::Category;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::rundown::RundownKind;
 use crate::model::snapshot::Snapshot;

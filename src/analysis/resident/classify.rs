@@ -3,12 +3,12 @@
 //! This is the reference. Millions of pages are classified by the faster [`batch_classify`](super::batch_classify),
 //! which must agree with it.
 
-use crate::analysis::category::Category;
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::snapshot_context::{FileRules, SnapshotContext};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
 use crate::model::address_index::AddressOwner;
+use crate::model::category::Category;
 
 /// The owner of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,13 +1,13 @@
 //! Dimensions: what pages can be grouped and filtered by. Each gives a page a code; labels are made from codes at the
 //! end, once for each row.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
+use crate::model::category::{Category, Class};
 use crate::model::drive_paths::{extension, folder};
 
 dimensions! {

@@ -1,7 +1,6 @@
 //! The first screen: physical memory as RAMMap and Task Manager show it, then the largest categories by class, then the largest
 //! processes, cut to the lines of a small terminal.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::resident::columns::{
     ACTIVE_SIZE, Column, DIFFERENCE_SIZE, FREE_SIZE, MODIFIED_SIZE, OTHER_SIZE, PAGES, SHARE, SIZE, STANDBY_SIZE,
     WPA_SIZE,
@@ -9,6 +8,7 @@ use crate::analysis::resident::columns::{
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
+use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 
 /// Lines of classes, categories and processes, the rule above the processes included. With the three lines on memory, the heading, the total and the line of

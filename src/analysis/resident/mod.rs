@@ -31,6 +31,7 @@ use crate::load::parts::Parts;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::readiness::{Need, not_described};
+use crate::trace::recorded::RESIDENT_SET;
 use crate::units::Nanos;
 use checks::Checks;
 use columns::ColumnChoice;
@@ -89,7 +90,7 @@ pub struct SnapshotSet {
 /// Lines on single pages: what is doubtful, unknown or left out.
 pub(crate) fn warnings_of_pages(trace: &Trace) -> Vec<String> {
     let trust = trace.trust();
-    let unknown = trust.not_there(&trace.missing("resident_set"));
+    let unknown = trust.not_there(&trace.missing(&RESIDENT_SET));
     let sequences = trace.page_sequences().warnings(&trace.etl().clock);
     trust.warnings().into_iter().chain(unknown).chain(sequences).collect()
 }
@@ -138,7 +139,7 @@ impl ResidentSet {
         let trust = trace.trust();
         let mut warnings = trust.warnings();
         warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
-        let missing = trace.missing("resident_set");
+        let missing = trace.missing(&RESIDENT_SET);
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
             .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?)))

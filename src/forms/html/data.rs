@@ -1,6 +1,5 @@
 //! What the page's script draws, as JSON: the numbers of the overview in few characters.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::overview::cpu::CpuOverview;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::memory::MemoryOverview;
@@ -12,6 +11,7 @@ use crate::analysis::overview::treemap::{Level, Tile};
 use crate::event::page::PageList;
 use crate::forms::html::TracePage;
 use crate::forms::html::label::label;
+use crate::model::category::{Category, Class};
 use crate::units::Nanos;
 use serde_json::{Map, Value, json};
 

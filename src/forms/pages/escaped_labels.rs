@@ -1,8 +1,8 @@
 //! Labels escaped once for an output form, so that a row only copies bytes; and numbers as text.
 
-use crate::analysis::category::Category;
 use crate::analysis::pages::{Flag, PageNames};
 use crate::event::page::{PageList, PageUse};
+use crate::model::category::Category;
 use crate::model::drive_paths::DrivePaths;
 
 /// Texts by number, stored one after the other in one string.

@@ -1,9 +1,9 @@
 //! A page of a working set: what is known of it, and where it is kept.
 
-use crate::analysis::category::Category;
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::reason::AccessReason;
 use crate::event::page::{PageIdentity, PageUse};
+use crate::model::category::Category;
 use crate::units::{PAGE_BYTES, Ticks};
 
 /// What is known of a page, in 8 bytes: frame (40 bits, more than any processor can address), use (4), category (8),

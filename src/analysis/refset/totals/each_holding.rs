@@ -1,11 +1,11 @@
 //! Holdings of pages one by one, for callers that want each of them, not their counts.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::event::page::PageUse;
+use crate::model::category::Category;
 use crate::model::working_set_owner::OwnerId;
 use crate::units::Ticks;
 

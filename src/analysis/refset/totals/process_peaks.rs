@@ -1,11 +1,11 @@
 //! What each process held over the window: its most, when that was, and the average over time; and the average of each
 //! class of pages.
 
-use crate::analysis::category::{Category, Class};
 use crate::analysis::refset::averaging_span::AveragingSpan;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::table::group::natural;
 use crate::etl::clock::Clock;
+use crate::model::category::{Category, Class};
 use crate::model::working_set_owner::OwnerId;
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;

@@ -1,7 +1,6 @@
 //! Totals over time of what one shard of owners does. Sums only, so that shards can be added up in any order; what
 //! depends on the order among owners (the peak, the first holder of a shared page) is handed on as changes.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
@@ -14,6 +13,7 @@ use crate::analysis::refset::totals::mem_info_ws::Comparisons;
 use crate::analysis::refset::totals::shared_pages::SharedPageChange;
 use crate::analysis::refset::totals::timeline::GroupChanges;
 use crate::event::page::PageUse;
+use crate::model::category::Category;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use crate::moment::Moment;
 use crate::units::Ticks;

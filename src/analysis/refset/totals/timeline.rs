@@ -3,7 +3,6 @@
 //!
 //! Shards collect their changes slice by slice; here they are sorted and followed one after the other.
 
-use crate::analysis::category::Category;
 use crate::analysis::refset::averaging_span::AveragingSpan;
 use crate::analysis::refset::context::{ReplayContext, TimelineQuery};
 use crate::analysis::refset::query::Dimension;
@@ -11,6 +10,7 @@ use crate::analysis::refset::row_key::RowKey;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::table::group::natural;
 use crate::etl::clock::Clock;
+use crate::model::category::Category;
 use crate::moment::Moment;
 use crate::units::{Nanos, Ticks};
 use foldhash::HashMap as FastMap;

@@ -1,0 +1,389 @@
+//! What recorder keywords record, and which analyses need it. Readiness (`pfnset info`), the warnings of things without a rundown,
+//! the advice how to record, and what a budget needs (`pfnset check`) all come from here.
+//!
+//! Keyword names are those of WPR profiles, with the xperf flag beside them. Source: `docs/categories.md`.
+
+use crate::etl::record_id::HookId;
+use crate::event::hooks::*;
+use crate::model::category::Category::{self, *};
+
+/// What one keyword records, as far as analyses use it.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Keyword in a WPR profile.
+    pub keyword: &'static str,
+    /// Flag of xperf; `None` where xperf has none.
+    pub xperf: Option<&'static str>,
+    /// What the events are, for people.
+    pub events: &'static str,
+    /// Things that exist for a while. Events of the first ones show that the keyword was recorded.
+    pub things: &'static [Things],
+    /// Other events, any of which show that the keyword was recorded.
+    pub others: &'static [HookId],
+    /// Dimensions whose labels come from it.
+    pub dimensions: &'static [&'static str],
+    /// Pages that have another category without it.
+    pub exchanges: &'static [Exchange],
+}
+
+/// Things that the kernel lists in rundowns.
+#[derive(Debug)]
+pub struct Things {
+    /// What they are, in the plural.
+    pub name: &'static str,
+    /// Events at which they begin.
+    pub begins: &'static [HookId],
+    /// Events at which they end.
+    pub ends: &'static [HookId],
+    /// Records of the rundown at the start of a session.
+    pub at_start: &'static [HookId],
+    /// Records of the rundown at its stop.
+    pub at_stop: &'static [HookId],
+    /// Records of rundowns at any time.
+    pub at_any_time: &'static [HookId],
+    /// Events of no rundown that tell what there is.
+    pub told_by: &'static [HookId],
+}
+
+impl Things {
+    /// Records of rundowns.
+    pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
+        self.at_start.iter().chain(self.at_stop).chain(self.at_any_time).copied()
+    }
+
+    /// What tells of things that were there before.
+    pub fn described(&self) -> impl Iterator<Item = HookId> + use<> {
+        self.rundowns().chain(self.told_by.iter().copied())
+    }
+
+    /// What tells of changes.
+    pub fn changes(&self) -> impl Iterator<Item = HookId> + use<> {
+        self.begins.iter().chain(self.ends).copied()
+    }
+}
+
+/// Categories that pages are exchanged between when a part of the things is not known.
+#[derive(Debug)]
+pub struct Exchange {
+    /// Those that cannot occur without the keyword.
+    pub needs: &'static [Category],
+    /// All of them.
+    pub family: &'static [Category],
+}
+
+impl Recorded {
+    /// A keyword and its flag in xperf; what its events are, for people.
+    const fn new(keyword: &'static str, xperf: Option<&'static str>, events: &'static str) -> Recorded {
+        Recorded { keyword, xperf, events, things: &[], others: &[], dimensions: &[], exchanges: &[] }
+    }
+
+    /// A keyword with a flag in xperf and events that describe no things.
+    const fn of_events(
+        keyword: &'static str,
+        xperf: &'static str,
+        events: &'static str,
+        others: &'static [HookId],
+    ) -> Recorded {
+        Recorded { others, ..Recorded::new(keyword, Some(xperf), events) }
+    }
+
+    /// Events, any of which show that the keyword was recorded.
+    pub fn hooks(&self) -> impl Iterator<Item = HookId> + use<> {
+        let things = self.things.iter().take(1);
+        let of_things = things.flat_map(|things| things.described().chain(things.begins.iter().copied()));
+        of_things.chain(self.others.iter().copied())
+    }
+
+    /// Records of rundowns.
+    pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
+        self.things.iter().flat_map(Things::rundowns)
+    }
+}
+
+/// Nothing yet.
+const THINGS: Things =
+    Things { name: "", begins: &[], ends: &[], at_start: &[], at_stop: &[], at_any_time: &[], told_by: &[] };
+
+const PRIVATE: &[Category] = &[
+    VirtualAllocPreTrace,
+    VirtualAlloc,
+    UserStack,
+    Win32Heap,
+    CopyOnWriteImage,
+    CopyOnWriteMapFile,
+    CopyOnWritePageFileMappedSection,
+];
+
+pub(crate) static PROCESSES: Recorded = Recorded {
+    things: &[
+        Things {
+            name: "processes",
+            begins: &[PROCESS_START],
+            ends: &[PROCESS_END],
+            at_start: &[PROCESS_DC_START],
+            at_stop: &[PROCESS_DC_END],
+            ..THINGS
+        },
+        Things {
+            name: "threads",
+            begins: &[THREAD_START],
+            ends: &[THREAD_END],
+            at_start: &[THREAD_DC_START],
+            at_stop: &[THREAD_DC_END],
+            ..THINGS
+        },
+    ],
+    dimensions: &["process", "process_name", "service", "command_line", "pid", "session"],
+    exchanges: &[Exchange { needs: &[UserStack], family: PRIVATE }],
+    ..Recorded::new("ProcessThread", Some("PROC_THREAD"), "process and thread rundown")
+};
+
+pub(crate) static IMAGES: Recorded = Recorded {
+    things: &[Things {
+        name: "images",
+        begins: &[IMAGE_LOAD],
+        ends: &[IMAGE_UNLOAD],
+        at_start: &[IMAGE_DC_START],
+        at_stop: &[IMAGE_DC_END],
+        ..THINGS
+    }],
+    dimensions: &["detail"],
+    exchanges: &[Exchange { needs: &[Driver], family: &[Driver, SystemPage] }],
+    ..Recorded::new("Loader", Some("LOADER"), "image rundown")
+};
+
+pub(crate) static VIEWS: Recorded = Recorded {
+    things: &[Things {
+        name: "views",
+        begins: &[MAP_FILE],
+        ends: &[UNMAP_FILE],
+        at_start: &[MAP_FILE_DC_START],
+        at_stop: &[MAP_FILE_DC_END],
+        ..THINGS
+    }],
+    exchanges: &[
+        Exchange { needs: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection], family: PRIVATE },
+        Exchange { needs: &[SessionCopyOnWriteImage], family: &[SessionCopyOnWriteImage, SessionPrivate] },
+    ],
+    ..Recorded::new("VAMap", Some("VAMAP"), "map-file rundown")
+};
+
+pub(crate) static REGIONS: Recorded = Recorded {
+    things: &[Things {
+        name: "VirtualAlloc regions",
+        begins: &[VIRTUAL_ALLOC],
+        ends: &[VIRTUAL_FREE],
+        at_start: &[VIRTUAL_ALLOC_DC_START],
+        at_stop: &[VIRTUAL_ALLOC_DC_END],
+        ..THINGS
+    }],
+    exchanges: &[Exchange { needs: &[VirtualAlloc, UserStack], family: PRIVATE }],
+    ..Recorded::new("VirtualAllocation", Some("VIRT_ALLOC"), "virtual-alloc events and rundown")
+};
+
+/// Heap ranges are a user-mode provider; its records may be hook ids or classic events.
+pub(crate) static HEAPS: Recorded = Recorded {
+    things: &[Things {
+        name: "heap ranges",
+        begins: &[HEAP_RANGE_CREATE, HEAP_RANGE_RESERVE],
+        ends: &[HEAP_RANGE_RELEASE, HEAP_RANGE_DESTROY],
+        at_any_time: &[HEAP_RANGE_RUNDOWN],
+        ..THINGS
+    }],
+    exchanges: &[Exchange { needs: &[Win32Heap], family: PRIVATE }],
+    ..Recorded::new("Win32HeapRanges", Some("-on Win32HeapRanges in a user session"), "heap ranges")
+};
+
+pub(crate) static FILES: Recorded = Recorded {
+    things: &[Things {
+        name: "file names",
+        begins: &[FILE_CREATE],
+        ends: &[FILE_DELETE],
+        at_any_time: &[FILE_RUNDOWN],
+        told_by: &[FILE_NAME],
+        ..THINGS
+    }],
+    dimensions: &["file", "folder", "extension", "detail"],
+    exchanges: &[Exchange {
+        needs: &[DriverFile, Prefetcher, RegistryFile],
+        family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
+    }],
+    ..Recorded::new("Filename", Some("FILENAME"), "file names")
+};
+
+/// Those that describe things.
+pub(crate) static DESCRIBING: [&Recorded; 6] = [&PROCESSES, &IMAGES, &VIEWS, &REGIONS, &HEAPS, &FILES];
+
+const PAGE_RECORDS: Recorded =
+    Recorded::of_events("Memory", "MEMORY", "page sequence (PageInMemory)", &[PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2]);
+static PAGES: Recorded = PAGE_RECORDS;
+/// The same for an analysis of what happened before it.
+static FINAL_PAGES: Recorded = Recorded { events: "the final page sequence", ..PAGE_RECORDS };
+static ACCESSES: Recorded =
+    Recorded::of_events("ReferenceSet", "REFSET", "page accesses and releases", &[PAGE_ACCESS, PAGE_ACCESS_EX]);
+static TRIMS: Recorded =
+    Recorded { others: &[REMOVE_FROM_WS], ..Recorded::new("WorkingSet", None, "trims (RemoveFromWS)") };
+static COUNTERS: Recorded = Recorded::of_events("MemoryInfo", "MEMINFO", "memory counters (MemInfo)", &[MEM_INFO]);
+static WORKING_SETS: Recorded =
+    Recorded::of_events("MemoryInfoWS", "MEMINFO_WS", "working sets by process (MemInfoWS)", &[MEM_INFO_WS]);
+static SWITCHES: Recorded = Recorded::of_events("CSwitch", "CSWITCH", "context switches", &[CSWITCH, COMPACT_CSWITCH]);
+static READY: Recorded = Recorded::of_events("ReadyThread", "DISPATCHER", "threads that become ready", &[READY_THREAD]);
+static DPCS: Recorded = Recorded::of_events("DPC", "DPC", "deferred procedure calls", &[DPC, THREADED_DPC, TIMER_DPC]);
+static INTERRUPTS: Recorded = Recorded::of_events("Interrupt", "INTERRUPT", "interrupts", &[ISR, PASSIVE_ISR, ISR_MSI]);
+static SAMPLES: Recorded = Recorded::of_events("SampledProfile", "PROFILE", "CPU samples", &[SAMPLED_PROFILE]);
+
+/// What an analysis needs, most important first.
+#[derive(Debug)]
+pub struct AnalysisNeeds {
+    /// Name as in JSON.
+    pub name: &'static str,
+    /// Name for people, with the command.
+    pub title: &'static str,
+    /// Without this it cannot run.
+    pub required: &'static Recorded,
+    /// What else it uses, and what it lacks without that.
+    pub optional: &'static [(&'static Recorded, &'static str)],
+    /// What the trace does not hold, for the error message.
+    pub absent: &'static str,
+    /// How to record it.
+    pub advice: &'static str,
+}
+
+const PROCESS_NAMES: &str = "process names, UserStack";
+const REGION_KINDS: &str = "VirtualAlloc, and UserStack beyond its first pages";
+const COPIES_ON_WRITE: &str = "CopyOnWrite… and SessionCopyOnWriteImage";
+const DRIVERS: &str = "Driver pages and their names";
+const FILE_NAMES: &str = "file names, DriverFile, Prefetcher, RegistryFile";
+
+/// Resident set.
+pub(crate) static RESIDENT_SET: AnalysisNeeds = AnalysisNeeds {
+    name: "resident_set",
+    title: "resident set (pfnset resident)",
+    required: &PAGES,
+    optional: &[
+        (&PROCESSES, PROCESS_NAMES),
+        (&REGIONS, REGION_KINDS),
+        (&VIEWS, COPIES_ON_WRITE),
+        (&HEAPS, "Win32Heap"),
+        (&IMAGES, DRIVERS),
+        (&FILES, FILE_NAMES),
+        (&COUNTERS, "check of lists and bad pages against the kernel's own counters"),
+    ],
+    absent: "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held",
+    advice: "Record with the keyword Memory:\n  wpr -start ResidentSet -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+MEMORY+MEMINFO+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+};
+
+/// Reference set.
+pub(crate) static REFERENCE_SET: AnalysisNeeds = AnalysisNeeds {
+    name: "reference_set",
+    title: "reference set (pfnset refset)",
+    required: &ACCESSES,
+    optional: &[
+        (&FINAL_PAGES, "proof against the final state"),
+        (&TRIMS, "trims: trimmed pages look as if still held"),
+        (&PROCESSES, PROCESS_NAMES),
+        (&REGIONS, REGION_KINDS),
+        (&VIEWS, COPIES_ON_WRITE),
+        (&HEAPS, "Win32Heap"),
+        (&IMAGES, DRIVERS),
+        (&FILES, FILE_NAMES),
+    ],
+    absent: "the trace holds no page accesses (Memory: PageAccess, PageAccessEx), so nothing is known of what the scenario \
+             touched",
+    advice: "Record with the keyword ReferenceSet, and with WorkingSet to see trims:\n  \
+             wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+};
+
+/// Memory over time.
+pub(crate) static MEMORY_UTILIZATION: AnalysisNeeds = AnalysisNeeds {
+    name: "memory_utilization",
+    title: "memory utilization over time",
+    required: &COUNTERS,
+    optional: &[(&WORKING_SETS, "working sets by process")],
+    absent: "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
+    advice: "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \
+             wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+MEMINFO+MEMINFO_WS, then xperf -d trace.etl",
+};
+
+/// Use of the processors.
+pub(crate) static CPU: AnalysisNeeds = AnalysisNeeds {
+    name: "cpu",
+    title: "CPU use (pfnset cpu)",
+    required: &SWITCHES,
+    optional: &[
+        (&READY, "ready delays of wakeups, who woke whom; the queue holds only threads that lost the processor"),
+        (&DPCS, "time in deferred procedure calls: threads are charged with it"),
+        (&INTERRUPTS, "time in interrupts: threads are charged with it"),
+        (&SAMPLES, "the comparison with samples"),
+        (&PROCESSES, "process names, starts and ends of threads"),
+        (&IMAGES, "modules of interrupts"),
+    ],
+    absent: "no context switch is in the trace",
+    advice: "Record with the keywords CSwitch, ReadyThread, DPC, Interrupt, SampledProfile, ProcessThread and Loader:\n  \
+             wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE, then xperf -d trace.etl",
+};
+
+/// The list of processes, which any trace with process events can give: it is not among [`ANALYSES`].
+pub(crate) static PROCESS_LIST: AnalysisNeeds = AnalysisNeeds {
+    name: "processes",
+    title: "processes (pfnset processes)",
+    required: &PROCESSES,
+    optional: &[],
+    absent: "no event in the trace describes a process",
+    advice: "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
+};
+
+/// Those that `pfnset info` judges.
+pub(crate) static ANALYSES: [&AnalysisNeeds; 4] = [&RESIDENT_SET, &REFERENCE_SET, &MEMORY_UTILIZATION, &CPU];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::keywords::KEYWORDS;
+    use std::collections::BTreeSet;
+
+    fn all() -> impl Iterator<Item = &'static Recorded> {
+        let needed = |needs: &&'static AnalysisNeeds| needs.optional.iter().map(|(recorded, _)| *recorded);
+        let analyses = || ANALYSES.into_iter().chain([&PROCESS_LIST]);
+        analyses().map(|needs| needs.required).chain(analyses().flat_map(move |needs| needed(&needs)))
+    }
+
+    #[test]
+    fn keywords_are_those_of_the_group_masks() {
+        for recorded in all().filter(|recorded| recorded.keyword != HEAPS.keyword) {
+            let of = |keyword: &&crate::event::keywords::Keyword| keyword.wpr == Some(recorded.keyword);
+            let flags: BTreeSet<Option<&str>> = KEYWORDS.iter().filter(of).map(|keyword| keyword.xperf).collect();
+            assert_eq!(flags, [recorded.xperf].into(), "{}", recorded.keyword);
+        }
+    }
+
+    #[test]
+    fn what_describes_things_also_tells_when_they_begin_and_end() {
+        for things in DESCRIBING.iter().flat_map(|recorded| recorded.things) {
+            let hooks: Vec<HookId> = things.described().chain(things.changes()).collect();
+            let each: BTreeSet<HookId> = hooks.iter().copied().collect();
+            assert!(each.len() == hooks.len() && things.rundowns().next().is_some(), "{}", things.name);
+            assert!(!things.begins.is_empty() && !things.ends.is_empty(), "{}", things.name);
+        }
+        for exchange in DESCRIBING.iter().flat_map(|recorded| recorded.exchanges) {
+            assert!(exchange.needs.iter().all(|category| exchange.family.contains(category)), "{exchange:?}");
+        }
+    }
+
+    #[test]
+    fn the_documents_name_each_keyword() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let text = read("categories.md") + &read("cpu.md");
+        let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+        assert!(text.is_empty() || words.len() > 500, "the documents");
+        for recorded in all().filter(|_| !text.is_empty()) {
+            assert!(words.contains(recorded.keyword), "{} is in no table of docs", recorded.keyword);
+        }
+    }
+}
