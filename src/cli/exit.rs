@@ -47,9 +47,14 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(PIPE_NOT_CONNECTED)
 }
 
+/// Whether the cause of an error is that the reader of the output is gone.
+pub fn is_of_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(is_closed_pipe))
+}
+
 /// The code for an error. A closed pipe (`pfnset … | head`) is no error: the reader wants no more.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    if error.chain().any(|e| e.downcast_ref::<io::Error>().is_some_and(is_closed_pipe)) {
+    if is_of_closed_pipe(error) {
         return Exit::Fine;
     }
     match error.downcast_ref::<Error>() {

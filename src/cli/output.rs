@@ -1,7 +1,7 @@
 //! Where the output goes: standard output or a file, with or without color.
 
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
-use crate::cli::exit::is_closed_pipe;
+use crate::cli::exit::{self, is_closed_pipe};
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
 use anstream::{AutoStream, ColorChoice};
@@ -20,7 +20,11 @@ const STANDARD_OUTPUT: &str = "standard output";
 /// Prints an answer in the form that the user asked for.
 pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: &Printing) -> anyhow::Result<()> {
     let form = form(format, cells, printing);
-    writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?))?;
+    match writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?)) {
+        // The reader wants no more; what the command found decides the exit code all the same.
+        Err(error) if exit::is_of_closed_pipe(&error) => return Ok(()),
+        written => written?,
+    }
     if format != OutputFormat::Table && !printing.quiet {
         warn(&answer.warnings);
     }

@@ -217,6 +217,35 @@ fn a_pipe_that_is_closed_from_the_start_ends_quietly() {
     }
 }
 
+/// `pfnset check … | true`: nobody reads the table, and the build fails all the same.
+#[test]
+fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let budgets = folder.path().join("budgets.toml");
+    std::fs::write(&budgets, "[[budget]]\nname = \"a\"\nmax = \"1 pages\"\n").unwrap();
+    let cut = folder.path().join("cut.etl");
+    let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() - 0x5000]).unwrap();
+    let [budgets, cut] = [&budgets, &cut].map(|path| path.to_str().unwrap());
+    for (arguments, code) in [
+        (&["check", TRACE, "--budgets", budgets, "-q"][..], 1),
+        (&["check", TRACE, "--budgets", budgets, "-q", "--format", "json"], 1),
+        (&["diff", TRACE, REFSET, "-q"], 1),
+        (&["info", cut, "--strict", "-q"], 3),
+        (&["resident", cut, "--strict", "-q", "--format", "csv"], 3),
+    ] {
+        let open = finish(&mut pfnset(arguments));
+        assert_eq!(open.code, code, "{arguments:?} {}", open.err);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = command(arguments);
+        command.stdout(writer).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+    }
+}
+
 #[test]
 fn colors_follow_the_flag_and_no_color() {
     let colored = |command: &mut assert_cmd::Command| finish(command).out.contains('\u{1b}');
