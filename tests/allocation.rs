@@ -9,8 +9,12 @@
 mod reading;
 
 use etl_writer::hostile::{a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise};
+use pfnset::analysis::memory::MemorySet;
+use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use pfnset::etl::EtlFile;
 use pfnset::etl::buffer_order::Schedule;
+use pfnset::trace::Trace;
+use pfnset::units::Nanos;
 use reading::{Effort, read_all, recorded_traces};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -112,6 +116,16 @@ fn memory_is_bounded_by_the_file() {
     for (name, bytes) in made_to_hurt() {
         check(name, &bytes, FIXED_LARGE);
     }
+    check_work("4,000 processes, each in one sample", &processes_in_one_sample(4_000), FIXED, |path| {
+        let trace = Trace::open(path).expect("a sound file");
+        let group_by = Some(MemoryDimension::Process);
+        let timeline =
+            |step| MemoryQuery { group_by, timeline: Some(step), all_samples: true, ..MemoryQuery::default() };
+        let set = MemorySet::answer(&trace, &timeline(TimelineStep::Samples)).expect("samples");
+        assert_eq!(set.table().records.len(), 4_000);
+        let steps = MemorySet::answer(&trace, &timeline(TimelineStep::Every(Nanos(100_000))));
+        assert!(steps.is_err_and(|error| error.to_string().contains("at most 500,000 rows")));
+    });
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
@@ -129,6 +143,16 @@ fn memory_is_bounded_by_the_file() {
         assert_eq!(records, 1 + 24 * 255);
         assert!(merge.late_records() > 0, "what cannot be open in time is late, and said to be");
     });
+}
+
+/// Records of working sets, 0.1 ms from one to the next, each of another process.
+fn processes_in_one_sample(processes: u32) -> Vec<u8> {
+    use etl_writer::{Ptr::P8, Session, Trace, payloads::counters::working_sets};
+    let session = Session::windows10();
+    let (begin, step) = (session.t0, session.frequency / 10_000);
+    let record =
+        |n: u32| working_sets(P8, 0x027d, &[(4 * n + 4, [n.into(); 8])], false).at(begin + step * u64::from(n));
+    Trace::new(session).push_all((0..processes).map(record)).finish()
 }
 
 /// Buffers of 255 records of 65 KB, nearly all zeros, whose times all go from the start to the end: 16 MiB each that take a few

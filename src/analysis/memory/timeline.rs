@@ -12,18 +12,22 @@ use crate::event::memory_counters::WorkingSetSizes;
 use crate::load::event_values::MemoryCounters;
 use crate::model::window::Window;
 use crate::moment::{At, Moment};
-use crate::units::Nanos;
+use crate::units::{Nanos, count, counted};
 use std::cmp::Reverse;
 
 /// Columns of the printed table for processes or sessions, at most.
 const MOST_TRACKS: usize = 8;
+/// Rows of processes or sessions in steps, at most: their number is that of the steps times that of the processes.
+const MOST_ROWS: u64 = 500_000;
 
 /// What is shown at which times.
 #[derive(Debug)]
 pub enum MemoryTimeline {
     /// The machine's counters; `None` where there is no sample yet.
     Counters(Vec<(Nanos, Option<MemorySample>)>),
-    /// Working sets of processes or sessions, at these moments.
+    /// Working sets of processes or sessions, where they were sampled at these moments.
+    Samples(Vec<Moment>),
+    /// The latest ones at these moments.
     WorkingSets(Vec<Moment>),
 }
 
@@ -32,7 +36,7 @@ impl MemoryTimeline {
     /// it groups by processes or sessions; `None` where it asks for no timeline.
     ///
     /// # Errors
-    /// A usage error for a step of 0 or one that gives too many points.
+    /// A usage error for a step of 0 or one that gives too many points or rows.
     pub(super) fn new(
         etl: &EtlFile,
         query: &MemoryQuery,
@@ -54,10 +58,33 @@ impl MemoryTimeline {
                 between.points(&etl.clock, step)?.into_iter().map(|time| Moment { time, order: u64::MAX }).collect();
         }
         Ok(Some(match tracks {
-            Some(_) => MemoryTimeline::WorkingSets(moments),
+            Some(_) if step == TimelineStep::Samples => MemoryTimeline::Samples(moments),
+            Some(tracks) => {
+                check_rows(&moments, tracks)?;
+                MemoryTimeline::WorkingSets(moments)
+            }
             None => MemoryTimeline::Counters(counters_at(etl, &moments, samples)),
         }))
     }
+}
+
+/// Refuses what would have many more rows than the trace has samples.
+fn check_rows(moments: &[Moment], tracks: &[MemoryTrack]) -> Result<(), Error> {
+    let rows_of = |track: &MemoryTrack| {
+        let from = moments.partition_point(|moment| *moment < track.first.moment);
+        moments.partition_point(|moment| *moment < track.end).saturating_sub(from) as u64
+    };
+    let rows = tracks.iter().fold(0u64, |sum, track| sum.saturating_add(rows_of(track)));
+    if rows <= MOST_ROWS {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "a timeline has at most {} rows; with this step it has {} of {} at {} points: take a longer step, or fewer with --where",
+        count(MOST_ROWS),
+        count(rows),
+        counted(tracks.len() as u64, "process or session", "processes or sessions"),
+        count(moments.len() as u64)
+    )))
 }
 
 /// The latest sample at each moment.
@@ -74,21 +101,45 @@ impl MemoryTrack {
         let At { value, .. } = self.samples.get(before)?;
         (moment < self.end).then_some(value)
     }
+
+    /// Its samples until its process ended, of each moment the last.
+    fn sampled(&self) -> impl Iterator<Item = &At<WorkingSetSizes>> {
+        let next = self.samples.iter().skip(1).map(|at| Some(at.moment)).chain([None]);
+        let is_last = |(at, next): &(&At<WorkingSetSizes>, Option<Moment>)| *next != Some(at.moment);
+        self.samples.iter().zip(next).filter(is_last).map(|(at, _)| at).filter(|at| at.moment < self.end)
+    }
 }
 
 impl MemorySet {
     /// Counters or working sets over time.
-    pub(super) fn timeline_table(&self, timeline: &MemoryTimeline) -> Table {
+    pub(super) fn timeline_table<'s>(&'s self, timeline: &'s MemoryTimeline) -> Table {
         match timeline {
             MemoryTimeline::Counters(points) => self.counters_over_time(points),
-            MemoryTimeline::WorkingSets(moments) => self.working_sets_over_time(moments),
+            MemoryTimeline::Samples(moments) => {
+                let of =
+                    |(place, track): (usize, &'s MemoryTrack)| track.sampled().map(move |at| (at.moment, place, at));
+                let mut samples: Vec<(Moment, usize, &At<WorkingSetSizes>)> =
+                    self.tracks().iter().enumerate().flat_map(of).collect();
+                samples.sort_by_key(|(moment, place, _)| (*moment, *place));
+                let rows = samples
+                    .into_iter()
+                    .filter_map(|(moment, place, at)| Some((moment, self.tracks().get(place)?, &at.value)));
+                self.working_sets_over_time(moments, rows)
+            }
+            MemoryTimeline::WorkingSets(moments) => {
+                let of =
+                    |&moment: &'s Moment| self.tracks().iter().filter_map(move |t| Some((moment, t, t.at(moment)?)));
+                self.working_sets_over_time(moments, moments.iter().flat_map(of))
+            }
         }
     }
 
     /// How many processes or sessions are no columns of the printed timeline.
     pub fn smaller_tracks(&self) -> usize {
         match &self.timeline {
-            Some(MemoryTimeline::WorkingSets(_)) => self.tracks().len().saturating_sub(MOST_TRACKS),
+            Some(MemoryTimeline::Samples(_) | MemoryTimeline::WorkingSets(_)) => {
+                self.tracks().len().saturating_sub(MOST_TRACKS)
+            }
             _ => 0,
         }
     }
@@ -133,8 +184,12 @@ impl MemorySet {
         }
     }
 
-    /// For people a column for each of the largest; for programs a record for each moment and process or session.
-    fn working_sets_over_time(&self, moments: &[Moment]) -> Table {
+    /// For people a column for each of the largest; for programs a record for each of `rows`.
+    fn working_sets_over_time<'s>(
+        &'s self,
+        moments: &[Moment],
+        rows: impl Iterator<Item = (Moment, &'s MemoryTrack, &'s WorkingSetSizes)>,
+    ) -> Table {
         let (name, values) = match self.group_by {
             Some(MemoryDimension::Session) => ("session", Values::Number),
             _ => ("process", Values::Text),
@@ -151,23 +206,21 @@ impl MemorySet {
             let pages = largest.iter().map(|track| Value::maybe(track.at(*moment), |now| size(now.working_set_pages)));
             Line::new(std::iter::once(Value::Seconds(self.time(*moment))).chain(pages))
         };
-        let record = |moment: Moment, track: &MemoryTrack| {
-            let now = track.at(moment)?;
-            Some(vec![
+        let record = |(moment, track, now): (Moment, &MemoryTrack, &WorkingSetSizes)| {
+            vec![
                 Value::ExactSeconds(self.time(moment)),
                 Value::of_label(&track.label, values),
                 Value::count(now.working_set_pages),
                 Value::count(now.private_working_set_pages),
                 Value::count(now.commit_pages),
-            ])
+            ]
         };
-        let records = moments.iter().flat_map(|&moment| self.tracks().iter().filter_map(move |t| record(moment, t)));
         Table {
             title: None,
             fields: ["time_s", name, "working_set_pages", "private_working_set_pages", "commit_pages"]
                 .map(Field::new)
                 .to_vec(),
-            records: records.collect(),
+            records: rows.map(record).collect(),
             columns: std::iter::once(Column::number("Time s")).chain(largest.iter().enumerate().map(heading)).collect(),
             lines: moments.iter().map(line).collect(),
         }
