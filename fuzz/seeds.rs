@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file), `budgets` (text, 0, a baseline).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.streams(&made_up_area())?;
     seeds.archives(&made_up_area())?;
     seeds.budgets()?;
+    seeds.datasets()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -96,6 +97,28 @@ impl Seeds<'_> {
             self.write("budgets", &[text.as_bytes(), &[0], baseline.as_bytes()])?;
         }
         Ok(())
+    }
+
+    fn datasets(&mut self) -> io::Result<()> {
+        let id = "t0123456789abcdef0123";
+        let ready = format!(".pfnset/work/ready-{id}");
+        let rest = r#""version":"1","format":"csv","code_page":"windows-1252","machine_names":false,"schema_version":2,"snapshots":"last","asked":["traces"],"error":null,"rows":1,"bytes":1"#;
+        let state = format!(r#"{{"parts":{{"files":1,"traces":1}},{rest}}}"#);
+        let files = format!("{ready}/files/part-0.csv\tx\n");
+        for row in ["part-0.csv\tx", "part-0.csv\t@part-0.csv", "../../x\tx"] {
+            let text = format!("{ready}/state.json\t{state}\n{files}{ready}/traces/{row}\n");
+            self.write("dataset", &[text.as_bytes()])?;
+        }
+        let links = [".pfnset", ".pfnset/work", ".pfnset/lock", "traces", &format!("traces/trace={id}")]
+            .map(|path| format!("{path}\t@trace=t1\n"));
+        for link in &links {
+            let text = format!("{link}{ready}/state.json\t{state}\n{files}{ready}/traces/part-0.csv\tx\n");
+            self.write("dataset", &[text.as_bytes()])?;
+        }
+        let left =
+            format!(".pfnset/work/writing-a/x\tx\n.pfnset/work/writing-a.lock\t\n.pfnset/traces/{id}.json\t{state}\n");
+        let old = ".pfnset/work/ready-x/plan.json\t{\"id\":\"x/../../victim\"}\ntraces/trace=x\n";
+        self.write("dataset", &[left.as_bytes(), old.as_bytes()])
     }
 
     fn trace(&mut self, path: &Path) -> Result<(), Box<dyn error::Error>> {
