@@ -79,7 +79,7 @@ fn check_rows(moments: &[Moment], tracks: &[MemoryTrack]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "a timeline has at most {} rows; with this step it has {} of {} at {} points: take a longer step, or fewer with --where",
+        "a timeline has at most {} rows; with this step it has {} of {} at {} points: take a longer step, or fewer of them",
         count(MOST_ROWS),
         count(rows),
         counted(tracks.len() as u64, "process or session", "processes or sessions"),
