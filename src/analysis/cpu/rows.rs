@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct CpuRow {
     /// Labels in order of the dimensions.
     pub labels: Vec<String>,
+    /// The thread's id, if rows are threads.
+    pub thread_id: Option<u32>,
     /// On the processors, without interrupts.
     pub cpu: u64,
     /// The same with interrupts.
@@ -61,6 +63,8 @@ struct Parts<'c> {
     row: CpuRow,
     delays: Vec<&'c Delays>,
     profile: Option<[u64; 4]>,
+    /// Instead of those that were added.
+    all_switches: Option<u64>,
 }
 
 impl<'c> Parts<'c> {
@@ -104,17 +108,19 @@ pub fn rows(
     let mut found: HashMap<Vec<String>, Parts<'_>> = HashMap::new();
     let names =
         |instance, processor| dimensions.iter().map(|d| labels.label(*d, instance, processor)).collect::<Vec<_>>();
+    let of_threads = dimensions.contains(&Dimension::Thread);
+    let thread_id = |instance| of_threads.then(|| labels.thread_id(instance));
     if of_processors && query.conditions.is_empty() {
-        for number in 0..processors.len() {
-            found.entry(vec![number.to_string()]).or_default();
+        for (number, processor) in (0u32..).zip(processors) {
+            // All switches of the processor, not only those to threads that are counted.
+            found.entry(vec![number.to_string()]).or_default().all_switches = Some(processor.switches);
         }
     }
     for (instance, processor, counted) in scheduler.counts.each() {
         if !counted.is_empty() && fits(instance, processor) {
-            found
-                .entry(names(instance, processor))
-                .or_default()
-                .add(counted, of_processors && instance == IDLE_INSTANCE);
+            let parts = found.entry(names(instance, processor)).or_default();
+            parts.row.thread_id = thread_id(instance);
+            parts.add(counted, of_processors && instance == IDLE_INSTANCE);
         }
     }
     if has_states(dimensions) {
@@ -122,25 +128,22 @@ pub fn rows(
         let instances =
             (0..).zip(&scheduler.instances.all).filter(|(id, _)| ![IDLE_INSTANCE, UNKNOWN_INSTANCE].contains(id));
         for (id, instance) in instances.filter(|(id, instance)| was_alive(instance, scheduler) && conditions_hold(id)) {
-            let sum = found.entry(names(id, 0)).or_default().profile.get_or_insert_default();
+            let parts = found.entry(names(id, 0)).or_default();
+            parts.row.thread_id = thread_id(id);
+            let sum = parts.profile.get_or_insert_default();
             sum.iter_mut().zip(instance.profile).for_each(|(sum, ticks)| *sum += ticks);
         }
     }
     let window = scheduler.range.ticks();
     let finish = |(labels, parts): (Vec<String>, Parts<'_>)| {
-        let Parts { mut row, delays, profile } = parts;
+        let Parts { mut row, delays, profile, all_switches } = parts;
+        row.switches = all_switches.unwrap_or(row.switches);
         row.delays = DelaySummary::new(&delays);
         row.states = profile.map(|profile| states(profile, window));
         row.labels = labels;
         row
     };
     let mut rows: Vec<CpuRow> = found.into_par_iter().map(finish).collect();
-    if of_processors && query.conditions.is_empty() {
-        for row in &mut rows {
-            let number = row.labels.first().and_then(|label| label.parse::<usize>().ok());
-            row.switches = number.and_then(|number| processors.get(number)).map_or(row.switches, |p| p.switches);
-        }
-    }
     sort(&mut rows, query.order);
     rows
 }

@@ -29,13 +29,16 @@ impl<'l> Labels<'l> {
         self.processes.get(instance as usize).cloned().unwrap_or_else(|| "Unknown".into())
     }
 
+    /// The id of a thread; 0 where it is not known.
+    pub fn thread_id(&self, instance: ThreadIndex) -> u32 {
+        self.instances.get(instance as usize).map_or(0, |instance| instance.thread_id)
+    }
+
     /// The label of a thread on a processor.
     pub fn label(&self, dimension: Dimension, instance: ThreadIndex, processor: u16) -> String {
         match dimension {
             Dimension::Process => self.process(instance).to_string(),
-            Dimension::Thread => {
-                self.instances.get(instance as usize).map_or(0, |instance| instance.thread_id).to_string()
-            }
+            Dimension::Thread => self.thread_id(instance).to_string(),
             Dimension::Processor => processor.to_string(),
         }
     }

@@ -1,7 +1,7 @@
 //! The tables of processors: threads, their waits, interrupts.
 
-use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
+use crate::analysis::cpu::{CpuRow, CpuUse};
 use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
@@ -24,12 +24,10 @@ fn seconds<'t>(set: &CpuUse, ticks: u64) -> Cell<'t> {
     Cell::Real(set.ns(ticks) as f64 / 1e9)
 }
 
-/// The labels of a row: process and thread.
-fn labels(labels: &[String]) -> [Cell<'_>; 2] {
-    match labels {
-        [process, thread] => [Cell::Text(process), Cell::Integer(thread.parse().unwrap_or(0))],
-        _ => [Cell::Null; 2],
-    }
+/// The process and the thread of a row.
+fn owner(row: &CpuRow) -> [Cell<'_>; 2] {
+    let process = row.labels.first().map(String::as_str);
+    [Cell::maybe(process, Cell::Text), Cell::maybe(row.thread_id, |id| Cell::Integer(id.into()))]
 }
 
 /// A row for each thread.
@@ -40,7 +38,7 @@ pub fn threads(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
     let mut rows = ColumnBatches::new(Table::Cpu, sink);
     let (from, to) = set.window_times;
     for row in &set.rows {
-        let [process, thread] = labels(&row.labels);
+        let [process, thread] = owner(row);
         let all = row.delays.all;
         let delay = |ticks| if all.count == 0 { Cell::Null } else { seconds(set, ticks) };
         let state = |ticks: fn(&crate::analysis::cpu::StateTimes) -> u64| {
@@ -75,7 +73,7 @@ pub fn waits(set: &CpuUse, sink: &dyn Sink) -> Result<(), Error> {
     let mut rows = ColumnBatches::new(Table::CpuWaits, sink);
     for row in &set.rows {
         for (reason, time) in &row.waits {
-            let [process, thread] = labels(&row.labels);
+            let [process, thread] = owner(row);
             rows.push([process, thread, Cell::Text(reason), Cell::count(time.count), seconds(set, time.ticks)])?;
         }
     }

@@ -32,21 +32,6 @@ pub struct PhysicalMemory {
     pub free: u64,
 }
 
-impl PhysicalMemory {
-    /// The parts in use, modified, standby and free as parts of a bar. A part with pages has at least one cell.
-    pub fn cells(&self, width: usize) -> [usize; 4] {
-        let share = |pages: u64| (u128::from(pages) * width as u128 / u128::from(self.all.max(1))) as usize;
-        let parts = [self.in_use, self.modified, self.standby, self.free];
-        let mut cells = parts.map(|pages| share(pages).max(usize::from(pages > 0)));
-        let rest = width as isize - cells.iter().sum::<usize>() as isize;
-        // Cells that are left after rounding belong to the largest part.
-        if let Some(largest) = cells.iter_mut().max_by_key(|cells| **cells).filter(|_| self.all > 0) {
-            *largest = largest.saturating_add_signed(rest);
-        }
-        cells
-    }
-}
-
 impl SnapshotSet {
     /// Physical memory: of it the pages that were selected.
     pub fn memory(&self) -> PhysicalMemory {
@@ -215,17 +200,6 @@ mod tests {
         cut_classes(&mut classes, most, |pages| pages.pages);
         let more = |class: &Node<PageCounts>| class.more.map_or(0, |(parts, _)| parts);
         classes.iter().map(|class| (class.label.clone(), class.parts.len(), more(class))).collect()
-    }
-
-    #[test]
-    fn a_bar_has_its_width_and_shows_what_is_there() {
-        let of = |parts: [u64; 4], width| {
-            let [in_use, modified, standby, free] = parts;
-            PhysicalMemory { all: parts.iter().sum(), in_use, modified, standby, free }.cells(width)
-        };
-        assert_eq!(of([5, 1, 3, 1], 10), [5, 1, 3, 1]);
-        assert_eq!(of([1_000_000, 1, 0, 1], 10), [8, 1, 0, 1]);
-        assert_eq!((of([0, 0, 0, 1], 4), of([0; 4], 4)), ([0, 0, 0, 4], [0; 4]));
     }
 
     #[test]

@@ -249,11 +249,6 @@ impl Timeline {
         self.dimensions == [Dimension::Category]
     }
 
-    /// Numbers of all groups.
-    pub fn all_groups(&self) -> Vec<usize> {
-        (0..self.groups.len()).collect()
-    }
-
     /// Numbers of the groups by their peak, the highest first.
     pub fn by_peak(&self) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.groups.len()).collect();
