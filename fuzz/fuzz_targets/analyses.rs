@@ -33,10 +33,12 @@ fn analyse(trace: &Trace) {
             assert_eq!((rows, snapshot.selected), (snapshot.pages, snapshot.pages), "{group_by}");
             let memory = snapshot.memory();
             assert_eq!(memory.in_use + memory.modified + memory.standby + memory.free, memory.all);
-            let _ = (set.overview(snapshot), memory.cells(80));
+            let _ = set.overview(snapshot);
         }
     }
-    if let Ok(set) = ProcessSet::answer(trace, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() }) {
+    if let Ok(set) =
+        ProcessSet::answer(trace, &ProcessQuery { group_by: vec![Dimension::Session], ..Default::default() })
+    {
         let grouped: u64 = set.rows.iter().map(|row| row.measure.processes).sum();
         assert_eq!((grouped, set.processes.len() as u64), (set.total, set.total));
     }

@@ -42,7 +42,8 @@ impl Sink for Counted {
 fn write(trace: &Trace) {
     let file = || TraceFile { file: "x".into(), digest: None, bytes: None, program_version: "1".into() };
     let counted = Counted::default();
-    let written = export(trace, file, (&Table::ALL, SnapshotChoice::All), str::to_owned, &counted).expect("nothing that can fail");
+    let written = export(trace, file, (&Table::ALL, SnapshotChoice::All), str::to_owned, &counted)
+        .expect("nothing that can fail");
     let rows = counted.0.into_inner().expect("no panic");
     assert_eq!(rows.keys().copied().collect::<Vec<_>>(), written, "a batch for each table");
     assert!(rows.get(&Table::Resident) <= rows.get(&Table::Pages));

@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::overview::Overview;
 use pfnset::analysis::overview::treemap::Tile;
-use pfnset::trace::Trace;
 use pfnset::forms::html::HtmlReport;
+use pfnset::trace::Trace;
 use std::path::Path;
 
 #[path = "../scratch_file.rs"]
