@@ -201,6 +201,21 @@ fn differences_that_are_allowed() {
     assert_eq!(diff(&folder, &["one.etl", "wpa.csv", "--tolerance", "lots"]).code, 2);
 }
 
+/// Labels were once made of numbers that another reading of the trace had given to files: each run had other rows.
+#[test]
+fn a_trace_equals_itself_by_each_dimension() {
+    let folder = folder();
+    std::fs::write(folder.path().join("named.etl"), one_of_each::trace_with_names_before()).expect("room for a file");
+    for by in ["category", "class", "list", "process,category", "category,file", "category,detail"] {
+        for (trace, more) in
+            [("named.etl", &[][..]), ("named.etl", &["--snapshot", "0,0"]), ("resident-small.etl", &[])]
+        {
+            let ran = diff(&folder, &[&[trace, trace, "--group-by", by], more].concat());
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{trace} by {by} {more:?}: {}", ran.out);
+        }
+    }
+}
+
 #[test]
 fn a_table_says_of_which_snapshot_it_is() {
     let folder = folder();

@@ -99,6 +99,11 @@ pub fn trace_with(sequences: u64, more: Vec<Rec>) -> Vec<u8> {
     Trace::new(session()).push_all(records(sequences, more)).finish()
 }
 
+/// The trace with another page sequence, after the file names.
+pub fn trace_with_names_before() -> Vec<u8> {
+    trace_with(1, pages().iter().map(|page| page.rec(P8, 4, IN_MEMORY)).collect())
+}
+
 /// Its session.
 pub fn session() -> Session {
     Session { processors: 1, ..Session::windows10() }

@@ -135,7 +135,7 @@ impl ResidentValues {
         }
         let dimensions = [ResidentDimension::Process, ResidentDimension::Category];
         let context = SnapshotContext::new(trace, snapshot);
-        let pages = count_pages(trace, snapshot, &dimensions, conditions);
+        let pages = count_pages(trace, &context, snapshot, &dimensions, conditions);
         let row = |(codes, pages): (Vec<_>, u64)| Row {
             labels: dimensions.iter().zip(codes).map(|(dimension, code)| dimension.label(&context, code)).collect(),
             pages: i64::try_from(pages).unwrap_or(i64::MAX),

@@ -107,8 +107,8 @@ impl<'t> ResidentSide<'t> {
         conditions: &[Condition<ResidentDimension>],
     ) -> Vec<(Vec<String>, u64)> {
         let Some(snapshot) = self.pages() else { return Vec::new() };
-        let counted = count_pages(self.trace, snapshot, dimensions, conditions);
         let context = SnapshotContext::new(self.trace, snapshot);
+        let counted = count_pages(self.trace, &context, snapshot, dimensions, conditions);
         let labels = |codes: Vec<_>| dimensions.iter().zip(codes).map(|(d, code)| d.label(&context, code)).collect();
         counted.into_iter().map(|(codes, pages)| (labels(codes), pages)).collect()
     }

@@ -264,7 +264,8 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
     let mut unattributed = ProcessPages::default();
     use resident::dimension::Dimension::{List, Process, Use};
     let dimensions = [Process, Use, List];
-    for (codes, count) in resident::count_pages(trace, snapshot, &dimensions, &[]) {
+    let context = SnapshotContext::new(trace, snapshot);
+    for (codes, count) in resident::count_pages(trace, &context, snapshot, &dimensions, &[]) {
         let [owner, DimensionCode::Number(page_use), DimensionCode::Number(list)] = codes[..] else { continue };
         let is = |wanted: PageUse| if page_use == wanted as u64 { count } else { 0 };
         let (private, page_tables) = (is(PageUse::ProcessPrivate), is(PageUse::PageTable));

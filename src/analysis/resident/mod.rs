@@ -95,9 +95,11 @@ pub(crate) fn warnings_of_pages(trace: &Trace) -> Vec<String> {
     trust.warnings().into_iter().chain(unknown).chain(sequences).collect()
 }
 
-/// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order.
+/// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order, which only this context
+/// turns into labels.
 pub fn count_pages(
     trace: &Trace,
+    context: &SnapshotContext<'_>,
     snapshot: &Snapshot,
     dimensions: &[Dimension],
     conditions: &[Condition<Dimension>],
@@ -109,9 +111,8 @@ pub fn count_pages(
         processes: false,
         ..ResidentQuery::default()
     };
-    let context = SnapshotContext::new(trace, snapshot);
     let mut all = BTreeMap::new();
-    for (mut codes, pages) in SnapshotPlan::new(&query).count(trace.etl(), &context, snapshot, &query).groups {
+    for (mut codes, pages) in SnapshotPlan::new(&query).count(trace.etl(), context, snapshot, &query).groups {
         codes.truncate(dimensions.len());
         *all.entry(codes).or_default() += pages;
     }
