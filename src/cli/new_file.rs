@@ -36,12 +36,12 @@ fn cannot_write(name: &Path) -> String {
 fn begin(name: &Path) -> io::Result<(NewFile, File)> {
     let place = match fs::metadata(name) {
         // Where the name is a link, the file that it names is replaced, not the link.
-        Ok(data) if data.is_file() => name.canonicalize()?,
-        Err(_) if fs::symlink_metadata(name).is_err() => name.to_path_buf(),
+        Ok(data) if data.is_file() && name.is_symlink() => name.canonicalize()?,
+        Ok(data) if data.is_file() => of_any_length(name)?,
+        Err(_) if fs::symlink_metadata(name).is_err() => of_any_length(name)?,
         _ => return Ok((NewFile { beside: None, name: name.to_path_buf() }, File::create(name)?)),
     };
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (file, path) = new_beside(&folder.canonicalize()?)?.into_parts();
+    let (file, path) = new_beside(place.parent().unwrap_or(&place))?.into_parts();
     if let Ok(data) = fs::metadata(&place) {
         // A file that may not be written is not replaced either.
         File::options().write(true).open(&place)?;
@@ -49,6 +49,20 @@ fn begin(name: &Path) -> io::Result<(NewFile, File)> {
     }
     let beside = Beside { _unfinished: Unfinished::new(&path), path, place };
     Ok((NewFile { beside: Some(beside), name: name.to_path_buf() }, file))
+}
+
+/// An absolute path, on Windows in the form that may have more than 260 characters: files are moved by that name.
+fn of_any_length(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    #[cfg(windows)]
+    if let Some(std::path::Component::Prefix(prefix)) = path.components().next()
+        && matches!(prefix.kind(), std::path::Prefix::Disk(_))
+    {
+        let mut long = std::ffi::OsString::from(r"\\?\");
+        long.push(path);
+        return Ok(long.into());
+    }
+    Ok(path)
 }
 
 fn new_beside(folder: &Path) -> io::Result<NamedTempFile> {
