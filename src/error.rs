@@ -2,6 +2,10 @@
 
 use crate::units::FileOffset;
 use std::collections::BTreeMap;
+#[cfg(feature = "export")]
+use std::io;
+#[cfg(feature = "export")]
+use std::path::Path;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -97,6 +101,12 @@ impl Error {
         let text = self.to_string();
         let line = text.lines().next().unwrap_or_default();
         line.split_once(". Record ").map_or(line, |(what, _)| what).to_owned()
+    }
+
+    /// The error of writing at a path.
+    #[cfg(feature = "export")]
+    pub(crate) fn not_written(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
+        |source| Error::NotWritten { path: path.to_path_buf(), source }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod alphabet;
 mod area;
+mod changes;
 mod known;
 mod permutation;
 mod process_names;
@@ -10,30 +11,12 @@ mod record;
 mod sid;
 mod stand_in;
 
+pub use changes::Changes;
 pub use stand_in::{StandIns, TextKind};
 
 use crate::trace::Trace;
 use process_names::ProcessNames;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What was changed.
-#[derive(Debug, Default)]
-pub struct Changes {
-    /// Texts and SIDs that were replaced or had nothing to be replaced.
-    texts: AtomicU64,
-    /// Records whose payload was zeroed, because its layout is not known.
-    zeroed: AtomicU64,
-    /// Records.
-    records: AtomicU64,
-}
-
-impl Changes {
-    /// Records, texts, zeroed records.
-    pub fn figures(&self) -> [u64; 3] {
-        [&self.records, &self.texts, &self.zeroed].map(|figure| figure.load(Ordering::Relaxed))
-    }
-}
 
 /// Writes the first file of a recording without what it says about people. Compressed buffers are written uncompressed. Bytes
 /// that belong to no sound record are not passed on, but that they are there is.

@@ -2,8 +2,9 @@
 
 use crate::analysis::export::Columns;
 use crate::analysis::export::schema::{Column, Kind, SCHEMA_VERSION, SCHEMA_VERSION_KEY, Table};
+use crate::dataset::csv;
+use crate::dataset::format::Format;
 use crate::dataset::text_column::TextColumn;
-use crate::dataset::{Format, csv, not_written};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
@@ -70,9 +71,9 @@ impl Part {
     /// # Errors
     /// [`Error::NotWritten`].
     pub fn new(table: Table, folder: &Path, format: Format) -> Result<Part, Error> {
-        std::fs::create_dir_all(folder).map_err(not_written(folder))?;
+        std::fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let path = folder.join(file_name(0, format));
-        let create = || File::create(&path).map_err(not_written(&path));
+        let create = || File::create(&path).map_err(Error::not_written(&path));
         let form = match format {
             Format::Parquet => {
                 Form::Parquet(Box::new(Parquet::new(table, create()?).map_err(|error| at(&path, error))?))
@@ -110,7 +111,7 @@ impl Part {
             Form::Parquet(_) => Ok(()),
             Form::Arrow => {
                 let batch = batch(self.table, column).map_err(|error| at(&path, error))?;
-                let file = File::create(&path).map_err(not_written(&path))?;
+                let file = File::create(&path).map_err(Error::not_written(&path))?;
                 write_arrow(&batch, file).map_err(|error| at(&path, error))
             }
             Form::Csv(writer) => {
@@ -135,7 +136,7 @@ impl Part {
         match self.form {
             Form::Parquet(parquet) => parquet.finish().map_err(|error| at(&path, error))?,
             Form::Arrow => {}
-            Form::Csv(mut writer) => writer.flush().map_err(not_written(&path))?,
+            Form::Csv(mut writer) => writer.flush().map_err(Error::not_written(&path))?,
         }
         Ok((self.files, self.rows))
     }

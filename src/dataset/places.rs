@@ -5,7 +5,6 @@
 
 use crate::analysis::export::schema::Table;
 use crate::dataset::identity::TraceId;
-use crate::dataset::not_written;
 use crate::error::Error;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -90,16 +89,16 @@ impl Places {
             path.push(part);
             let is_missing = |error: &io::Error| error.kind() == ErrorKind::NotFound;
             if make && fs::symlink_metadata(&path).is_err_and(|error| is_missing(&error)) {
-                fs::create_dir(&path).or_else(unless_there).map_err(not_written(&path))?;
+                fs::create_dir(&path).or_else(unless_there).map_err(Error::not_written(&path))?;
             }
             match fs::symlink_metadata(&path) {
                 Ok(data) if data.is_dir() => {}
                 Ok(_) => return Err(refused(&path, "it is a link or no folder")),
                 Err(error) if is_missing(&error) => return Ok(None),
-                Err(error) => return Err(not_written(&path)(error)),
+                Err(error) => return Err(Error::not_written(&path)(error)),
             }
         }
-        let resolved = |path: &Path| path.canonicalize().map_err(not_written(path));
+        let resolved = |path: &Path| path.canonicalize().map_err(Error::not_written(path));
         match resolved(&path)?.starts_with(resolved(&self.folder)?) {
             true => Ok(Some(path)),
             false => Err(refused(&path, "it lies outside of the dataset")),
@@ -114,7 +113,7 @@ fn hive(id: &TraceId) -> String {
 /// The error of a path that must not be used.
 fn refused(path: &Path, why: &str) -> Error {
     let why = format!("{why}; in a dataset, no link is followed");
-    not_written(path)(io::Error::new(ErrorKind::InvalidInput, why))
+    Error::not_written(path)(io::Error::new(ErrorKind::InvalidInput, why))
 }
 
 fn unless_there(error: io::Error) -> io::Result<()> {

@@ -12,15 +12,26 @@
 //! and new tables.
 
 use crate::analysis::export::schema::Table;
+use crate::dataset::format::Format;
 use crate::dataset::identity::TraceId;
+use crate::dataset::part;
+use crate::dataset::places::Places;
 use crate::dataset::ready::{READY, Ready, STATE};
 use crate::dataset::staging::{Staged, WRITING, lock_of};
 use crate::dataset::state::State;
-use crate::dataset::{Dataset, Format, Refused, not_written, part};
 use crate::error::Error;
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// Something in the program's own folder that does not fit the dataset: it is left where it is, and nothing of it is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its path.
+    pub path: PathBuf,
+    /// What does not fit.
+    pub reason: String,
+}
 
 /// A step of publishing. Each can be done twice.
 #[derive(Debug)]
@@ -38,37 +49,37 @@ enum Step {
 }
 
 impl Step {
-    fn run(&self, dataset: &Dataset, ready: &Ready) -> Result<(), Error> {
+    fn run(&self, places: &Places, ready: &Ready) -> Result<(), Error> {
         let Ready { folder, id, state, .. } = ready;
         match self {
             Step::Put { from, table, name } => {
-                let to = dataset.places.make_partition(*table, id)?.join(name);
-                fs::rename(from, &to).map_err(not_written(&to))
+                let to = places.make_partition(*table, id)?.join(name);
+                fs::rename(from, &to).map_err(Error::not_written(&to))
             }
             Step::RemoveOld(table) => {
                 let is_new = |(number, format)| number < state.parts_of(*table) && format == state.format;
-                remove_parts(dataset, *table, id, is_new)
+                remove_parts(places, *table, id, is_new)
             }
             Step::RemoveAll(table) => {
-                remove_parts(dataset, *table, id, |_| false)?;
+                remove_parts(places, *table, id, |_| false)?;
                 if !state.parts.contains_key(table) {
-                    dataset.places.remove_empty(*table, id);
+                    places.remove_empty(*table, id);
                 }
                 Ok(())
             }
             Step::PutState => {
-                let to = dataset.places.state(id)?;
-                fs::rename(folder.join(STATE), &to).map_err(not_written(&to))
+                let to = places.state(id)?;
+                fs::rename(folder.join(STATE), &to).map_err(Error::not_written(&to))
             }
-            Step::RemoveReady => unless_done(fs::remove_dir_all(folder)).map_err(not_written(folder)),
+            Step::RemoveReady => unless_done(fs::remove_dir_all(folder)).map_err(Error::not_written(folder)),
         }
     }
 }
 
 /// What has to be done with a ready folder, in this order.
-fn steps(dataset: &Dataset, ready: &Ready) -> Vec<Step> {
+fn steps(places: &Places, ready: &Ready) -> Vec<Step> {
     let mut steps = Vec::new();
-    let before = dataset.state(&ready.id);
+    let before = State::of(places, &ready.id);
     let must_unlist = before.is_none_or(|before| !before.can_be_mixed_with(&ready.state));
     // Only as long as the new row waits.
     if must_unlist && !ready.staged(Table::Traces).is_empty() {
@@ -91,13 +102,13 @@ fn steps(dataset: &Dataset, ready: &Ready) -> Vec<Step> {
 ///
 /// # Errors
 /// [`Error::NotWritten`]. Unless only the moving failed, nothing has changed.
-pub fn publish(dataset: &Dataset, staged: Staged, id: &TraceId, state: &State) -> Result<(), Error> {
+pub fn publish(places: &Places, staged: Staged, id: &TraceId, state: &State) -> Result<(), Error> {
     let Staged { folder, lock, .. } = staged;
-    match make_ready(dataset, &folder, id, state) {
-        Ok((ready, _one_at_a_time)) => apply(dataset, &ready)?,
+    match make_ready(places, &folder, id, state) {
+        Ok((ready, _one_at_a_time)) => apply(places, &ready)?,
         Err(error) => {
             let _ = fs::remove_dir_all(&folder); // the error says what is wrong
-            state.parts.keys().for_each(|table| dataset.places.remove_empty(*table, id));
+            state.parts.keys().for_each(|table| places.remove_empty(*table, id));
             return Err(error);
         }
     }
@@ -106,36 +117,36 @@ pub fn publish(dataset: &Dataset, staged: Staged, id: &TraceId, state: &State) -
 }
 
 /// Adds the state, and gives the folder its other name. Returns the lock of the dataset too.
-fn make_ready(dataset: &Dataset, folder: &Path, id: &TraceId, state: &State) -> Result<(Ready, File), Error> {
-    let one_at_a_time = lock_dataset(dataset)?;
+fn make_ready(places: &Places, folder: &Path, id: &TraceId, state: &State) -> Result<(Ready, File), Error> {
+    let one_at_a_time = lock_dataset(places)?;
     // What another run left would come over these parts later.
-    finish_ready(dataset)?;
-    prepare(dataset, folder, id, state)?;
-    let path = dataset.places.work()?.join(format!("{READY}{id}"));
-    remove_whatever(&path).map_err(not_written(&path))?; // it was refused, and this is the same trace
-    fs::rename(folder, &path).map_err(not_written(&path))?;
-    let reason = match Ready::read(dataset, &path) {
+    finish_ready(places)?;
+    prepare(places, folder, id, state)?;
+    let path = places.work()?.join(format!("{READY}{id}"));
+    remove_whatever(&path).map_err(Error::not_written(&path))?; // it was refused, and this is the same trace
+    fs::rename(folder, &path).map_err(Error::not_written(&path))?;
+    let reason = match Ready::read(places, &path) {
         Ok(Some(ready)) => return Ok((ready, one_at_a_time)),
         Ok(None) => "somebody else removes it".to_owned(),
         Err(reason) => reason,
     };
     let _ = remove_whatever(&path); // the error says what is wrong
-    Err(not_written(&path)(io::Error::new(ErrorKind::InvalidInput, reason)))
+    Err(Error::not_written(&path)(io::Error::new(ErrorKind::InvalidInput, reason)))
 }
 
 /// All that needs room on the disk.
-fn prepare(dataset: &Dataset, folder: &Path, id: &TraceId, state: &State) -> Result<(), Error> {
+fn prepare(places: &Places, folder: &Path, id: &TraceId, state: &State) -> Result<(), Error> {
     for table in state.parts.keys() {
-        dataset.places.make_partition(*table, id)?;
+        places.make_partition(*table, id)?;
     }
     let path = folder.join(STATE);
     let written = fs::write(&path, state.to_json()).and_then(|()| File::options().write(true).open(&path)?.sync_all());
-    written.map_err(not_written(&path))
+    written.map_err(Error::not_written(&path))
 }
 
 /// Moves the parts of a ready folder into their places.
-fn apply(dataset: &Dataset, ready: &Ready) -> Result<(), Error> {
-    steps(dataset, ready).iter().try_for_each(|step| step.run(dataset, ready))
+fn apply(places: &Places, ready: &Ready) -> Result<(), Error> {
+    steps(places, ready).iter().try_for_each(|step| step.run(places, ready))
 }
 
 /// What is not there has been removed before.
@@ -153,18 +164,13 @@ fn remove_whatever(path: &Path) -> io::Result<()> {
 }
 
 /// Removes the parts of a partition but those.
-fn remove_parts(
-    dataset: &Dataset,
-    table: Table,
-    id: &TraceId,
-    but: impl Fn((u32, Format)) -> bool,
-) -> Result<(), Error> {
-    let Some(partition) = dataset.places.partition(table, id)? else { return Ok(()) };
-    for entry in fs::read_dir(&partition).map_err(not_written(&partition))?.flatten() {
+fn remove_parts(places: &Places, table: Table, id: &TraceId, but: impl Fn((u32, Format)) -> bool) -> Result<(), Error> {
+    let Some(partition) = places.partition(table, id)? else { return Ok(()) };
+    for entry in fs::read_dir(&partition).map_err(Error::not_written(&partition))?.flatten() {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let part = entry.file_name().to_str().and_then(part::of_file_name);
         if part.is_some_and(|part| !is_folder && !but(part)) {
-            unless_done(fs::remove_file(entry.path())).map_err(not_written(&entry.path()))?;
+            unless_done(fs::remove_file(entry.path())).map_err(Error::not_written(&entry.path()))?;
         }
     }
     Ok(())
@@ -174,16 +180,16 @@ fn remove_parts(
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn lock_dataset(dataset: &Dataset) -> Result<File, Error> {
-    let path = dataset.places.lock()?;
+pub fn lock_dataset(places: &Places) -> Result<File, Error> {
+    let path = places.lock()?;
     let open = || File::options().create(true).truncate(false).write(true).open(&path);
-    open().and_then(|file| file.lock().map(|()| file)).map_err(not_written(&path))
+    open().and_then(|file| file.lock().map(|()| file)).map_err(Error::not_written(&path))
 }
 
 /// What lies below `work`.
-fn entries(dataset: &Dataset) -> Result<Vec<DirEntry>, Error> {
-    let work = dataset.places.work()?;
-    let mut entries: Vec<DirEntry> = fs::read_dir(&work).map_err(not_written(&work))?.flatten().collect();
+fn entries(places: &Places) -> Result<Vec<DirEntry>, Error> {
+    let work = places.work()?;
+    let mut entries: Vec<DirEntry> = fs::read_dir(&work).map_err(Error::not_written(&work))?.flatten().collect();
     entries.sort_by_key(DirEntry::file_name);
     Ok(entries)
 }
@@ -193,14 +199,14 @@ fn begins(entry: &DirEntry, prefix: &str) -> bool {
 }
 
 /// Finishes what other runs made ready, and returns what does not fit the dataset. The caller has the lock of the dataset.
-fn finish_ready(dataset: &Dataset) -> Result<Vec<Refused>, Error> {
+fn finish_ready(places: &Places) -> Result<Vec<Refused>, Error> {
     let mut refused = Vec::new();
-    for entry in entries(dataset)?.into_iter().filter(|entry| begins(entry, READY)) {
+    for entry in entries(places)?.into_iter().filter(|entry| begins(entry, READY)) {
         let path = entry.path();
-        match Ready::read(dataset, &path) {
-            Ok(Some(ready)) => apply(dataset, &ready)?,
+        match Ready::read(places, &path) {
+            Ok(Some(ready)) => apply(places, &ready)?,
             // It was being removed: all is done.
-            Ok(None) => fs::remove_dir_all(&path).map_err(not_written(&path))?,
+            Ok(None) => fs::remove_dir_all(&path).map_err(Error::not_written(&path))?,
             Err(reason) => refused.push(Refused { path, reason }),
         }
     }
@@ -211,21 +217,21 @@ fn finish_ready(dataset: &Dataset) -> Result<Vec<Refused>, Error> {
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn recover(dataset: &Dataset) -> Result<Vec<Refused>, Error> {
-    let _one_at_a_time = lock_dataset(dataset)?;
-    let refused = finish_ready(dataset)?;
+pub fn recover(places: &Places) -> Result<Vec<Refused>, Error> {
+    let _one_at_a_time = lock_dataset(places)?;
+    let refused = finish_ready(places)?;
     let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    for entry in entries(dataset)?.into_iter().filter(|entry| begins(entry, WRITING) && is_folder(entry)) {
+    for entry in entries(places)?.into_iter().filter(|entry| begins(entry, WRITING) && is_folder(entry)) {
         let path = entry.path();
         if is_left(&lock_of(&path)) {
-            unless_done(fs::remove_dir_all(&path)).map_err(not_written(&path))?;
+            unless_done(fs::remove_dir_all(&path)).map_err(Error::not_written(&path))?;
         }
     }
-    remove_locks(dataset)?;
+    remove_locks(places)?;
     Ok(refused)
 }
 
-/// True when no process holds the lock of a staged folder. It is made and taken under the lock of the dataset, so one that is not
+/// True when no process holds the lock of a staged folder. It is made and taken under the lock of the places, so one that is not
 /// there had an owner.
 fn is_left(lock: &Path) -> bool {
     if !part::is_there(lock) {
@@ -238,8 +244,8 @@ fn is_left(lock: &Path) -> bool {
 }
 
 /// Removes lock files whose folder is gone.
-fn remove_locks(dataset: &Dataset) -> Result<(), Error> {
-    for lock in entries(dataset)?.into_iter().map(|entry| entry.path()) {
+fn remove_locks(places: &Places) -> Result<(), Error> {
+    for lock in entries(places)?.into_iter().map(|entry| entry.path()) {
         let is_lock = lock.extension().is_some_and(|extension| extension == "lock");
         if is_lock && !lock.with_extension("").exists() && is_left(&lock) {
             let _ = fs::remove_file(&lock); // the next run tries again
@@ -252,6 +258,7 @@ fn remove_locks(dataset: &Dataset) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::analysis::export::{Sink, column_batches::ColumnBatches};
+    use crate::dataset::Dataset;
     use std::collections::BTreeMap;
 
     fn id() -> TraceId {
@@ -284,21 +291,21 @@ mod tests {
             fs::write(staged.folder.join(table.name()).join("part-0.csv"), version).unwrap();
         }
         // Tables of the same version stay.
-        let before = dataset.state(&id()).filter(|before| before.version == version);
+        let before = State::of(&dataset.places, &id()).filter(|before| before.version == version);
         let mut state = state(version, tables);
         state.parts.extend(before.iter().flat_map(|before| &before.parts));
         let Some(stop_after) = stop_after else {
-            publish(&dataset, staged, &id(), &state).unwrap();
+            publish(&dataset.places, staged, &id(), &state).unwrap();
             return dataset;
         };
         // What `publish` does before it is killed.
         let Staged { folder, lock, .. } = staged;
         if stop_after == 0 {
-            prepare(&dataset, &folder, &id(), &state).unwrap();
+            prepare(&dataset.places, &folder, &id(), &state).unwrap();
         } else {
-            let (ready, _one_at_a_time) = make_ready(&dataset, &folder, &id(), &state).unwrap();
-            let steps = steps(&dataset, &ready);
-            steps.iter().take(stop_after - 1).for_each(|step| step.run(&dataset, &ready).unwrap());
+            let (ready, _one_at_a_time) = make_ready(&dataset.places, &folder, &id(), &state).unwrap();
+            let steps = steps(&dataset.places, &ready);
+            steps.iter().take(stop_after - 1).for_each(|step| step.run(&dataset.places, &ready).unwrap());
         }
         std::mem::drop(lock);
         dataset
@@ -334,8 +341,8 @@ mod tests {
             let (version, tables) = if stop_after == 0 { ("1", before) } else { ("2", after) };
             let expected = tables.map(|table| (table.name(), version.to_owned()));
             assert_eq!(versions(&dataset), BTreeMap::from(expected), "after {stop_after} steps");
-            assert_eq!(dataset.state(&id()).map(|state| state.version).as_deref(), Some(version));
-            assert_eq!(entries(&dataset).unwrap().len(), 0);
+            assert_eq!(State::of(&dataset.places, &id()).map(|state| state.version).as_deref(), Some(version));
+            assert_eq!(entries(&dataset.places).unwrap().len(), 0);
         }
         assert!((3..45).contains(&unlisted), "{unlisted}");
     }
@@ -370,7 +377,7 @@ mod tests {
         ColumnBatches::new(Table::Traces, &staging as &dyn Sink).finish().unwrap();
         let staged = staging.finish().unwrap();
         Dataset::open(folder.path(), Format::Csv, "1").unwrap();
-        publish(&dataset, staged, &id(), &state("1", &[Table::Traces])).unwrap();
+        publish(&dataset.places, staged, &id(), &state("1", &[Table::Traces])).unwrap();
         assert_eq!(versions(&dataset).into_keys().collect::<Vec<_>>(), ["traces"]);
     }
 }

@@ -6,8 +6,9 @@
 
 use crate::analysis::export::schema::Table;
 use crate::dataset::identity::TraceId;
+use crate::dataset::part;
+use crate::dataset::places::Places;
 use crate::dataset::state::State;
-use crate::dataset::{Dataset, part};
 use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::io::ErrorKind;
@@ -36,7 +37,7 @@ impl Ready {
     ///
     /// # Errors
     /// What does not fit.
-    pub fn read(dataset: &Dataset, folder: &Path) -> Result<Option<Ready>, String> {
+    pub fn read(places: &Places, folder: &Path) -> Result<Option<Ready>, String> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let id = name.strip_prefix(READY).and_then(TraceId::parse).ok_or("its name names no trace")?;
         if !fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir()) {
@@ -51,7 +52,7 @@ impl Ready {
         for entry in entries(folder)?.into_iter().filter(|entry| entry.file_name() != STATE) {
             ready.add_table(&entry)?;
         }
-        ready.check(dataset)?;
+        ready.check(places)?;
         Ok(Some(ready))
     }
 
@@ -84,13 +85,13 @@ impl Ready {
     }
 
     /// Checks that all parts are there, and that they can come into their places.
-    fn check(&self, dataset: &Dataset) -> Result<(), String> {
+    fn check(&self, places: &Places) -> Result<(), String> {
         let Ready { id, state, .. } = self;
         if state.parts_of(Table::Traces) == 0 {
             return Err("its state has no row in traces".into());
         }
         for table in Table::ALL {
-            let partition = dataset.places.partition(table, id).map_err(|error| with_cause(&error))?;
+            let partition = places.partition(table, id).map_err(|error| with_cause(&error))?;
             let staged = self.staged(table);
             for number in 0..state.parts_of(table) {
                 let name = part::file_name(number, state.format);
@@ -104,7 +105,7 @@ impl Ready {
                 }
             }
         }
-        let to = dataset.places.state(id).map_err(|error| with_cause(&error))?;
+        let to = places.state(id).map_err(|error| with_cause(&error))?;
         if to.is_dir() { Err(format!("{} is a folder", to.display())) } else { Ok(()) }
     }
 }

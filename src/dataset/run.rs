@@ -153,7 +153,7 @@ impl Dataset {
 
     /// What the dataset has of a trace with the rows and in the form that it would have now.
     fn before(&self, id: &TraceId, choice: &Choice) -> Option<State> {
-        self.state(id).filter(|state| state.is_like(&self.state_for(choice)))
+        State::of(&self.places, id).filter(|state| state.is_like(&self.state_for(choice)))
     }
 
     fn export_as(
@@ -202,7 +202,7 @@ impl Dataset {
         }
         state.parts.extend(&staged.parts);
         let done = outcome(id, &state, false);
-        publish::publish(self, staged, id, &state)?;
+        publish::publish(&self.places, staged, id, &state)?;
         Ok(done)
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Columns, Sink};
+use crate::dataset::format::Format;
 use crate::dataset::part::{Part, file_name};
-use crate::dataset::{Format, not_written};
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -62,10 +62,10 @@ impl Staging {
     /// # Errors
     /// [`Error::NotWritten`].
     pub fn new(work: &Path, format: Format) -> Result<Staging, Error> {
-        let folder = tempfile::Builder::new().prefix(WRITING).tempdir_in(work).map_err(not_written(work))?;
+        let folder = tempfile::Builder::new().prefix(WRITING).tempdir_in(work).map_err(Error::not_written(work))?;
         let path = lock_of(folder.path());
-        let file = File::create(&path).map_err(not_written(&path))?;
-        file.lock().map_err(not_written(&path))?;
+        let file = File::create(&path).map_err(Error::not_written(&path))?;
+        file.lock().map_err(Error::not_written(&path))?;
         Ok(Staging { lock: Lock { path, _file: file }, folder, format, parts: Mutex::default() })
     }
 
@@ -82,10 +82,10 @@ impl Staging {
             for number in 0..files {
                 let path = folder.path().join(table.name()).join(file_name(number, format));
                 // Windows writes only such files through to the disk that are open for writing.
-                let file = File::options().write(true).open(&path).map_err(not_written(&path))?;
+                let file = File::options().write(true).open(&path).map_err(Error::not_written(&path))?;
                 // What is moved into the dataset must be there after a power failure too.
-                file.sync_all().map_err(not_written(&path))?;
-                bytes += file.metadata().map_err(not_written(&path))?.len();
+                file.sync_all().map_err(Error::not_written(&path))?;
+                bytes += file.metadata().map_err(Error::not_written(&path))?.len();
             }
             files_by_table.insert(table, files);
             all_rows += rows;

@@ -5,7 +5,10 @@
 //! parts are made from numbers.
 
 use crate::analysis::export::schema::Table;
-use crate::dataset::Format;
+use crate::dataset::format::Format;
+use crate::dataset::identity::TraceId;
+use crate::dataset::part;
+use crate::dataset::places::Places;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -102,6 +105,16 @@ impl TryFrom<Stored> for State {
 }
 
 impl State {
+    /// What a dataset has of a trace, as long as all of its files are there.
+    pub fn of(places: &Places, id: &TraceId) -> Option<State> {
+        let state = State::read(&places.state(id).ok()?).ok()?;
+        let has = |table: Table, number: u32| {
+            let partition = places.partition(table, id).ok().flatten();
+            partition.is_some_and(|folder| part::is_there(&folder.join(part::file_name(number, state.format))))
+        };
+        state.parts.iter().all(|(table, parts)| (0..*parts).all(|number| has(*table, number))).then_some(state)
+    }
+
     /// Reads the state in a file of its own.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::hooks::*;
 use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
 use super::merged::AddedByMerge;
-use super::outcome::{Decoded, Fault, Malformed, Oddity, Parsed, Read, Surplus};
+use super::outcome::{Fault, Malformed, Oddity, Parsed, Read, Surplus};
 use super::page::{PageIdentity, PageKind};
 use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
 use super::payload::Payload;
@@ -37,6 +37,22 @@ use super::{Phase, page_access, payload::PointerArray, process, thread};
 use crate::bytes::Narrow;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
+
+/// Result of [`decode`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Decoded<'a> {
+    /// The record fits its layout, or is longer than it.
+    Event {
+        /// The event.
+        event: Event<'a>,
+        /// What is to be reported about a record that was understood only in part.
+        surplus: Option<Surplus>,
+    },
+    /// A kind of record without a public layout, or one that is not needed: count it only.
+    NotDecoded,
+    /// The record contradicts its layout: count it, use nothing of it.
+    Malformed(Malformed),
+}
 
 /// A decoded event. Names of fields are explained at the structures they hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -48,8 +48,8 @@ pub mod thread;
 pub mod virtual_memory;
 pub(crate) mod working_set;
 
-pub use dispatch::{Event, decode, is_judged_by_length};
-pub use outcome::{Decoded, Fault, Finding, Malformed, Oddity, Parsed, Read, Surplus};
+pub use dispatch::{Decoded, Event, decode, is_judged_by_length};
+pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Read, Surplus};
 pub use payload::Payload;
 
 /// The four cases in which the kernel logs an object that exists for some time.

@@ -5,27 +5,10 @@
 //! layout, or of an unknown version, is counted, and used as far as its layout is known. Both kinds of finding are `Copy`
 //! and `Ord`, so that a caller can count them in a map without allocating per record. `Display` gives the line of the report.
 
-use super::Event;
 use crate::bytes::{FieldError, spaced};
 use crate::etl::record_id::RecordId;
 use crate::units::PointerSize;
 use std::fmt;
-
-/// Result of [`decode`](super::decode).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Decoded<'a> {
-    /// The record fits its layout, or is longer than it.
-    Event {
-        /// The event.
-        event: Event<'a>,
-        /// What is to be reported about a record that was understood only in part.
-        surplus: Option<Surplus>,
-    },
-    /// A kind of record without a public layout, or one that is not needed: count it only.
-    NotDecoded,
-    /// The record contradicts its layout: count it, use nothing of it.
-    Malformed(Malformed),
-}
 
 /// A record that is not exactly what its version announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -171,9 +154,9 @@ impl fmt::Display for Malformed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode;
     use super::super::payload::WIN32_HEAP_RANGES;
     use super::super::testing::{P8, record, with_id};
+    use super::super::{Decoded, decode};
     use super::*;
     use std::collections::BTreeMap;
 

@@ -63,6 +63,15 @@ impl AddAssign for Amount {
     }
 }
 
+/// The memory of one combination of labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedRow {
+    /// One for each dimension asked for.
+    pub labels: Vec<Box<str>>,
+    /// How much.
+    pub amount: Amount,
+}
+
 /// A difference that is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Limit(i128);

@@ -4,26 +4,21 @@
 //! named dimensions, and how much memory each combination of them has ([`CountedRow`]).
 
 pub mod amount;
+mod expected;
 mod pfnset_csv;
 mod pfnset_json;
 pub mod pfnset_table;
 pub mod wpa;
 
+pub use amount::CountedRow;
+pub use expected::{EXPECTED, first_bytes};
+
 use crate::input::Input;
-use amount::Amount;
+use expected::HEAD;
 use pfnset_table::PfnsetTable;
 use wpa::columns::KnownLabels;
 use wpa::text::Text;
 use wpa::{WpaExport, WpaOptions};
-
-/// The memory of one combination of labels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CountedRow {
-    /// One for each dimension asked for.
-    pub labels: Vec<Box<str>>,
-    /// How much.
-    pub amount: Amount,
-}
 
 /// What a file is.
 #[derive(Debug)]
@@ -60,22 +55,5 @@ impl Exported {
             return pfnset_csv::read(text).map(Exported::Pfnset);
         }
         WpaExport::new(input, options, known).map(Exported::Wpa)
-    }
-}
-
-/// Bytes at the begin of a text that are looked at.
-const HEAD: usize = 1 << 16;
-
-/// What a file can be, for messages.
-pub const EXPECTED: &str = "expected a trace (.etl), JSON or CSV that pfnset wrote, or a table exported by WPA";
-
-/// The first bytes of a file as a person reads them.
-pub fn first_bytes(bytes: &[u8]) -> String {
-    let start: Vec<u8> = bytes.iter().copied().take(24).collect();
-    match std::str::from_utf8(&start) {
-        Ok(text) if !text.contains(|c: char| c.is_control() && !c.is_whitespace()) => {
-            format!("\"{}\"", text.split(['\r', '\n']).next().unwrap_or_default())
-        }
-        _ => start.iter().take(12).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "),
     }
 }

@@ -1,6 +1,6 @@
 //! JSON that pfnset wrote: `pfnset.resident` and `pfnset.refset`, of any grouping.
 
-use crate::exported::EXPECTED;
+use crate::exported::expected::EXPECTED;
 use crate::exported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::exported::wpa::columns::ExportedTable;
 use serde_json::Value;

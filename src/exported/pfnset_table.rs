@@ -1,7 +1,6 @@
 //! The contents of a file that pfnset wrote.
 
-use crate::exported::CountedRow;
-use crate::exported::amount::Amount;
+use crate::exported::amount::{Amount, CountedRow};
 use crate::exported::wpa::columns::ExportedTable;
 
 /// Form of the file.

@@ -13,10 +13,13 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod lines;
+mod look;
 pub mod markdown;
 pub mod pages;
 pub mod table;
 pub mod text;
+
+pub use look::Look;
 
 use crate::answer::Answer;
 use std::io::{self, Write};
@@ -34,15 +37,6 @@ pub enum Form {
     JsonLines,
     /// Markdown (GitHub's).
     Markdown,
-}
-
-/// How text looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Columns available.
-    pub width: u16,
-    /// Whether headings and warnings have colors.
-    pub color: bool,
 }
 
 /// Writes an answer.

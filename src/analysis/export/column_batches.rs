@@ -1,8 +1,8 @@
 //! Rows become columns: each row is a list of cells, and about a million rows become one batch, sorted by process and
 //! category so that statistics of a file's parts are narrow.
 
-use crate::analysis::export::Sink;
 use crate::analysis::export::schema::{Kind, Table};
+use crate::analysis::export::sink::Sink;
 use crate::error::Error;
 use arrow_array::types::Int32Type;
 use arrow_array::{

@@ -2,9 +2,9 @@
 
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::{CpuRow, CpuUse};
-use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
+use crate::analysis::export::sink::Sink;
 use crate::error::Error;
 use crate::trace::Trace;
 

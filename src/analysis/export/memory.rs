@@ -1,8 +1,8 @@
 //! Tables of the counters that Windows logs: memory of the machine, working sets of processes and sessions.
 
-use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
+use crate::analysis::export::sink::Sink;
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, MemorySample, STANDBY};
 use crate::analysis::memory::query::MemoryQuery;

@@ -1,6 +1,7 @@
 //! The contents of a trace as tables for SQL: columns in Arrow's form, passed to a [`Sink`] in batches of about a million
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
+mod chosen;
 pub mod column_batches;
 mod cpu;
 mod memory;
@@ -9,7 +10,11 @@ mod processes_files_ranges;
 mod refset;
 mod resident;
 pub mod schema;
+mod sink;
 pub mod trace;
+
+pub use sink::{Columns, Sink};
+pub use trace::TraceFile;
 
 use crate::analysis::cpu::CpuUse;
 use crate::analysis::memory::MemorySet;
@@ -21,49 +26,11 @@ use crate::error::Error;
 use crate::event::hooks::{
     CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
 };
-use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
-use arrow_array::ArrayRef;
-use arrow_schema::ArrowError;
+use chosen::{Chosen, chosen};
 use column_batches::ColumnBatches;
 use schema::Table;
 use trace::Facts;
-
-/// Makes a column of a batch by its place.
-pub type Columns<'c> = dyn Fn(usize) -> Result<ArrayRef, ArrowError> + Sync + 'c;
-
-/// Takes the batches of tables. Columns are made when they are asked for, so that not all of them are in memory.
-pub trait Sink: Sync {
-    /// Takes a batch with this number of rows. A table without rows has one empty batch.
-    ///
-    /// # Errors
-    /// [`Error::NotWritten`].
-    fn write(&self, table: Table, rows: usize, column: &Columns<'_>) -> Result<(), Error>;
-}
-
-/// A trace as a file.
-#[derive(Debug, Clone)]
-pub struct TraceFile {
-    /// As the user named it.
-    pub file: String,
-    /// SHA-256 of its bytes, hexadecimal; `None` when they cannot be read.
-    pub digest: Option<String>,
-    /// Its size.
-    pub bytes: Option<u64>,
-    /// Version of this program.
-    pub program_version: String,
-}
-
-/// A snapshot whose pages and ranges are written.
-#[derive(Debug, Clone, Copy)]
-pub struct Chosen<'t> {
-    /// Its number in the trace, from 0.
-    pub index: usize,
-    /// The snapshot.
-    pub snapshot: &'t Snapshot,
-    /// True for the last one that is whole.
-    pub is_last: bool,
-}
 
 /// Writes these tables of a trace, of the snapshots of this choice, `traces` last, and returns those that it has. `machine` converts the machine's name
 /// to the text that is written; `file` is asked for at the end, because a digest takes time.
@@ -127,14 +94,6 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
         }
     }
     Ok(())
-}
-
-/// The snapshots that a choice means.
-fn chosen(trace: &Trace, choice: SnapshotChoice) -> Result<Vec<Chosen<'_>>, Error> {
-    let snapshots = trace.snapshots();
-    let last = SnapshotChoice::Last.indices(snapshots)?;
-    let of = |index: usize| Some(Chosen { index, snapshot: snapshots.get(index)?, is_last: last.contains(&index) });
-    Ok(choice.indices(snapshots)?.into_iter().filter_map(of).collect())
 }
 
 /// The tables with the pages and ranges of each snapshot.

@@ -1,8 +1,9 @@
 //! Tables from the trace's model: processes, files, ranges of address spaces.
 
+use crate::analysis::export::chosen::Chosen;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
-use crate::analysis::export::{Chosen, Sink};
+use crate::analysis::export::sink::Sink;
 use crate::error::Error;
 use crate::event::Phase;
 use crate::event::file::ViewKind;

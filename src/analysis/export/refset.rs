@@ -1,8 +1,8 @@
 //! The tables of the reference set: counted, and one row for each holding of a page.
 
-use crate::analysis::export::Sink;
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
+use crate::analysis::export::sink::Sink;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, HELD, Query};
 use crate::analysis::refset::totals::each_holding::Holding;

@@ -2,11 +2,24 @@
 
 use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
-use crate::analysis::export::{Sink, TraceFile};
+use crate::analysis::export::sink::Sink;
 use crate::analysis::info::TraceInfo;
 use crate::error::Error;
 use crate::trace::Trace;
 use crate::units::FileTime;
+
+/// A trace as a file.
+#[derive(Debug, Clone)]
+pub struct TraceFile {
+    /// As the user named it.
+    pub file: String,
+    /// SHA-256 of its bytes, hexadecimal; `None` when they cannot be read.
+    pub digest: Option<String>,
+    /// Its size.
+    pub bytes: Option<u64>,
+    /// Version of this program.
+    pub program_version: String,
+}
 
 /// What is known of a readable trace.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod course;
 pub mod query;
 pub mod tables;
 pub mod timeline;
+mod timeline_table;
 pub mod working_sets;
 
 use crate::error::Error;

@@ -92,6 +92,20 @@ impl MemoryTrack {
         let [first, last] = [&self.first, &self.last].map(|at| i128::from(at.value.working_set_pages));
         i64::try_from(last - first).unwrap_or(if last > first { i64::MAX } else { i64::MIN })
     }
+
+    /// Its latest sample at a moment, until its process ended.
+    pub(super) fn at(&self, moment: Moment) -> Option<&WorkingSetSizes> {
+        let before = self.samples.partition_point(|sample| sample.moment <= moment).checked_sub(1)?;
+        let At { value, .. } = self.samples.get(before)?;
+        (moment < self.end).then_some(value)
+    }
+
+    /// Its samples until its process ended, of each moment the last.
+    pub(super) fn sampled(&self) -> impl Iterator<Item = &At<WorkingSetSizes>> {
+        let next = self.samples.iter().skip(1).map(|at| Some(at.moment)).chain([None]);
+        let is_last = |(at, next): &(&At<WorkingSetSizes>, Option<Moment>)| *next != Some(at.moment);
+        self.samples.iter().zip(next).filter(is_last).map(|(at, _)| at).filter(|at| at.moment < self.end)
+    }
 }
 
 /// Which instance a process id stands for; ids can be used again.

@@ -3,7 +3,7 @@
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
-use crate::analysis::overview::thinned;
+use crate::analysis::overview::steps::thinned;
 use crate::analysis::table::Table;
 use crate::error::Error;
 use crate::trace::Trace;

@@ -1,6 +1,6 @@
 //! The reference set over time.
 
-use crate::analysis::overview::{step_of, thinned};
+use crate::analysis::overview::steps::{step_of, thinned};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};

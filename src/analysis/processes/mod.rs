@@ -3,8 +3,9 @@
 //! Process events are enough; without a page sequence the pages of a process are unknown.
 
 mod rows;
+mod tables;
 
-pub use rows::{Dimension, ProcessCounts, ProcessOrder};
+pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -35,55 +36,6 @@ pub struct ProcessQuery {
     pub sort: ProcessOrder,
     /// At which snapshot pages are counted.
     pub snapshot: SnapshotChoice,
-}
-
-/// A process instance: ids are reused, so one id can occur more than once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProcessRow {
-    /// `name.exe (pid)`.
-    pub label: String,
-    /// Name of the image file; `None` when no event has it.
-    pub name: Option<String>,
-    /// Process id.
-    pub process_id: u32,
-    /// Id of the parent.
-    pub parent_id: Option<u32>,
-    /// The parent as a label; `None` when no event has its id, and for a process that is its own parent (Idle).
-    pub parent: Option<String>,
-    /// Session.
-    pub session_id: Option<u32>,
-    /// Command line; `None` when no event has it.
-    pub command_line: Option<String>,
-    /// When it started; `None`: before the trace.
-    pub start: Option<Nanos>,
-    /// When it ended; `None`: it outlived the trace.
-    pub end: Option<Nanos>,
-    /// Its exit status.
-    pub exit_status: Option<i32>,
-    /// Its pages at the snapshot; `None` without a page sequence, and when no event has the key that names its pages.
-    pub pages: Option<ProcessPages>,
-}
-
-/// Pages that belong to one process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ProcessPages {
-    /// Private pages.
-    pub private: u64,
-    /// Page tables.
-    pub page_tables: u64,
-    /// Of both, those on the standby list.
-    pub standby: u64,
-    /// Of both, those on the modified and modified-no-write lists.
-    pub modified: u64,
-}
-
-impl std::ops::AddAssign for ProcessPages {
-    fn add_assign(&mut self, other: ProcessPages) {
-        self.private += other.private;
-        self.page_tables += other.page_tables;
-        self.standby += other.standby;
-        self.modified += other.modified;
-    }
 }
 
 /// The snapshot at which pages are counted.

@@ -1,10 +1,8 @@
-//! Rows of processes: labels, order, groups, tables.
+//! Rows of processes: labels, order, groups.
 
-use crate::analysis::processes::{ProcessPages, ProcessRow, ProcessSet};
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{
-    Column, Field, Fit, Group, Line, Measured, NO_LABEL, Node, Table, Value, Values, dimensions,
-};
+use crate::analysis::table::{Group, NO_LABEL, Node, Values, dimensions};
+use crate::units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -49,6 +47,55 @@ impl Dimension {
     }
 }
 
+/// A process instance: ids are reused, so one id can occur more than once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProcessRow {
+    /// `name.exe (pid)`.
+    pub label: String,
+    /// Name of the image file; `None` when no event has it.
+    pub name: Option<String>,
+    /// Process id.
+    pub process_id: u32,
+    /// Id of the parent.
+    pub parent_id: Option<u32>,
+    /// The parent as a label; `None` when no event has its id, and for a process that is its own parent (Idle).
+    pub parent: Option<String>,
+    /// Session.
+    pub session_id: Option<u32>,
+    /// Command line; `None` when no event has it.
+    pub command_line: Option<String>,
+    /// When it started; `None`: before the trace.
+    pub start: Option<Nanos>,
+    /// When it ended; `None`: it outlived the trace.
+    pub end: Option<Nanos>,
+    /// Its exit status.
+    pub exit_status: Option<i32>,
+    /// Its pages at the snapshot; `None` without a page sequence, and when no event has the key that names its pages.
+    pub pages: Option<ProcessPages>,
+}
+
+/// Pages that belong to one process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessPages {
+    /// Private pages.
+    pub private: u64,
+    /// Page tables.
+    pub page_tables: u64,
+    /// Of both, those on the standby list.
+    pub standby: u64,
+    /// Of both, those on the modified and modified-no-write lists.
+    pub modified: u64,
+}
+
+impl std::ops::AddAssign for ProcessPages {
+    fn add_assign(&mut self, other: ProcessPages) {
+        self.private += other.private;
+        self.page_tables += other.page_tables;
+        self.standby += other.standby;
+        self.modified += other.modified;
+    }
+}
+
 /// Groups with labels as tables show them.
 pub(super) fn for_people(groups: &[Group<ProcessCounts>], dimensions: &[Dimension]) -> Vec<Group<ProcessCounts>> {
     let shown = |(dimension, label): (&Dimension, &String)| dimension.shown(label).to_owned();
@@ -75,6 +122,11 @@ impl std::ops::AddAssign for ProcessCounts {
 }
 
 impl ProcessCounts {
+    /// Those of one process.
+    pub(super) fn of(row: &ProcessRow) -> ProcessCounts {
+        ProcessCounts { processes: 1, pages: row.pages }
+    }
+
     fn all_pages(&self) -> u64 {
         self.pages.map_or(0, |pages| pages.private + pages.page_tables)
     }
@@ -104,7 +156,8 @@ impl ProcessOrder {
     pub(super) fn sort(self, rows: &mut [ProcessRow]) {
         let start = |row: &ProcessRow| if self == ProcessOrder::Start { row.start.map(|time| time.0) } else { None };
         rows.sort_by(|a, b| {
-            let first = self.compare(&counts(a), &counts(b)).then_with(|| start(a).cmp(&start(b)));
+            let first =
+                self.compare(&ProcessCounts::of(a), &ProcessCounts::of(b)).then_with(|| start(a).cmp(&start(b)));
             first.then_with(|| natural(&a.label, &b.label))
         });
     }
@@ -115,146 +168,12 @@ impl ProcessOrder {
     }
 }
 
-fn counts(row: &ProcessRow) -> ProcessCounts {
-    ProcessCounts { processes: 1, pages: row.pages }
-}
-
 /// Groups in order of their labels.
 pub(super) fn groups(rows: &[ProcessRow], dimensions: &[Dimension]) -> Vec<Group<ProcessCounts>> {
     let mut all: BTreeMap<Vec<String>, ProcessCounts> = BTreeMap::new();
     for row in rows {
         let labels = dimensions.iter().map(|dimension| dimension.label(row)).collect();
-        *all.entry(labels).or_default() += counts(row);
+        *all.entry(labels).or_default() += ProcessCounts::of(row);
     }
     all.into_iter().map(|(labels, measure)| Group { labels, measure }).collect()
-}
-
-type Counted = Measured<ProcessCounts>;
-
-const PROCESSES: Counted = Counted::new("processes", "Processes", |m, _| Value::count(m.processes));
-const PRIVATE: Counted =
-    Counted::new("private_pages", "Private", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.private)));
-const PRIVATE_SIZE: Counted =
-    Counted::new("private_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.private as i64)));
-const PAGE_TABLES: Counted =
-    Counted::new("page_table_pages", "Page tables", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.page_tables)));
-const PAGE_TABLE_SIZE: Counted =
-    Counted::new("page_table_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.page_tables as i64)));
-
-const STANDBY: Counted =
-    Counted::new("standby_pages", "Standby", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.standby)));
-const MODIFIED: Counted =
-    Counted::new("modified_pages", "Modified", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.modified)));
-
-const PAGES: [Counted; 6] =
-    [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(6), MODIFIED.leaves(5)];
-
-/// Fields of a process.
-const FIELDS: [&str; 16] = [
-    "process",
-    "name",
-    "pid",
-    "parent",
-    "parent_pid",
-    "session",
-    "command_line",
-    "start_s",
-    "end_s",
-    "exit_status",
-    "private_pages",
-    "private_bytes",
-    "page_table_pages",
-    "page_table_bytes",
-    "standby_pages",
-    "modified_pages",
-];
-
-impl ProcessSet {
-    /// What was asked for: groups, or single processes.
-    pub fn table(&self) -> Table {
-        if self.dimensions.is_empty() { self.process_table() } else { self.group_table() }
-    }
-
-    /// The columns that count pages; people do not see them where nothing is known.
-    fn pages(&self) -> [Counted; 6] {
-        if self.snapshot.is_some() { PAGES } else { PAGES.map(Counted::unseen) }
-    }
-
-    /// The groups.
-    pub fn group_table(&self) -> Table {
-        let (all, columns) = (self.tree.measure, [&[PROCESSES], self.pages().as_slice()].concat());
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
-    }
-
-    /// A line for each process, with the rest of them and the sum.
-    pub fn process_table(&self) -> Table {
-        let pages = self.pages();
-        let page_columns = pages.iter().filter_map(Counted::column);
-        // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
-        let (start, end) = if self.sort == ProcessOrder::Start { (9, 8) } else { (4, 3) };
-        let columns = [
-            Column::text("Process"),
-            Column::number("Session").fit(Fit::Leaves(2)),
-            Column::number("Start s").fit(Fit::Leaves(start)),
-            Column::number("End s").fit(Fit::Leaves(end)),
-        ];
-        let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
-        let shown = self.top.unwrap_or(usize::MAX).min(self.processes.len());
-        let (listed, rest) = self.processes.split_at(shown);
-        let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &pages)).collect();
-        if !rest.is_empty() {
-            let mut sum = ProcessCounts::default();
-            rest.iter().for_each(|row| sum += counts(row));
-            lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &pages));
-        }
-        if self.snapshot.is_some() {
-            lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.tree.measure, &pages) });
-        }
-        Table {
-            title: None,
-            fields: FIELDS.map(Field::new).to_vec(),
-            records: self.processes.iter().map(record).collect(),
-            columns: columns.into_iter().chain(page_columns).chain(last).collect(),
-            lines,
-        }
-    }
-}
-
-fn shown(counts: &ProcessCounts, pages: &[Counted]) -> Vec<Value> {
-    pages.iter().filter(|column| column.column().is_some()).map(|column| column.value(counts, counts)).collect()
-}
-
-fn line(row: &ProcessRow, pages: &[Counted]) -> Line {
-    let start = [
-        Value::text(&row.label),
-        Value::maybe(row.session_id, |id| Value::Number(id.into())),
-        Value::maybe(row.start, Value::Seconds),
-        Value::maybe(row.end, Value::Seconds),
-    ];
-    let texts = [&row.parent, &row.command_line].map(|text| Value::maybe(text.as_deref(), Value::text));
-    Line::new(start.into_iter().chain(shown(&counts(row), pages)).chain(texts))
-}
-
-fn sum_line(label: Value, counts: &ProcessCounts, pages: &[Counted]) -> Line {
-    let blank = |columns: usize| std::iter::repeat_n(Value::Nothing, columns);
-    Line::new(std::iter::once(label).chain(blank(3)).chain(shown(counts, pages)).chain(blank(2)))
-}
-
-fn record(row: &ProcessRow) -> Vec<Value> {
-    let text = |text: &Option<String>| Value::maybe(text.as_deref(), Value::text);
-    let number = |id: Option<u32>| Value::maybe(id, |id| Value::Number(id.into()));
-    let start = [
-        Value::text(&row.label),
-        text(&row.name),
-        Value::Number(row.process_id.into()),
-        text(&row.parent),
-        number(row.parent_id),
-        number(row.session_id),
-        text(&row.command_line),
-        Value::maybe(row.start, Value::ExactSeconds),
-        Value::maybe(row.end, Value::ExactSeconds),
-        Value::maybe(row.exit_status, |status| Value::Count(status.into())),
-    ];
-    let measured = PAGES.iter().map(|column| column.value(&counts(row), &counts(row)));
-    start.into_iter().chain(measured).collect()
 }

@@ -21,7 +21,7 @@ mod warnings;
 use crate::analysis::table::{Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
-use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
 use crate::load::parts::Parts;
 use crate::load::space_events::UnrolledSpaces;
 use crate::model::drive_paths::DrivePaths;
@@ -32,6 +32,7 @@ use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::readiness::Need;
+use crate::trace::recorded::REFERENCE_SET;
 use crate::units::{Nanos, PointerSize};
 use averaging_span::AveragingSpan;
 use context::{OptionalEvents, ReplayContext, TimelineQuery};
@@ -135,7 +136,7 @@ impl ReferenceSet {
         let has_names = key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail);
         trace.gather(if has_names { ReferenceSet::PARTS | Parts::FILES } else { ReferenceSet::PARTS });
         let etl = trace.etl();
-        warnings::need_accesses(trace)?;
+        need_accesses(trace)?;
         let (window, span, sequence) = scenario(trace, query)?;
         let end = sequence.map_or(Moment::LAST, |sequence| sequence.first);
 
@@ -168,7 +169,7 @@ impl ReferenceSet {
         let verification = sequence
             .map(|sequence| Verification::new(etl, &lifetimes, shards, &outcome.outside, sequence, query.examples));
         let mut set = Self::counted(etl, query, &context, outcome);
-        set.unverified = verification.is_none().then(|| warnings::unverified(trace));
+        set.unverified = verification.is_none().then(|| unverified(trace));
         set.verification = verification;
         set.add_warnings(trace, query.max_residue);
         Ok(set)
@@ -233,4 +234,24 @@ fn scenario<'t>(trace: &'t Trace, query: &Query) -> Result<(Window, AveragingSpa
     let window = Window::new(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
     let span = AveragingSpan::new(&window, ends.last.time);
     Ok((window, span, sequence))
+}
+
+/// # Errors
+/// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
+fn need_accesses(trace: &Trace) -> Result<(), Error> {
+    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| trace.survey().kernel_count(hook) > 0) {
+        return Ok(());
+    }
+    Err(trace.cannot_run(&REFERENCE_SET))
+}
+
+/// Why there is no comparison with a final page sequence.
+fn unverified(trace: &Trace) -> Error {
+    trace.trust().cannot_run(
+        "Memory",
+        "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
+        "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
+         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
+         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
+    )
 }

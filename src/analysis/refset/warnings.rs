@@ -1,35 +1,13 @@
-//! What casts doubt on a reference set, and what is missing for one.
+//! What casts doubt on a reference set.
 
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
-use crate::error::Error;
-use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX};
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::readiness::Need;
 use crate::trace::recorded::REFERENCE_SET;
 use crate::trace::trust::TrustReport;
 use crate::units::count;
-
-/// # Errors
-/// [`Error::MissingEvents`] or [`Error::MissingPart`] without page accesses.
-pub(super) fn need_accesses(trace: &Trace) -> Result<(), Error> {
-    if [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| trace.survey().kernel_count(hook) > 0) {
-        return Ok(());
-    }
-    Err(trace.cannot_run(&REFERENCE_SET))
-}
-
-/// Why there is no comparison with a final page sequence.
-pub(super) fn unverified(trace: &Trace) -> Error {
-    trace.trust().cannot_run(
-        "Memory",
-        "there is no page sequence (Memory: PageInMemory) after the scenario to compare with",
-        "Record with the keyword Memory too, and stop the recording with its rundown:\n  \
-         wpr -start ReferenceSet -filemode, then wpr -stop trace.etl\n  \
-         xperf -on PROC_THREAD+LOADER+REFSET+MEMORY+VIRT_ALLOC+VAMAP+FILENAME, then xperf -d trace.etl",
-    )
-}
 
 impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.

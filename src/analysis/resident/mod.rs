@@ -25,7 +25,7 @@ mod testing;
 
 pub use snapshot_context::SnapshotContext;
 
-use crate::analysis::table::{Condition, Group, Node};
+use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
 use crate::error::Error;
 use crate::load::parts::Parts;
 use crate::model::snapshot::Snapshot;
@@ -34,7 +34,7 @@ use crate::trace::readiness::{Need, not_described};
 use crate::trace::recorded::RESIDENT_SET;
 use crate::units::Nanos;
 use checks::Checks;
-use columns::ColumnChoice;
+use columns::{ColumnChoice, PROCESS_OWNER};
 use count_snapshot::SnapshotPlan;
 use dimension::{Dimension, DimensionCode};
 use page_counts::{PageCounts, ResidentOrder};
@@ -165,6 +165,25 @@ impl ResidentSet {
             sort: query.sort,
             top: query.top,
         })
+    }
+
+    /// The table of one of the snapshots.
+    pub fn table(&self, snapshot: &SnapshotSet) -> Table {
+        let all = snapshot.tree.measure;
+        let shown = columns::shown(&self.view, self.compares, &all);
+        let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, all, &shown);
+        let people = people.with_total(&snapshot.tree, all, &shown);
+        let programs = columns::written(self.compares);
+        let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), all, &programs);
+        let mut table = Table { columns: people.columns, lines: people.lines, ..table };
+        if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
+            table.fields.push(Field::new(PROCESS_OWNER));
+            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label));
+            for (record, group) in table.records.iter_mut().zip(&snapshot.rows) {
+                record.push(Value::maybe(owner(group), Value::text));
+            }
+        }
+        table.with_first_field(Field::only("snapshot", Forms::Alone), &Value::Number(snapshot.index as u64))
     }
 }
 

@@ -1,12 +1,10 @@
 //! Rows of the resident set: the counts with their labels, and the tables that are shown.
 
-use crate::analysis::resident::columns::{self, PROCESS_OWNER};
 use crate::analysis::resident::count_snapshot::{SnapshotCounts, SnapshotPlan};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::{ResidentSet, SnapshotSet};
-use crate::analysis::table::{Dimension as _, Field, Forms, Group, Node, Table, Value};
+use crate::analysis::table::{Group, Node};
 use std::collections::BTreeMap;
 
 /// Groups by the query's dimensions, most pages first, and the same groups with the labels that people see.
@@ -58,25 +56,4 @@ pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>)
         measure: PageCounts::of_lists(by_list),
     };
     ResidentOrder::Pages.tree(&counted.owners.iter().map(group).collect::<Vec<_>>(), None)
-}
-
-impl ResidentSet {
-    /// The table of one of the snapshots.
-    pub fn table(&self, snapshot: &SnapshotSet) -> Table {
-        let all = snapshot.tree.measure;
-        let shown = columns::shown(&self.view, self.compares, &all);
-        let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, all, &shown);
-        let people = people.with_total(&snapshot.tree, all, &shown);
-        let programs = columns::written(self.compares);
-        let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), all, &programs);
-        let mut table = Table { columns: people.columns, lines: people.lines, ..table };
-        if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
-            table.fields.push(Field::new(PROCESS_OWNER));
-            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label));
-            for (record, group) in table.records.iter_mut().zip(&snapshot.rows) {
-                record.push(Value::maybe(owner(group), Value::text));
-            }
-        }
-        table.with_first_field(Field::only("snapshot", Forms::Alone), &Value::Number(snapshot.index as u64))
-    }
 }

@@ -1,8 +1,7 @@
 //! `pfnset completions`.
 
-use crate::cli::commands::Cli;
 use crate::cli::exit::Exit;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use std::io::Write;
 
 #[derive(Debug, Args)]
@@ -13,10 +12,10 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Runs the command.
-    pub fn run(&self) -> anyhow::Result<Exit> {
+    /// Prints the script for this program.
+    pub fn run(&self, mut program: Command) -> anyhow::Result<Exit> {
         let mut script = Vec::new(); // the generator panics where it cannot write
-        clap_complete::generate(self.shell, &mut Cli::command(), "pfnset", &mut script);
+        clap_complete::generate(self.shell, &mut program, "pfnset", &mut script);
         let mut out = std::io::stdout();
         out.write_all(&script).and_then(|()| out.flush())?;
         Ok(Exit::Fine)

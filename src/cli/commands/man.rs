@@ -1,9 +1,8 @@
 //! `pfnset man`: manual pages, for those who package the program.
 
-use crate::cli::commands::Cli;
 use crate::cli::exit::Exit;
 use crate::cli::new_file;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -14,9 +13,9 @@ pub struct Man {
 }
 
 impl Man {
-    /// Runs the command.
-    pub fn run(&self) -> anyhow::Result<Exit> {
-        let mut program = Cli::command().disable_help_subcommand(true);
+    /// Writes the pages of this program.
+    pub fn run(&self, program: Command) -> anyhow::Result<Exit> {
+        let mut program = program.disable_help_subcommand(true);
         program.build();
         let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
         for command in std::iter::once(&program).chain(commands) {

@@ -84,9 +84,10 @@ fn owners_of(error: &clap::Error) -> Option<String> {
     (!owners.is_empty()).then(|| format!("'{unknown}' is a flag of pfnset {}", owners.join(", ")))
 }
 
-/// Makes the list of commands: a line of help, flags, the schema of the JSON in docs/json.md.
+/// Makes the list of commands: a line of help, flags, the schema of the JSON in docs/json.md; `Cli` where the command writes about
+/// the whole command line.
 macro_rules! commands {
-    ($($(#[$help:meta])* $name:ident($flags:ty), $schema:expr;)*) => {
+    ($($(#[$help:meta])* $name:ident($flags:ty), $schema:expr $(, $cli:ident)?;)*) => {
         #[derive(Debug, Subcommand)]
         pub enum Command {
             $($(#[$help])* $name($flags),)*
@@ -96,7 +97,7 @@ macro_rules! commands {
             /// Runs the command.
             pub fn run(&self) -> anyhow::Result<Exit> {
                 match self {
-                    $(Command::$name(flags) => flags.run(),)*
+                    $(Command::$name(flags) => flags.run($($cli::command())?),)*
                 }
             }
         }
@@ -139,10 +140,10 @@ commands! {
     /// The words that tables and messages use, one line each
     Words(words::Words), None;
     /// Print a shell completion script
-    Completions(completions::Completions), None;
+    Completions(completions::Completions), None, Cli;
     /// Write the manual pages of all commands
     #[command(hide = true)]
-    Man(man::Man), None;
+    Man(man::Man), None, Cli;
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! is known; where the document leaves behaviour open, the code follows Windows and a comment says so.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Decompression};
+use super::outcome::{CompressionFault, Decompression};
 
 /// Most bytes that one chunk decodes to.
 const CHUNK_BYTES: usize = 4096;

@@ -5,7 +5,7 @@
 //! follow the words read so far. No trace with this format is known.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Decompression};
+use super::outcome::{CompressionFault, Decompression};
 
 const SYMBOLS: usize = 512;
 const TABLE_BYTES: usize = SYMBOLS / 2;

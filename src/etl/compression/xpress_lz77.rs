@@ -4,7 +4,7 @@
 //! by counting zeros and copied in chunks; the extended lengths of two matches share a byte, half each.
 
 use super::back_copy::back_copy;
-use super::{CompressionFault, Decompression};
+use super::outcome::{CompressionFault, Decompression};
 
 /// The flags of the current word, shifted so that the next one is bit 63, with a 1 after the last: only that left
 /// means that the word is used up. Zeros before the first 1 are literals in either case.

@@ -12,8 +12,8 @@ pub mod rows;
 pub mod text;
 mod told;
 
-use crate::exported::amount::Amount;
-use crate::exported::{CountedRow, EXPECTED, HEAD, first_bytes};
+use crate::exported::amount::{Amount, CountedRow};
+use crate::exported::expected::{EXPECTED, HEAD, first_bytes};
 use crate::input::Input;
 use columns::{Columns, KnownLabels, Says};
 use culture::{Culture, Decimals};

@@ -8,23 +8,13 @@ mod label;
 mod page;
 mod script;
 mod tables;
+mod trace_page;
 
 use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::{Overview, Part};
-use label::label;
 use std::io::{self, Write};
 use std::path::Path;
-
-/// A trace of the page.
-#[derive(Debug)]
-pub struct TracePage<'a> {
-    /// Its file name; the whole path where another trace has the same.
-    pub name: String,
-    /// As the user named it.
-    pub path: String,
-    /// What is shown of it.
-    pub overview: &'a Overview,
-}
+use trace_page::TracePage;
 
 /// The page.
 #[derive(Debug)]
@@ -39,16 +29,7 @@ impl<'a> HtmlReport<'a> {
         traces: impl Iterator<Item = (&'a Path, &'a Overview)>,
         differences: &'a [Part<Differences>],
     ) -> HtmlReport<'a> {
-        let traces: Vec<(&Path, &Overview)> = traces.collect();
-        let file =
-            |path: &Path| path.file_name().map_or_else(|| path.display().to_string(), |n| n.to_string_lossy().into());
-        let is_alone = |path: &Path| traces.iter().filter(|(other, _)| file(other) == file(path)).count() == 1;
-        let page = |&(path, overview): &(&Path, &'a Overview)| {
-            let whole = path.display().to_string();
-            let name = if is_alone(path) { file(path) } else { whole.clone() };
-            TracePage { name: label(&name), path: label(&whole), overview }
-        };
-        HtmlReport { traces: traces.iter().map(page).collect(), differences }
+        HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences }
     }
 
     /// Writes it.

@@ -9,7 +9,8 @@ use crate::analysis::table::Table;
 use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};
 use crate::escape::visible;
-use crate::forms::html::{TracePage, data, script, tables};
+use crate::forms::html::trace_page::TracePage;
+use crate::forms::html::{data, script, tables};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -98,7 +98,7 @@ impl<'s> PageText<'s> {
             PageForm::Table => self.table(out, row),
             PageForm::Csv(_) => self.csv(out, row),
             PageForm::Jsonl => self.jsonl(out, row),
-            PageForm::Xperf => xperf::row(self, out, row),
+            PageForm::Xperf => self.xperf(out, row),
         }
     }
 
@@ -200,6 +200,42 @@ impl<'s> PageText<'s> {
         while out.last() == Some(&b' ') {
             out.pop();
         }
+        out.push(b'\n');
+    }
+
+    fn xperf(&self, out: &mut Vec<u8>, row: &PageRow) {
+        out.extend_from_slice(b"               InMemory, ");
+        xperf::right(out, xperf::micros(&self.etl.clock, row.time), 10);
+        out.extend_from_slice(b", ");
+        match row.process {
+            DimensionCode::Unknown(id) if self.keys_are_ids => {
+                xperf::process(out, "Unknown", itoa::Buffer::new().format(id))
+            }
+            DimensionCode::Unknown(_) => xperf::process(out, "Unknown", "-1"),
+            _ => self.process(out, row),
+        }
+        out.extend_from_slice(b", ");
+        hex(out, row.page.pfn, 16);
+        out.extend_from_slice(b", ");
+        self.place(out, row);
+        out.extend_from_slice(b", ");
+        hex(out, row.address().unwrap_or(0), 16);
+        out.extend_from_slice(b", ");
+        let start = out.len();
+        hex(out, row.file_offset().unwrap_or(0), 10);
+        xperf::align_right(out, start, 14);
+        out.extend_from_slice(b", ");
+        hex(out, row.file_key().unwrap_or(0), 16);
+        out.extend_from_slice(b", ");
+        match row.file {
+            DimensionCode::None => out.extend_from_slice(b"N/A"),
+            DimensionCode::Unknown(_) => out.extend_from_slice(b"\"Unknown\""),
+            _ => self.detail(out, row.file),
+        }
+        out.extend_from_slice(b", ");
+        out.extend_from_slice(self.labels.flags.get(row.flags()));
+        out.extend_from_slice(b", ");
+        self.categories(out, row);
         out.push(b'\n');
     }
 

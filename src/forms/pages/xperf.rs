@@ -9,9 +9,6 @@
 //! the dumper uses for the same things in `HardFault` and `T-Start` lines (`VirtualAddr`, `ByteOffset`, `FileObject`,
 //! `FileName`, `PagePri`). Scripts that look columns up in the heading will work, those that count commas may not.
 
-use super::{PageText, escaped_labels};
-use crate::analysis::pages::PageRow;
-use crate::analysis::resident::dimension::DimensionCode;
 use crate::escape::visible;
 use crate::etl::EtlFile;
 use crate::etl::clock::Clock;
@@ -43,41 +40,6 @@ pub(super) fn heading(etl: &EtlFile, trace: &Path) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Appends a page.
-pub(super) fn row(text: &PageText<'_>, out: &mut Vec<u8>, row: &PageRow) {
-    out.extend_from_slice(b"               InMemory, ");
-    right(out, micros(&text.etl.clock, row.time), 10);
-    out.extend_from_slice(b", ");
-    match row.process {
-        DimensionCode::Unknown(id) if text.keys_are_ids => process(out, "Unknown", itoa::Buffer::new().format(id)),
-        DimensionCode::Unknown(_) => process(out, "Unknown", "-1"),
-        _ => text.process(out, row),
-    }
-    out.extend_from_slice(b", ");
-    escaped_labels::hex(out, row.page.pfn, 16);
-    out.extend_from_slice(b", ");
-    text.place(out, row);
-    out.extend_from_slice(b", ");
-    escaped_labels::hex(out, row.address().unwrap_or(0), 16);
-    out.extend_from_slice(b", ");
-    let start = out.len();
-    escaped_labels::hex(out, row.file_offset().unwrap_or(0), 10);
-    align_right(out, start, 14);
-    out.extend_from_slice(b", ");
-    escaped_labels::hex(out, row.file_key().unwrap_or(0), 16);
-    out.extend_from_slice(b", ");
-    match row.file {
-        DimensionCode::None => out.extend_from_slice(b"N/A"),
-        DimensionCode::Unknown(_) => out.extend_from_slice(b"\"Unknown\""),
-        _ => text.detail(out, row.file),
-    }
-    out.extend_from_slice(b", ");
-    out.extend_from_slice(text.labels.flags.get(row.flags()));
-    out.extend_from_slice(b", ");
-    text.categories(out, row);
-    out.push(b'\n');
-}
-
 /// `name (PID)` as the dumper aligns it.
 pub(super) fn process(out: &mut Vec<u8>, name: &str, process_id: &str) {
     let start = out.len();
@@ -100,7 +62,7 @@ pub(super) fn quoted(out: &mut Vec<u8>, text: &str) {
 
 /// Microseconds since the start of the trace.
 #[inline]
-fn micros(clock: &Clock, time: Ticks) -> i128 {
+pub(super) fn micros(clock: &Clock, time: Ticks) -> i128 {
     // 128-bit division is slow, and only traces longer than ten days at 10 MHz need it.
     let since = time.0.checked_sub(clock.origin.0).and_then(|ticks| u64::try_from(ticks).ok());
     match since.and_then(|ticks| ticks.checked_mul(1_000_000)) {
@@ -110,7 +72,7 @@ fn micros(clock: &Clock, time: Ticks) -> i128 {
 }
 
 #[inline]
-fn right(out: &mut Vec<u8>, value: i128, width: usize) {
+pub(super) fn right(out: &mut Vec<u8>, value: i128, width: usize) {
     let start = out.len();
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     align_right(out, start, width);
@@ -118,7 +80,7 @@ fn right(out: &mut Vec<u8>, value: i128, width: usize) {
 
 /// Puts blanks before the text that began at `start`, up to `width` bytes.
 #[inline]
-fn align_right(out: &mut Vec<u8>, start: usize, width: usize) {
+pub(super) fn align_right(out: &mut Vec<u8>, start: usize, width: usize) {
     let len = out.len().saturating_sub(start);
     if let Some(blanks) = width.checked_sub(len).filter(|&blanks| blanks > 0) {
         out.resize(out.len() + blanks, b' ');

@@ -1,0 +1,133 @@
+//! The table of memory over time.
+
+use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
+use crate::analysis::memory::query::MemoryDimension;
+use crate::analysis::memory::tables::size;
+use crate::analysis::memory::timeline::MemoryTimeline;
+use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::memory::{MemorySet, columns};
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value, Values};
+use crate::event::memory_counters::WorkingSetSizes;
+use crate::moment::{At, Moment};
+use crate::units::Nanos;
+use std::cmp::Reverse;
+
+/// Columns of the printed table for processes or sessions, at most.
+const MOST_TRACKS: usize = 8;
+
+impl MemorySet {
+    /// Counters or working sets over time.
+    pub(super) fn timeline_table<'s>(&'s self, timeline: &'s MemoryTimeline) -> Table {
+        match timeline {
+            MemoryTimeline::Counters(points) => self.counters_over_time(points),
+            MemoryTimeline::Samples(moments) => {
+                let of =
+                    |(place, track): (usize, &'s MemoryTrack)| track.sampled().map(move |at| (at.moment, place, at));
+                let mut samples: Vec<(Moment, usize, &At<WorkingSetSizes>)> =
+                    self.tracks().iter().enumerate().flat_map(of).collect();
+                samples.sort_by_key(|(moment, place, _)| (*moment, *place));
+                let rows = samples
+                    .into_iter()
+                    .filter_map(|(moment, place, at)| Some((moment, self.tracks().get(place)?, &at.value)));
+                self.working_sets_over_time(moments, rows)
+            }
+            MemoryTimeline::WorkingSets(moments) => {
+                let of =
+                    |&moment: &'s Moment| self.tracks().iter().filter_map(move |t| Some((moment, t, t.at(moment)?)));
+                self.working_sets_over_time(moments, moments.iter().flat_map(of))
+            }
+        }
+    }
+
+    /// How many processes or sessions are no columns of the printed timeline.
+    pub fn smaller_tracks(&self) -> usize {
+        match &self.timeline {
+            Some(MemoryTimeline::Samples(_) | MemoryTimeline::WorkingSets(_)) => {
+                self.tracks().len().saturating_sub(MOST_TRACKS)
+            }
+            _ => 0,
+        }
+    }
+
+    /// What the rows are: processes or sessions.
+    fn tracks(&self) -> &[MemoryTrack] {
+        if self.group_by == Some(MemoryDimension::Session) { &self.sessions } else { &self.processes }
+    }
+
+    fn counters_over_time(&self, points: &[(Nanos, Option<MemorySample>)]) -> Table {
+        let is_grouped = |column: &CounterColumn| match self.group_by {
+            Some(MemoryDimension::List) => column.list.is_some(),
+            Some(MemoryDimension::Priority) => column.priority.is_some(),
+            _ => true,
+        };
+        let is_told = |column: &CounterColumn| self.summaries.iter().any(|told| told.column.name == column.name);
+        let of_whole = |column: &CounterColumn| match self.group_by {
+            None => COUNTERS.iter().any(|of| of.name == column.name && of.name != "modified_pagefile"),
+            Some(_) => true,
+        };
+        let fields: Vec<CounterColumn> = columns().filter(is_grouped).collect();
+        let shown: Vec<&CounterColumn> = fields.iter().filter(|column| is_told(column) && of_whole(column)).collect();
+        let heading = |(place, column): (usize, &&CounterColumn)| {
+            let heading = Column::number(column.title.trim_start());
+            if place < 4 { heading } else { heading.fit(Fit::Leaves(u8::try_from(20 - place).unwrap_or(0))) }
+        };
+        let value = |sample: &Option<MemorySample>, column: &CounterColumn| sample.as_ref().and_then(column.of);
+        let line = |(time, sample): &(Nanos, Option<MemorySample>)| {
+            let cells = shown.iter().map(|column| Value::maybe(value(sample, column), size));
+            Line::new(std::iter::once(Value::Seconds(*time)).chain(cells))
+        };
+        let record = |(time, sample): &(Nanos, Option<MemorySample>)| {
+            let pages = fields.iter().map(|column| Value::maybe(value(sample, column), Value::count));
+            std::iter::once(Value::ExactSeconds(*time)).chain(pages).collect()
+        };
+        Table {
+            title: None,
+            fields: std::iter::once("time_s").chain(fields.iter().map(|column| column.name)).map(Field::new).collect(),
+            records: points.iter().map(record).collect(),
+            columns: std::iter::once(Column::number("Time s")).chain(shown.iter().enumerate().map(heading)).collect(),
+            lines: points.iter().map(line).collect(),
+        }
+    }
+
+    /// For people a column for each of the largest; for programs a record for each of `rows`.
+    fn working_sets_over_time<'s>(
+        &'s self,
+        moments: &[Moment],
+        rows: impl Iterator<Item = (Moment, &'s MemoryTrack, &'s WorkingSetSizes)>,
+    ) -> Table {
+        let (name, values) = match self.group_by {
+            Some(MemoryDimension::Session) => ("session", Values::Number),
+            _ => ("process", Values::Text),
+        };
+        let mut largest: Vec<&MemoryTrack> = self.tracks().iter().collect();
+        largest.sort_by_key(|track| Reverse(track.most[0]));
+        largest.truncate(MOST_TRACKS);
+        let heading = |(place, track): (usize, &&MemoryTrack)| {
+            let title = if name == "session" { format!("Session {}", track.label) } else { track.label.clone() };
+            let column = Column::number(title);
+            if place == 0 { column } else { column.fit(Fit::Leaves(u8::try_from(MOST_TRACKS - place).unwrap_or(0))) }
+        };
+        let line = |moment: &Moment| {
+            let pages = largest.iter().map(|track| Value::maybe(track.at(*moment), |now| size(now.working_set_pages)));
+            Line::new(std::iter::once(Value::Seconds(self.time(*moment))).chain(pages))
+        };
+        let record = |(moment, track, now): (Moment, &MemoryTrack, &WorkingSetSizes)| {
+            vec![
+                Value::ExactSeconds(self.time(moment)),
+                Value::of_label(&track.label, values),
+                Value::count(now.working_set_pages),
+                Value::count(now.private_working_set_pages),
+                Value::count(now.commit_pages),
+            ]
+        };
+        Table {
+            title: None,
+            fields: ["time_s", name, "working_set_pages", "private_working_set_pages", "commit_pages"]
+                .map(Field::new)
+                .to_vec(),
+            records: rows.map(record).collect(),
+            columns: std::iter::once(Column::number("Time s")).chain(largest.iter().enumerate().map(heading)).collect(),
+            lines: moments.iter().map(line).collect(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The tables of processes: groups, or a line for each process.
+
+use crate::analysis::processes::ProcessSet;
+use crate::analysis::processes::rows::{ProcessCounts, ProcessOrder, ProcessRow};
+use crate::analysis::table::{Column, Field, Fit, Line, Measured, Table, Value};
+
+type Counted = Measured<ProcessCounts>;
+
+const PROCESSES: Counted = Counted::new("processes", "Processes", |m, _| Value::count(m.processes));
+const PRIVATE: Counted =
+    Counted::new("private_pages", "Private", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.private)));
+const PRIVATE_SIZE: Counted =
+    Counted::new("private_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.private as i64)));
+const PAGE_TABLES: Counted =
+    Counted::new("page_table_pages", "Page tables", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.page_tables)));
+const PAGE_TABLE_SIZE: Counted =
+    Counted::new("page_table_bytes", "", |m, _| Value::maybe(m.pages, |p| Value::pages(p.page_tables as i64)));
+
+const STANDBY: Counted =
+    Counted::new("standby_pages", "Standby", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.standby)));
+const MODIFIED: Counted =
+    Counted::new("modified_pages", "Modified", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.modified)));
+
+const PAGES: [Counted; 6] =
+    [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(6), MODIFIED.leaves(5)];
+
+/// Fields of a process.
+const FIELDS: [&str; 16] = [
+    "process",
+    "name",
+    "pid",
+    "parent",
+    "parent_pid",
+    "session",
+    "command_line",
+    "start_s",
+    "end_s",
+    "exit_status",
+    "private_pages",
+    "private_bytes",
+    "page_table_pages",
+    "page_table_bytes",
+    "standby_pages",
+    "modified_pages",
+];
+
+impl ProcessSet {
+    /// What was asked for: groups, or single processes.
+    pub fn table(&self) -> Table {
+        if self.dimensions.is_empty() { self.process_table() } else { self.group_table() }
+    }
+
+    /// The columns that count pages; people do not see them where nothing is known.
+    fn pages(&self) -> [Counted; 6] {
+        if self.snapshot.is_some() { PAGES } else { PAGES.map(Counted::unseen) }
+    }
+
+    /// The groups.
+    pub fn group_table(&self) -> Table {
+        let (all, columns) = (self.tree.measure, [&[PROCESSES], self.pages().as_slice()].concat());
+        Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
+    }
+
+    /// A line for each process, with the rest of them and the sum.
+    pub fn process_table(&self) -> Table {
+        let pages = self.pages();
+        let page_columns = pages.iter().filter_map(Counted::column);
+        // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
+        let (start, end) = if self.sort == ProcessOrder::Start { (9, 8) } else { (4, 3) };
+        let columns = [
+            Column::text("Process"),
+            Column::number("Session").fit(Fit::Leaves(2)),
+            Column::number("Start s").fit(Fit::Leaves(start)),
+            Column::number("End s").fit(Fit::Leaves(end)),
+        ];
+        let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
+        let shown = self.top.unwrap_or(usize::MAX).min(self.processes.len());
+        let (listed, rest) = self.processes.split_at(shown);
+        let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &pages)).collect();
+        if !rest.is_empty() {
+            let mut sum = ProcessCounts::default();
+            rest.iter().for_each(|row| sum += ProcessCounts::of(row));
+            lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &pages));
+        }
+        if self.snapshot.is_some() {
+            lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.tree.measure, &pages) });
+        }
+        Table {
+            title: None,
+            fields: FIELDS.map(Field::new).to_vec(),
+            records: self.processes.iter().map(record).collect(),
+            columns: columns.into_iter().chain(page_columns).chain(last).collect(),
+            lines,
+        }
+    }
+}
+
+fn shown(counts: &ProcessCounts, pages: &[Counted]) -> Vec<Value> {
+    pages.iter().filter(|column| column.column().is_some()).map(|column| column.value(counts, counts)).collect()
+}
+
+fn line(row: &ProcessRow, pages: &[Counted]) -> Line {
+    let start = [
+        Value::text(&row.label),
+        Value::maybe(row.session_id, |id| Value::Number(id.into())),
+        Value::maybe(row.start, Value::Seconds),
+        Value::maybe(row.end, Value::Seconds),
+    ];
+    let texts = [&row.parent, &row.command_line].map(|text| Value::maybe(text.as_deref(), Value::text));
+    Line::new(start.into_iter().chain(shown(&ProcessCounts::of(row), pages)).chain(texts))
+}
+
+fn sum_line(label: Value, counts: &ProcessCounts, pages: &[Counted]) -> Line {
+    let blank = |columns: usize| std::iter::repeat_n(Value::Nothing, columns);
+    Line::new(std::iter::once(label).chain(blank(3)).chain(shown(counts, pages)).chain(blank(2)))
+}
+
+fn record(row: &ProcessRow) -> Vec<Value> {
+    let text = |text: &Option<String>| Value::maybe(text.as_deref(), Value::text);
+    let number = |id: Option<u32>| Value::maybe(id, |id| Value::Number(id.into()));
+    let start = [
+        Value::text(&row.label),
+        text(&row.name),
+        Value::Number(row.process_id.into()),
+        text(&row.parent),
+        number(row.parent_id),
+        number(row.session_id),
+        text(&row.command_line),
+        Value::maybe(row.start, Value::ExactSeconds),
+        Value::maybe(row.end, Value::ExactSeconds),
+        Value::maybe(row.exit_status, |status| Value::Count(status.into())),
+    ];
+    let measured = PAGES.iter().map(|column| column.value(&ProcessCounts::of(row), &ProcessCounts::of(row)));
+    start.into_iter().chain(measured).collect()
+}
