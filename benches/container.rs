@@ -9,7 +9,6 @@ mod generated;
 use etl_writer::ResidentSpec;
 use generated::{medians, sum_of_words};
 use pfnset::etl::EtlFile;
-use pfnset::etl::buffer_order::Schedule;
 use pfnset::etl::event_area::EventArea;
 use pfnset::load::survey::Survey;
 use std::hint::black_box;
@@ -32,18 +31,6 @@ fn walk(etl: &EtlFile) -> u64 {
     etl.fold_buffers(|| 0, count).iter().sum()
 }
 
-/// Number of records in merged order, the index of time spans included.
-fn merged(etl: &EtlFile) -> u64 {
-    let schedule = Schedule::new(etl);
-    let mut merged = schedule.merge(etl);
-    let mut count = 0;
-    while let Some(next) = merged.next_record() {
-        black_box(next);
-        count += 1;
-    }
-    count
-}
-
 fn open() -> EtlFile {
     static POOL: std::sync::Once = std::sync::Once::new();
     POOL.call_once(|| rayon::ThreadPoolBuilder::new().num_threads(THREADS).build_global().expect("threads"));
@@ -58,14 +45,12 @@ fn compare() {
     let summed = || _ = black_box(sum_of_words(&etl));
     let walked = || _ = black_box(walk(&etl));
     let surveyed = || _ = black_box(Survey::new(&etl));
-    let merged = || _ = black_box(merged(&etl));
     let [sum, walk, survey] = medians(ROUNDS, [&summed, &walked, &surveyed]);
-    let [merged] = medians(ROUNDS / 2, [&merged]);
     let ratio = |time: Duration| time.as_secs_f64() / sum.as_secs_f64();
     let rate = |time: Duration| records as f64 / 1e6 / time.as_secs_f64();
     let gigabytes = |time: Duration| etl.size_bytes() as f64 / 1e9 / time.as_secs_f64();
     println!("{} bytes, {records} records, {THREADS} threads, medians of {ROUNDS} rounds:", etl.size_bytes());
-    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey), ("merged order", merged)]
+    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey)]
     {
         println!(
             "  {name:<16} {time:>10.2?}  {:>6.1} GB/s  {:>6.0} M records/s  {:>5.2} x sum",

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::path::Path;
 
-#[path = "../src/etl/compression/encode.rs"]
+#[path = "../tests/reader/compression/encode.rs"]
 mod encode;
 
 /// The compressed buffers of a trace: (event area on disk, its decompressed length).

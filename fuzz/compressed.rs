@@ -3,7 +3,7 @@
 //! Input: the limit (2 bytes, little-endian), then the stream. The same stream is also decoded with a limit so large
 //! that the scratch has to grow on the way.
 
-#[path = "../src/etl/compression/reference_decoders.rs"]
+#[path = "../tests/reader/compression/reference_decoders.rs"]
 pub mod reference_decoders;
 
 use pfnset::etl::compression::{Format, decompress};

@@ -30,7 +30,7 @@
 //! Below them:
 //!
 //! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
-//!   questions; [`Schedule`](etl::buffer_order::Schedule): the same in time order.
+//!   questions.
 //! - [`counter`]: the types of performance counters, and the values of raw samples; no trace is needed.
 //! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
 //!

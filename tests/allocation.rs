@@ -11,8 +11,6 @@ mod reading;
 use etl_writer::hostile::{a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise};
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
-use pfnset::etl::EtlFile;
-use pfnset::etl::buffer_order::Schedule;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use reading::{Effort, read_all, recorded_traces};
@@ -71,9 +69,6 @@ const FIXED_CLAIMS: usize = 4 << 20;
 /// The same for files that claim buffers of 16 MiB and kinds without end.
 const FIXED_LARGE: usize = 192 << 20;
 
-/// What the merged order may hold open of buffers that overlap, and one more.
-const FIXED_OPEN: usize = 288 << 20;
-
 /// Says how many bytes were live at most during `work`, besides those before, and how many at once were asked for.
 fn peak_of(work: impl FnOnce()) -> (usize, usize) {
     let before = LIVE.load(Relaxed);
@@ -129,20 +124,6 @@ fn memory_is_bounded_by_the_file() {
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
-    if cfg!(debug_assertions) {
-        return; // half a minute without optimization
-    }
-    check_work("24 overlapping buffers of 16 MiB of zeros", &overlapping_zeros(24), FIXED_OPEN, |path| {
-        let etl = EtlFile::open(path).expect("a sound file");
-        let schedule = Schedule::new(&etl);
-        let mut merge = schedule.merge(&etl);
-        let mut records = 0;
-        while merge.next_record().is_some() {
-            records += 1;
-        }
-        assert_eq!(records, 1 + 24 * 255);
-        assert!(merge.late_records() > 0, "what cannot be open in time is late, and said to be");
-    });
 }
 
 /// Records of working sets, 0.1 ms from one to the next, each of another process.
@@ -153,23 +134,4 @@ fn processes_in_one_sample(processes: u32) -> Vec<u8> {
     let record =
         |n: u32| working_sets(P8, 0x027d, &[(4 * n + 4, [n.into(); 8])], false).at(begin + step * u64::from(n));
     Trace::new(session).push_all((0..processes).map(record)).finish()
-}
-
-/// Buffers of 255 records of 65 KB, nearly all zeros, whose times all go from the start to the end: 16 MiB each that take a few
-/// hundred kilobytes in the file.
-fn overlapping_zeros(buffers: u64) -> Vec<u8> {
-    use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
-    let session = Session { buffer_size: 16 << 20, ..Session::windows10().compressed(Compression::Xpress) };
-    // Of zeros alone a file would be refused: no trace unpacks to 200 times its size.
-    let mut rng = etl_writer::Rng::new(1);
-    let mut zeros = |n: u64, at| {
-        let mut payload = vec![0; 65_500];
-        payload.iter_mut().take(600).for_each(|byte| *byte = rng.word() as u8);
-        Rec::perf(P8, 1, 0, payload).on(n as u16).at(at)
-    };
-    let mut trace = Trace::new(session);
-    for n in 0..buffers {
-        trace = trace.push_all((0..255).map(|i| zeros(n, 2_000_000_000 + i * 1_000 + n))).flush_all();
-    }
-    trace.finish()
 }

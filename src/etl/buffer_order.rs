@@ -1,11 +1,9 @@
-//! Merged order: all records by time, then by position in the file, without loading the whole trace.
+//! The order of buffers: by time, then by their rank.
 //!
 //! Buffers lie in the file in the order in which they were flushed, so a buffer can begin seconds before the end of an
-//! earlier one. A first parallel pass finds each buffer's time span; with the spans, `merge` knows when to open a buffer.
+//! earlier one. The survey finds each buffer's time span; what needs records in time order opens buffers by their spans.
 
 use crate::etl::buffer::Buffer;
-use crate::etl::event_area::EventArea;
-use crate::etl::file::EtlFile;
 use crate::etl::logfile::{LogFileHeader, MODE_CIRCULAR};
 use crate::units::Ticks;
 use std::collections::HashMap;
@@ -21,35 +19,6 @@ pub struct Span {
     pub records: u32,
     /// False when a stamp is smaller than the one before it.
     pub sorted: bool,
-}
-
-/// Time spans of all buffers, and their rank, which orders records of equal time.
-#[derive(Debug, Clone)]
-pub struct Schedule {
-    /// Time span of each buffer in file order; `None` for buffers without records.
-    pub spans: Vec<Option<Span>>,
-    /// Rank of each buffer: its index in the file, or, when sequence numbers do not ascend per processor (a circular
-    /// file that wrapped, a shuffled one), its place by sequence number.
-    rank: Vec<u32>,
-    /// True when the rank is by sequence number.
-    pub reordered: bool,
-    /// Buffers with records out of time order.
-    pub unsorted_buffers: u32,
-}
-
-impl Schedule {
-    /// Reads all buffers in parallel.
-    pub fn new(etl: &EtlFile) -> Schedule {
-        let spans = etl.map_buffers(|area| span(area, etl.before_first()));
-        let unsorted_buffers = spans.iter().flatten().filter(|s| !s.sorted).count() as u32;
-        let (rank, reordered) = ranks(&etl.buffers);
-        Schedule { spans, rank, reordered, unsorted_buffers }
-    }
-
-    /// Rank of a buffer, which orders records of equal time.
-    pub fn rank(&self, buffer: u32) -> u32 {
-        self.rank.get(buffer as usize).copied().unwrap_or(buffer)
-    }
 }
 
 /// Rank of each buffer among records of equal time, and whether it differs from the order in the file.
@@ -91,18 +60,4 @@ pub fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool 
     let mut latest = HashMap::new();
     let ring = buffers.iter().skip(start).chain(buffers.iter().take(start).skip(kept));
     ring.fold(true, |ascending, b| ascending & latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence))
-}
-
-fn span(area: &EventArea<'_>, before_first: Ticks) -> Option<Span> {
-    let mut span: Option<Span> = None;
-    let mut previous = Ticks(i64::MIN);
-    area.for_each_timed(before_first, |_, time| {
-        let s = span.get_or_insert(Span { first: time, last: time, records: 0, sorted: true });
-        s.first = s.first.min(time);
-        s.last = s.last.max(time);
-        s.records += 1;
-        s.sorted &= previous <= time;
-        previous = time;
-    });
-    span
 }

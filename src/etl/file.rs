@@ -262,15 +262,6 @@ impl EtlFile {
         EventArea { buffer, index, bytes, fault: None, stamps: self.stamps }
     }
 
-    /// Visits all buffers in parallel and returns the results in file order, for any number of threads.
-    pub fn map_buffers<R: Send>(&self, visit: impl Fn(&EventArea<'_>) -> R + Sync) -> Vec<R> {
-        self.bytes_read.store(0, Ordering::Relaxed);
-        (0..self.buffers.len())
-            .into_par_iter()
-            .map_init(Scratch::new, |scratch, index| self.visit(index, scratch, &visit))
-            .collect()
-    }
-
     /// Visits the given buffers in parallel and returns the results in their order. May be called inside of parallel work.
     pub fn map_some<R: Send>(&self, buffers: &[u32], visit: impl Fn(&EventArea<'_>) -> R + Sync) -> Vec<R> {
         buffers

@@ -1,7 +1,7 @@
 //! The container: an `.etl` file is a sequence of buffers, each a chain of records.
 //!
 //! This module finds records and reads their headers: [`EtlFile`] opens and indexes a file, [`event_area::EventArea`] gives the
-//! records of one buffer, [`record`] reads headers, [`buffer_order`] and [`merge`] give all records by time. Payloads are
+//! records of one buffer, [`record`] reads headers, [`buffer_order`] says which buffers come first. Payloads are
 //! decoded by `event`. `docs/formats.md` has the layouts and says which of them were verified.
 
 pub mod buffer;
@@ -15,7 +15,6 @@ pub(crate) mod header_type;
 mod index;
 mod joined_files;
 pub mod logfile;
-pub mod merge;
 pub mod record;
 pub mod record_id;
 pub(crate) mod resync;

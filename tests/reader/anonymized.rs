@@ -137,7 +137,7 @@ fn what_unpacks_to_too_much_is_read_up_to_a_ratio() {
         bytes.extend(buffer.into_iter().chain(stream.iter().copied()));
     }
     let trace = opened(&bytes).expect("a trace");
-    let unpacked: usize = trace.etl().map_buffers(|area| area.bytes.len()).iter().sum();
+    let unpacked: usize = trace.etl().fold_buffers(|| 0, |sum, area| *sum += area.bytes.len()).iter().sum();
     assert!((1..=200 * bytes.len()).contains(&unpacked), "{unpacked} of {}", bytes.len());
     let new = anonymized(&trace);
     assert!(new.len() < 250 * (bytes.len() - header) + header, "{} of {}", new.len(), bytes.len());

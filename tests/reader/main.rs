@@ -2,6 +2,7 @@
 //! damaged, and recorded ones where they are present.
 
 mod anonymized;
+mod compression;
 mod container;
 mod corrupt;
 mod opened;

@@ -7,7 +7,6 @@ use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::{ResidentQuery, SnapshotChoice};
 use pfnset::answer::numbers::Unit;
 use pfnset::answer::{Answer, events, info as answer_of_info, resident};
-use pfnset::etl::buffer_order::Schedule;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
 use pfnset::load::sha256_digest::TraceDigest;
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub enum Effort {
     /// Everything that one parallel walk gives.
     Survey,
-    /// That, digests, merged order and all reports.
+    /// That, digests and all reports.
     All,
 }
 
@@ -50,14 +49,6 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
     assert_eq!(spans, survey.total, "buffers add up");
     let info = TraceInfo::answer(&trace);
     if effort == Effort::All {
-        let schedule = Schedule::new(etl);
-        let mut merge = schedule.merge(etl);
-        let (mut merged, mut latest) = (0, i64::MIN);
-        while let Some((_, time, _)) = merge.next_record() {
-            assert!(latest <= time.0 || merge.late_records() > 0, "merged order runs forward");
-            (merged, latest) = (merged + 1, latest.max(time.0));
-        }
-        assert_eq!(merged, survey.total, "the merged order has every record");
         let digest = TraceDigest::new(etl);
         let statistics = EventStatistics::answer(&trace, &EventFilter::default());
         write_all(&answer_of_info::answer(&info, path, &[]));

@@ -8,15 +8,9 @@
 //! Sources: [MS-XCA] (all three formats), `docs/formats.md` ("Compressed buffers").
 
 mod back_copy;
-#[cfg(test)]
-mod encode;
 mod literal;
 mod lznt1;
 mod outcome;
-#[cfg(test)]
-mod reference_decoders;
-#[cfg(test)]
-mod tests;
 mod xpress_huffman;
 mod xpress_lz77;
 

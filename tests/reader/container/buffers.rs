@@ -4,7 +4,7 @@ use super::{both, serial};
 use crate::opened::{Read, open, open_sound};
 use etl_writer::{Compression, Rec, Session, Storage, Trace};
 use pfnset::analysis::info::TraceInfo;
-use pfnset::etl::buffer_order::{Schedule, circular_start};
+use pfnset::etl::buffer_order::{circular_start, ranks};
 use pfnset::etl::logfile::LogFileHeader;
 
 /// `count` numbered records, one for each tick, spread over `processors`.
@@ -14,13 +14,13 @@ fn numbered(count: u64, processors: u16) -> impl Iterator<Item = Rec> {
 
 /// Numbers in the order of buffer ranks: file order, or by sequence number in files whose buffers are not in order.
 fn by_rank(opened: &crate::opened::Opened) -> Vec<u64> {
-    let schedule = Schedule::new(opened);
+    let (ranks, _) = ranks(&opened.buffers);
     let mut records = Vec::new();
     for index in 1..opened.buffers.len() {
         let mut scratch = Vec::new();
         let area = opened.area(index, &mut scratch);
         let payloads = area.records().map(|raw| raw.kernel_payload().unwrap().try_into().unwrap());
-        let rank = schedule.rank(index as u32);
+        let rank = ranks[index];
         records.extend(payloads.enumerate().map(|(place, bytes)| (rank, place, u64::from_le_bytes(bytes))));
     }
     records.sort();
@@ -120,7 +120,7 @@ fn buffers_out_of_file_order_are_ranked_by_sequence_number() {
             let session = Session { buffer_size: 0x400, ..session.clone() };
             let opened = open_sound(Trace::new(session).push_all(numbered(500, 1)).shuffled(seed));
             assert!(opened.serials() != (0..500).collect::<Vec<_>>());
-            assert!(Schedule::new(&opened).reordered);
+            assert!(ranks(&opened.buffers).1);
             assert_eq!(by_rank(&opened), (0..500).collect::<Vec<_>>());
         }
     }
@@ -137,7 +137,7 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
         let (written, start) = (opened.header.buffers_written as usize, opened.header.start_buffers as usize);
         let kept = opened.data().len() as u64;
         assert_eq!(by_rank(&opened), (total - kept..total).collect::<Vec<_>>());
-        let schedule = Schedule::new(&opened);
+        let (ranks, is_reordered) = ranks(&opened.buffers);
         let wrapped = written > N;
         assert_eq!(wrapped, total >= 220, "{total}");
         let warnings = opened.trace.trust().warnings();
@@ -146,8 +146,8 @@ fn a_circular_file_that_wrapped_begins_where_the_formula_says() {
         if wrapped {
             let oldest = start + (written - start) % (N - start);
             assert_eq!(circular_start(&opened.header, N), Some(oldest));
-            assert_eq!(schedule.rank(oldest as u32), 1, "{total}: right behind the header buffer");
-            assert_eq!(schedule.reordered, oldest != start);
+            assert_eq!(ranks[oldest], 1, "{total}: right behind the header buffer");
+            assert_eq!(is_reordered, oldest != start);
         }
         // What was overwritten is not lost.
         let loss = &opened.trace.trust().loss;

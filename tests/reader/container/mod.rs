@@ -6,7 +6,7 @@ mod headers;
 mod loss;
 mod manifest;
 mod messages;
-mod order;
+mod threads;
 mod time;
 
 use etl_writer::{HeaderKind, Ptr, Rec, Session};

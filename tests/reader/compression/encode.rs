@@ -1,5 +1,5 @@
 //! Simple, slow encoders of XPRESS and XPRESS Huffman ([MS-XCA] 2.3, 2.1): greedy, matching the last place with the same
-//! three bytes. Compiled for tests only, and by path into `benches/`.
+//! three bytes. Compiled by path into `benches/` too.
 #![allow(dead_code, reason = "the benchmark uses one of the two")]
 
 use std::collections::HashMap;

@@ -2,7 +2,7 @@
 //! and fuzzing compare the real decoders with them.
 //!
 //! Each gives the bytes it could decode and whether the stream was sound. Written from [MS-XCA] alone and sharing no
-//! code with the real decoders; compiled for tests only, and by path into `fuzz/`.
+//! code with the real decoders; compiled by path into `fuzz/` too.
 #![allow(dead_code, reason = "every fuzz target uses one of the three")]
 
 /// Decompressed bytes, and whether the stream was valid to its end.

@@ -1,8 +1,11 @@
 //! All three formats against the document's examples, against slow decoders and encoders, cut short, and on a recorded
 //! trace.
 
-use super::{CompressionFault, Decompression, Format, decompress, encode, reference_decoders};
+mod encode;
+mod reference_decoders;
+
 use crate::random_cases::cases;
+use pfnset::etl::compression::{CompressionFault, Decompression, Format, decompress};
 use proptest::prelude::*;
 use std::path::Path;
 
