@@ -50,8 +50,7 @@ fn compare() {
     let rate = |time: Duration| records as f64 / 1e6 / time.as_secs_f64();
     let gigabytes = |time: Duration| etl.size_bytes() as f64 / 1e9 / time.as_secs_f64();
     println!("{} bytes, {records} records, {THREADS} threads, medians of {ROUNDS} rounds:", etl.size_bytes());
-    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey)]
-    {
+    for (name, time) in [("sum of words", sum), ("walk of headers", walk), ("survey", survey)] {
         println!(
             "  {name:<16} {time:>10.2?}  {:>6.1} GB/s  {:>6.0} M records/s  {:>5.2} x sum",
             gigabytes(time),

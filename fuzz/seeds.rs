@@ -18,7 +18,7 @@ use std::{env, error, fs, io};
 // The fuzzer's runtime, which the instrumented library is linked against.
 use libfuzzer_sys as _;
 
-#[path = "../src/etl/compression/encode.rs"]
+#[path = "../tests/reader/compression/encode.rs"]
 mod encode;
 
 /// Of each kind of record so many become seeds, and none that is larger.

@@ -18,7 +18,9 @@ fn check(trace: &Trace) {
     let etl = trace.etl();
     let mut new = Vec::new();
     let changes = anonymized::write(trace, &StandIns::new(b"a"), &mut new).expect("memory takes all");
-    let count = |etl: &EtlFile| -> u64 { etl.map_buffers(|area| area.records().count() as u64).iter().sum() };
+    let count = |etl: &EtlFile| -> u64 {
+        etl.fold_buffers(|| 0, |sum, area| *sum += area.records().count() as u64).iter().sum()
+    };
     assert_eq!(changes.figures()[0], count(etl));
     let again = scratch_file::open(&new).expect("a trace");
     assert_eq!(count(again.etl()), count(etl), "records");

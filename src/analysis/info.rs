@@ -35,7 +35,7 @@ pub struct TraceInfo {
     pub size_bytes: u64,
     /// Buffers in the file, header buffer included.
     pub buffers: u64,
-    /// Of them compressed.
+    /// Compressed buffers among these.
     pub compressed_buffers: u64,
     /// Records in the file.
     pub events: u64,
@@ -172,7 +172,7 @@ impl TraceInfo {
         TrustLevel::of(&self.trust)
     }
 
-    /// For which analyses.
+    /// The analyses that the trace is good for, in words.
     pub fn good_for(&self) -> String {
         good_for(&self.analyses)
     }

@@ -166,7 +166,7 @@ pub fn columns() -> Table {
 pub struct PageQuery {
     /// Conditions, all of which a page must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Of which snapshots.
+    /// The snapshots whose pages are listed.
     pub snapshot: SnapshotChoice,
 }
 

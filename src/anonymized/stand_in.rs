@@ -234,7 +234,9 @@ impl Rules {
         for word in RECORDER_WORDS {
             for (start, _) in text.match_indices(word) {
                 for (at, _) in letters.iter().skip(start).take(word.len()) {
-                    kept.iter_mut().skip(*at).take(1).for_each(|kept| *kept = true);
+                    if let Some(kept) = kept.get_mut(*at) {
+                        *kept = true;
+                    }
                 }
             }
         }

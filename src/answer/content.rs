@@ -30,11 +30,11 @@ pub struct Answer<'a> {
     pub screen: Option<Vec<Block>>,
     /// What Markdown shows; `None`: the tables below their titles.
     pub document: Option<Vec<Block>>,
-    /// In what amounts are shown to people.
+    /// The units in which amounts are shown to people.
     pub units: Units,
 }
 
-/// In what amounts are shown to people.
+/// The units in which amounts are shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Units {
     /// Amounts of memory.

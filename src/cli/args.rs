@@ -171,7 +171,7 @@ pub struct RowArgs {
 }
 
 impl RowArgs {
-    /// In what amounts of memory are shown.
+    /// The unit in which amounts of memory are shown.
     pub fn unit(&self) -> Unit {
         self.unit.unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! Runs a command on its trace or, with `--each`, on many traces one after the other.
 //!
-//! Such a command has a field `each`, and calls [`Asked::answer`] with the function that handles one trace.
+//! Such a command has a field `each`, and calls [`TraceQuestion::answer`] with the function that handles one trace.
 
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
@@ -27,19 +27,19 @@ pub struct Each {
 /// Takes the answer of a trace, and whether its data is doubtful.
 pub type Show<'s> = &'s mut dyn FnMut(Answer<'_>, bool) -> anyhow::Result<Exit>;
 
-/// A question to traces.
-pub struct Asked<'a> {
+/// What a command asks of its trace, or of each of several.
+pub struct TraceQuestion<'a> {
     /// The flags that all commands have.
     pub common: &'a Common,
     /// Whether each trace is asked by itself.
     pub each: &'a Each,
     /// The schema of the JSON.
     pub schema: &'static str,
-    /// In what amounts of memory are shown.
+    /// The unit in which amounts of memory are shown.
     pub unit: Unit,
 }
 
-impl Asked<'_> {
+impl TraceQuestion<'_> {
     /// Opens the trace, or each of them, and passes it to `of_trace`.
     pub fn answer(&self, of_trace: impl Fn(&Path, &Trace, Show<'_>) -> anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let common = self.common;

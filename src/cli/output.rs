@@ -97,7 +97,7 @@ struct Named<W> {
 }
 
 impl<W> Named<W> {
-    fn told<T>(&self, result: io::Result<T>) -> io::Result<T> {
+    fn with_name<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| {
             let kind = if is_closed_pipe(&error) { io::ErrorKind::BrokenPipe } else { error.kind() };
             io::Error::new(kind, format!("cannot write {}: {error}", self.name))
@@ -108,12 +108,12 @@ impl<W> Named<W> {
 impl<W: Write> Write for Named<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.out.write(bytes);
-        self.told(result)
+        self.with_name(result)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let result = self.out.flush();
-        self.told(result)
+        self.with_name(result)
     }
 }
 

@@ -86,7 +86,7 @@ struct Listed<'t> {
 
 /// The rows of a page.
 struct Numbers {
-    /// Of the rows that have a text.
+    /// Numbers of the rows that have a text.
     numbers: Vec<u32>,
     /// 1 for each row with a text, 0 for null; empty when all have one.
     levels: Vec<u32>,

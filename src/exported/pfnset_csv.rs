@@ -81,7 +81,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
         is_wanted: &|_, _| true,
         with_pages: false,
     };
-    let rows = reading.rows().map_err(|error| reading.told(&error))?;
+    let rows = reading.rows().map_err(|error| reading.error_text(&error))?;
     let mut snapshots: BTreeMap<u64, PfnsetSnapshot> = BTreeMap::new();
     for (key, sums) in &rows.sums {
         let label = |at: usize| rows.labels.get(at)?.get(*key.get(at)? as usize).cloned();

@@ -146,7 +146,7 @@ pub struct OneObjectEach<'o> {
 }
 
 impl<'o> OneObjectEach<'o> {
-    /// Of this schema.
+    /// A writer of objects of this schema.
     pub fn new(out: &'o mut dyn Write, schema: &'static str) -> OneObjectEach<'o> {
         OneObjectEach { out, schema }
     }

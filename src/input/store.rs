@@ -156,7 +156,7 @@ pub struct Counting<R> {
 }
 
 impl<R> Counting<R> {
-    /// Of this reader, and where it counts.
+    /// A reader that counts its bytes, and the place where it counts.
     pub fn new(reader: R) -> (Counting<R>, PackedBytes) {
         let bytes = PackedBytes::default();
         (Counting { reader, bytes: bytes.clone() }, bytes)

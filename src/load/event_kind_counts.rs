@@ -164,7 +164,9 @@ impl KindCounts {
         {
             kind.processors.insert(area.buffer.processor);
             self.seen_in.resize(self.kinds.len(), u32::MAX);
-            self.seen_in.iter_mut().skip(at).take(1).for_each(|seen| *seen = area.index);
+            if let Some(seen) = self.seen_in.get_mut(at) {
+                *seen = area.index;
+            }
         }
         at
     }

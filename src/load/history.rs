@@ -22,7 +22,7 @@ use rayon::prelude::*;
 /// What one walk collected: the parts that were asked for, each list in order of its moments; the others are empty.
 #[derive(Debug, Default)]
 pub struct History {
-    /// In every walk.
+    /// What every walk collects.
     pub system: SystemHistory,
     /// [`Parts::SPACES`](crate::load::parts::Parts::SPACES).
     pub spaces: SpaceHistory,

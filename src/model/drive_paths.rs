@@ -16,7 +16,7 @@ pub struct DrivePaths {
 const VOLUME: &str = r"\Device\HarddiskVolume";
 
 impl DrivePaths {
-    /// Of the mappings that the trace holds: kernel prefix, user's prefix.
+    /// The paths of the mappings that the trace holds: kernel prefix, user's prefix.
     pub fn new(volumes: &[(Box<str>, Box<str>)]) -> DrivePaths {
         let mut prefixes: Vec<_> = volumes.iter().filter(|(kernel, _)| kernel.ends_with('\\')).cloned().collect();
         prefixes.sort_by_key(|(kernel, _)| std::cmp::Reverse(kernel.len()));

@@ -29,7 +29,7 @@ pub struct KernelImages<'h> {
 }
 
 impl<'h> KernelImages<'h> {
-    /// Of image events in order.
+    /// The images of these events, which come in order.
     pub fn new(events: &'h [At<ImageEvent>]) -> KernelImages<'h> {
         let mut loaded: Vec<Loaded<'h>> = Vec::new();
         let mut latest: HashMap<u64, usize> = HashMap::new();

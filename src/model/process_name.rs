@@ -103,7 +103,9 @@ fn starts(logged: &[u8], name: &str) -> Option<Vec<Vec<bool>>> {
         let mut next = vec![false; logged.len() + 1];
         for (at, _) in open.iter().enumerate().filter(|(_, is_open)| **is_open) {
             for width in widths(letter, logged.get(at..).unwrap_or_default()) {
-                next.iter_mut().skip(at + width).take(1).for_each(|is_open| *is_open = true);
+                if let Some(is_open) = next.get_mut(at + width) {
+                    *is_open = true;
+                }
             }
         }
         if !next.contains(&true) {

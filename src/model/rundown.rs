@@ -72,7 +72,7 @@ pub struct Rundowns {
     /// Stamps at which keywords were turned on, and at which they were turned off.
     on: Vec<Ticks>,
     off: Vec<Ticks>,
-    /// In order of time.
+    /// The episodes in order of time.
     episodes: [Vec<Episode>; 4],
 }
 

@@ -155,7 +155,9 @@ fn undo_back_from(
     let mut until = future.len();
     if let Some(episode) = end {
         let mut episodes = [None; 4];
-        episodes.iter_mut().skip(kind as usize).take(1).for_each(|slot| *slot = Some(episode));
+        if let Some(slot) = episodes.get_mut(kind as usize) {
+            *slot = Some(episode);
+        }
         for known in ProcessRundown::all(episodes, future, rundowns).iter().flatten() {
             // The listed objects existed when the last record was logged. A process that is not listed may have ended
             // before the rundown came to it.

@@ -10,7 +10,7 @@ use crate::units::{count, counted};
 /// The page sequences of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct PageSequences {
-    /// In order of time.
+    /// The snapshots in order of time.
     pub snapshots: Vec<Snapshot>,
     /// Page records that were left out, because the newer page event says the same and more.
     pub repeated: u64,
@@ -19,7 +19,7 @@ pub struct PageSequences {
 }
 
 impl PageSequences {
-    /// Of runs in order of time.
+    /// The sequences of these runs, which come in order of time.
     pub(super) fn new(records: &PageRuns) -> PageSequences {
         let (runs, impossible) = (&records.runs, records.impossible);
         let snapshots = snapshots(runs);

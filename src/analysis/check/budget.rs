@@ -52,9 +52,9 @@ impl Measure {
 /// Which pages count: conditions, all of which must hold.
 #[derive(Debug, Clone)]
 pub enum Conditions {
-    /// Of the resident set.
+    /// Conditions on the resident set.
     Resident(Vec<Condition<ResidentDimension>>),
-    /// Of the reference set.
+    /// Conditions on the reference set.
     Reference(Vec<Condition<ReferenceDimension>>),
 }
 

@@ -42,7 +42,7 @@ pub struct Value {
 /// The values of a trace.
 #[derive(Debug, Default)]
 pub struct TraceValues {
-    /// In the order of the budgets: the value, or why it is not known.
+    /// The values in the order of the budgets, or why one is not known.
     pub values: Vec<Result<Value, String>>,
     /// Doubts, most important first.
     pub warnings: Vec<String>,

@@ -144,12 +144,12 @@ pub struct DelayStatistics {
 pub struct DelaySummary {
     /// By [`ReadyKind`].
     pub by_kind: [DelayStatistics; ReadyKind::ALL.len()],
-    /// Of all kinds.
+    /// Delays of all kinds.
     pub all: DelayStatistics,
 }
 
 impl DelaySummary {
-    /// Of several sets together.
+    /// The summary of several sets together.
     pub fn new(sets: &[&Delays]) -> DelaySummary {
         let mut summary = DelaySummary::default();
         each(sets, |kind, ticks, count| {

@@ -14,7 +14,7 @@ pub struct Labels<'l> {
 }
 
 impl<'l> Labels<'l> {
-    /// Of these threads.
+    /// The labels of these threads.
     pub fn new(instances: &'l [ThreadInstance], processes: &Processes) -> Labels<'l> {
         let mut known: FastMap<String, Arc<str>> = FastMap::default();
         let label = |instance: &ThreadInstance| {

@@ -26,7 +26,7 @@ const EXAMPLES: usize = 100;
 pub struct PageDifferences {
     /// Pages on both sides.
     pub compared: u64,
-    /// Of them with another category.
+    /// Pages among these with another category.
     pub differing: u64,
     /// Pages of the trace that the export lacks.
     pub only_trace: u64,

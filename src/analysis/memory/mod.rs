@@ -106,8 +106,14 @@ impl MemorySet {
             warnings: trust.warnings(),
             doubtful: trust.any(),
             physical,
-            summaries: columns().filter(|column| lets(query, column)).filter_map(|column| summary(&column)).collect(),
-            repurposed: Repurposed::all(&samples).into_iter().filter(|of| lets_priority(query, of.priority)).collect(),
+            summaries: columns()
+                .filter(|column| is_selected(query, column))
+                .filter_map(|column| summary(&column))
+                .collect(),
+            repurposed: Repurposed::all(&samples)
+                .into_iter()
+                .filter(|of| is_priority_selected(query, of.priority))
+                .collect(),
             samples,
             processes,
             sessions,
@@ -168,19 +174,19 @@ fn columns() -> impl Iterator<Item = CounterColumn> {
     COUNTERS.into_iter().flat_map(move |column| std::iter::once(column).chain(after_standby(&column).iter().copied()))
 }
 
-fn lets(query: &MemoryQuery, column: &CounterColumn) -> bool {
+fn is_selected(query: &MemoryQuery, column: &CounterColumn) -> bool {
     let priority = column.priority.map_or_else(|| "n/a".to_owned(), |priority| priority.to_string());
     // Standby by priority is a part of that list.
     let list = column.list.or(column.priority.map(|_| "Standby")).unwrap_or("n/a");
-    query.lets(MemoryDimension::List, list) && query.lets(MemoryDimension::Priority, &priority)
+    query.selects(MemoryDimension::List, list) && query.selects(MemoryDimension::Priority, &priority)
 }
 
 /// The sum of all priorities is only there if all are chosen.
-fn lets_priority(query: &MemoryQuery, priority: Option<u8>) -> bool {
+fn is_priority_selected(query: &MemoryQuery, priority: Option<u8>) -> bool {
     let is_chosen = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Priority);
     match priority {
         None => !is_chosen,
-        Some(priority) => query.lets(MemoryDimension::Priority, &priority.to_string()),
+        Some(priority) => query.selects(MemoryDimension::Priority, &priority.to_string()),
     }
 }
 

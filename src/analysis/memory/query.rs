@@ -57,7 +57,7 @@ impl MemoryQuery {
     }
 
     /// True when the conditions on a dimension let a label pass.
-    pub(super) fn lets(&self, dimension: MemoryDimension, label: &str) -> bool {
+    pub(super) fn selects(&self, dimension: MemoryDimension, label: &str) -> bool {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
         of_it.all(|condition| condition.patterns.matches(label))
     }

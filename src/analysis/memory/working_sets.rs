@@ -193,5 +193,6 @@ pub fn read(
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {
     let session = track.session.map_or_else(|| "n/a".to_owned(), |id| id.to_string());
     let is_session = matches!(track.owner, TrackOwner::Session(_));
-    (is_session || query.lets(MemoryDimension::Process, &track.label)) && query.lets(MemoryDimension::Session, &session)
+    (is_session || query.selects(MemoryDimension::Process, &track.label))
+        && query.selects(MemoryDimension::Session, &session)
 }

@@ -53,7 +53,7 @@ pub struct CpuOverview {
 }
 
 impl CpuOverview {
-    /// Of a trace of this length.
+    /// The overview of a trace of this length.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without context switches.

@@ -32,7 +32,7 @@ pub struct MemoryOverview {
 }
 
 impl MemoryOverview {
-    /// Of a trace.
+    /// The overview of a trace.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without memory counters.

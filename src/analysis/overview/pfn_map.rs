@@ -77,7 +77,7 @@ impl PfnMapCounts {
 pub struct CellShare {
     /// Pages.
     pub pages: u64,
-    /// Of them in cells that hold nothing else.
+    /// Pages of these in cells that hold nothing else.
     pub pages_alone: u64,
     /// Cells of which it is the most.
     pub cells: u64,
@@ -99,7 +99,7 @@ pub struct PfnMap {
 }
 
 impl PfnMap {
-    /// Of what was counted.
+    /// The map of these counts.
     pub fn new(counted: &PfnMapCounts) -> PfnMap {
         let mut shares = [CellShare::default(); COUNTS];
         let (mut categories, mut lists) = (Vec::new(), Vec::new());

@@ -30,7 +30,7 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// In words.
+    /// The reason in words.
     pub fn text(&self) -> String {
         let (ours, wpa) = (self.corrected, self.wpa);
         format!("{}: {}. WPA: {}", ours.condition(), ours.reason(), wpa.reason())

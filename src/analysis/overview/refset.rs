@@ -31,7 +31,7 @@ pub struct RefsetOverview {
 }
 
 impl RefsetOverview {
-    /// Of a trace of this length.
+    /// The overview of a trace of this length.
     ///
     /// # Errors
     /// [`Error::MissingEvents`] without page accesses.

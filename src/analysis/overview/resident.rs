@@ -48,7 +48,7 @@ struct WorkerCounts<'q> {
 }
 
 impl ResidentOverview {
-    /// Of the last whole snapshot.
+    /// The overview of the last whole snapshot.
     ///
     /// # Errors
     /// [`Error::Usage`] when there is none.

@@ -66,14 +66,14 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Of pages by [`DIMENSIONS`].
+    /// The tiles of pages counted by [`DIMENSIONS`].
     pub fn new(counted: &BTreeMap<Vec<DimensionCode>, u64>, context: &SnapshotContext<'_>) -> Tile {
         let groups: Vec<Group<u64>> =
             counted.iter().map(|(codes, &pages)| Group { labels: labels(codes, context), measure: pages }).collect();
         Tile::folded(&groups, MOST)
     }
 
-    /// Of groups by class, category, owner, detail and WPA's category.
+    /// The tiles of groups by class, category, owner, detail and WPA's category.
     fn folded(groups: &[Group<u64>], most: usize) -> Tile {
         let tree = Node::tree(groups, |a, b| b.cmp(a), None);
         let mut least = if groups.len() <= most { 1 } else { (tree.measure / most as u64 / 8).max(1) };

@@ -101,7 +101,7 @@ pub struct Verification {
     /// All pages together.
     pub all: MatchCounts,
     /// Active pages of the final sequence that the rundown's kernel pages, pool and ranges explain.
-    pub apart: u64,
+    pub kernel_pool_and_ranges: u64,
     /// By use.
     pub by_use: BTreeMap<PageUse, MatchCounts>,
     /// By process.
@@ -151,7 +151,7 @@ impl Verification {
             time,
             tracked: 0,
             all: MatchCounts::default(),
-            apart: 0,
+            kernel_pool_and_ranges: 0,
             by_use: BTreeMap::new(),
             by_process: BTreeMap::new(),
             examples: Vec::new(),
@@ -187,7 +187,7 @@ impl Comparison<'_> {
                     theirs.next();
                     self.add(page, MatchCounts { matched: 1, ..MatchCounts::default() });
                 }
-                Ordering::Greater if explained.explains(page) => self.result.apart += 1,
+                Ordering::Greater if explained.explains(page) => self.result.kernel_pool_and_ranges += 1,
                 Ordering::Greater => self.add(page, MatchCounts { only_final: 1, ..MatchCounts::default() }),
             }
         }

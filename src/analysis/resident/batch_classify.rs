@@ -63,7 +63,7 @@ pub struct KeyStats {
     pub combined: u64,
     /// Active private pages with an owner key.
     pub keyed: u64,
-    /// Of them with a key that names no process.
+    /// Pages among these with a key that names no process.
     pub unnamed: u64,
 }
 

@@ -28,7 +28,7 @@ pub struct BaseCounts {
 pub struct Compared {
     /// What is counted: `Zero`, `Standby priority 5`, ….
     pub what: String,
-    /// In the page sequence.
+    /// Pages in the page sequence.
     pub counted: u64,
     /// By the kernel's counter.
     pub expected: u64,

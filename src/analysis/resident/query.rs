@@ -82,7 +82,7 @@ pub struct ResidentQuery {
     pub sort: ResidentOrder,
     /// By whose rules.
     pub classification: Classification,
-    /// Of which snapshots.
+    /// The snapshots that are counted.
     pub snapshot: SnapshotChoice,
     /// True when processes are listed; else they are not counted.
     pub processes: bool,

@@ -148,7 +148,7 @@ fn verification(v: &Verification) -> Value {
         "matched": v.all.matched,
         "only_tracked": v.all.only_tracked,
         "only_final": v.all.only_final,
-        "kernel_pool_and_ranges": v.apart,
+        "kernel_pool_and_ranges": v.kernel_pool_and_ranges,
         "residue": v.residue(),
         "by_use": v.by_use.iter().map(|(page_use, a)| group("use", page_use.name(), a)).collect::<Vec<_>>(),
         "by_process": v.by_process.iter().map(|(process, a)| group("process", process, a)).collect::<Vec<_>>(),

@@ -146,11 +146,11 @@ fn timeline_screen(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
 /// The comparison with the final sequence.
 fn verification(set: &ReferenceSet) -> Vec<Block> {
     let Some(v) = &set.verification else { return Vec::new() };
-    let apart = numbers::count(v.apart);
+    let others = numbers::count(v.kernel_pool_and_ranges);
     let mut screen = vec![
         Block::Title(format!("Verification against the page sequence at {:.6} s", v.time.seconds())),
         Block::Line(verdict(v)),
-        Block::Line(format!("{apart} more are kernel, pool and range pages: in no working set, so not compared")),
+        Block::Line(format!("{others} more are kernel, pool and range pages: in no working set, so not compared")),
     ];
     screen.extend(v.tables().into_iter().flat_map(|table| [Block::Blank, Block::Table(table)]));
     if v.examples.is_empty() {

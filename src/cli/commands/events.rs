@@ -1,7 +1,7 @@
 //! `pfnset events`.
 
 use crate::cli::args::{Common, OutputFormat, refuse};
-use crate::cli::each::{Asked, Each};
+use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use clap::Args;
@@ -51,8 +51,8 @@ impl Events {
             provider: self.provider.as_deref().map(Patterns::new).unwrap_or_default(),
             name: self.name.as_deref().map(Patterns::new).unwrap_or_default(),
         };
-        let asked = Asked { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
-        let exit = asked.answer(|_, trace, show| {
+        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.events", unit: Unit::default() };
+        let exit = question.answer(|_, trace, show| {
             let statistics = trace::with_bar(common, trace, 1, || EventStatistics::answer(trace, &filter));
             let digest = self.digest.then(|| TraceDigest::new(trace.etl()));
             show(events::answer(&statistics, digest.as_ref()), statistics.is_doubtful())

@@ -1,7 +1,7 @@
 //! `pfnset info`.
 
 use crate::cli::args::Common;
-use crate::cli::each::{Asked, Each};
+use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::trace;
 use clap::Args;
@@ -25,8 +25,8 @@ impl Info {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
         if self.each.each {
-            let asked = Asked { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
-            return asked.answer(|path, trace, show| {
+            let question = TraceQuestion { common, each: &self.each, schema: "pfnset.info", unit: Unit::default() };
+            return question.answer(|path, trace, show| {
                 let found = trace::with_bar(common, trace, 1, || TraceInfo::answer(trace));
                 show(info::answer(&found, path, &[]), found.is_doubtful())
             });

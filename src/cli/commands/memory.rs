@@ -1,7 +1,7 @@
 //! `pfnset memory`: from its flags to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
-use crate::cli::each::{Asked, Each};
+use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -92,8 +92,8 @@ impl Memory {
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
         )?;
-        let asked = Asked { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
-        let exit = asked.answer(|_, trace, show| {
+        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
+        let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
             let answer = memory::answer(&set, rows.unit());
             show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)

@@ -1,7 +1,7 @@
 //! `pfnset refset`: from its flags to the report.
 
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
-use crate::cli::each::{Asked, Each, Show};
+use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
 use anyhow::Context;
@@ -150,8 +150,8 @@ impl Refset {
         }
         query.summary_rows = rows.top.unwrap_or(query.summary_rows);
         self.check(&query)?;
-        let asked = Asked { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
-        let exit = asked.answer(|path, trace, show| self.of_trace(&query, path, trace, show))?;
+        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.refset", unit: rows.unit() };
+        let exit = question.answer(|path, trace, show| self.of_trace(&query, path, trace, show))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         Ok(exit)
     }

@@ -1,7 +1,7 @@
 //! `pfnset resident`, and `--explain` for one page.
 
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
-use crate::cli::each::{Asked, Each};
+use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -207,8 +207,8 @@ impl Resident {
         rows.check(common.format)?;
         check_order(&query)?;
         self.check_view(&query)?;
-        let asked = Asked { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
-        let exit = asked.answer(|_, trace, show| {
+        let question = TraceQuestion { common, each: &self.each, schema: "pfnset.resident", unit: rows.unit() };
+        let exit = question.answer(|_, trace, show| {
             // One walk for the events, one for the pages.
             let set = trace::with_bar(common, trace, 2, || ResidentSet::answer(trace, &query))?;
             show(resident::answer(&set, rows.unit(), is_first_screen), set.doubtful)

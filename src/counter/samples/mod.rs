@@ -120,7 +120,7 @@ fn delimiter(heading: &[u8]) -> u8 {
     [b';', b'\t'].into_iter().fold(b',', |best, other| if count(other) > count(best) { other } else { best })
 }
 
-/// For messages.
+/// A line of a file, as messages name it.
 struct SourceLine<'p> {
     path: &'p Path,
     lines_before: u64,

@@ -6,11 +6,11 @@
 pub mod columns;
 pub mod culture;
 mod delimiter;
+mod error_text;
 pub mod heading;
 mod labels;
 pub mod rows;
 pub mod text;
-mod told;
 
 use crate::exported::amount::{Amount, CountedRow};
 use crate::exported::expected::{EXPECTED, HEAD, first_bytes};
@@ -148,16 +148,16 @@ impl WpaExport {
             is_wanted: &is_wanted,
             with_pages: query.with_pages && self.columns.has_pfn(),
         };
-        let mut rows = reading.rows().map_err(|error| reading.told(&error))?;
+        let mut rows = reading.rows().map_err(|error| reading.error_text(&error))?;
         let culture = rows.roles.culture(self.culture).map_err(|found| reading.contradiction(&found))?;
         if let Some(error) = &rows.ambiguous {
             if culture == self.culture {
-                return Err(reading.told(error));
+                return Err(reading.error_text(error));
             }
             reading.culture = culture;
-            rows = reading.rows().map_err(|error| reading.told(&error))?;
+            rows = reading.rows().map_err(|error| reading.error_text(&error))?;
             if let Some(error) = &rows.ambiguous {
-                return Err(reading.told(error));
+                return Err(reading.error_text(error));
             }
         }
         self.check_unit(&rows)?;

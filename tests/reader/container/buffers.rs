@@ -16,11 +16,10 @@ fn numbered(count: u64, processors: u16) -> impl Iterator<Item = Rec> {
 fn by_rank(opened: &crate::opened::Opened) -> Vec<u64> {
     let (ranks, _) = ranks(&opened.buffers);
     let mut records = Vec::new();
-    for index in 1..opened.buffers.len() {
+    for (index, rank) in ranks.into_iter().enumerate().skip(1) {
         let mut scratch = Vec::new();
         let area = opened.area(index, &mut scratch);
         let payloads = area.records().map(|raw| raw.kernel_payload().unwrap().try_into().unwrap());
-        let rank = ranks[index];
         records.extend(payloads.enumerate().map(|(place, bytes)| (rank, place, u64::from_le_bytes(bytes))));
     }
     records.sort();

@@ -14,7 +14,7 @@ use crate::units::Ticks;
 pub struct KeptHolding {
     /// Whose.
     pub owner: OwnerId,
-    /// Of what.
+    /// The page.
     pub held: HeldPage,
     /// Why and when it ended; `None` when it is held at the window's end.
     pub released: Option<(ReleaseReason, Ticks)>,

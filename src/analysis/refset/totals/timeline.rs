@@ -65,7 +65,7 @@ pub struct Timeline {
     pub times: Vec<Nanos>,
     /// Pages at each point.
     pub pages: Vec<u64>,
-    /// Of all pages that the conditions select.
+    /// Peak and average of all pages that the conditions select.
     pub extent: PeakAndAverage,
     /// Groups that held pages in the window: categories in their order, others with the highest peak first.
     pub groups: Vec<TimelineGroup>,

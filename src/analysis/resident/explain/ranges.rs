@@ -40,7 +40,7 @@ impl RangesAt<'_> {
         let (base, end, span) = self.space.heaps.get(self.at)?;
         let is =
             |event: &SpaceEvent| address_history::heap_range(event).is_some_and(|(b, e)| (b..e).contains(&self.at));
-        let events = vec![self.told(span.source, is, |_| HEAP_RANGE_RUNDOWN)];
+        let events = vec![self.cited(span.source, is, |_| HEAP_RANGE_RUNDOWN)];
         let text = format!("of heap 0x{:x}", span.heap);
         let corrected = self.owner.corrected() == Layer::Heap;
         Some(Fact { corrected, ..fact("heap_range", "Heap range", text, Some((base, end)), events) })
@@ -64,7 +64,7 @@ impl RangesAt<'_> {
             let is = |event: &SpaceEvent| matches!(event, SpaceEvent::Thread { thread_id: id, .. } if id == thread_id);
             let top = stack.base.saturating_sub(1);
             let region = self.space.regions.get(top).map(|(.., region)| self.region_event(*region, top));
-            let events = std::iter::once(self.told(stack.source, is, Thread::hook)).chain(region).collect();
+            let events = std::iter::once(self.cited(stack.source, is, Thread::hook)).chain(region).collect();
             let part = if is_initial { "in" } else { "below" };
             let (low, high) = (stack.limit, stack.base);
             let text = format!("stack of thread {thread_id}; {part} the initial commit 0x{low:x}–0x{high:x}");
@@ -75,7 +75,7 @@ impl RangesAt<'_> {
     fn view(&self) -> Option<Fact> {
         let (base, end, view) = self.space.views.get(self.at)?;
         let is = |event: &SpaceEvent| matches!(event, SpaceEvent::View { base: b, .. } if *b == base);
-        let events = vec![self.told(view.source, is, MapView::hook)];
+        let events = vec![self.cited(view.source, is, MapView::hook)];
         let text = match view.kind {
             ViewKind::DataFile => "view of a data file",
             ViewKind::Image => "view of an image",
@@ -106,16 +106,16 @@ impl RangesAt<'_> {
     }
 
     /// The event that a range is known from; if it was not kept, a text about its phase.
-    fn told(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> CitedEvent {
-        let told = self.own.iter().find(|event| event.moment == source.moment && is(&event.value));
-        let hook = told.map_or_else(|| of_phase(source.phase), |event| cited_event::hook(&event.value));
+    fn cited(&self, source: Source, is: impl Fn(&SpaceEvent) -> bool, of_phase: fn(Phase) -> HookId) -> CitedEvent {
+        let found = self.own.iter().find(|event| event.moment == source.moment && is(&event.value));
+        let hook = found.map_or_else(|| of_phase(source.phase), |event| cited_event::hook(&event.value));
         CitedEvent::new(self.etl, hook, source.moment.time)
     }
 
     fn region_event(&self, region: Source, at: u64) -> CitedEvent {
         let holds = |base: u64, size: u64| (base..base.saturating_add(size)).contains(&at);
         let is = |event: &SpaceEvent| matches!(*event, SpaceEvent::Region { base, size, .. } if holds(base, size));
-        self.told(region, is, VirtualRange::hook)
+        self.cited(region, is, VirtualRange::hook)
     }
 
     /// The last event before the snapshot that made such a range.

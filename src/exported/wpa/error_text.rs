@@ -12,7 +12,7 @@ impl Reading<'_> {
     }
 
     /// A line on a row that cannot be read: where it is, and what to do.
-    pub fn told(&self, error: &RowError) -> String {
+    pub fn error_text(&self, error: &RowError) -> String {
         let place = self.where_is(error.place);
         match &error.fault {
             Fault::Length(found) => format!(
