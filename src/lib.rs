@@ -47,6 +47,8 @@ pub mod anonymized;
 #[cfg(feature = "cli")]
 pub mod answer;
 pub(crate) mod bytes;
+#[cfg(feature = "cli")]
+mod cli;
 pub mod code_page;
 pub mod counter;
 #[cfg(feature = "export")]
@@ -60,6 +62,8 @@ pub mod exported;
 #[cfg(feature = "cli")]
 pub mod forms;
 pub mod input;
+#[doc(hidden)]
+pub mod internals;
 pub mod load;
 pub mod model;
 pub(crate) mod moment;

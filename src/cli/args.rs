@@ -1,16 +1,16 @@
 //! Flags that commands share. No input or output happens here.
 
+use crate::analysis::table::{Condition, Dimension};
+use crate::answer::numbers::Unit;
 use crate::cli::terminal::{CHARACTERS, Characters};
+use crate::code_page::CodePage;
+use crate::error::Error;
+use crate::forms::csv::Cells;
+use crate::input::UnpackLimits;
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, ValueEnum};
-use pfnset::analysis::table::{Condition, Dimension};
-use pfnset::answer::numbers::Unit;
-use pfnset::code_page::CodePage;
-use pfnset::error::Error;
-use pfnset::forms::csv::Cells;
-use pfnset::input::UnpackLimits;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

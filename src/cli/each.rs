@@ -2,16 +2,16 @@
 //!
 //! Such a command has a field `each`, and calls [`TraceQuestion::answer`] with the function that handles one trace.
 
+use crate::answer::numbers::Unit;
+use crate::answer::{Answer, Units};
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::exit::{self, Exit};
 use crate::cli::trace_paths::{Named, named};
 use crate::cli::{output, trace};
+use crate::error::Error;
+use crate::forms::each;
+use crate::trace::Trace;
 use clap::Args;
-use pfnset::answer::numbers::Unit;
-use pfnset::answer::{Answer, Units};
-use pfnset::error::Error;
-use pfnset::forms::each;
-use pfnset::trace::Trace;
 use std::io;
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Exit codes, in one place. Documented in README.md and `pfnset --help`.
 
-use pfnset::error::Error;
+use crate::error::Error;
 use std::io;
 use std::process::ExitCode;
 

@@ -3,8 +3,8 @@
 //!
 //! Pipes and devices are written as they are.
 
+use crate::input::{STANDARD_INPUT, Unfinished, split_member};
 use anyhow::Context;
-use pfnset::input::{STANDARD_INPUT, Unfinished, split_member};
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, Write};

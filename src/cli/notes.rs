@@ -2,9 +2,9 @@
 //! message is one line, for programs that read it.
 
 use crate::cli::terminal::{self, Characters};
-use pfnset::escape::{self, is_hidden};
-use pfnset::forms::ascii::ascii;
-use pfnset::forms::fit::Fitted;
+use crate::escape::{self, is_hidden};
+use crate::forms::ascii::ascii;
+use crate::forms::fit::Fitted;
 use std::io::{self, Write};
 
 /// Writes a note after the program's name.

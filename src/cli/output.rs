@@ -1,15 +1,15 @@
 //! Where the output goes: standard output or a file, with or without color.
 
+use crate::answer::Answer;
 use crate::cli::args::{Base, Color, OutputFormat, Printing};
 use crate::cli::exit::{self, is_closed_pipe};
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
+use crate::error::Error;
+use crate::forms::ascii::Ascii;
+use crate::forms::csv::Cells;
+use crate::forms::{self, Form, Look};
 use anstream::{AutoStream, ColorChoice};
-use pfnset::answer::Answer;
-use pfnset::error::Error;
-use pfnset::forms::ascii::Ascii;
-use pfnset::forms::csv::Cells;
-use pfnset::forms::{self, Form, Look};
 use std::cell::Cell;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

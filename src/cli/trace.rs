@@ -1,17 +1,17 @@
 //! What every command does with its trace: open it, show progress, print the answer, choose the exit code.
 
+use crate::analysis::diff::source::Source;
+use crate::analysis::recording_files::{self, RecordingFile};
+use crate::answer::{Answer, Place};
 use crate::cli::args::{Base, ColumnArgs, Common, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress};
+use crate::etl::EtlFile;
+use crate::exported::wpa::WpaOptions;
+use crate::input::UnpackLimits;
+use crate::trace::{Trace, recording};
 use anyhow::Context;
-use pfnset::analysis::diff::source::Source;
-use pfnset::analysis::recording_files::{self, RecordingFile};
-use pfnset::answer::{Answer, Place};
-use pfnset::etl::EtlFile;
-use pfnset::exported::wpa::WpaOptions;
-use pfnset::input::UnpackLimits;
-use pfnset::trace::{Trace, recording};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 

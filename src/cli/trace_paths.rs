@@ -1,8 +1,8 @@
 //! Traces by the files and folders that the user names.
 
 use crate::cli::recordings::Recording;
-use pfnset::error::Error;
-use pfnset::input::is_trace_name;
+use crate::error::Error;
+use crate::input::is_trace_name;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

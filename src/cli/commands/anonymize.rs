@@ -1,12 +1,12 @@
 //! `pfnset anonymize`.
 
+use crate::anonymized::{self, StandIns};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
 use crate::cli::{new_file, notes, trace};
+use crate::units::count;
 use anyhow::{Context, bail};
 use clap::Args;
-use pfnset::anonymized::{self, StandIns};
-use pfnset::units::count;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -44,14 +44,14 @@ impl Anonymize {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let base = &self.base;
         let Some(path) = &base.printing.output else {
-            bail!(pfnset::error::Error::Usage("where to? Name the new file: -o OUT.etl".into()));
+            bail!(crate::error::Error::Usage("where to? Name the new file: -o OUT.etl".into()));
         };
         if !base.further.is_empty() {
-            bail!(pfnset::error::Error::Usage("one trace at a time: anonymize each with the same --secret".into()));
+            bail!(crate::error::Error::Usage("one trace at a time: anonymize each with the same --secret".into()));
         }
         if path.exists() && !self.force {
             let there = format!("{} exists; --force writes over it", path.display());
-            bail!(pfnset::error::Error::Usage(there));
+            bail!(crate::error::Error::Usage(there));
         }
         let names = StandIns::new(&self.secret()?);
         let trace = trace::open(base)?;
@@ -74,12 +74,12 @@ impl Anonymize {
             let text = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
             let secret = text.trim_ascii_end();
             if secret.is_empty() {
-                bail!(pfnset::error::Error::Usage(format!("{} holds no secret", file.display())));
+                bail!(crate::error::Error::Usage(format!("{} holds no secret", file.display())));
             }
             return Ok(secret.to_vec());
         }
         match self.secret.as_deref() {
-            Some("") => bail!(pfnset::error::Error::Usage("the secret is empty".into())),
+            Some("") => bail!(crate::error::Error::Usage("the secret is empty".into())),
             Some(secret) => Ok(secret.into()),
             None => Ok(random()),
         }

@@ -1,24 +1,24 @@
 //! `pfnset check`.
 
+use crate::analysis::check::baseline::{Baseline, Saved};
+use crate::analysis::check::budget::Budget;
+use crate::analysis::check::measured::{TraceValues, Value};
+use crate::analysis::check::suggest::suggest;
+use crate::analysis::check::verdict::Verdict;
+use crate::analysis::check::{TraceResult, file, worst};
+use crate::analysis::diff::source::{Source, SourceContent};
+use crate::answer::check::{self, Checked};
+use crate::answer::numbers::Unit;
 use crate::cli::args::{Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{new_file, output, trace};
+use crate::error::Error;
+use crate::exported::wpa::WpaOptions;
+use crate::forms::{budgets as suggestions, junit};
+use crate::input::{Input, STANDARD_INPUT};
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::check::baseline::{Baseline, Saved};
-use pfnset::analysis::check::budget::Budget;
-use pfnset::analysis::check::measured::{TraceValues, Value};
-use pfnset::analysis::check::suggest::suggest;
-use pfnset::analysis::check::verdict::Verdict;
-use pfnset::analysis::check::{TraceResult, file, worst};
-use pfnset::analysis::diff::source::{Source, SourceContent};
-use pfnset::answer::check::{self, Checked};
-use pfnset::answer::numbers::Unit;
-use pfnset::error::Error;
-use pfnset::exported::wpa::WpaOptions;
-use pfnset::forms::{budgets as suggestions, junit};
-use pfnset::input::{Input, STANDARD_INPUT};
 
 use std::path::{Path, PathBuf};
 

@@ -1,13 +1,13 @@
 //! `pfnset counter`.
 
+use crate::answer::{counter_types, samples as answer_of_samples};
 use crate::cli::args::{CsvArgs, OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
+use crate::counter::{CounterType, Predefined, samples};
+use crate::error::Error;
 use anyhow::Context;
 use clap::Args;
-use pfnset::answer::{counter_types, samples as answer_of_samples};
-use pfnset::counter::{CounterType, Predefined, samples};
-use pfnset::error::Error;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -1,18 +1,18 @@
 //! `pfnset cpu`: from its flags to the report.
 
+use crate::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
+use crate::analysis::cpu::{CpuUse, CpuView};
+use crate::analysis::table::Condition;
+use crate::answer::cpu;
+use crate::answer::numbers::TimeUnit;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::error::Error;
+use crate::model::window::{Bound, duration};
+use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
-use pfnset::analysis::cpu::{CpuUse, CpuView};
-use pfnset::analysis::table::Condition;
-use pfnset::answer::cpu;
-use pfnset::answer::numbers::TimeUnit;
-use pfnset::error::Error;
-use pfnset::model::window::{Bound, duration};
-use pfnset::units::Nanos;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]

@@ -1,24 +1,24 @@
 //! `pfnset diff`.
 
+use crate::analysis::diff::Diff as Comparison;
+use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::processes::Match;
+use crate::analysis::diff::query::DiffQuery;
+use crate::analysis::diff::tolerance::Tolerance;
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::table::{Condition, Dimension as _};
+use crate::answer::diff;
 use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
+use crate::error::Error;
+use crate::exported::wpa::WpaOptions;
+use crate::exported::wpa::culture::{Culture, Sign};
+use crate::input::STANDARD_INPUT;
+use crate::trace::Trace;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use pfnset::analysis::diff::Diff as Comparison;
-use pfnset::analysis::diff::dimension::Dimension;
-use pfnset::analysis::diff::processes::Match;
-use pfnset::analysis::diff::query::DiffQuery;
-use pfnset::analysis::diff::tolerance::Tolerance;
-use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::analysis::table::{Condition, Dimension as _};
-use pfnset::answer::diff;
-use pfnset::error::Error;
-use pfnset::exported::wpa::WpaOptions;
-use pfnset::exported::wpa::culture::{Culture, Sign};
-use pfnset::input::STANDARD_INPUT;
-use pfnset::trace::Trace;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]

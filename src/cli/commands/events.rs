@@ -1,15 +1,15 @@
 //! `pfnset events`.
 
+use crate::analysis::event_statistics::{EventFilter, EventStatistics};
+use crate::answer::events;
+use crate::answer::numbers::Unit;
 use crate::cli::args::{Common, OutputFormat, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::load::sha256_digest::TraceDigest;
+use crate::pattern::Patterns;
 use clap::Args;
-use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
-use pfnset::answer::events;
-use pfnset::answer::numbers::Unit;
-use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::pattern::Patterns;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -1,21 +1,21 @@
 //! `pfnset export`: its flags, the traces that they name, and what is printed of each.
 
+use crate::analysis::export::schema::Table;
 use crate::cli::args::{OneOf, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, terminal, trace};
+use crate::dataset::run::{Choice, Outcome, Snapshots};
+use crate::dataset::{Dataset, Format, Refused};
+use crate::error::Error;
+use crate::escape::visible;
+use crate::forms::lines::wrap;
+use crate::input::STANDARD_INPUT;
+use crate::units::{count, counted};
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
-use pfnset::analysis::export::schema::Table;
-use pfnset::dataset::run::{Choice, Outcome, Snapshots};
-use pfnset::dataset::{Dataset, Format, Refused};
-use pfnset::error::Error;
-use pfnset::escape::visible;
-use pfnset::forms::lines::wrap;
-use pfnset::input::STANDARD_INPUT;
-use pfnset::units::{count, counted};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

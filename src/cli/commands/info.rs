@@ -1,13 +1,13 @@
 //! `pfnset info`.
 
+use crate::analysis::info::TraceInfo;
+use crate::answer::info;
+use crate::answer::numbers::Unit;
 use crate::cli::args::Common;
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::trace;
 use clap::Args;
-use pfnset::analysis::info::TraceInfo;
-use pfnset::answer::info;
-use pfnset::answer::numbers::Unit;
 
 #[derive(Debug, Args)]
 #[command(

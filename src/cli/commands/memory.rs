@@ -1,16 +1,16 @@
 //! `pfnset memory`: from its flags to the report.
 
+use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use crate::analysis::table::Condition;
+use crate::answer::memory;
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::model::window::{Bound, duration};
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::memory::MemorySet;
-use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
-use pfnset::analysis::table::Condition;
-use pfnset::answer::memory;
-use pfnset::model::window::{Bound, duration};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<MemoryDimension>))]

@@ -1,15 +1,15 @@
 //! `pfnset pages`.
 
+use crate::analysis::pages::{PageListing, PageQuery};
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::table::Condition;
 use crate::cli::args::{Base, CsvArgs, OneOf, conditions};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::forms::csv::Cells;
+use crate::forms::pages::{PageForm, PageText};
+use crate::forms::text;
 use clap::Args;
-use pfnset::analysis::pages::{PageListing, PageQuery};
-use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::analysis::table::Condition;
-use pfnset::forms::csv::Cells;
-use pfnset::forms::pages::{PageForm, PageText};
-use pfnset::forms::text;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -1,14 +1,14 @@
 //! `pfnset processes`.
 
+use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
+use crate::analysis::resident::query::SnapshotChoice;
+use crate::analysis::table::Condition;
+use crate::answer::processes;
 use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessSet};
-use pfnset::analysis::resident::query::SnapshotChoice;
-use pfnset::analysis::table::Condition;
-use pfnset::answer::processes;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]

@@ -1,19 +1,19 @@
 //! `pfnset refset`: from its flags to the report.
 
+use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::{Dimension, Query, RowOrder};
+use crate::analysis::table::Condition;
+use crate::answer::refset::{self, RefsetView};
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
+use crate::error::Error;
+use crate::model::window::{Bound, duration};
+use crate::trace::Trace;
+use crate::units::Nanos;
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::refset::ReferenceSet;
-use pfnset::analysis::refset::query::{Dimension, Query, RowOrder};
-use pfnset::analysis::table::Condition;
-use pfnset::answer::refset::{self, RefsetView};
-use pfnset::error::Error;
-use pfnset::model::window::{Bound, duration};
-use pfnset::trace::Trace;
-use pfnset::units::Nanos;
 use std::path::Path;
 
 #[derive(Debug, Args)]

@@ -1,16 +1,16 @@
 //! `pfnset report`.
 
+use crate::analysis::diff::source::Source;
+use crate::analysis::overview::differences::Differences;
+use crate::analysis::overview::{Overview, Part};
 use crate::cli::args::Base;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
+use crate::error::Error;
+use crate::forms::html::HtmlReport;
+use crate::trace::Trace;
 use clap::Args;
-use pfnset::analysis::diff::source::Source;
-use pfnset::analysis::overview::differences::Differences;
-use pfnset::analysis::overview::{Overview, Part};
-use pfnset::error::Error;
-use pfnset::forms::html::HtmlReport;
-use pfnset::trace::Trace;
 use std::io::IsTerminal;
 
 /// How often a trace is read: all records, its pages for the table and for the pictures, accesses, context switches.

@@ -1,20 +1,20 @@
 //! `pfnset resident`, and `--explain` for one page.
 
+use crate::analysis::resident::ResidentSet;
+use crate::analysis::resident::columns::ColumnChoice;
+use crate::analysis::resident::dimension::Dimension;
+use crate::analysis::resident::explain::{Explanation, Target};
+use crate::analysis::resident::page_counts::ResidentOrder;
+use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use crate::analysis::table::Condition;
+use crate::answer::{explain, resident};
 use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
+use crate::error::Error;
 use anyhow::Context;
 use clap::Args;
-use pfnset::analysis::resident::ResidentSet;
-use pfnset::analysis::resident::columns::ColumnChoice;
-use pfnset::analysis::resident::dimension::Dimension;
-use pfnset::analysis::resident::explain::{Explanation, Target};
-use pfnset::analysis::resident::page_counts::ResidentOrder;
-use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
-use pfnset::analysis::table::Condition;
-use pfnset::answer::{explain, resident};
-use pfnset::error::Error;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -145,7 +145,7 @@ fn check_order(query: &ResidentQuery) -> Result<(), Error> {
 impl Resident {
     /// # Errors
     /// A usage error for flags that would be without effect.
-    fn check_view(&self, query: &ResidentQuery) -> Result<(), pfnset::error::Error> {
+    fn check_view(&self, query: &ResidentQuery) -> Result<(), crate::error::Error> {
         let is_for_people = matches!(self.common.format, OutputFormat::Table | OutputFormat::Markdown);
         let flags = [
             ("--all", self.all, "is for table and markdown: the other forms have all rows"),

@@ -3,8 +3,8 @@
 use crate::cli::args::{OutputFormat, Printing};
 use crate::cli::exit::Exit;
 use crate::cli::output;
+use crate::forms::fit::Fitted;
 use clap::Args;
-use pfnset::forms::fit::Fitted;
 use std::io::Write;
 
 #[derive(Debug, Args)]
