@@ -10,11 +10,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Where the script lies in its package.
-const SCRIPT: &str = "src/asset/echarts-5.5.1.min.js";
+const SCRIPT: &str = "src/asset/echarts-5.4.2.min.js";
 /// The package.
-const PACKAGE: &str = "charming-0.6.0";
+const PACKAGE: &str = "charming-0.3.1";
 /// SHA-256 of the script.
-const DIGEST: &str = "e84270bd0cd5bdf60fefc26d00c2a391cb2e81f4d26a7a9ee16185a54773a3cf";
+const DIGEST: &str = "3d16c3a22fffe270406aaeec21fc72453dda9f0eed56e6b35080321e49356393";
 /// Names another file in the place of the script, for builds without cargo.
 const OVERRIDE: &str = "PFNSET_ECHARTS";
 

@@ -59,7 +59,7 @@ pub fn page(traces: &[TracePage<'_>], differences: &[Part<Differences>], charts:
                 }
                 footer {
                     p { "Made by pfnset " (env!("CARGO_PKG_VERSION")) ". Sizes are of pages of 4 KiB; KiB, MiB and GiB are powers of 1024. "
-                        "Pictures: Apache ECharts 5.5.1, Apache License 2.0. This file loads nothing from any network." }
+                        "Pictures: Apache ECharts 5.4.2, Apache License 2.0. This file loads nothing from any network." }
                 }
                 script #data type="application/json" { (PreEscaped(json)) }
                 script { (PreEscaped(charts)) }
