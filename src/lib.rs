@@ -36,8 +36,8 @@
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
 //! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`load`] (one parallel pass
-//! over all records), [`model`] (processes, address spaces and names at any time), [`trace`] (the file with what was gathered
-//! of it), [`anonymized`] (a trace written again with other names), `exported` (tables in files, not traces), [`analysis`],
+//! over all records), [`model`] (processes, address spaces and names at any time), [`facets`] (what rows can be grouped by and
+//! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names), `exported` (tables in files, not traces), [`analysis`],
 //! `answer` (what a command found), `forms` (text, CSV, JSON, …) and `dataset` (files for SQL engines).
 //!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
@@ -59,6 +59,7 @@ pub mod etl;
 pub mod event;
 #[cfg(feature = "cli")]
 pub mod exported;
+pub mod facets;
 #[cfg(feature = "cli")]
 pub mod forms;
 pub mod input;

@@ -241,13 +241,13 @@ impl SnapshotPages<'_> {
     #[inline]
     fn row(&self, page: PageIdentity, time: Ticks, classified: &ClassifiedPage) -> PageRow {
         let context = &self.context;
-        let file = Dimension::File.code(context, &page, classified);
+        let file = Dimension::FILE.code(context, &page, classified);
         PageRow {
             page,
             time,
             category: classified.category(),
             wpa: classified.category_wpa(),
-            process: Dimension::Process.code(context, &page, classified),
+            process: Dimension::PROCESS.code(context, &page, classified),
             file,
             detail: match context.detail(&page, classified) {
                 Detail::File(_) if page.is_file_backed() => file,

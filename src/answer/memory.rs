@@ -151,7 +151,7 @@ fn sample(sample: &MemorySample) -> Vec<Value> {
 /// The working sets of a process.
 fn working_sets<'a>(set: &'a MemorySet, track: &'a MemoryTrack) -> Fact<'a> {
     let samples = Fact::records(WORKING_SET, move || track.samples.iter().map(|sample| working_set(set, sample)));
-    Fact::Object(Facts::default().is("process", &track.label).has("samples", samples))
+    Fact::Object(Facts::default().is("process", track.label.as_str()).has("samples", samples))
 }
 
 /// Fields of a sample of a working set.

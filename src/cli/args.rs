@@ -263,6 +263,29 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for OneOf<T> {
     }
 }
 
+/// Names of dimensions in lines that fit 80 columns, each after two blanks.
+pub fn listed<D: Dimension>(first: &str, dimensions: impl IntoIterator<Item = D>) -> String {
+    const WIDTH: usize = 79;
+    let mut lines = vec![format!("  {first}")];
+    let names: Vec<&str> = dimensions.into_iter().map(|dimension| dimension.name()).collect();
+    for (at, name) in names.iter().enumerate() {
+        let comma = if at + 1 < names.len() { "," } else { "" };
+        match lines.last_mut() {
+            Some(line) if line.len() + name.len() + comma.len() < WIDTH => {
+                let blank = if line.ends_with(' ') { "" } else { " " };
+                line.extend([blank, name, comma]);
+            }
+            _ => lines.push(format!("  {name}{comma}")),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Help after the flags of a command with these dimensions: their list, then `rest`.
+pub fn help<D: Dimension>(heading: &str, rest: &str) -> String {
+    format!("{heading}:\n{}\n\n{rest}", listed("", D::ALL.iter().copied()))
+}
+
 /// `--group-by` of a command with these dimensions.
 pub fn grouped_by<D: Dimension>(arg: Arg) -> Arg {
     let names = D::ALL.iter().map(|dimension| (dimension.name(), dimension.title()));

@@ -6,30 +6,13 @@ use crate::exported::wpa::culture::Culture;
 use crate::exported::wpa::heading::Heading;
 use crate::exported::wpa::rows::Reading;
 use crate::exported::wpa::text::Text;
+use crate::facets::vocabulary;
 use std::collections::BTreeMap;
 
-/// Dimensions by their names in headings.
-const DIMENSIONS: [&str; 19] = [
-    SNAPSHOT,
-    "list",
-    "use",
-    "category",
-    "category_wpa",
-    "class",
-    "rule",
-    "process",
-    "pid",
-    "session",
-    "file",
-    "detail",
-    "priority",
-    "cold",
-    "pinned",
-    "non_tradeable",
-    "access_reason",
-    "release_reason",
-    "impact",
-];
+/// Names of columns that rows are grouped by.
+fn dimensions() -> impl Iterator<Item = &'static str> {
+    std::iter::once(SNAPSHOT).chain(vocabulary::all().map(|facet| facet.name))
+}
 
 fn headings(head: &str) -> Vec<&str> {
     head.lines().next().unwrap_or_default().split(',').map(|heading| heading.trim_matches('"')).collect()
@@ -40,7 +23,8 @@ pub(super) fn is_one(head: &str) -> bool {
     let headings = headings(head);
     let has = |name: &str| headings.contains(&name);
     let is_listing = has("pfn") && has("category_wpa");
-    (has("pages") && has("bytes") || is_listing) && headings.iter().any(|name| DIMENSIONS.contains(name))
+    (has("pages") && has("bytes") || is_listing)
+        && headings.iter().any(|name| dimensions().any(|dimension| dimension == *name))
 }
 
 /// Reads the file.
@@ -56,9 +40,10 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
         "pfn" => Says::Pfn,
         _ => Says::Ignored,
     };
-    let keys = names.iter().enumerate().filter_map(|(at, name)| {
-        DIMENSIONS.iter().find(|dimension| *dimension == name).map(|dimension| (*dimension, at))
-    });
+    let keys = names
+        .iter()
+        .enumerate()
+        .filter_map(|(at, name)| dimensions().find(|dimension| dimension == name).map(|dimension| (dimension, at)));
     let keys: Vec<(&'static str, usize)> = keys.collect();
     let mut columns = Columns {
         headings: names.iter().map(|name| Heading::new(name)).collect(),

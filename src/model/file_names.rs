@@ -49,8 +49,8 @@ impl<'h> FileNames<'h> {
     }
 
     /// A name.
-    pub fn name(&self, index: u32) -> &'h str {
-        self.names.get(index as usize).copied().unwrap_or("n/a")
+    pub fn name(&self, index: u32) -> Option<&'h str> {
+        self.names.get(index as usize).copied()
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
         ];
         for (key, times) in expected {
             for (time, name) in times {
-                assert_eq!(all.at(key, at(time, 1)).map(|index| all.name(index)), name, "key {key} at {time}");
+                assert_eq!(all.at(key, at(time, 1)).and_then(|index| all.name(index)), name, "key {key} at {time}");
                 assert_eq!(FileNamesAt::new(&files, at(time, 1)).name(key), name, "key {key} at {time}");
             }
         }

@@ -1,8 +1,5 @@
 //! Owners of working sets: a process instance, a session, the system.
 
-use crate::model::page_owner_key::KeyReading;
-use crate::model::process::Processes;
-
 /// An owner in 8 bytes: the kind in the top byte, the number below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OwnerId(u64);
@@ -12,8 +9,8 @@ pub struct OwnerId(u64);
 pub enum Owner {
     /// The system working sets.
     System,
-    /// A session's working set, by session id.
-    Session(u32),
+    /// A session's working set, by session id; `None` where the session is not known.
+    Session(Option<u32>),
     /// A process instance by its index.
     Process(u32),
     /// A process id without process events.
@@ -24,6 +21,8 @@ pub enum Owner {
 
 impl OwnerId {
     const SHIFT: u32 = 56;
+    /// No session id is so large.
+    const NO_SESSION: u64 = 1 << 32;
 
     /// The system.
     pub const SYSTEM: OwnerId = OwnerId(0);
@@ -33,7 +32,8 @@ impl OwnerId {
     pub const fn new(owner: Owner) -> OwnerId {
         OwnerId(match owner {
             Owner::System => 0,
-            Owner::Session(id) => 1 << Self::SHIFT | id as u64,
+            Owner::Session(Some(id)) => 1 << Self::SHIFT | id as u64,
+            Owner::Session(None) => 1 << Self::SHIFT | Self::NO_SESSION,
             Owner::Process(index) => 2 << Self::SHIFT | index as u64,
             Owner::UnknownProcess(id) => 3 << Self::SHIFT | id as u64,
             Owner::UnknownKey(key) => 4 << Self::SHIFT | key & ((1 << Self::SHIFT) - 1),
@@ -46,7 +46,8 @@ impl OwnerId {
         let number = self.0 & ((1 << Self::SHIFT) - 1);
         match self.0 >> Self::SHIFT {
             0 => Owner::System,
-            1 => Owner::Session(number as u32),
+            1 if number == Self::NO_SESSION => Owner::Session(None),
+            1 => Owner::Session(Some(number as u32)),
             2 => Owner::Process(number as u32),
             3 => Owner::UnknownProcess(number as u32),
             _ => Owner::UnknownKey(number),
@@ -56,20 +57,6 @@ impl OwnerId {
     /// The packed number.
     pub const fn raw(self) -> u64 {
         self.0
-    }
-
-    /// Name as printed.
-    pub fn label(self, processes: &Processes, reading: KeyReading) -> String {
-        match self.owner() {
-            Owner::System => "System".to_owned(),
-            Owner::Session(_) => "Session".to_owned(),
-            Owner::Process(index) => {
-                processes.instances.get(index as usize).map_or_else(|| "n/a".to_owned(), |process| process.label())
-            }
-            Owner::UnknownProcess(id) => format!("Unknown ({id})"),
-            Owner::UnknownKey(0) => "n/a".to_owned(),
-            Owner::UnknownKey(key) => reading.unknown_label(key),
-        }
     }
 }
 
@@ -81,7 +68,8 @@ mod tests {
     fn owners_survive_packing() {
         for owner in [
             Owner::System,
-            Owner::Session(u32::MAX),
+            Owner::Session(Some(u32::MAX)),
+            Owner::Session(None),
             Owner::Process(7),
             Owner::UnknownProcess(4242),
             Owner::UnknownKey(0xe080_1234_5080),

@@ -5,6 +5,8 @@
 
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
+use crate::facets::vocabulary::DETAIL;
+use crate::facets::{Dimension, FileFacet, ProcessFacet};
 use crate::model::category::Category::{self, *};
 
 /// What one keyword records, as far as analyses use it.
@@ -22,7 +24,7 @@ pub struct Recorded {
     pub others: &'static [HookId],
     /// Dimensions whose labels come from it.
     #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
-    pub dimensions: &'static [&'static str],
+    pub dimensions: fn() -> Vec<&'static str>,
     /// Pages that have another category without it.
     #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
     pub exchanges: &'static [Exchange],
@@ -77,7 +79,7 @@ pub struct Exchange {
 impl Recorded {
     /// A keyword and its flag in xperf; what its events are, for people.
     const fn new(keyword: &'static str, xperf: Option<&'static str>, events: &'static str) -> Recorded {
-        Recorded { keyword, xperf, events, things: &[], others: &[], dimensions: &[], exchanges: &[] }
+        Recorded { keyword, xperf, events, things: &[], others: &[], dimensions: Vec::new, exchanges: &[] }
     }
 
     /// A keyword with a flag in xperf and events that describe no things.
@@ -102,6 +104,10 @@ impl Recorded {
     pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
         self.things.iter().flat_map(Things::rundowns)
     }
+}
+
+fn names<D: Dimension>(dimensions: &[D]) -> Vec<&'static str> {
+    dimensions.iter().map(|dimension| dimension.name()).collect()
 }
 
 /// Nothing yet.
@@ -137,7 +143,7 @@ pub(crate) static PROCESSES: Recorded = Recorded {
             ..THINGS
         },
     ],
-    dimensions: &["process", "process_name", "service", "command_line", "pid", "session"],
+    dimensions: || names(ProcessFacet::ALL),
     exchanges: &[Exchange { needs: &[UserStack], family: PRIVATE }],
     ..Recorded::new("ProcessThread", Some("PROC_THREAD"), "process and thread rundown")
 };
@@ -151,7 +157,7 @@ pub(crate) static IMAGES: Recorded = Recorded {
         at_stop: &[IMAGE_DC_END],
         ..THINGS
     }],
-    dimensions: &["detail"],
+    dimensions: || vec![DETAIL.name],
     exchanges: &[Exchange { needs: &[Driver], family: &[Driver, SystemPage] }],
     ..Recorded::new("Loader", Some("LOADER"), "image rundown")
 };
@@ -207,7 +213,7 @@ pub(crate) static FILES: Recorded = Recorded {
         told_by: &[FILE_NAME],
         ..THINGS
     }],
-    dimensions: &["file", "folder", "extension", "detail"],
+    dimensions: || [names(FileFacet::ALL), vec![DETAIL.name]].concat(),
     exchanges: &[Exchange {
         needs: &[DriverFile, Prefetcher, RegistryFile],
         family: &[DriverFile, Prefetcher, RegistryFile, MapFile],

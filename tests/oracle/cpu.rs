@@ -7,8 +7,8 @@ use etl_writer::machine::scheduling::{BUILD, Doing, Owner};
 use etl_writer::machine::{Machine, Setup};
 use etl_writer::payloads::thread;
 use etl_writer::{Ptr, Rec, Session, Trace};
-use pfnset::analysis::cpu::CpuUse;
 use pfnset::analysis::cpu::query::CpuQuery;
+use pfnset::analysis::cpu::{CpuRow, CpuUse};
 use pfnset::etl::EtlFile;
 use pfnset::model::window::Bound;
 use pfnset::units::Nanos;
@@ -86,7 +86,7 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
         row.into_iter().for_each(|row| *cpu.entry(row).or_default() += 1);
     }
     assert_eq!(set.total.by_use, by_use);
-    let found = set.rows.iter().filter(|row| row.cpu > 0).map(|row| (row.labels.clone(), row.cpu)).collect();
+    let found = set.rows.iter().filter(|row| row.cpu > 0).map(|row| (texts(row), row.cpu)).collect();
     assert_eq!(cpu, found);
     check_states(machine, set, from, to, &labels);
     let delays = |known: &[(usize, usize, u64)]| {
@@ -98,7 +98,7 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
         all
     };
     let with_delays = set.rows.iter().filter(|row| row.delays.all.count > 0);
-    let found = with_delays.map(|row| (row.labels.clone(), row.delays.all)).collect::<Vec<_>>();
+    let found = with_delays.map(|row| (texts(row), row.delays.all)).collect::<Vec<_>>();
     let found = found.into_iter().map(|(labels, all)| (labels, (all.count, all.total, all.max))).collect();
     assert_eq!(delays(&machine.schedule.delays), found);
     let unknown = machine.schedule.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
@@ -109,11 +109,14 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
             *redundant.entry(labels(*life)).or_default() += 1;
         }
     }
-    let found =
-        set.rows.iter().filter(|row| row.redundant > 0).map(|row| (row.labels.clone(), row.redundant)).collect();
+    let found = set.rows.iter().filter(|row| row.redundant > 0).map(|row| (texts(row), row.redundant)).collect();
     assert_eq!(redundant, found);
     let switches = machine.schedule.switches.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.total.switches, switches);
+}
+
+fn texts(row: &CpuRow) -> Vec<String> {
+    row.labels.iter().map(ToString::to_string).collect()
 }
 
 fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels: &impl Fn(usize) -> Vec<String>) {
@@ -130,7 +133,7 @@ fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels:
         }
         *lengths.entry(ready).or_default() += 1;
     }
-    let alive = set.rows.iter().filter_map(|row| Some((row.labels.clone(), row.states?)));
+    let alive = set.rows.iter().filter_map(|row| Some((texts(row), row.states?)));
     let alive = alive.map(|(labels, s)| (labels, [s.running, s.ready, s.waiting, s.unknown]));
     let found: BTreeMap<_, _> = alive.filter(|(_, parts)| parts.iter().any(|ticks| *ticks > 0)).collect();
     assert_eq!(states, found);

@@ -209,9 +209,11 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "refset refset-small.etl --format json --timeline 20ms",
             "refset sets.etl --format json",
             "refset refset-small.etl --format json --timeline 20ms --group-by process,class,file,detail,access_reason",
+            "refset refset-small.etl --format json --timeline 20ms --group-by process_name,service,command_line,pid,session,folder,extension,category",
         ],
         "pfnset.cpu" => &[
             "cpu cpu-compressed.etl --format json --group-by process,thread,processor",
+            "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
         ],
         "pfnset.processes" => {
@@ -232,6 +234,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "diff two.etl raw.csv --format json",
             "diff two.etl resident-small.etl --format json --group-by process,category,class,list,use,rule,detail",
             "diff two.etl resident-small.etl --format json --group-by pid,session,file,priority,cold,pinned,non_tradeable",
+            "diff two.etl resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
             "diff held.csv refset-small.etl --format json",
             "diff two.etl --with beside.etl resident-small.etl --format json",
         ],

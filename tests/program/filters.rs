@@ -123,7 +123,7 @@ fn shells_complete_dimensions_and_presets() {
     let bash = out(&["completions", "bash"]);
     let names = |list: &str| bash.lines().any(|found| found.contains("compgen") && found.contains(list));
     assert!(names("\"list use category category_wpa class rule process"), "{bash}");
-    assert!(names("\"process category class file detail access_reason"));
+    assert!(names("\"process process_name service command_line pid session category class file"));
     assert!(names("by-process by-list-priority private-working-set files drivers"));
 }
 

@@ -12,6 +12,7 @@ mod counters;
 mod cpu;
 mod diff;
 mod diff_forms;
+mod dimensions;
 mod each;
 mod every_form;
 mod export;

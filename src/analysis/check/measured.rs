@@ -13,6 +13,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
+use crate::facets::Label;
 use crate::trace::recorded::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
@@ -133,11 +134,13 @@ impl ResidentValues {
             let records = counted(impossible, "page record names a PFN", "page records name PFNs");
             return Err(format!("{records} that no machine has: the page sequence is damaged"));
         }
-        let dimensions = [ResidentDimension::Process, ResidentDimension::Category];
+        let dimensions = [ResidentDimension::PROCESS, ResidentDimension::Category];
         let context = SnapshotContext::new(trace, snapshot);
         let pages = count_pages(trace, &context, snapshot, &dimensions, conditions);
         let row = |(codes, pages): (Vec<_>, u64)| Row {
-            labels: dimensions.iter().zip(codes).map(|(dimension, code)| dimension.label(&context, code)).collect(),
+            labels: (dimensions.iter().zip(codes))
+                .map(|(dimension, code)| dimension.label(&context, code).to_string())
+                .collect(),
             pages: i64::try_from(pages).unwrap_or(i64::MAX),
         };
         Ok(Value {
@@ -153,7 +156,7 @@ impl ResidentValues {
 struct ReferenceValues(Result<ReferenceSet, String>);
 
 fn reference_set(trace: &Trace, conditions: &[Condition<ReferenceDimension>]) -> Result<ReferenceSet, Error> {
-    let by = vec![ReferenceDimension::Process, ReferenceDimension::Category];
+    let by = vec![ReferenceDimension::PROCESS, ReferenceDimension::Category];
     ReferenceSet::answer(
         trace,
         &Query {
@@ -208,6 +211,11 @@ impl ReferenceValues {
     }
 }
 
+/// The texts of labels, as a baseline keeps them.
+fn texts(labels: &[Label]) -> Vec<String> {
+    labels.iter().map(Label::to_string).collect()
+}
+
 fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
     let dimensions = set.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect();
     let signed = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
@@ -217,14 +225,14 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
             total: all.peak.0,
             dimensions,
             rows: (timeline.groups.iter())
-                .map(|group| Row { labels: group.labels.clone(), pages: signed(group.extent.peak) })
+                .map(|group| Row { labels: texts(&group.labels), pages: signed(group.extent.peak) })
                 .collect(),
         },
         _ => Value {
             pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
             total: all.held_at_stop,
             dimensions,
-            rows: set.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.measure.pages }).collect(),
+            rows: set.rows.iter().map(|row| Row { labels: texts(&row.labels), pages: row.measure.pages }).collect(),
         },
     }
 }

@@ -176,7 +176,7 @@ impl<'t> Evidence<'t> {
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let by_name = conditions.by_name();
-        let named = by_name.iter().find(|(name, _)| recorded.dimensions.contains(name)).map(|(name, _)| *name);
+        let named = by_name.iter().find(|(name, _)| (recorded.dimensions)().contains(name)).map(|(name, _)| *name);
         let is_rule = by_name.iter().any(|(name, _)| *name == "rule");
         let passes = |category: &Category| {
             by_name.iter().all(|(name, patterns)| match *name {

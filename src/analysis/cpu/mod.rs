@@ -28,6 +28,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::load::parts::Parts;
 use crate::model::kernel_images::KernelImages;
+use crate::model::services::Services;
 use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::readiness::Need;
@@ -142,7 +143,8 @@ impl CpuUse {
         let mut scheduler = Scheduler::new(range, timeline, query, processes, &first);
         replay::pipeline::run(trace, &mut processors, &mut scheduler);
 
-        let labels = Labels::new(&scheduler.instances.all, processes);
+        let services = query.needs_services().then(|| Services::new(trace.system(), processes));
+        let labels = Labels::new(&scheduler.instances.all, processes, services);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
             sum.by_use.iter_mut().zip(times.by_use).for_each(|(sum, ticks)| *sum += ticks);

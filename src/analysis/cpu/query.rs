@@ -1,17 +1,23 @@
 //! A query about the processors: dimensions, conditions, window, timeline.
 
-use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
+use crate::facets::vocabulary::{PROCESSOR, THREAD};
+use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 
 dimensions! {
     /// What rows are grouped and filtered by.
     pub enum Dimension {
-        Process: "process", "Process", Values::Text;
-        Thread: "thread", "Thread", Values::Number;
-        Processor: "processor", "Processor", Values::Number;
+        Process(ProcessFacet);
+        Thread: THREAD;
+        Processor: PROCESSOR;
     }
+}
+
+impl Dimension {
+    /// The process of a thread.
+    pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
 }
 
 /// Order of rows; equal ones by label.
@@ -57,7 +63,7 @@ pub struct CpuQuery {
 impl Default for CpuQuery {
     fn default() -> Self {
         CpuQuery {
-            group_by: vec![Dimension::Process],
+            group_by: vec![Dimension::PROCESS],
             conditions: Vec::new(),
             top: None,
             order: CpuOrder::default(),
@@ -81,7 +87,16 @@ impl CpuQuery {
 
     /// True when rows or conditions keep processors apart.
     pub fn needs_processors(&self) -> bool {
+        self.has(Dimension::Processor)
+    }
+
+    /// True when rows or conditions name services.
+    pub(super) fn needs_services(&self) -> bool {
+        self.has(Dimension::Process(ProcessFacet::Service))
+    }
+
+    fn has(&self, wanted: Dimension) -> bool {
         let conditions = self.conditions.iter().map(|condition| condition.dimension);
-        self.group_by.iter().copied().chain(conditions).any(|dimension| dimension == Dimension::Processor)
+        self.group_by.iter().copied().chain(conditions).any(|dimension| dimension == wanted)
     }
 }

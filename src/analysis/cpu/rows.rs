@@ -10,6 +10,7 @@ use crate::analysis::cpu::replay::thread_instances::{
 };
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::table::group::natural;
+use crate::facets::Label;
 use crate::units::Ticks;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CpuRow {
     /// Labels in order of the dimensions.
-    pub labels: Vec<String>,
+    pub labels: Vec<Label>,
     /// The thread's id, if rows are threads.
     pub thread_id: Option<u32>,
     /// On the processors, without interrupts.
@@ -102,10 +103,8 @@ pub fn rows(
     query: &CpuQuery,
 ) -> Vec<CpuRow> {
     let of_processors = dimensions == [Dimension::Processor];
-    let fits = |instance: ThreadIndex, processor: u16| {
-        query.conditions.iter().all(|c| c.patterns.matches(&labels.label(c.dimension, instance, processor)))
-    };
-    let mut found: HashMap<Vec<String>, Parts<'_>> = HashMap::new();
+    let fits = |instance: ThreadIndex, processor: u16| labels.meets(&query.conditions, |_| true, (instance, processor));
+    let mut found: HashMap<Vec<Label>, Parts<'_>> = HashMap::new();
     let names =
         |instance, processor| dimensions.iter().map(|d| labels.label(*d, instance, processor)).collect::<Vec<_>>();
     let of_threads = dimensions.contains(&Dimension::Thread);
@@ -113,7 +112,7 @@ pub fn rows(
     if of_processors && query.conditions.is_empty() {
         for (number, processor) in (0u32..).zip(processors) {
             // All switches of the processor, not only those to threads that are counted.
-            found.entry(vec![number.to_string()]).or_default().all_switches = Some(processor.switches);
+            found.entry(vec![Label::number(number)]).or_default().all_switches = Some(processor.switches);
         }
     }
     for (instance, processor, counted) in scheduler.counts.each() {
@@ -135,7 +134,7 @@ pub fn rows(
         }
     }
     let window = scheduler.range.ticks();
-    let finish = |(labels, parts): (Vec<String>, Parts<'_>)| {
+    let finish = |(labels, parts): (Vec<Label>, Parts<'_>)| {
         let Parts { mut row, delays, profile, all_switches } = parts;
         row.switches = all_switches.unwrap_or(row.switches);
         row.delays = DelaySummary::new(&delays);

@@ -124,8 +124,13 @@ fn measure(row: &CpuRow, set: &CpuUse) -> RowMeasure {
     }
 }
 
+/// The labels of a row as people read them.
+fn shown(row: &CpuRow) -> Vec<String> {
+    row.labels.iter().map(|label| label.shown().to_owned()).collect()
+}
+
 /// Looks up the percentiles of groups of rows.
-fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<&[String], u64>) {
+fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<Vec<String>, u64>) {
     for part in &mut node.parts {
         path.push(part.label.clone());
         if part.measure.delays > 0 && part.measure.p95.is_none() {
@@ -165,7 +170,7 @@ impl CpuUse {
             CpuOrder::Preempted => m.lost,
         };
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
-        let known = self.subtotals.iter().map(|row| (row.labels.as_slice(), row.delays.all.p95)).collect();
+        let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
         fill(&mut tree, &mut Vec::new(), &known);
         let all = RowMeasure { capacity: self.capacity(), frequency_hz: self.frequency_hz, ..RowMeasure::default() };
         tree.measure.frequency_hz = self.frequency_hz;
@@ -225,8 +230,7 @@ impl CpuUse {
     }
 
     fn label_values(&self, row: &CpuRow) -> Vec<Value> {
-        let labels = self.dimensions.iter().zip(&row.labels);
-        labels.map(|(dimension, label)| Value::of_label(label, dimension.description().values)).collect()
+        row.labels.iter().map(Value::of_label).collect()
     }
 
     fn delay_table(&self) -> Table {

@@ -8,6 +8,7 @@ use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::error::Error;
 use crate::etl::EtlFile;
+use crate::facets::Label;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -93,16 +94,10 @@ fn groups(
         }
         all.get_mut(step).into_iter().for_each(|groups| *groups.entry(label.clone()).or_default() += ticks);
     };
-    let matches = |instance, processor| {
-        move |dimension: Dimension| {
-            let mut conditions = query.conditions.iter().filter(|c| c.dimension == dimension);
-            conditions.all(|c| c.patterns.matches(&labels.label(dimension, instance, processor)))
-        }
-    };
+    let is_of_processor = |dimension| dimension == Dimension::Processor;
     if query.group_by == [Dimension::Processor] {
-        for (number, processor) in
-            (0..=u16::MAX).zip(processors).filter(|(number, _)| matches(IDLE_INSTANCE, *number)(Dimension::Processor))
-        {
+        let wanted = |number| labels.meets(&query.conditions, is_of_processor, (IDLE_INSTANCE, number));
+        for (number, processor) in (0..=u16::MAX).zip(processors).filter(|(number, _)| wanted(*number)) {
             for (step, times) in processor.times.iter().enumerate() {
                 let ticks = times.get(ProcessorUse::Threads as usize).copied().unwrap_or(0);
                 if ticks > 0 {
@@ -114,9 +109,8 @@ fn groups(
     }
     let dimensions = query.group_by.iter().filter(|dimension| **dimension != Dimension::Processor);
     for (&(instance, step), &ticks) in &scheduler.by_step {
-        let wanted = [Dimension::Process, Dimension::Thread].into_iter().all(matches(instance, 0));
-        if wanted {
-            let names: Vec<String> = dimensions.clone().map(|d| labels.label(*d, instance, 0)).collect();
+        if labels.meets(&query.conditions, |dimension| !is_of_processor(dimension), (instance, 0)) {
+            let names: Vec<Label> = dimensions.clone().map(|d| labels.label(*d, instance, 0)).collect();
             add(step as usize, names.join(" / "), ticks);
         }
     }

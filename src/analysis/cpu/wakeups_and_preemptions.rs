@@ -35,21 +35,34 @@ pub struct WakeupRow {
     pub count: u64,
 }
 
-/// Label of a process, unless the user's conditions on processes rule it out.
-fn wanted(query: &CpuQuery, label: Option<Arc<str>>) -> Option<Arc<str>> {
-    let mut of_processes = query.conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
-    label.filter(|label| of_processes.all(|condition| condition.patterns.matches(label)))
+/// Processes by their numbers.
+struct Numbered<'s> {
+    scheduler: &'s Scheduler<'s>,
+    labels: &'s Labels<'s>,
+    query: &'s CpuQuery,
+}
+
+impl Numbered<'_> {
+    fn label(&self, process: ProcessNumber) -> Option<Arc<str>> {
+        self.scheduler.process_numbers.member(process).map(|instance| self.labels.process(instance))
+    }
+
+    /// The label, unless the user's conditions on processes rule the process out.
+    fn wanted(&self, process: ProcessNumber) -> Option<Arc<str>> {
+        let member = self.scheduler.process_numbers.member(process)?;
+        let is_of_process = |dimension| matches!(dimension, Dimension::Process(_));
+        let meets = self.labels.meets(&self.query.conditions, is_of_process, (member, 0));
+        meets.then(|| self.labels.process(member))
+    }
 }
 
 /// Preemptions, those that cost most first.
 pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<PreemptionRow> {
-    let label = |process_number: ProcessNumber| {
-        scheduler.process_numbers.member(process_number).map(|instance| labels.process(instance))
-    };
+    let processes = Numbered { scheduler, labels, query };
     let mut sums: FastMap<(Arc<str>, Arc<str>, ReadyKind), PreemptionTimes> = FastMap::default();
     for (process, preemptor, kind, times) in scheduler.preemptions.each() {
         let Some(&kind) = ReadyKind::ALL.get(kind) else { continue };
-        if let (Some(process), Some(preemptor)) = (wanted(query, label(process)), label(preemptor)) {
+        if let (Some(process), Some(preemptor)) = (processes.wanted(process), processes.label(preemptor)) {
             let sum = sums.entry((process, preemptor, kind)).or_default();
             sum.count += times.count;
             sum.ticks += times.ticks;
@@ -71,12 +84,10 @@ pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQu
 
 /// Wakeups, the most frequent first.
 pub fn wakeups(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQuery) -> Vec<WakeupRow> {
-    let label = |process_number: ProcessNumber| {
-        scheduler.process_numbers.member(process_number).map(|instance| labels.process(instance))
-    };
+    let processes = Numbered { scheduler, labels, query };
     let mut sums: FastMap<(Arc<str>, Arc<str>, bool), u64> = FastMap::default();
     for (process, waker, from_dpc, count) in scheduler.wakeups.each() {
-        if let (Some(process), Some(waker)) = (wanted(query, label(process)), label(waker)) {
+        if let (Some(process), Some(waker)) = (processes.wanted(process), processes.label(waker)) {
             *sums.entry((process, waker, from_dpc == 1)).or_default() += count;
         }
     }

@@ -3,34 +3,41 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
-use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
-use crate::event::page::{PageList, PageUse};
-use crate::model::category::{Category, Class};
+use crate::exported::wpa::columns::PROCESS_NAME;
+use crate::facets::vocabulary::*;
+use crate::facets::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
+use crate::model::category::Category;
 
 dimensions! {
     /// What the two sides are compared by.
     pub enum Dimension {
-        Process: "process", "Process", Values::Text;
-        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
-        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
-        List: "list", "List", Values::OneOf(|| PageList::ALL.map(PageList::name).to_vec());
-        Priority: "priority", "Priority", Values::UpTo(7);
-        Use: "use", "Use", Values::OneOf(|| PageUse::ALL.map(PageUse::name).to_vec());
-        Rule: "rule", "Rule", Values::OneOf(Rule::ids_corrected);
-        Pid: "pid", "PID", Values::Number;
-        Session: "session", "Session", Values::Number;
-        File: "file", "File", Values::Text;
-        Detail: "detail", "Detail", Values::Text;
-        Cold: "cold", "Cold", Values::YesNo;
-        Pinned: "pinned", "Pinned", Values::YesNo;
-        NonTradeable: "non_tradeable", "Non-tradeable", Values::YesNo;
-        AccessReason: "access_reason", "Access reason", Values::Text;
-        ReleaseReason: "release_reason", "Release reason", Values::Text;
-        Impact: "impact", "Impact", Values::Text;
+        Process(ProcessFacet);
+        Category: CATEGORY;
+        Class: CLASS;
+        List: LIST;
+        Priority: PRIORITY;
+        Use: USE;
+        Rule: RULE.of(Values::OneOf(Rule::ids_corrected));
+        File(FileFacet);
+        Detail: DETAIL;
+        Cold: COLD;
+        Pinned: PINNED;
+        NonTradeable: NON_TRADEABLE;
+        // WPA has more reasons than pfnset.
+        AccessReason: ACCESS_REASON;
+        ReleaseReason: RELEASE_REASON;
+        Impact: IMPACT;
     }
 }
 
 impl Dimension {
+    /// The process.
+    pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
+    /// Its id.
+    pub const PID: Dimension = Dimension::Process(ProcessFacet::Pid);
+    /// The file.
+    pub const FILE: Dimension = Dimension::File(FileFacet::File);
+
     /// The dimension of a name in a file; `None` for names that are not compared.
     pub fn of_name(name: &str) -> Option<Dimension> {
         Dimension::ALL.iter().copied().find(|dimension| dimension.name() == name)
@@ -53,7 +60,7 @@ impl Dimension {
     pub const fn derived_from(self) -> Option<Dimension> {
         match self {
             Dimension::Class => Some(Dimension::Category),
-            Dimension::Pid => Some(Dimension::Process),
+            Dimension::PID => Some(Dimension::PROCESS),
             _ => None,
         }
     }
@@ -63,13 +70,21 @@ impl Dimension {
         match self {
             Dimension::Class => {
                 let category = Category::ALL.into_iter().find(|category| category.name().eq_ignore_ascii_case(label));
-                category.map_or("n/a", |category| category.class().name()).to_owned()
+                category.map_or(NO_LABEL, |category| category.class().name()).to_owned()
             }
-            Dimension::Pid => {
+            Dimension::PID => {
                 let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-                id.map_or("n/a", |(_, id)| id).to_owned()
+                id.map_or(NO_LABEL, |(_, id)| id).to_owned()
             }
             _ => label.to_owned(),
+        }
+    }
+
+    /// The label that a text stands for: files have texts only, and sides are compared by them.
+    pub fn label(self, text: &str) -> Label {
+        match self {
+            Dimension::Process(of) => of.of_text(text),
+            _ => Label::of_text(text, self.facet().values),
         }
     }
 
@@ -77,9 +92,9 @@ impl Dimension {
     pub fn in_one_form(self, label: &str) -> String {
         let label = label.trim();
         if label.is_empty() {
-            return "n/a".to_owned();
+            return NO_LABEL.to_owned();
         }
-        match self.description().values {
+        match self.facet().values {
             Values::YesNo => match label.to_ascii_lowercase().as_str() {
                 "true" | "yes" | "1" => "true".to_owned(),
                 "false" | "no" | "0" => "false".to_owned(),
@@ -93,11 +108,14 @@ impl Dimension {
     }
 }
 
+/// The dimension of a key of an export: WPA's names of processes are processes without ids.
+pub fn dimension_of(key: &str) -> &str {
+    if key == PROCESS_NAME { Dimension::PROCESS.name() } else { key }
+}
+
 /// True when a label of a file meets the conditions on its dimension, and on those that are derived from it.
 pub fn passes(conditions: &[Condition<Dimension>], dimension: &str, label: &str) -> bool {
-    let Some(dimension) = Dimension::of_name(if dimension == "process_name" { "process" } else { dimension }) else {
-        return true;
-    };
+    let Some(dimension) = Dimension::of_name(dimension) else { return true };
     let form = dimension.in_one_form(label);
     conditions.iter().all(|condition| match condition.dimension {
         of if of == dimension => condition.patterns.matches(&form),
@@ -148,7 +166,7 @@ mod tests {
         assert_eq!(Dimension::Pinned.in_one_form("Yes"), "true");
         assert_eq!(Dimension::Detail.in_one_form(" "), "n/a");
         assert_eq!(Dimension::Class.derived("MapFile"), "File");
-        assert_eq!(Dimension::Pid.derived("a (b).exe <P> (42)"), "42");
+        assert_eq!(Dimension::PID.derived("a (b).exe <P> (42)"), "42");
         let conditions = ["class=File", "pid=42"].map(|text| Condition::parse(text).unwrap());
         assert!(passes(&conditions, "category", "Image") && !passes(&conditions, "category", "PagedPool"));
         assert!(passes(&conditions, "process", "x (42)") && !passes(&conditions, "process", "x (4)"));

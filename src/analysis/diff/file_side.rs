@@ -1,13 +1,13 @@
 //! The side that is a file: its rows by the dimensions asked for.
 
-use crate::analysis::diff::dimension::{Dimension, passes};
+use crate::analysis::diff::dimension::{Dimension, dimension_of, passes};
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::exported::CountedRow;
 use crate::exported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
-use crate::exported::wpa::columns::{PROCESS_NAME, SNAPSHOT};
+use crate::exported::wpa::columns::SNAPSHOT;
 use crate::exported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
 
 /// A query to a file.
@@ -72,8 +72,7 @@ fn chosen<'t>(source: &Source, table: &'t PfnsetTable, choice: SnapshotChoice) -
 fn places(dimensions: &[Dimension], known: &[&str], category: &str) -> Vec<(Dimension, Option<usize>, bool)> {
     let at = |dimension: Dimension| {
         let name = if dimension == Dimension::Category { category } else { dimension.name() };
-        let name_only = (dimension == Dimension::Process).then_some(PROCESS_NAME);
-        known.iter().position(|known| *known == name || Some(*known) == name_only)
+        known.iter().position(|known| *known == name)
     };
     let place = |dimension: &Dimension| match (at(*dimension), dimension.derived_from()) {
         // The class that stands in a file is that of the corrected category.
@@ -110,7 +109,8 @@ fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery
 
 fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Result<FileSide, Error> {
     let keys: Vec<&str> = export.columns.keys.iter().map(|(dimension, _)| *dimension).collect();
-    let places = places(query.dimensions, &keys, "category");
+    let names: Vec<&str> = keys.iter().map(|key| dimension_of(key)).collect();
+    let places = places(query.dimensions, &names, "category");
     let mut wanted: Vec<&str> =
         places.iter().filter_map(|(_, at, _)| at.and_then(|at| keys.get(at).copied())).collect();
     if keys.contains(&SNAPSHOT) && !wanted.contains(&SNAPSHOT) {
@@ -118,7 +118,7 @@ fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Re
     }
     let asked = WpaQuery {
         dimensions: &wanted,
-        is_wanted: &|dimension, label| passes(query.conditions, dimension, label),
+        is_wanted: &|key, label| passes(query.conditions, dimension_of(key), label),
         with_pages: query.with_pages,
     };
     let not_understood = |reason| Error::NotUnderstood { path: source.path.clone(), reason };

@@ -249,12 +249,12 @@ fn match_labels(sides: &mut [Side<'_>; 2], plan: &DiffPlan) -> Vec<Matched> {
         let labels = |side: &Side<'_>| -> BTreeSet<String> {
             side.rows.iter().filter_map(|row| row.labels.get(place)).map(|label| label.to_string()).collect()
         };
-        match dimension {
-            Dimension::Process => {
+        match *dimension {
+            Dimension::PROCESS => {
                 let [left, right] = sides.each_ref().map(labels);
                 Matched::new([&left, &right], plan.matching, &starts)
             }
-            Dimension::File | Dimension::Detail => {
+            Dimension::FILE | Dimension::Detail => {
                 let [left, right] = sides.each_ref().map(labels);
                 paths::matched([&left, &right])
             }

@@ -185,7 +185,7 @@ const MOST: usize = crate::analysis::resident::group_counts::MOST_DIMENSIONS - 1
 fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, Error> {
     let [left, right] = sides;
     let order = match (left.trace(), right.trace()) {
-        (Some(_), Some(_)) => return Ok(vec![Dimension::Process, Dimension::Category]),
+        (Some(_), Some(_)) => return Ok(vec![Dimension::PROCESS, Dimension::Category]),
         (Some(_), None) => right,
         (None, _) => left,
     };

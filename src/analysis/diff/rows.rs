@@ -7,6 +7,7 @@ use crate::analysis::table::group::natural;
 use crate::escape::visible;
 use crate::exported::CountedRow;
 use crate::exported::amount::{Amount, Limit};
+use crate::facets::Label;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffRow {
     /// Labels in order of the dimensions.
-    pub labels: Vec<String>,
+    pub labels: Vec<Label>,
     /// On the left; `None`: the key is not there.
     pub left: Option<Amount>,
     /// On the right.
@@ -59,12 +60,13 @@ pub fn join(
             let labels: Vec<String> = labels.collect();
             // CSV has hidden characters in writing, so rows are joined by what is visible.
             let form = |(dimension, label): (&Dimension, &String)| match dimension {
-                Dimension::Process => visible(label).to_lowercase(),
+                Dimension::Process(_) => visible(label).to_lowercase(),
                 _ => visible(label).into_owned(),
             };
             let key = dimensions.iter().zip(&labels).map(form).collect();
-            let found =
-                rows.entry(key).or_insert_with(|| DiffRow { labels, left: None, right: None, limit: Limit::default() });
+            let typed = || dimensions.iter().zip(&labels).map(|(dimension, label)| dimension.label(label)).collect();
+            let new = || DiffRow { labels: typed(), left: None, right: None, limit: Limit::default() };
+            let found = rows.entry(key).or_insert_with(new);
             let slot = if side == 0 { &mut found.left } else { &mut found.right };
             *slot.get_or_insert_default() += row.amount;
         }

@@ -1,6 +1,6 @@
 //! A side of a comparison: a trace, a file that pfnset wrote, or a table that WPA exported. Its content decides which.
 
-use crate::analysis::diff::dimension::Dimension;
+use crate::analysis::diff::dimension::{Dimension, dimension_of};
 use crate::analysis::table::Dimension as _;
 use crate::code_page::CodePage;
 use crate::error::Error;
@@ -156,11 +156,10 @@ impl Source {
                 found
             }
             SourceContent::Wpa(export) => {
-                let name = |name: &'static str| if name == PROCESS_NAME { "process" } else { name };
                 // In the order of the columns.
                 let mut keys = export.columns.keys.clone();
                 keys.sort_by_key(|(_, at)| *at);
-                keys.iter().filter_map(|(dimension, _)| Dimension::of_name(name(dimension))).collect()
+                keys.iter().filter_map(|(dimension, _)| Dimension::of_name(dimension_of(dimension))).collect()
             }
         }
     }
@@ -172,7 +171,7 @@ impl Source {
         let derived = Dimension::ALL.iter().copied().filter(|dimension| {
             !all.contains(dimension)
                 && dimension.derived_from().is_some_and(|from| all.contains(&from))
-                && (has_ids || *dimension != Dimension::Pid)
+                && (has_ids || *dimension != Dimension::PID)
         });
         let derived: Vec<Dimension> = derived.collect();
         all.extend(derived);

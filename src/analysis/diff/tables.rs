@@ -71,8 +71,7 @@ impl Diff {
     }
 
     fn record(&self, row: &DiffRow) -> Vec<Value> {
-        let labels = self.dimensions.iter().zip(&row.labels);
-        let labels = labels.map(|(dimension, label)| Value::of_label(label, dimension.description().values));
+        let labels = row.labels.iter().map(Value::of_label);
         let pages = [row.left_pages(), row.right_pages(), row.delta()].map(Value::Count);
         labels.chain(pages).chain([Value::Share(row.limit.pages())]).collect()
     }

@@ -12,6 +12,7 @@ use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
 use crate::exported::CountedRow;
 use crate::exported::amount::Amount;
+use crate::facets::Label;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
@@ -90,12 +91,12 @@ impl<'t> ResidentSide<'t> {
     pub fn rows(&self, dimensions: &[Dimension], conditions: &[Condition<Dimension>], by_wpa: bool) -> Vec<CountedRow> {
         let wanted: Vec<ResidentDimension> = dimensions.iter().filter_map(|d| d.resident(by_wpa)).collect();
         let rows = self.count(&wanted, &of_resident(conditions, by_wpa));
-        let form = |dimension: &Dimension, label: String| match dimension {
-            Dimension::Class if by_wpa => dimension.derived(&label),
-            _ => label,
+        let form = |dimension: &Dimension, label: Label| match dimension {
+            Dimension::Class if by_wpa => dimension.derived(&label).into(),
+            _ => label.as_str().into(),
         };
-        let row = |(labels, pages): (Vec<String>, u64)| CountedRow {
-            labels: dimensions.iter().zip(labels).map(|(dimension, label)| form(dimension, label).into()).collect(),
+        let row = |(labels, pages): (Vec<Label>, u64)| CountedRow {
+            labels: dimensions.iter().zip(labels).map(|(dimension, label)| form(dimension, label)).collect(),
             amount: Amount::of_pages(i64::try_from(pages).unwrap_or(i64::MAX)),
         };
         rows.into_iter().map(row).collect()
@@ -105,7 +106,7 @@ impl<'t> ResidentSide<'t> {
         &self,
         dimensions: &[ResidentDimension],
         conditions: &[Condition<ResidentDimension>],
-    ) -> Vec<(Vec<String>, u64)> {
+    ) -> Vec<(Vec<Label>, u64)> {
         let Some(snapshot) = self.pages() else { return Vec::new() };
         let context = SnapshotContext::new(self.trace, snapshot);
         let counted = count_pages(self.trace, &context, snapshot, dimensions, conditions);
@@ -118,7 +119,7 @@ impl<'t> ResidentSide<'t> {
         let dimensions = [ResidentDimension::CategoryWpa, ResidentDimension::Category, ResidentDimension::Rule];
         let rows = self.count(&dimensions, &of_resident(conditions, true));
         let moved = rows.into_iter().filter_map(|(labels, pages)| {
-            let [category_wpa, category, rule] = <[String; 3]>::try_from(labels).ok()?;
+            let [category_wpa, category, rule] = <[Label; 3]>::try_from(labels).ok()?.map(|label| label.to_string());
             (category_wpa != category).then_some(RuleChange { category_wpa, category, rule, pages })
         });
         let mut moved: Vec<RuleChange> = moved.collect();

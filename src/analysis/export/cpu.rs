@@ -6,6 +6,7 @@ use crate::analysis::export::column_batches::{Cell, ColumnBatches};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
 use crate::error::Error;
+use crate::facets::Label;
 use crate::trace::Trace;
 
 /// Follows the threads of a trace; `None` for one without context switches.
@@ -13,7 +14,7 @@ use crate::trace::Trace;
 /// # Errors
 /// As [`CpuUse::answer`].
 pub fn read(trace: &Trace) -> Result<Option<CpuUse>, Error> {
-    let query = CpuQuery { group_by: vec![Dimension::Process, Dimension::Thread], ..CpuQuery::default() };
+    let query = CpuQuery { group_by: vec![Dimension::PROCESS, Dimension::Thread], ..CpuQuery::default() };
     match CpuUse::answer(trace, &query) {
         Err(Error::MissingEvents(_) | Error::MissingPart(_)) => Ok(None),
         set => set.map(Some),
@@ -26,7 +27,7 @@ fn seconds<'t>(set: &CpuUse, ticks: u64) -> Cell<'t> {
 
 /// The process and the thread of a row.
 fn owner(row: &CpuRow) -> [Cell<'_>; 2] {
-    let process = row.labels.first().map(String::as_str);
+    let process = row.labels.first().map(Label::as_str);
     [Cell::maybe(process, Cell::Text), Cell::maybe(row.thread_id, |id| Cell::Integer(id.into()))]
 }
 

@@ -189,7 +189,7 @@ impl<'c> PageTexts<'c> {
     fn process_texts(&self) -> Vec<String> {
         let listed = (0..self.context.processes.instances.len() as u64).map(DimensionCode::Number);
         let all = listed.chain(self.processes.codes());
-        all.map(|code| Dimension::Process.label(self.context, code)).collect()
+        all.map(|code| Dimension::PROCESS.label(self.context, code).to_string()).collect()
     }
 
     /// Place of each process in the order of their texts, by number.
@@ -204,7 +204,8 @@ impl<'c> PageTexts<'c> {
 
     /// Texts of files and details by number.
     fn detail_texts(&self) -> StringArray {
-        let unlisted = self.details.codes().into_iter().map(|code| Dimension::Detail.label(self.context, code));
+        let unlisted =
+            self.details.codes().into_iter().map(|code| Dimension::Detail.label(self.context, code).to_string());
         let unlisted: Vec<String> = unlisted.collect();
         let listed = self.context.files.names.iter().copied();
         StringArray::from_iter_values(listed.chain(unlisted.iter().map(String::as_str)))

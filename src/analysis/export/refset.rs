@@ -6,15 +6,27 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, HELD, Query};
 use crate::analysis::refset::totals::each_holding::Holding;
-use crate::analysis::table::Dimension as _;
 use crate::error::Error;
+use crate::facets::{Label, LabelKind};
 use crate::model::category::Category;
 use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 
-/// A label, or null for labels that mean that there is none.
-fn known<'t>(label: &'t str, none: &str) -> Cell<'t> {
-    if label == none { Cell::Null } else { Cell::Text(label) }
+/// The dimensions of the counted table, in the order of its columns.
+const COUNTED: [Dimension; 8] = [
+    Dimension::PROCESS,
+    Dimension::Category,
+    Dimension::Class,
+    Dimension::FILE,
+    Dimension::Detail,
+    Dimension::AccessReason,
+    Dimension::ReleaseReason,
+    Dimension::Impact,
+];
+
+/// A label, or null where there is none.
+fn known(label: &Label) -> Cell<'_> {
+    if label.kind() == LabelKind::Nothing { Cell::Null } else { Cell::Text(label) }
 }
 
 /// Which of the two tables are wanted.
@@ -34,7 +46,7 @@ pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
-        let query = Query { group_by: Dimension::ALL.to_vec(), summary_rows: 0, examples: 0, ..Query::default() };
+        let query = Query { group_by: COUNTED.to_vec(), summary_rows: 0, examples: 0, ..Query::default() };
         let mut written = Ok(());
         let mut each = |holding: &Holding| {
             if written.is_ok() {
@@ -62,13 +74,13 @@ fn push_counted(set: &ReferenceSet, rows: &mut ColumnBatches<'_>) -> Result<(), 
     for row in &set.rows {
         let [process, category, class, file, detail, access, release, impact] = row.labels.as_slice() else { continue };
         rows.push([
-            known(process, "n/a"),
+            known(process),
             Cell::Text(category),
             Cell::Text(class),
-            known(file, "n/a"),
-            known(detail, "n/a"),
+            known(file),
+            known(detail),
             Cell::Text(access),
-            known(release, HELD),
+            if *release == HELD { Cell::Null } else { Cell::Text(release) },
             Cell::Text(impact),
             Cell::Integer(row.measure.pages),
             Cell::Integer(row.measure.pages.saturating_mul(PAGE_BYTES as i64)),
@@ -82,13 +94,13 @@ fn push_holding(trace: &Trace, holding: &Holding, rows: &mut ColumnBatches<'_>) 
     let category: Category = holding.category;
     let seconds = |time| Cell::Real(trace.time(time).seconds());
     rows.push([
-        known(&holding.process, "n/a"),
+        known(&holding.process),
         Cell::Text(category.name()),
         Cell::Text(category.class().name()),
         Cell::maybe(holding.pfn, Cell::count),
         Cell::Text(holding.page_use.name()),
-        known(&holding.file, "n/a"),
-        known(&holding.detail, "n/a"),
+        known(&holding.file),
+        known(&holding.detail),
         Cell::Text(holding.access_reason.name()),
         Cell::maybe(holding.released.map(|(reason, _)| reason.name()), Cell::Text),
         seconds(holding.since),

@@ -12,6 +12,7 @@ pub mod working_sets;
 use crate::error::Error;
 use crate::event::hooks::{MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS};
 use crate::event::memory_counters::WorkingSetSizes;
+use crate::facets::Label;
 use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
@@ -175,10 +176,10 @@ fn columns() -> impl Iterator<Item = CounterColumn> {
 }
 
 fn is_selected(query: &MemoryQuery, column: &CounterColumn) -> bool {
-    let priority = column.priority.map_or_else(|| "n/a".to_owned(), |priority| priority.to_string());
+    let priority = column.priority.map_or_else(Label::nothing, Label::number);
     // Standby by priority is a part of that list.
-    let list = column.list.or(column.priority.map(|_| "Standby")).unwrap_or("n/a");
-    query.selects(MemoryDimension::List, list) && query.selects(MemoryDimension::Priority, &priority)
+    let list = Label::maybe(column.list.or(column.priority.map(|_| "Standby")));
+    query.selects(MemoryDimension::List, &list) && query.selects(MemoryDimension::Priority, &priority)
 }
 
 /// The sum of all priorities is only there if all are chosen.
@@ -186,7 +187,7 @@ fn is_priority_selected(query: &MemoryQuery, priority: Option<u8>) -> bool {
     let is_chosen = query.conditions.iter().any(|condition| condition.dimension == MemoryDimension::Priority);
     match priority {
         None => !is_chosen,
-        Some(priority) => query.selects(MemoryDimension::Priority, &priority.to_string()),
+        Some(priority) => query.selects(MemoryDimension::Priority, &Label::number(priority)),
     }
 }
 

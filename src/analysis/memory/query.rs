@@ -1,7 +1,8 @@
 //! A query about memory over time.
 
-use crate::analysis::table::{Condition, Dimension, Values, dimensions};
 use crate::error::Error;
+use crate::facets::vocabulary::{LIST, PRIORITY};
+use crate::facets::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 
@@ -11,10 +12,10 @@ pub const LISTS: [&str; 7] = ["InUse", "Standby", "Zero", "Free", "Modified", "M
 dimensions! {
     /// What rows are grouped and filtered by.
     pub enum MemoryDimension {
-        List: "list", "List", Values::OneOf(|| LISTS.to_vec());
-        Priority: "priority", "Priority", Values::UpTo(7);
-        Process: "process", "Process", Values::Text;
-        Session: "session", "Session", Values::Number;
+        List: LIST.of(Values::OneOf(|| LISTS.to_vec()));
+        Priority: PRIORITY;
+        Process: ProcessFacet::Process.facet();
+        Session: ProcessFacet::Session.facet();
     }
 }
 
@@ -57,8 +58,8 @@ impl MemoryQuery {
     }
 
     /// True when the conditions on a dimension let a label pass.
-    pub(super) fn selects(&self, dimension: MemoryDimension, label: &str) -> bool {
+    pub(super) fn selects(&self, dimension: MemoryDimension, label: &Label) -> bool {
         let mut of_it = self.conditions.iter().filter(|condition| condition.dimension == dimension);
-        of_it.all(|condition| condition.patterns.matches(label))
+        of_it.all(|condition| condition.lets_pass([label]))
     }
 }

@@ -231,10 +231,7 @@ impl MemorySet {
             "commit_end_pages",
             "commit_most_pages",
         ];
-        let label = |track: &MemoryTrack| match field {
-            "session" => Value::of_label(&track.label, crate::analysis::table::Values::Number),
-            _ => Value::text(&track.label),
-        };
+        let label = |track: &MemoryTrack| Value::of_label(&track.label);
         let record = |track: &MemoryTrack| {
             let start = [
                 label(track),

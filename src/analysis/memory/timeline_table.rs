@@ -4,10 +4,11 @@ use crate::analysis::memory::counters::{COUNTERS, CounterColumn, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::tables::size;
 use crate::analysis::memory::timeline::MemoryTimeline;
-use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::memory::working_sets::{MemoryTrack, TrackOwner};
 use crate::analysis::memory::{MemorySet, columns};
-use crate::analysis::table::{Column, Field, Fit, Line, Table, Value, Values};
+use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::event::memory_counters::WorkingSetSizes;
+use crate::facets::Dimension as _;
 use crate::moment::{At, Moment};
 use crate::units::Nanos;
 use std::cmp::Reverse;
@@ -95,15 +96,15 @@ impl MemorySet {
         moments: &[Moment],
         rows: impl Iterator<Item = (Moment, &'s MemoryTrack, &'s WorkingSetSizes)>,
     ) -> Table {
-        let (name, values) = match self.group_by {
-            Some(MemoryDimension::Session) => ("session", Values::Number),
-            _ => ("process", Values::Text),
-        };
+        let dimension = self.group_by.unwrap_or(MemoryDimension::Process);
         let mut largest: Vec<&MemoryTrack> = self.tracks().iter().collect();
         largest.sort_by_key(|track| Reverse(track.most[0]));
         largest.truncate(MOST_TRACKS);
         let heading = |(place, track): (usize, &&MemoryTrack)| {
-            let title = if name == "session" { format!("Session {}", track.label) } else { track.label.clone() };
+            let title = match track.owner {
+                TrackOwner::Session(id) => format!("Session {id}"),
+                TrackOwner::Instance(_) | TrackOwner::ProcessId(_) => track.label.to_string(),
+            };
             let column = Column::number(title);
             if place == 0 { column } else { column.fit(Fit::Leaves(u8::try_from(MOST_TRACKS - place).unwrap_or(0))) }
         };
@@ -114,7 +115,7 @@ impl MemorySet {
         let record = |(moment, track, now): (Moment, &MemoryTrack, &WorkingSetSizes)| {
             vec![
                 Value::ExactSeconds(self.time(moment)),
-                Value::of_label(&track.label, values),
+                Value::of_label(&track.label),
                 Value::count(now.working_set_pages),
                 Value::count(now.private_working_set_pages),
                 Value::count(now.commit_pages),
@@ -122,7 +123,7 @@ impl MemorySet {
         };
         Table {
             title: None,
-            fields: ["time_s", name, "working_set_pages", "private_working_set_pages", "commit_pages"]
+            fields: ["time_s", dimension.name(), "working_set_pages", "private_working_set_pages", "commit_pages"]
                 .map(Field::new)
                 .to_vec(),
             records: rows.map(record).collect(),

@@ -3,6 +3,7 @@
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery};
 use crate::etl::EtlFile;
 use crate::event::memory_counters::WorkingSetSizes;
+use crate::facets::Label;
 use crate::load::mem_info_ws::{WorkingSetRecord, WorkingSetScope, read_working_sets};
 use crate::model::process::Processes;
 use crate::model::window::Window;
@@ -25,7 +26,7 @@ pub enum TrackOwner {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryTrack {
     /// `name.exe (pid)`, or the session's number.
-    pub label: String,
+    pub label: Label,
     /// Whose it is.
     pub owner: TrackOwner,
     /// Session; `None` for processes of no session.
@@ -48,7 +49,7 @@ impl MemoryTrack {
     fn new(owner: TrackOwner, moment: Moment, sizes: WorkingSetSizes) -> MemoryTrack {
         let first = At { moment, value: sizes };
         MemoryTrack {
-            label: String::new(),
+            label: Label::name(""),
             owner,
             session: None,
             count: 0,
@@ -131,13 +132,13 @@ impl<'p> Owners<'p> {
     }
 
     /// Label and session.
-    fn described(&self, owner: TrackOwner) -> (String, Option<u32>) {
+    fn described(&self, owner: TrackOwner) -> (Label, Option<u32>) {
         match owner {
-            TrackOwner::Session(id) => (id.to_string(), Some(id)),
-            TrackOwner::ProcessId(id) => (format!("Unknown ({id})"), None),
+            TrackOwner::Session(id) => (Label::number(id), Some(id)),
+            TrackOwner::ProcessId(id) => (Label::unknown(format!("Unknown ({id})")), None),
             TrackOwner::Instance(index) => match self.processes.instances.get(index) {
-                Some(instance) => (instance.label(), instance.session_id),
-                None => (String::new(), None),
+                Some(instance) => (Label::name(instance.label()), instance.session_id),
+                None => (Label::nothing(), None),
             },
         }
     }
@@ -191,7 +192,7 @@ pub fn read(
 }
 
 fn passes(track: &MemoryTrack, query: &MemoryQuery) -> bool {
-    let session = track.session.map_or_else(|| "n/a".to_owned(), |id| id.to_string());
+    let session = track.session.map_or_else(|| Label::nothing().shown_as("no session"), Label::number);
     let is_session = matches!(track.owner, TrackOwner::Session(_));
     (is_session || query.selects(MemoryDimension::Process, &track.label))
         && query.selects(MemoryDimension::Session, &session)

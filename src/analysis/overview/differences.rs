@@ -7,6 +7,7 @@ use crate::analysis::diff::rows::DiffRow;
 use crate::analysis::diff::source::Source;
 use crate::analysis::overview::Part;
 use crate::analysis::table::{Column, Line, Table, Value};
+use crate::facets::{Label, LabelKind};
 use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,10 +16,6 @@ use std::collections::BTreeMap;
 const BARS: usize = 20;
 /// Most tiles.
 const TILES: usize = 1500;
-
-/// Whose pages are of no process.
-const NO_PROCESS: &str = "kernel and free";
-const SHARED: &str = "shared (files, images, sections)";
 
 /// Pages of something in both traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,13 +66,12 @@ impl Differences {
             let query = DiffQuery { group_by: Some(dimensions.to_vec()), keeps_same: true, ..DiffQuery::default() };
             Diff::new(left, right, &query).map_err(|error| super::one_line(&error.to_string()))
         };
-        let diff = by(&[Dimension::Category, Dimension::Process])?;
+        let diff = by(&[Dimension::Category, Dimension::PROCESS])?;
         // A category that changed has processes in which it did not.
         let rows = || diff.differing.iter().chain(&diff.unchanged);
         let by_category = changes(rows(), 0);
-        let mut by_process = changes(rows(), 1);
         // Pages of no process count by category only.
-        by_process.retain(|change| ![NO_PROCESS, SHARED].contains(&change.label.as_str()));
+        let by_process = changes(rows().filter(|row| row.labels.get(1).is_some_and(is_of_a_process)), 1);
         let tiles = tiles(rows());
         Ok(Differences { diff, by_category, by_process, tiles })
     }
@@ -115,13 +111,8 @@ impl Differences {
     }
 }
 
-/// A label of the comparison, which names processes as WPA does, in plain words.
-fn in_words(label: &str) -> &str {
-    match label {
-        "n/a" => NO_PROCESS,
-        "-1" | "Unknown (-1)" => SHARED,
-        label => label,
-    }
+fn is_of_a_process(label: &Label) -> bool {
+    !matches!(label.kind(), LabelKind::Nothing | LabelKind::Shared)
 }
 
 fn class_of(label: &str) -> Option<Class> {
@@ -133,7 +124,7 @@ fn changes<'r>(rows: impl Iterator<Item = &'r DiffRow>, place: usize) -> Vec<Cha
     let mut all: BTreeMap<&str, Change> = BTreeMap::new();
     for row in rows {
         let Some(label) = row.labels.get(place) else { continue };
-        let empty = || Change { label: in_words(label).to_owned(), class: class_of(label), left: 0, right: 0 };
+        let empty = || Change { label: label.shown().to_owned(), class: class_of(label), left: 0, right: 0 };
         let change = all.entry(label).or_insert_with(empty);
         change.left += row.left_pages();
         change.right += row.right_pages();
@@ -148,8 +139,8 @@ fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
     let mut all: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for row in rows {
         let [category, process] = &row.labels[..] else { continue };
-        let label = in_words(process).to_owned();
-        let change = Change { label, class: None, left: row.left_pages(), right: row.right_pages() };
+        let change =
+            Change { label: process.shown().to_owned(), class: None, left: row.left_pages(), right: row.right_pages() };
         all.entry(category).or_default().push(change);
     }
     let most = TILES / all.len().max(1);
@@ -181,7 +172,7 @@ mod tests {
 
     fn row(labels: [&str; 2], left: i64, right: i64) -> DiffRow {
         let pages = |pages: i64| Some(Amount::of_pages(pages));
-        let labels = labels.map(str::to_owned).to_vec();
+        let labels = labels.map(Label::name).to_vec();
         DiffRow { labels, left: pages(left), right: pages(right), limit: Limit::default() }
     }
 
@@ -194,7 +185,7 @@ mod tests {
         };
         let (left, right) = (open("resident-small.etl"), open("refset-small.etl"));
         let found = Differences::new(&left, &right).unwrap();
-        for (dimension, changes) in [(Dimension::Category, &found.by_category), (Dimension::Process, &found.by_process)]
+        for (dimension, changes) in [(Dimension::Category, &found.by_category), (Dimension::PROCESS, &found.by_process)]
         {
             let query = DiffQuery { group_by: Some(vec![dimension]), ..DiffQuery::default() };
             let rows = Diff::new(&left, &right, &query).unwrap().differing;

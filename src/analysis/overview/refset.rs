@@ -37,7 +37,7 @@ impl RefsetOverview {
     /// [`Error::MissingEvents`] without page accesses.
     pub fn new(trace: &Trace, length: Nanos) -> Result<RefsetOverview, Error> {
         let query = Query {
-            group_by: vec![Dimension::Impact, Dimension::Process],
+            group_by: vec![Dimension::Impact, Dimension::PROCESS],
             top: Some(MOST_ROWS),
             timeline: Some(step_of(length, STEPS)),
             ..Query::default()

@@ -4,6 +4,7 @@
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
+use crate::facets::{Label, NO_LABEL};
 use crate::model::category::Category;
 use std::collections::BTreeMap;
 
@@ -12,10 +13,7 @@ const MOST: usize = 4000;
 
 /// What the pages of the tiles are counted by.
 pub const DIMENSIONS: [Dimension; 4] =
-    [Dimension::Category, Dimension::CategoryWpa, Dimension::Process, Dimension::Detail];
-
-/// What stands for a label that is not there.
-const NO_LABEL: &str = "n/a";
+    [Dimension::Category, Dimension::CategoryWpa, Dimension::PROCESS, Dimension::Detail];
 
 /// What a tile is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,22 +90,22 @@ impl Tile {
     }
 }
 
-fn labels(codes: &[DimensionCode], context: &SnapshotContext<'_>) -> Vec<String> {
+fn labels(codes: &[DimensionCode], context: &SnapshotContext<'_>) -> Vec<Label> {
     let &[category, wpa, process, detail] = codes else { return Vec::new() };
     let class = match category {
         DimensionCode::Number(number) => Category::ALL.get(number as usize).map(|category| category.class().name()),
         _ => None,
     };
     let detail = match detail {
-        DimensionCode::None => NO_LABEL.to_owned(),
-        detail => Dimension::Detail.shown(context, detail),
+        DimensionCode::None => Label::nothing(),
+        detail => Dimension::Detail.label(context, detail),
     };
     let (owner, detail) = match process {
-        DimensionCode::None | DimensionCode::Shared => (detail, NO_LABEL.to_owned()),
-        process => (Dimension::Process.shown(context, process), detail),
+        DimensionCode::None | DimensionCode::Shared => (detail, Label::nothing()),
+        process => (Dimension::PROCESS.label(context, process), detail),
     };
     vec![
-        class.unwrap_or(NO_LABEL).to_owned(),
+        Label::maybe(class),
         Dimension::Category.label(context, category),
         owner,
         detail,
@@ -178,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn group(labels: [&str; 5], pages: u64) -> Group<u64> {
-        Group { labels: labels.map(str::to_owned).to_vec(), measure: pages }
+        Group { labels: labels.map(Label::name).to_vec(), measure: pages }
     }
 
     #[test]

@@ -101,14 +101,11 @@ impl ProcessSet {
             .collect();
         let total = processes.len() as u64;
         processes.retain(|row| {
-            query.conditions.iter().all(|condition| {
-                let label = condition.dimension.label(row);
-                condition.patterns.matches_any(&[&label, condition.dimension.shown(&label)])
-            })
+            query.conditions.iter().all(|condition| condition.lets_pass([&condition.dimension.label(row)]))
         });
         query.sort.sort(&mut processes);
         let rows = rows::groups(&processes, &query.group_by);
-        let mut tree = query.sort.tree(&rows::for_people(&rows, &query.group_by), query.top);
+        let mut tree = query.sort.tree(&rows, query.top);
         // Nothing was selected, so there are 0 pages, not an unknown number.
         tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
         let survey = trace.survey();
@@ -214,8 +211,8 @@ fn count_pages(trace: &Trace, choice: SnapshotChoice) -> Result<Option<(CountedS
     let mut pages: PagesByInstance =
         trace.processes().instances.iter().map(|process| key(process).map(|_| ProcessPages::default())).collect();
     let mut unattributed = ProcessPages::default();
-    use resident::dimension::Dimension::{List, Process, Use};
-    let dimensions = [Process, Use, List];
+    use resident::dimension::Dimension;
+    let dimensions = [Dimension::PROCESS, Dimension::Use, Dimension::List];
     let context = SnapshotContext::new(trace, snapshot);
     for (codes, count) in resident::count_pages(trace, &context, snapshot, &dimensions, &[]) {
         let [owner, DimensionCode::Number(page_use), DimensionCode::Number(list)] = codes[..] else { continue };

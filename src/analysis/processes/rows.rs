@@ -1,7 +1,9 @@
 //! Rows of processes: labels, order, groups.
 
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{Group, NO_LABEL, Node, Values, dimensions};
+use crate::analysis::table::{Group, Node};
+use crate::facets::vocabulary::{ENDED, NAME, PARENT, STARTED};
+use crate::facets::{Label, ProcessFacet, dimensions};
 use crate::units::Nanos;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,40 +11,32 @@ use std::collections::BTreeMap;
 dimensions! {
     /// What processes are grouped and filtered by.
     pub enum Dimension {
-        Process: "process", "Process", Values::Text;
-        Name: "name", "Name", Values::Text;
-        Pid: "pid", "PID", Values::Number;
-        Parent: "parent", "Parent", Values::Text;
-        Session: "session", "Session", Values::Number;
-        CommandLine: "command_line", "Command line", Values::Text;
-        Started: "started", "Started in the trace", Values::YesNo;
-        Ended: "ended", "Ended in the trace", Values::YesNo;
+        Process: ProcessFacet::Process.facet();
+        Name: NAME;
+        Pid: ProcessFacet::Pid.facet();
+        Parent: PARENT;
+        Session: ProcessFacet::Session.facet();
+        CommandLine: ProcessFacet::CommandLine.facet();
+        Started: STARTED;
+        Ended: ENDED;
     }
 }
 
 impl Dimension {
     /// The label of a process.
-    pub fn label(self, row: &ProcessRow) -> String {
-        let known = |text: Option<String>| text.unwrap_or_else(|| NO_LABEL.to_owned());
+    pub fn label(self, row: &ProcessRow) -> Label {
+        let known = |text: &Option<String>, none: &str| {
+            text.as_deref().map_or_else(|| Label::nothing().shown_as(none), Label::name)
+        };
         match self {
-            Dimension::Process => row.label.clone(),
-            Dimension::Name => row.name.clone().unwrap_or_else(|| "Unknown".to_owned()),
-            Dimension::Pid => row.process_id.to_string(),
-            Dimension::Parent => known(row.parent.clone()),
-            Dimension::Session => known(row.session_id.map(|id| id.to_string())),
-            Dimension::CommandLine => known(row.command_line.clone()),
-            Dimension::Started => row.start.is_some().to_string(),
-            Dimension::Ended => row.end.is_some().to_string(),
-        }
-    }
-
-    /// A label as tables show it.
-    pub fn shown(self, label: &str) -> &str {
-        match (self, label) {
-            (Dimension::Parent, NO_LABEL) => "unknown parent",
-            (Dimension::Session, NO_LABEL) => "no session",
-            (Dimension::CommandLine, NO_LABEL) => "unknown command line",
-            _ => label,
+            Dimension::Process => Label::name(&*row.label),
+            Dimension::Name => Label::name(row.name.as_deref().unwrap_or("Unknown")),
+            Dimension::Pid => Label::number(row.process_id),
+            Dimension::Parent => known(&row.parent, "unknown parent"),
+            Dimension::Session => row.session_id.map_or_else(|| Label::nothing().shown_as("no session"), Label::number),
+            Dimension::CommandLine => known(&row.command_line, "unknown command line"),
+            Dimension::Started => Label::flag(row.start.is_some()),
+            Dimension::Ended => Label::flag(row.end.is_some()),
         }
     }
 }
@@ -94,13 +88,6 @@ impl std::ops::AddAssign for ProcessPages {
         self.standby += other.standby;
         self.modified += other.modified;
     }
-}
-
-/// Groups with labels as tables show them.
-pub(super) fn for_people(groups: &[Group<ProcessCounts>], dimensions: &[Dimension]) -> Vec<Group<ProcessCounts>> {
-    let shown = |(dimension, label): (&Dimension, &String)| dimension.shown(label).to_owned();
-    let labels = |group: &Group<ProcessCounts>| dimensions.iter().zip(&group.labels).map(shown).collect();
-    groups.iter().map(|group| Group { labels: labels(group), measure: group.measure }).collect()
 }
 
 /// What is counted of a group.
@@ -170,7 +157,7 @@ impl ProcessOrder {
 
 /// Groups in order of their labels.
 pub(super) fn groups(rows: &[ProcessRow], dimensions: &[Dimension]) -> Vec<Group<ProcessCounts>> {
-    let mut all: BTreeMap<Vec<String>, ProcessCounts> = BTreeMap::new();
+    let mut all: BTreeMap<Vec<Label>, ProcessCounts> = BTreeMap::new();
     for row in rows {
         let labels = dimensions.iter().map(|dimension| dimension.label(row)).collect();
         *all.entry(labels).or_default() += ProcessCounts::of(row);

@@ -4,7 +4,7 @@ use crate::analysis::refset::averaging_span::AveragingSpan;
 use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::reason::{Impact, ReleaseReason};
-use crate::analysis::refset::row_key::{FileCode, KeyDimensions, RowKey};
+use crate::analysis::refset::row_key::{FileCode, KeyParts, RowKey};
 use crate::analysis::table::Condition;
 use crate::error::Error;
 use crate::etl::clock::Clock;
@@ -15,6 +15,7 @@ use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;
 use crate::model::rundown::Rundowns;
+use crate::model::services::Services;
 use crate::model::window::Window;
 use crate::model::working_set_owner::OwnerId;
 use crate::moment::Moment;
@@ -31,14 +32,16 @@ pub struct ReplayContext<'h> {
     pub rundowns: &'h Rundowns,
     /// Process lifetimes.
     pub lifetimes: &'h ProcessTimeline<'h>,
+    /// Services of the processes, where rows need them.
+    pub services: Option<&'h Services>,
     /// Which events the trace holds of those that not every recording has.
     pub optional_events: OptionalEvents,
     /// The window.
     pub window: Window,
     /// What averages are over.
     pub span: AveragingSpan,
-    /// Dimensions that are part of a row's key.
-    pub key_dimensions: KeyDimensions,
+    /// What is part of a row's key.
+    pub key_parts: KeyParts,
     /// Holdings are kept one by one.
     pub holdings: bool,
     /// The timeline, if there is one.
@@ -86,13 +89,13 @@ impl ReplayContext<'_> {
     /// Rows for holdings that ended inside the window, not only for what is held at its end.
     #[inline(always)]
     pub const fn with_ended(&self) -> bool {
-        self.key_dimensions.has(Dimension::ReleaseReason) || self.with_impact()
+        self.key_parts.release_reason || self.with_impact()
     }
 
     /// Physical pages are counted for their first holder.
     #[inline(always)]
     pub const fn with_impact(&self) -> bool {
-        self.key_dimensions.has(Dimension::Impact)
+        self.key_parts.impact
     }
 
     /// When the working sets were emptied last before a moment: what the active rundown names is held since then.
@@ -104,15 +107,15 @@ impl ReplayContext<'_> {
 
     /// Key and sign of a holding.
     pub fn row(&self, owner: OwnerId, held: &HeldPage, release: Option<ReleaseReason>) -> (RowKey, i64) {
-        let keeps = |dimension| self.key_dimensions.has(dimension);
+        let keeps = self.key_parts;
         let (impact, sign) = Impact::of(held.is_before(), release.is_some());
         let key = RowKey {
             owner,
             category: held.page.category(),
-            file: if keeps(Dimension::File) { self.file(held) } else { FileCode::None },
-            detail: if keeps(Dimension::Detail) { self.detail(held) } else { FileCode::None },
-            access_reason: keeps(Dimension::AccessReason).then(|| held.page.reason()),
-            release_reason: release.filter(|_| keeps(Dimension::ReleaseReason)),
+            file: if keeps.file { self.file(held) } else { FileCode::None },
+            detail: if keeps.detail { self.detail(held) } else { FileCode::None },
+            access_reason: keeps.access_reason.then(|| held.page.reason()),
+            release_reason: release.filter(|_| keeps.release_reason),
             impact: self.with_impact().then_some(impact),
         };
         (key, if self.with_impact() { sign } else { 1 })

@@ -7,6 +7,7 @@
 use crate::analysis::refset::pages::held_page::{HeldPage, PageLocation};
 use crate::analysis::refset::replay::outside_working_sets::OutsideWorkingSets;
 use crate::analysis::refset::replay::owner_shard::Shard;
+use crate::analysis::refset::rows::owner_label;
 use crate::etl::EtlFile;
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::model::category::Category;
@@ -208,8 +209,7 @@ impl Comparison<'_> {
     }
 
     fn label(&self, owner: Option<OwnerId>) -> String {
-        let label = |owner: OwnerId| owner.label(self.lifetimes.processes, self.lifetimes.reading);
-        owner.map_or_else(|| "Unknown (-1)".to_owned(), label)
+        owner.map_or_else(|| "Unknown (-1)".to_owned(), |owner| owner_label(owner, self.lifetimes).to_string())
     }
 
     fn finish(mut self) -> Verification {

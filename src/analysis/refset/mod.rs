@@ -22,11 +22,13 @@ use crate::analysis::table::{Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
+use crate::facets::ProcessFacet;
 use crate::load::parts::Parts;
 use crate::load::space_events::UnrolledSpaces;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::file_names::FileNames;
 use crate::model::process_timeline::ProcessTimeline;
+use crate::model::services::Services;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
@@ -40,7 +42,7 @@ use final_state_check::Verification;
 use graphics_events::GraphicsEvents;
 use query::{Dimension, Query};
 use replay::ReplayResult;
-use row_key::{KeyDimensions, RowCount};
+use row_key::{KeyParts, RowCount};
 use summary::HeldSummary;
 use totals::balance::Balance;
 use totals::each_holding::Holding;
@@ -132,8 +134,9 @@ impl ReferenceSet {
         query: &Query,
         mut each: Option<&mut dyn FnMut(&Holding)>,
     ) -> Result<ReferenceSet, Error> {
-        let key_dimensions = KeyDimensions::of(query.kept());
-        let has_names = key_dimensions.has(Dimension::File) || key_dimensions.has(Dimension::Detail);
+        let key_parts = KeyParts::of(query.kept());
+        let has_names = key_parts.file || key_parts.detail;
+        let has_services = query.kept().any(|dimension| dimension == Dimension::Process(ProcessFacet::Service));
         trace.gather(if has_names { ReferenceSet::PARTS | Parts::FILES } else { ReferenceSet::PARTS });
         let etl = trace.etl();
         need_accesses(trace)?;
@@ -144,17 +147,19 @@ impl ReferenceSet {
         let keys = trace.owner_keys();
         let (version, pointer) = keys.accesses.unwrap_or((2, PointerSize::P8));
         let lifetimes = ProcessTimeline::new(trace.processes(), keys.reading(version, pointer), pointer);
+        let services = has_services.then(|| Services::new(trace.system(), trace.processes()));
         let has = |hook| trace.survey().kernel_count(hook) > 0;
         let context = ReplayContext {
             survey: trace.survey(),
             spaces: &spaces,
             rundowns: trace.rundowns(),
             lifetimes: &lifetimes,
+            services: services.as_ref(),
             optional_events: OptionalEvents { removals: has(REMOVE_FROM_WS), sections: has(PAGEFILE_SECTION_DELETE) },
             timeline: query.timeline.map(|step| TimelineQuery::new(&etl.clock, &window, step, query)).transpose()?,
             window,
             span,
-            key_dimensions,
+            key_parts,
             holdings: each.is_some(),
             slice_records: query.slice_records,
             names: match has_names {

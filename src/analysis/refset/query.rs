@@ -1,26 +1,33 @@
 //! What a user asks of the reference set: dimensions, conditions, window, timeline.
 
 use crate::analysis::refset::reason;
-use crate::analysis::table::{Condition, Dimension as _, Values, dimensions};
 use crate::error::Error;
 use crate::etl::time_slice;
-use crate::model::category::{Category, Class};
+use crate::facets::vocabulary::*;
+use crate::facets::{Condition, Dimension as _, FileFacet, ProcessFacet, Values, dimensions};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 
 dimensions! {
     /// What rows are grouped and filtered by.
     pub enum Dimension {
-        Process: "process", "Process", Values::Text;
-        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
-        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
-        File: "file", "File", Values::Text;
-        Detail: "detail", "Detail", Values::Text;
-        AccessReason: "access_reason", "Access reason",
-            Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec());
-        ReleaseReason: "release_reason", "Release reason", Values::OneOf(releases);
-        Impact: "impact", "Impact", Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec());
+        Process(ProcessFacet);
+        Category: CATEGORY;
+        Class: CLASS;
+        File(FileFacet);
+        Detail: DETAIL;
+        AccessReason:
+            ACCESS_REASON.of(Values::OneOf(|| reason::AccessReason::ALL.map(reason::AccessReason::name).to_vec()));
+        ReleaseReason: RELEASE_REASON.of(Values::OneOf(releases));
+        Impact: IMPACT.of(Values::OneOf(|| reason::Impact::ALL.map(reason::Impact::name).to_vec()));
     }
+}
+
+impl Dimension {
+    /// The process that holds a page.
+    pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
+    /// The file of a page.
+    pub const FILE: Dimension = Dimension::File(FileFacet::File);
 }
 
 /// Reasons of releases, and that of a page that was not released.
@@ -77,7 +84,7 @@ pub struct Query {
 impl Default for Query {
     fn default() -> Self {
         Query {
-            group_by: vec![Dimension::Process, Dimension::Category],
+            group_by: vec![Dimension::PROCESS, Dimension::Category],
             conditions: Vec::new(),
             top: None,
             order: RowOrder::default(),
@@ -146,6 +153,6 @@ mod tests {
         query.group_by("access-reason, Impact").unwrap();
         assert_eq!(query.group_by, [Dimension::AccessReason, Dimension::Impact]);
         query.condition("file=*.dll;!x*").unwrap();
-        assert!(query.kept().eq([Dimension::AccessReason, Dimension::Impact, Dimension::File]));
+        assert!(query.kept().eq([Dimension::AccessReason, Dimension::Impact, Dimension::FILE]));
     }
 }

@@ -5,20 +5,32 @@ use crate::analysis::refset::reason::{AccessReason, Impact, ReleaseReason};
 use crate::model::category::Category;
 use crate::model::working_set_owner::OwnerId;
 
-/// Dimensions that are part of a row's key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyDimensions(u16);
+/// What rows are kept apart by, besides owner and category.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // named like the parts of the key
+pub struct KeyParts {
+    pub file: bool,
+    pub detail: bool,
+    pub access_reason: bool,
+    pub release_reason: bool,
+    pub impact: bool,
+}
 
-impl KeyDimensions {
-    /// These dimensions.
-    pub fn of(dimensions: impl IntoIterator<Item = Dimension>) -> KeyDimensions {
-        KeyDimensions(dimensions.into_iter().fold(0, |all, dimension| all | 1 << dimension as u16))
-    }
-
-    /// True when a dimension is one of them.
-    #[inline(always)]
-    pub const fn has(self, dimension: Dimension) -> bool {
-        self.0 >> dimension as u16 & 1 != 0
+impl KeyParts {
+    /// What these dimensions need.
+    pub fn of(dimensions: impl IntoIterator<Item = Dimension>) -> KeyParts {
+        let mut parts = KeyParts::default();
+        for dimension in dimensions {
+            match dimension {
+                Dimension::Process(_) | Dimension::Category | Dimension::Class => {}
+                Dimension::File(_) => parts.file = true,
+                Dimension::Detail => parts.detail = true,
+                Dimension::AccessReason => parts.access_reason = true,
+                Dimension::ReleaseReason => parts.release_reason = true,
+                Dimension::Impact => parts.impact = true,
+            }
+        }
+        parts
     }
 }
 

@@ -4,71 +4,82 @@ use crate::analysis::refset::context::ReplayContext;
 use crate::analysis::refset::query::{Dimension, HELD, Query, RowOrder};
 use crate::analysis::refset::row_key::{FileCode, RowCount, RowKey};
 use crate::analysis::table::group::natural;
-use crate::analysis::table::{Condition, Group, NO_LABEL, Node};
+use crate::analysis::table::{Group, Node};
+use crate::facets::file::Content;
+use crate::facets::process::{ProcessCode, ProcessFacts};
+use crate::facets::{Condition, Label, NO_LABEL, ProcessFacet};
 use crate::model::category::Category;
+use crate::model::process_timeline::ProcessTimeline;
+use crate::model::services::Services;
 use crate::model::working_set_owner::{Owner, OwnerId};
 use foldhash::HashMap as FastMap;
-use std::borrow::Cow;
 use std::cmp::Ordering;
+
+/// Whose a working set is.
+const fn process_code(owner: OwnerId) -> ProcessCode {
+    match owner.owner() {
+        Owner::System => ProcessCode::System,
+        Owner::Session(id) => ProcessCode::Session(id),
+        Owner::Process(index) => ProcessCode::Instance(index),
+        Owner::UnknownProcess(id) => ProcessCode::UnknownId(id),
+        Owner::UnknownKey(0) => ProcessCode::None,
+        Owner::UnknownKey(key) => ProcessCode::UnknownKey(key),
+    }
+}
+
+const fn facts<'f>(lifetimes: &'f ProcessTimeline<'f>, services: Option<&'f Services>) -> ProcessFacts<'f> {
+    ProcessFacts { processes: lifetimes.processes, services, reading: lifetimes.reading, nobody: NO_LABEL }
+}
+
+/// The label of an owner in the dimension `process`.
+pub fn owner_label(owner: OwnerId, lifetimes: &ProcessTimeline<'_>) -> Label {
+    ProcessFacet::Process.label(process_code(owner), &facts(lifetimes, None))
+}
 
 impl ReplayContext<'_> {
     /// The label of an owner.
     pub fn owner(&self, owner: OwnerId) -> String {
-        owner.label(self.lifetimes.processes, self.lifetimes.reading)
+        owner_label(owner, self.lifetimes).to_string()
     }
 
-    fn file_label(&self, code: FileCode) -> String {
+    fn content(&self, code: FileCode) -> Content<'_> {
         match code {
-            FileCode::None => NO_LABEL.to_owned(),
-            FileCode::Combined => "CombinedPage".to_owned(),
-            FileCode::Name(index) => self.names.name(index).to_owned(),
-            FileCode::Unknown(key) => format!("Unknown (0x{key:x})"),
+            FileCode::None => Content::None,
+            FileCode::Combined => Content::Combined,
+            FileCode::Name(index) => self.names.name(index).map_or(Content::None, Content::Path),
+            FileCode::Unknown(key) => Content::Unknown(key),
         }
     }
 
     /// True when a key meets all conditions.
     pub fn meets(&self, key: &RowKey, conditions: &[Condition<Dimension>]) -> bool {
-        conditions.iter().all(|condition| {
-            let label = self.label(key, condition.dimension);
-            condition.patterns.matches_any(&[&label, &self.shown(condition.dimension, &label)])
-        })
+        conditions.iter().all(|condition| condition.lets_pass([&self.label(key, condition.dimension)]))
     }
 
     /// The label of a key in a dimension.
-    pub fn label(&self, key: &RowKey, dimension: Dimension) -> String {
-        let none = || NO_LABEL.to_owned();
+    pub fn label(&self, key: &RowKey, dimension: Dimension) -> Label {
         match dimension {
-            // Private pages of sessions are the system's, as WPA has no owner for them.
-            Dimension::Process => match (key.owner.owner(), key.category) {
-                (Owner::Session(_), Category::SessionPrivate) => self.owner(OwnerId::SYSTEM),
-                _ => self.owner(key.owner),
-            },
-            Dimension::Category => key.category.name().to_owned(),
-            Dimension::Class => key.category.class().name().to_owned(),
-            Dimension::File => self.file_label(key.file),
-            Dimension::Detail => self.file_label(key.detail),
-            Dimension::AccessReason => key.access_reason.map_or_else(none, |reason| reason.name().to_owned()),
-            Dimension::ReleaseReason => key.release_reason.map_or_else(|| HELD.into(), |r| r.name().to_owned()),
-            Dimension::Impact => key.impact.map_or_else(none, |impact| impact.name().to_owned()),
+            Dimension::Process(of) => {
+                let owner = match (key.owner.owner(), key.category) {
+                    // Private pages of sessions are the system's, as WPA has no owner for them. They have a session.
+                    (Owner::Session(_), Category::SessionPrivate) if of != ProcessFacet::Session => OwnerId::SYSTEM,
+                    _ => key.owner,
+                };
+                of.label(process_code(owner), &facts(self.lifetimes, self.services))
+            }
+            Dimension::Category => Label::name(key.category.name()),
+            Dimension::Class => Label::name(key.category.class().name()),
+            Dimension::File(of) => of.label(self.content(key.file), &self.drive_paths),
+            Dimension::Detail => self.content(key.detail).detail(&self.drive_paths),
+            Dimension::AccessReason => Label::maybe(key.access_reason.map(|reason| reason.name())),
+            Dimension::ReleaseReason => Label::name(key.release_reason.map_or(HELD, |reason| reason.name())),
+            Dimension::Impact => Label::maybe(key.impact.map(|impact| impact.name())),
         }
     }
 
-    /// A label as tables show it.
-    pub fn shown<'l>(&self, dimension: Dimension, label: &'l str) -> Cow<'l, str> {
-        match (dimension, label) {
-            (Dimension::File, NO_LABEL) => Cow::Borrowed("no file"),
-            (Dimension::Detail, NO_LABEL) => Cow::Borrowed("no detail"),
-            (Dimension::File | Dimension::Detail, path) => self.drive_paths.shown(path),
-            _ => Cow::Borrowed(label),
-        }
-    }
-
-    /// The rows as a tree, with labels as tables show them.
+    /// The rows as a tree.
     pub fn tree(&self, rows: &[Group<RowCount>], query: &Query) -> Node<RowCount> {
-        let shown = |(dimension, label): (&Dimension, &String)| self.shown(*dimension, label).into_owned();
-        let labels = |row: &Group<RowCount>| query.group_by.iter().zip(&row.labels).map(shown).collect();
-        let rows: Vec<_> = rows.iter().map(|row| Group { labels: labels(row), measure: row.measure }).collect();
-        query.order.tree(&rows, query.top)
+        query.order.tree(rows, query.top)
     }
 
     /// Rows by these dimensions that meet the query's conditions, in its order.
@@ -78,7 +89,7 @@ impl ReplayContext<'_> {
         dimensions: &[Dimension],
         query: &Query,
     ) -> Vec<Group<RowCount>> {
-        let mut groups: FastMap<Vec<String>, RowCount> = FastMap::default();
+        let mut groups: FastMap<Vec<Label>, RowCount> = FastMap::default();
         for (key, count) in all {
             if self.meets(key, &query.conditions) {
                 let labels = dimensions.iter().map(|&dimension| self.label(key, dimension)).collect();

@@ -5,6 +5,7 @@ use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::refset::row_key::{RowCount, RowKey};
 use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::table::{Group, Node};
+use crate::facets::Label;
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
 use std::cmp::Ordering;
@@ -47,7 +48,7 @@ fn by_process(rows: &[Group<RowCount>], peaks: &[ProcessPeak], order: RowOrder, 
     // In order of the labels, because sums of averages depend on their order in the last digit.
     let mut all: BTreeMap<&str, ProcessHeld> = BTreeMap::new();
     for row in rows {
-        let label = row.labels.first().map_or("", String::as_str);
+        let label = row.labels.first().map_or("", Label::as_str);
         all.insert(label, ProcessHeld { pages: row.measure.pages, processes: 1, ..ProcessHeld::default() });
     }
     for found in peaks {
@@ -55,7 +56,7 @@ fn by_process(rows: &[Group<RowCount>], peaks: &[ProcessPeak], order: RowOrder, 
         *held = ProcessHeld { peak: Some(found.peak), average: found.average, processes: 1, ..*held };
     }
     let groups: Vec<_> =
-        all.into_iter().map(|(label, measure)| Group { labels: vec![label.to_owned()], measure }).collect();
+        all.into_iter().map(|(label, measure)| Group { labels: vec![Label::name(label)], measure }).collect();
     let peak = |held: &ProcessHeld| held.peak.map_or(0, |(pages, _)| pages);
     let compare = |a: &ProcessHeld, b: &ProcessHeld| match order {
         RowOrder::Name => Ordering::Equal,
@@ -70,8 +71,9 @@ impl ReplayContext<'_> {
     pub fn summary(&self, all: &FastMap<RowKey, RowCount>, peaks: &[ProcessPeak], query: &Query) -> HeldSummary {
         let of = |dimension| self.rows(all, &[dimension], query);
         let peaks: &[ProcessPeak] = if query.conditions.is_empty() { peaks } else { &[] };
-        let rows = of(Dimension::Process);
-        let remains = |peak: &&ProcessPeak| rows.iter().any(|row| row.labels.contains(&peak.process));
+        let rows = of(Dimension::PROCESS);
+        let remains =
+            |peak: &&ProcessPeak| rows.iter().any(|row| row.labels.iter().any(|label| *label == *peak.process));
         HeldSummary {
             categories: query.order.tree(&of(Dimension::Category), Some(query.summary_rows)),
             processes: by_process(&rows, peaks, query.order, query.summary_rows),
@@ -86,8 +88,10 @@ mod tests {
 
     #[test]
     fn processes_that_are_gone_have_a_line_too() {
-        let row =
-            |label: &str, pages| Group { labels: vec![label.into()], measure: RowCount { pages, impact_pages: 0 } };
+        let row = |label: &str, pages| Group {
+            labels: vec![Label::name(label)],
+            measure: RowCount { pages, impact_pages: 0 },
+        };
         let peak =
             |process: &str, peak, average| ProcessPeak { process: process.into(), peak: (peak, Nanos(7)), average };
         let rows = [row("a", 5), row("b", 9)];

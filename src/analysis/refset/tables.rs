@@ -9,6 +9,7 @@ use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
 use crate::analysis::refset::totals::balance::BalanceLine;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
+use crate::facets::Label;
 use crate::model::category::Category;
 use crate::units::Nanos;
 
@@ -164,7 +165,7 @@ impl Timeline {
     /// One column for each category.
     fn wide(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
         let label = |group: &TimelineGroup| {
-            Category::ALL.into_iter().find(|c| group.labels.first().is_some_and(|l| l == c.name()))
+            Category::ALL.into_iter().find(|c| group.labels.first().is_some_and(|l| *l == *c.name()))
         };
         let names = self.groups.iter().filter_map(label).map(Category::name);
         let columns: Vec<Vec<u64>> = self.groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
@@ -184,7 +185,7 @@ impl Timeline {
         for time in &self.times {
             for (group, pages) in &mut groups {
                 let Some(pages) = pages.next().filter(|pages| *pages > 0) else { continue };
-                let labels = group.labels.iter().map(Value::text);
+                let labels = group.labels.iter().map(Value::of_label);
                 let record = std::iter::once(Value::ExactSeconds(*time)).chain(labels).chain([Value::count(pages)]);
                 records.push(record.collect());
             }
@@ -202,7 +203,7 @@ impl TimelineGroup {
     /// Its labels above a column of numbers, cut at the left: paths and ids differ at their end.
     fn heading(&self) -> String {
         const MOST: usize = 26;
-        let whole = self.shown.join(" / ");
+        let whole = self.labels.iter().map(Label::shown).collect::<Vec<_>>().join(" / ");
         match whole.chars().count().checked_sub(MOST) {
             None | Some(0) => whole,
             Some(excess) => format!("…{}", whole.chars().skip(excess + 1).collect::<String>()),

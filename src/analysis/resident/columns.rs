@@ -5,6 +5,7 @@ use crate::analysis::resident::page_counts::PageCounts;
 use crate::analysis::table::{Measured, Value, spelling};
 use crate::error::Error;
 use crate::event::page::PageList;
+use crate::facets::LabelKind;
 
 /// A column.
 pub type Column = Measured<PageCounts>;
@@ -149,13 +150,13 @@ pub(super) fn shown(view: &ColumnChoice, compares: bool, all: &PageCounts) -> Ve
 /// The field that says whose pages the rows of a process dimension are.
 pub(super) const PROCESS_OWNER: &str = "owner";
 
-/// Whose pages have this label in a process dimension.
-pub(super) fn owner(label: &str) -> &'static str {
-    match label {
-        "n/a" => "kernel_or_free",
-        "-1" | "Unknown (-1)" => "shared",
-        _ if label.starts_with("Unknown (") => "unknown",
-        _ => "process",
+/// Whose pages have a label of this kind in a process dimension.
+pub(super) const fn owner(kind: LabelKind) -> &'static str {
+    match kind {
+        LabelKind::Nothing => "kernel_or_free",
+        LabelKind::Shared => "shared",
+        LabelKind::Unknown => "unknown",
+        LabelKind::Name | LabelKind::Number(_) | LabelKind::Flag(_) => "process",
     }
 }
 

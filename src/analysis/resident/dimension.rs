@@ -4,39 +4,41 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::classify::{ClassifiedPage, Detail, PageOwner};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::table::{Values, dimensions};
 use crate::event::page::{PageIdentity, PageList, PageUse};
 use crate::event::pool::PoolTag;
+use crate::facets::file::Content;
+use crate::facets::process::{ProcessCode, ProcessFacts};
+use crate::facets::vocabulary::*;
+use crate::facets::{FileFacet, Label, ProcessFacet, Values, dimensions};
 use crate::model::category::{Category, Class};
-use crate::model::drive_paths::{extension, folder};
 
 dimensions! {
     /// What pages are grouped and filtered by.
     pub enum Dimension {
-        List: "list", "List", Values::OneOf(|| PageList::ALL.map(PageList::name).to_vec());
-        Use: "use", "Use", Values::OneOf(|| PageUse::ALL.map(PageUse::name).to_vec());
-        Category: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
-        CategoryWpa: "category_wpa", "WPA category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
-        Class: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
-        Rule: "rule", "Rule", Values::OneOf(Rule::ids_corrected);
-        Process: "process", "Process", Values::Text;
-        ProcessName: "process_name", "Process name", Values::Text;
-        Service: "service", "Service", Values::Text;
-        CommandLine: "command_line", "Command line", Values::Text;
-        Pid: "pid", "PID", Values::Number;
-        Session: "session", "Session", Values::Number;
-        File: "file", "File", Values::Text;
-        Folder: "folder", "Folder", Values::Text;
-        Extension: "extension", "Extension", Values::Text;
-        Detail: "detail", "Detail", Values::Text;
-        Priority: "priority", "Priority", Values::UpTo(7);
-        Cold: "cold", "Cold", Values::YesNo;
-        Pinned: "pinned", "Pinned", Values::YesNo;
-        NonTradeable: "non_tradeable", "Non-tradeable", Values::YesNo;
+        List: LIST;
+        Use: USE;
+        Category: CATEGORY;
+        CategoryWpa: CATEGORY_WPA;
+        Class: CLASS;
+        Rule: RULE.of(Values::OneOf(Rule::ids_corrected));
+        Process(ProcessFacet);
+        File(FileFacet);
+        Detail: DETAIL;
+        Priority: PRIORITY;
+        Cold: COLD;
+        Pinned: PINNED;
+        NonTradeable: NON_TRADEABLE;
     }
 }
 
 impl Dimension {
+    /// The process of a page.
+    pub const PROCESS: Dimension = Dimension::Process(ProcessFacet::Process);
+    /// Its session.
+    pub const SESSION: Dimension = Dimension::Process(ProcessFacet::Session);
+    /// Its file.
+    pub const FILE: Dimension = Dimension::File(FileFacet::File);
+
     /// Number of codes, where it is small enough for a table: [`Dimension::index`] is below it.
     pub fn size(self, context: &SnapshotContext<'_>) -> Option<usize> {
         match self {
@@ -46,8 +48,8 @@ impl Dimension {
             Dimension::Class => Some(Class::ALL.len()),
             Dimension::Rule => Some(Rule::ALL.len()),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => Some(2),
-            _ if self.is_of_process() => Some(context.processes.instances.len() + 2),
-            _ => None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail => None,
+            Dimension::Process(_) => Some(context.processes.instances.len() + 2),
         }
     }
 
@@ -70,16 +72,13 @@ impl Dimension {
             Dimension::Cold => usize::from(page.cold()),
             Dimension::Pinned => usize::from(page.pinned()),
             Dimension::NonTradeable => usize::from(page.non_tradeable()),
-            Dimension::Process | Dimension::ProcessName | Dimension::Service | Dimension::CommandLine => {
-                match classified.owner() {
-                    PageOwner::Process(index) => index as usize,
-                    PageOwner::None => context.processes.instances.len(),
-                    PageOwner::Shared => context.processes.instances.len() + 1,
-                    PageOwner::Unknown => return None,
-                }
-            }
-            Dimension::Pid | Dimension::Session | Dimension::Detail => return None,
-            Dimension::File | Dimension::Folder | Dimension::Extension => return None,
+            Dimension::SESSION | Dimension::File(_) | Dimension::Detail => return None,
+            Dimension::Process(_) => match classified.owner() {
+                PageOwner::Process(index) => index as usize,
+                PageOwner::None => context.processes.instances.len(),
+                PageOwner::Shared => context.processes.instances.len() + 1,
+                PageOwner::Unknown => return None,
+            },
         })
     }
 
@@ -87,8 +86,8 @@ impl Dimension {
     pub fn code_at(self, context: &SnapshotContext<'_>, index: usize) -> DimensionCode {
         let count = context.processes.instances.len();
         match self {
-            _ if self.is_of_process() && index == count => DimensionCode::None,
-            _ if self.is_of_process() && index == count + 1 => DimensionCode::Shared,
+            Dimension::Process(_) if index == count => DimensionCode::None,
+            Dimension::Process(_) if index == count + 1 => DimensionCode::Shared,
             _ => DimensionCode::Number(index as u64),
         }
     }
@@ -100,112 +99,112 @@ impl Dimension {
         page: &PageIdentity,
         classified: &ClassifiedPage,
     ) -> DimensionCode {
-        let process = |index: u32| context.processes.instances.get(index as usize);
-        match (self, classified.owner()) {
-            (_, PageOwner::Unknown) if self.names_owner() => DimensionCode::Unknown(page.key()),
-            (Dimension::Pid, PageOwner::Shared) => DimensionCode::Shared,
-            (Dimension::Pid, PageOwner::Process(index)) => {
-                process(index).map_or(DimensionCode::None, |p| DimensionCode::Number(p.process_id.into()))
-            }
-            (Dimension::Session, PageOwner::Process(index)) => process(index)
-                .and_then(|p| p.session_id)
-                .map_or(DimensionCode::None, |session| DimensionCode::Number(session.into())),
-            (Dimension::Session, _) if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => context
-                .session(page.key())
-                .map_or(DimensionCode::Unknown(page.key()), |session| DimensionCode::Number(session.into())),
-            (Dimension::Pid | Dimension::Session, _) => DimensionCode::None,
-            (Dimension::File | Dimension::Folder | Dimension::Extension, _) => match page.page_use() {
+        let owner = classified.owner();
+        match self {
+            // Pages of sessions belong to no process and have a session. So the code is the session's number.
+            Dimension::SESSION => match owner {
+                PageOwner::Process(index) => context
+                    .processes
+                    .instances
+                    .get(index as usize)
+                    .and_then(|process| process.session_id)
+                    .map_or(DimensionCode::None, |session| DimensionCode::Number(session.into())),
+                _ if page.page_use() == PageUse::SessionPrivate && page.key() != 0 => context
+                    .session(page.key())
+                    .map_or(DimensionCode::Unknown(page.key()), |session| DimensionCode::Number(session.into())),
+                _ => DimensionCode::None,
+            },
+            Dimension::Process(_) if owner == PageOwner::Unknown => DimensionCode::Unknown(page.key()),
+            Dimension::File(_) => match page.page_use() {
                 PageUse::File | PageUse::MetaFile => file_code(context, page.file_key()),
                 _ => DimensionCode::None,
             },
-            (Dimension::Detail, _) => detail_code(context, context.detail(page, classified)),
+            Dimension::Detail => detail_code(context, context.detail(page, classified)),
             _ => {
                 self.index(context, page, classified).map_or(DimensionCode::None, |index| self.code_at(context, index))
             }
         }
     }
 
-    /// True for what is known of a process instance: its codes are indices of instances.
-    #[inline(always)]
-    const fn is_of_process(self) -> bool {
-        matches!(self, Dimension::Process | Dimension::ProcessName | Dimension::Service | Dimension::CommandLine)
-    }
-
     /// True for dimensions whose labels say whose a page is.
     pub(super) const fn names_owner(self) -> bool {
-        self.is_of_process() || matches!(self, Dimension::Pid)
+        matches!(self, Dimension::Process(of) if !matches!(of, ProcessFacet::Session))
     }
 
     /// True when several codes can have one label.
     pub(super) const fn joins_codes(self) -> bool {
-        use Dimension::{CommandLine, Extension, Folder, ProcessName, Service};
-        matches!(self, ProcessName | Service | CommandLine | Folder | Extension)
-    }
-
-    /// The text of a code in tables: other words for labels of WPA that look like failures, paths as users know them.
-    pub fn shown(self, context: &SnapshotContext<'_>, code: DimensionCode) -> String {
-        match (self, code) {
-            (_, DimensionCode::Shared) if self.names_owner() => "shared (files, images, sections)".to_owned(),
-            (_, DimensionCode::None) if self.names_owner() => "kernel and free".to_owned(),
-            (Dimension::File | Dimension::Folder | Dimension::Extension, DimensionCode::None) => "no file".to_owned(),
-            (Dimension::Detail, DimensionCode::None) => "no detail".to_owned(),
-            (Dimension::Session, DimensionCode::None) => "no session".to_owned(),
-            (
-                Dimension::File | Dimension::Folder | Dimension::Detail,
-                DimensionCode::Number(_) | DimensionCode::Driver(_),
-            ) => context.drive_paths.shown(&self.label(context, code)).into_owned(),
-            _ => self.label(context, code),
-        }
-    }
-
-    /// The text of a code: as WPA labels it, paths as the trace has them.
-    pub fn label(self, context: &SnapshotContext<'_>, code: DimensionCode) -> String {
-        let named = |name: Option<&str>| name.unwrap_or("n/a").to_owned();
-        let number = match code {
-            DimensionCode::None => return named(None),
-            DimensionCode::Combined => return "CombinedPage".to_owned(),
-            DimensionCode::PoolTag(tag) => return tag.to_string(),
-            DimensionCode::Driver(index) => return named(context.image_names.get(index as usize).copied()),
-            DimensionCode::Shared if self == Dimension::Pid => return "-1".to_owned(),
-            DimensionCode::Shared => return "Unknown (-1)".to_owned(),
-            DimensionCode::Unknown(_) if matches!(self, Dimension::Folder | Dimension::Extension) => {
-                return "Unknown".to_owned();
-            }
-            DimensionCode::Unknown(key) if matches!(self, Dimension::File | Dimension::Detail | Dimension::Session) => {
-                return format!("Unknown (0x{key:x})");
-            }
-            DimensionCode::Unknown(key) => return context.owners.reading.unknown_label(key),
-            DimensionCode::Number(number) => number,
-        };
-        let at = number as usize;
         match self {
-            Dimension::List => named(PageList::ALL.get(at).map(|list| list.name())),
-            Dimension::Use => named(PageUse::ALL.get(at).map(|page_use| page_use.name())),
-            Dimension::Category | Dimension::CategoryWpa => named(Category::ALL.get(at).map(|c| c.name())),
-            Dimension::Class => named(Class::ALL.get(at).map(|class| class.name())),
-            Dimension::Rule => named(Rule::ALL.get(at).map(|rule| rule.id())),
-            Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => (number != 0).to_string(),
-            _ if self.is_of_process() => context.processes.instances.get(at).map_or_else(
-                || named(None),
-                |process| {
-                    let known = |text: &str| if text.is_empty() { "Unknown".to_owned() } else { text.to_owned() };
-                    match self {
-                        Dimension::ProcessName => known(&process.name),
-                        Dimension::CommandLine => known(&process.command_line),
-                        Dimension::Service if context.services.of(at).is_empty() => "no service".to_owned(),
-                        Dimension::Service => context.services.of(at).join(", "),
-                        _ => process.label(),
-                    }
-                },
-            ),
-            Dimension::Folder => named(context.files.names.get(at).map(|path| folder(path))),
-            Dimension::Extension => {
-                let end = context.files.names.get(at).map(|path| extension(path)).unwrap_or_default();
-                if end.is_empty() { "none".to_owned() } else { end }
-            }
-            Dimension::File | Dimension::Detail => named(context.files.names.get(at).copied()),
-            _ => number.to_string(),
+            Dimension::Process(of) => !matches!(of, ProcessFacet::Process | ProcessFacet::Session),
+            Dimension::File(of) => !matches!(of, FileFacet::File),
+            _ => false,
         }
+    }
+
+    /// The label of a code: for programs as WPA has it, paths as the trace has them.
+    pub fn label(self, context: &SnapshotContext<'_>, code: DimensionCode) -> Label {
+        let at = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        match (self, code) {
+            (Dimension::SESSION, DimensionCode::Number(session)) => Label::number(session),
+            (Dimension::SESSION, DimensionCode::Unknown(key)) => Label::unknown(format!("Unknown (0x{key:x})")),
+            (Dimension::Process(of), _) => of.label(process_code(code), &context.process_facts()),
+            (Dimension::File(of), _) => of.label(content(context, code), &context.drive_paths),
+            (Dimension::Detail, _) => content(context, code).detail(&context.drive_paths),
+            (Dimension::List, DimensionCode::Number(n)) => {
+                Label::maybe(PageList::ALL.get(at(n)).map(|list| list.name()))
+            }
+            (Dimension::Use, DimensionCode::Number(n)) => {
+                Label::maybe(PageUse::ALL.get(at(n)).map(|page_use| page_use.name()))
+            }
+            (Dimension::Category | Dimension::CategoryWpa, DimensionCode::Number(n)) => {
+                Label::maybe(Category::ALL.get(at(n)).map(|category| category.name()))
+            }
+            (Dimension::Class, DimensionCode::Number(n)) => {
+                Label::maybe(Class::ALL.get(at(n)).map(|class| class.name()))
+            }
+            (Dimension::Rule, DimensionCode::Number(n)) => Label::maybe(Rule::ALL.get(at(n)).map(|rule| rule.id())),
+            (Dimension::Priority, DimensionCode::Number(n)) => Label::number(n),
+            (Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable, DimensionCode::Number(n)) => {
+                Label::flag(n != 0)
+            }
+            _ => Label::nothing(),
+        }
+    }
+}
+
+impl SnapshotContext<'_> {
+    /// What labels of processes are made of.
+    fn process_facts(&self) -> ProcessFacts<'_> {
+        ProcessFacts {
+            processes: self.processes,
+            services: Some(&self.services),
+            reading: self.owners.reading,
+            nobody: "kernel and free",
+        }
+    }
+}
+
+/// Whose a page is.
+fn process_code(code: DimensionCode) -> ProcessCode {
+    match code {
+        DimensionCode::Number(index) => u32::try_from(index).map_or(ProcessCode::None, ProcessCode::Instance),
+        DimensionCode::Shared => ProcessCode::Shared,
+        DimensionCode::Unknown(key) => ProcessCode::UnknownKey(key),
+        DimensionCode::None | DimensionCode::Driver(_) | DimensionCode::Combined | DimensionCode::PoolTag(_) => {
+            ProcessCode::None
+        }
+    }
+}
+
+/// What a page holds.
+fn content<'c>(context: &'c SnapshotContext<'_>, code: DimensionCode) -> Content<'c> {
+    let path = |path: Option<&&'c str>| path.map_or(Content::None, |path| Content::Path(path));
+    match code {
+        DimensionCode::Number(index) => path(context.files.names.get(index as usize)),
+        DimensionCode::Driver(index) => path(context.image_names.get(index as usize)),
+        DimensionCode::Unknown(key) => Content::Unknown(key),
+        DimensionCode::Combined => Content::Combined,
+        DimensionCode::PoolTag(tag) => Content::PoolTag(tag),
+        DimensionCode::None | DimensionCode::Shared => Content::None,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::analysis::resident::columns::{
 use crate::analysis::resident::page_counts::{PageCounts, ResidentOrder};
 use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Group, Node, Table};
+use crate::facets::Label;
 use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 
@@ -125,7 +126,7 @@ fn lists(all: &PageCounts) -> Vec<Column> {
 fn classes(snapshot: &SnapshotSet, tree: impl Fn(&[Group<PageCounts>]) -> Node<PageCounts>) -> Vec<Node<PageCounts>> {
     let of_class = |class: Class| {
         let is_in = |group: &&Group<PageCounts>| {
-            let label = group.labels.first().map(String::as_str);
+            let label = group.labels.first().map(Label::as_str);
             Category::ALL.iter().any(|category| category.class() == class && Some(category.name()) == label)
         };
         let groups: Vec<_> = snapshot.rows.iter().filter(is_in).cloned().collect();

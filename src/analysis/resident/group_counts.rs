@@ -134,7 +134,7 @@ impl ByOwner {
         other.unknown.into_iter().for_each(|(key, part)| add(self.unknown.entry(key).or_default(), part));
     }
 
-    /// Processes with pages, as codes of [`Dimension::Process`].
+    /// Processes with pages, as codes of [`Dimension::PROCESS`].
     pub fn groups(&self) -> impl Iterator<Item = (DimensionCode, ByList)> {
         let known = self.cells.iter().enumerate().filter(|(_, pages)| **pages != ByList::default());
         let known = known.map(|(index, &pages)| (DimensionCode::Number(index as u64), pages));
@@ -181,9 +181,7 @@ impl<'c> Filter<'c> {
     pub fn passes(&mut self, context: &SnapshotContext<'_>, page: &PageIdentity, classified: &ClassifiedPage) -> bool {
         self.conditions.iter().zip(&mut self.known).all(|(condition, known)| {
             let code = condition.dimension.code(context, page, classified);
-            let labels = || [condition.dimension.label(context, code), condition.dimension.shown(context, code)];
-            let matches = |[label, shown]: [String; 2]| condition.patterns.matches_any(&[&label, &shown]);
-            *known.entry(code).or_insert_with(|| matches(labels()))
+            *known.entry(code).or_insert_with(|| condition.lets_pass([&condition.dimension.label(context, code)]))
         })
     }
 }

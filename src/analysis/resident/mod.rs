@@ -178,7 +178,7 @@ impl ResidentSet {
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };
         if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
             table.fields.push(Field::new(PROCESS_OWNER));
-            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label));
+            let owner = |group: &Group<PageCounts>| group.labels.get(at).map(|label| columns::owner(label.kind()));
             for (record, group) in table.records.iter_mut().zip(&snapshot.rows) {
                 record.push(Value::maybe(owner(group), Value::text));
             }
@@ -191,9 +191,9 @@ fn snapshot_set(trace: &Trace, query: &ResidentQuery, index: usize, snapshot: &S
     let context = SnapshotContext::new(trace, snapshot);
     let plan = SnapshotPlan::new(query);
     let mut counted = plan.count(trace.etl(), &context, snapshot, query);
-    let [mut rows, for_people] = rows::groups(&mut counted, &plan, &query.group_by, &context);
+    let mut rows = rows::groups(&mut counted, &plan, &query.group_by, &context);
+    let tree = query.sort.tree(&rows, query.top);
     query.sort.sort(&mut rows);
-    let tree = query.sort.tree(&for_people, query.top);
     SnapshotSet {
         index,
         time: trace.time(snapshot.first.time),

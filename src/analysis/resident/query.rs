@@ -115,10 +115,10 @@ const PRESETS: [Preset; 5] = [
     (
         "private-working-set",
         "process,category",
-        &[(Dimension::List, "Active"), (Dimension::Process, "!n/a;!Unknown (-1)")],
+        &[(Dimension::List, "Active"), (Dimension::PROCESS, "!n/a;!Unknown (-1)")],
         "active private pages by process and category",
     ),
-    ("files", "file", &[(Dimension::File, "!n/a")], "file pages by file"),
+    ("files", "file", &[(Dimension::FILE, "!n/a")], "file pages by file"),
     ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image"),
 ];
 

@@ -7,13 +7,13 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Group, Node};
 use std::collections::BTreeMap;
 
-/// Groups by the query's dimensions, most pages first, and the same groups with the labels that people see.
+/// Groups by the query's dimensions, most pages first.
 pub(super) fn groups(
     counted: &mut SnapshotCounts,
     plan: &SnapshotPlan,
     dimensions: &[Dimension],
     context: &SnapshotContext<'_>,
-) -> [Vec<Group<PageCounts>>; 2] {
+) -> Vec<Group<PageCounts>> {
     let mut all: BTreeMap<Vec<DimensionCode>, PageCounts> = BTreeMap::new();
     for (mut codes, pages) in std::mem::take(&mut counted.groups) {
         let list = codes.get(plan.list_at).copied();
@@ -29,13 +29,11 @@ pub(super) fn groups(
     }
     let labels =
         |codes: &[DimensionCode]| codes.iter().zip(dimensions).map(|(&code, d)| d.label(context, code)).collect();
-    let shown =
-        |codes: &[DimensionCode]| codes.iter().zip(dimensions).map(|(&code, d)| d.shown(context, code)).collect();
-    let mut both: Vec<(Group<PageCounts>, Vec<String>)> =
-        all.iter().map(|(codes, &measure)| (Group { labels: labels(codes), measure }, shown(codes))).collect();
+    let mut groups: Vec<Group<PageCounts>> =
+        all.iter().map(|(codes, &measure)| Group { labels: labels(codes), measure }).collect();
     if dimensions.iter().any(|dimension| dimension.joins_codes()) {
-        both.sort_by(|(a, _), (b, _)| a.labels.cmp(&b.labels));
-        both.dedup_by(|(next, _), (kept, _)| {
+        groups.sort_by(|a, b| a.labels.cmp(&b.labels));
+        groups.dedup_by(|next, kept| {
             let same = next.labels == kept.labels;
             if same {
                 kept.measure += next.measure;
@@ -43,16 +41,14 @@ pub(super) fn groups(
             same
         });
     }
-    both.sort_by(|(a, _), (b, _)| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
-    let for_people = both.iter().map(|(group, labels)| Group { labels: labels.clone(), measure: group.measure });
-    let for_people = for_people.collect();
-    [both.into_iter().map(|(group, _)| group).collect(), for_people]
+    groups.sort_by(|a, b| b.measure.pages.cmp(&a.measure.pages).then_with(|| a.labels.cmp(&b.labels)));
+    groups
 }
 
 /// Processes with pages of their own, most pages first.
 pub(super) fn processes(counted: &SnapshotCounts, context: &SnapshotContext<'_>) -> Node<PageCounts> {
     let group = |&(code, by_list): &(DimensionCode, _)| Group {
-        labels: vec![Dimension::Process.shown(context, code)],
+        labels: vec![Dimension::PROCESS.label(context, code)],
         measure: PageCounts::of_lists(by_list),
     };
     ResidentOrder::Pages.tree(&counted.owners.iter().map(group).collect::<Vec<_>>(), None)

@@ -1,5 +1,6 @@
 //! Nested groups: subtotals, the largest first, and one row for the groups that are left out, so that sums stay exact.
 
+use crate::facets::Label;
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
@@ -12,7 +13,7 @@ impl<M: Copy + Default + AddAssign> Measure for M {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group<M> {
     /// Labels in order of the dimensions.
-    pub labels: Vec<String>,
+    pub labels: Vec<Label>,
     /// Counts.
     pub measure: M,
 }
@@ -20,7 +21,7 @@ pub struct Group<M> {
 /// A group and its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Node<M> {
-    /// Label in the dimension of this level; empty for the root.
+    /// Label in the dimension of this level, as people read it; empty for the root.
     pub label: String,
     /// Sum of the group.
     pub measure: M,
@@ -39,15 +40,15 @@ impl<M: Measure> Node<M> {
         root
     }
 
-    fn grow(&mut self, groups: Vec<(&[String], M)>, order: impl Fn(&M, &M) -> Ordering + Copy, top: Option<usize>) {
-        type Part<'r, M> = (&'r str, Vec<(&'r [String], M)>);
+    fn grow(&mut self, groups: Vec<(&[Label], M)>, order: impl Fn(&M, &M) -> Ordering + Copy, top: Option<usize>) {
+        type Part<'r, M> = (&'r str, Vec<(&'r [Label], M)>);
         let mut parts: Vec<Part<'_, M>> = Vec::new();
         let mut index = std::collections::HashMap::new();
         for (labels, measure) in groups {
             self.measure += measure;
             let Some((first, rest)) = labels.split_first() else { continue };
-            let at = *index.entry(first.as_str()).or_insert_with(|| {
-                parts.push((first, Vec::new()));
+            let at = *index.entry(first.shown()).or_insert_with(|| {
+                parts.push((first.shown(), Vec::new()));
                 parts.len() - 1
             });
             if let Some((_, part)) = parts.get_mut(at) {
@@ -85,7 +86,10 @@ mod tests {
 
     fn groups() -> Vec<Group<u64>> {
         [("a", "x", 5), ("a", "y", 1), ("b", "x", 9), ("c", "z", 2)]
-            .map(|(first, second, pages)| Group { labels: vec![first.into(), second.into()], measure: pages })
+            .map(|(first, second, pages)| Group {
+                labels: vec![Label::name(first), Label::name(second)],
+                measure: pages,
+            })
             .to_vec()
     }
 

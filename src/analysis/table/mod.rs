@@ -1,21 +1,19 @@
 //! Tables: all commands make their tables of these parts, and `forms` has one writer for each form.
 //!
-//! An analysis lists its [`dimension`]s, counts [`group`]s, and defines [`Measured`] columns for their measures;
+//! An analysis lists its dimensions ([`facets`](crate::facets)), counts [`group`]s, and defines [`Measured`] columns for their measures;
 //! [`Table::of_groups`] makes the table. Rows are added up, sorted and left out here. `forms` only decides how a [`Value`]
 //! looks and which columns fit.
 
 mod column_choice;
-pub(crate) mod dimension;
 pub(crate) mod group;
-pub(crate) mod spelling;
 mod traces;
 
-pub(crate) use dimension::NO_LABEL;
-pub(crate) use dimension::dimensions;
-pub use dimension::{Condition, Description, Dimension, Values};
+pub use crate::facets::{Condition, Dimension};
+pub(crate) use crate::facets::{NO_LABEL, spelling};
 pub use group::{Group, Measure, Node};
 pub use traces::TraceTable;
 
+use crate::facets::{Label, LabelKind};
 use crate::units::{Nanos, PAGE_BYTES};
 use std::borrow::Cow;
 
@@ -183,14 +181,15 @@ impl Value {
         value.map_or(Value::Nothing, of)
     }
 
-    /// The value of a label: of numbers and flags what it says, else the text.
-    pub fn of_label(label: &str, values: Values) -> Value {
-        let value = match values {
-            Values::Number | Values::UpTo(_) => label.parse().ok().map(Value::Number),
-            Values::YesNo => label.parse().ok().map(Value::Flag),
-            Values::Text | Values::OneOf(_) => None,
-        };
-        value.unwrap_or_else(|| Value::text(label))
+    /// The value of a label: of numbers and flags what it says, else the text for programs.
+    pub fn of_label(label: &Label) -> Value {
+        match label.kind() {
+            LabelKind::Number(number) => Value::Number(number),
+            LabelKind::Flag(flag) => Value::Flag(flag),
+            LabelKind::Name | LabelKind::Nothing | LabelKind::Shared | LabelKind::Unknown => {
+                Value::text(label.as_str())
+            }
+        }
     }
 }
 
@@ -294,8 +293,7 @@ impl Table {
         let fields = measured.iter().filter_map(|measured| measured.field);
         table.fields = dimensions.iter().map(|dimension| dimension.name()).chain(fields).map(Field::new).collect();
         let record = |group: &Group<M>| -> Vec<Value> {
-            let labels = dimensions.iter().zip(&group.labels);
-            let labels = labels.map(|(dimension, label)| Value::of_label(label, dimension.description().values));
+            let labels = group.labels.iter().map(Value::of_label);
             let wanted = measured.iter().filter(|measured| measured.field.is_some());
             labels.chain(wanted.map(|measured| (measured.value)(&group.measure, &all))).collect()
         };

@@ -85,9 +85,9 @@ fn by_processor(set: &CpuUse) -> Value {
 fn row(set: &CpuUse, row: &CpuRow) -> Value {
     let mut object = Map::new();
     for (dimension, label) in set.dimensions.iter().zip(&row.labels) {
-        let label = match Cell::of_label(label, dimension.description().values) {
+        let label = match Cell::of_label(label) {
             Cell::Number(number) => json!(number),
-            _ => json!(label),
+            _ => json!(label.as_str()),
         };
         object.insert(dimension.name().into(), label);
     }

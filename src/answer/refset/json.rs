@@ -9,6 +9,7 @@ use crate::analysis::table::Dimension as _;
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers;
 use crate::event::page::PageUse;
+use crate::facets::{Label, LabelKind};
 use crate::model::window::Origin;
 use serde_json::{Map, Value, json};
 
@@ -183,7 +184,7 @@ fn timeline(line: &Timeline) -> Value {
     let group = |group: &TimelineGroup| {
         let labels = line.dimensions.iter().zip(&group.labels);
         let mut fields: Map<String, Value> =
-            labels.map(|(dimension, label)| (dimension.name().to_owned(), json!(label))).collect();
+            labels.map(|(dimension, label)| (dimension.name().to_owned(), value(label))).collect();
         fields.extend(extent(&group.extent));
         fields.insert("pages".into(), group.pages(count).collect());
         fields
@@ -191,6 +192,14 @@ fn timeline(line: &Timeline) -> Value {
     object.insert("points".into(), points.into_iter().collect());
     object.insert("groups".into(), line.groups.iter().map(group).collect());
     Value::Object(object)
+}
+
+/// A number as a number, other labels as texts.
+fn value(label: &Label) -> Value {
+    match label.kind() {
+        LabelKind::Number(number) => json!(number),
+        _ => json!(label.as_str()),
+    }
 }
 
 /// Peak and average.

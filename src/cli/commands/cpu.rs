@@ -5,7 +5,7 @@ use crate::analysis::cpu::{CpuUse, CpuView};
 use crate::analysis::table::Condition;
 use crate::answer::cpu;
 use crate::answer::numbers::TimeUnit;
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use crate::error::Error;
@@ -16,10 +16,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
-#[command(after_help = "\
-Dimensions:
-  process, thread, processor
-
+#[command(after_help = help::<Dimension>("Dimensions", "\
 CPU is the time on the processors without interrupts and deferred procedure
 calls; with them it is what WPA's CPU Usage (Precise) shows. A delay is the time
 from ready to running: after a wait, or after a thread lost the processor. p95:
@@ -46,7 +43,7 @@ Examples:
   pfnset cpu trace.etl --group-by process,thread --top 5
   pfnset cpu trace.etl --where \"process=chrome.exe*\" --preset delays
   pfnset cpu trace.etl --from \"click*\" --to 12.5 --preset preemption
-  pfnset cpu trace.etl --timeline 100ms --format csv -o cpu.csv")]
+  pfnset cpu trace.etl --timeline 100ms --format csv -o cpu.csv"))]
 pub struct Cpu {
     #[command(flatten)]
     pub common: Common,
@@ -185,7 +182,7 @@ impl Cpu {
         match &self.group_by {
             Some(names) => query.group_by(names).context("--group-by")?,
             None if self.preset == Some(CpuView::States) => {
-                query.group_by = vec![Dimension::Process, Dimension::Thread]
+                query.group_by = vec![Dimension::PROCESS, Dimension::Thread]
             }
             None => {}
         }

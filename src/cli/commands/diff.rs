@@ -8,7 +8,7 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::diff;
-use crate::cli::args::{Common, RowArgs, conditions, grouped_by};
+use crate::cli::args::{Common, RowArgs, conditions, grouped_by, listed};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
@@ -20,17 +20,19 @@ use crate::trace::Trace;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 
+/// The dimensions of traces, then `rest`.
+fn help(rest: &str) -> String {
+    let all = || Dimension::ALL.iter().copied();
+    let resident = listed("", all().filter(|dimension| dimension.resident(false).is_some()));
+    let reference = listed("with --refset: ", all().filter(|dimension| dimension.reference().is_some()));
+    format!("Dimensions:\n{resident}\n{reference}\n\n{rest}")
+}
+
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(mut_arg("further", |arg| arg.index(2).num_args(1).required(true).value_name("RIGHT").help("The other side")))]
 #[command(mut_arg("trace", |arg| arg.index(1).value_name("LEFT").help("A trace, JSON or CSV of pfnset, or a table that WPA exported")))]
-#[command(after_help = "\
-Dimensions:
-  process, category, class, list, priority, use, rule, pid, session, file,
-  detail, cold, pinned, non_tradeable
-  with --refset: process, category, class, file, detail, access_reason,
-  release_reason, impact
-
+#[command(after_help = help("\
 The content of a file decides what it is, not its name. Without --group-by the
 sides are compared by the finest dimensions that both have; two traces by
 process and category. A trace beside a table of WPA is counted by WPA's rules,
@@ -48,7 +50,7 @@ Examples:
   pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
   pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
-  pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de")]
+  pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de"))]
 pub struct Diff {
     #[command(flatten)]
     pub recordings: Recordings,

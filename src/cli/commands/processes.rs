@@ -4,7 +4,7 @@ use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::processes;
-use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -12,10 +12,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
-#[command(after_help = "\
-Dimensions:
-  process, name, pid, parent, session, command_line, started, ended
-
+#[command(after_help = help::<Dimension>("Dimensions", "\
 Without --group-by each process has a row. Start and end are empty for what
 happened before or after the trace. Private and page tables are pages at the
 snapshot, whatever list they are on; standby and modified are parts of both.
@@ -27,7 +24,7 @@ Examples:
   pfnset processes trace.etl --where started=true --sort start
   pfnset processes trace.etl --where name=svchost.exe --format csv
   pfnset processes trace.etl --columns private,parent,start_s
-  pfnset processes trace.etl --group-by session,name --top 5")]
+  pfnset processes trace.etl --group-by session,name --top 5"))]
 pub struct Processes {
     #[command(flatten)]
     pub common: Common,

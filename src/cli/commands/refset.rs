@@ -4,7 +4,7 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension, Query, RowOrder};
 use crate::analysis::table::Condition;
 use crate::answer::refset::{self, RefsetView};
-use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, Show, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{notes, output, trace};
@@ -18,10 +18,7 @@ use std::path::Path;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
-#[command(after_help = "\
-Dimensions:
-  process, category, class, file, detail, access_reason, release_reason, impact
-
+#[command(after_help = help::<Dimension>("Dimensions", "\
 Rows count pages held at the window's end; with release_reason or impact all
 pages held in the window.
 
@@ -52,7 +49,7 @@ Examples:
   pfnset refset trace.etl --timeline 100ms --format csv -o held.csv
   pfnset refset trace.etl --timeline 1 --where \"process=chrome*\" --group-by process
   pfnset refset --each traces/ --group-by class
-  pfnset refset trace.etl --verify --max-residue 0.5")]
+  pfnset refset trace.etl --verify --max-residue 0.5"))]
 pub struct Refset {
     #[command(flatten)]
     pub common: Common,

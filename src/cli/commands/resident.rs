@@ -8,7 +8,7 @@ use crate::analysis::resident::page_counts::ResidentOrder;
 use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
 use crate::analysis::table::Condition;
 use crate::answer::{explain, resident};
-use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{Common, Names, OneOf, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
@@ -18,12 +18,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
-#[command(after_help = "\
-Dimensions, at most 7:
-  list, use, category, category_wpa, class, rule, process, process_name,
-  service, command_line, pid, session, file, folder, extension, detail,
-  priority, cold, pinned, non_tradeable
-
+#[command(after_help = help::<Dimension>("Dimensions, at most 7", "\
 Columns:
   pages, size, share, wpa, difference, active, standby, modified, free, other
 
@@ -51,7 +46,7 @@ Examples:
   pfnset resident trace.etl --preset files --top 20 --unit mib
   pfnset resident --each monday.etl week/ --group-by class
   pfnset resident trace.etl --explain 0x1a2b3
-  pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242")]
+  pfnset resident trace.etl --explain 0x7ff6103b0000 --process 4242"))]
 pub struct Resident {
     #[command(flatten)]
     pub common: Common,

@@ -10,10 +10,10 @@ use proptest::prelude::*;
 /// Groupings: what is held at the end, and (with a release reason) all that was held in the window.
 const GROUPINGS: [&[Dimension]; 5] = [
     &[Dimension::AccessReason, Dimension::ReleaseReason],
-    &[Dimension::ReleaseReason, Dimension::Process],
-    &[Dimension::Class, Dimension::File, Dimension::AccessReason],
+    &[Dimension::ReleaseReason, Dimension::PROCESS],
+    &[Dimension::Class, Dimension::FILE, Dimension::AccessReason],
     &[Dimension::Detail],
-    &[Dimension::Impact, Dimension::Process],
+    &[Dimension::Impact, Dimension::PROCESS],
 ];
 
 /// Conditions of which each page meets one.
@@ -66,7 +66,7 @@ pub fn check(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> R
 /// A timeline by process has each process's peak and average; the halves of a condition add up to the whole at each point.
 fn timeline(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let by = |condition: Option<&str>| {
-        let mut query = Query { timeline: Some(Nanos(5000)), timeline_by: vec![Dimension::Process], ..query.clone() };
+        let mut query = Query { timeline: Some(Nanos(5000)), timeline_by: vec![Dimension::PROCESS], ..query.clone() };
         condition.into_iter().for_each(|condition| query.condition(condition).unwrap());
         ReferenceSet::answer(trace, &query).unwrap().timeline.unwrap()
     };

@@ -61,8 +61,12 @@ fn said_by(set: &ReferenceSet, impact: &ReferenceSet) -> Said {
         kernel: (set.kernel.by_use.iter().sum(), set.kernel.released, set.kernel.at_stop),
         pool_at_stop: set.pool_at_stop,
         ranges_at_stop: set.ranges_at_stop,
-        rows: set.rows.iter().map(|row| ((row.labels[0].clone(), row.labels[1].clone()), row.measure.pages)).collect(),
-        impact: (impact.rows.iter().map(|row| (row.labels[0].clone(), row.measure.pages)))
+        rows: set
+            .rows
+            .iter()
+            .map(|row| ((row.labels[0].to_string(), row.labels[1].to_string()), row.measure.pages))
+            .collect(),
+        impact: (impact.rows.iter().map(|row| (row.labels[0].to_string(), row.measure.pages)))
             .filter(|row| row.1 != 0)
             .collect(),
         holders: set.process_peaks.iter().map(|holder| (holder.process.clone(), tally(set, holder))).collect(),

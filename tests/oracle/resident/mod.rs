@@ -25,7 +25,7 @@ use proptest::prelude::*;
 
 /// What `Labels` has.
 const DIMENSIONS: [Dimension; 5] =
-    [Dimension::Category, Dimension::CategoryWpa, Dimension::Process, Dimension::File, Dimension::Detail];
+    [Dimension::Category, Dimension::CategoryWpa, Dimension::PROCESS, Dimension::FILE, Dimension::Detail];
 
 /// The library's labels of the pages of a snapshot, in order of their PFNs, and the number of contradictions.
 fn labels_of<const N: usize>(
@@ -38,7 +38,7 @@ fn labels_of<const N: usize>(
         all.extend(pages.iter().map(|page| {
             let classified = context.classify(page);
             let label = |dimension: Dimension| dimension.label(&context, dimension.code(&context, page, &classified));
-            (page.pfn, dimensions.map(label))
+            (page.pfn, dimensions.map(|dimension| label(dimension).to_string()))
         }));
     });
     let mut all: Vec<(u64, [String; N])> = parts.into_iter().flatten().collect();

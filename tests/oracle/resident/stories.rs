@@ -170,7 +170,7 @@ fn pages_of_a_session_name_it() {
         ];
         records.push(memory::session(p, 0x024c, key(2), 2));
         let gone = format!("Unknown (0x{:x})", key(1) & 0xffff_ffff_ffff);
-        assert_eq!(labels(p, records, Dimension::Session), [["0", &gone, "2", "n/a"]]);
+        assert_eq!(labels(p, records, Dimension::SESSION), [["0", &gone, "2", "n/a"]]);
     }
 }
 
@@ -182,7 +182,7 @@ fn a_process_that_ended_claims_no_page() {
     records.push(process(p, process::END));
     records.push(process(p, process::DEFUNCT).versioned(4));
     records.extend(pages(p, &[A, A]));
-    assert_eq!(labels(p, records.clone(), Dimension::Process), [["a.exe (40)"; 2], ["Unknown (40)"; 2]]);
+    assert_eq!(labels(p, records.clone(), Dimension::PROCESS), [["a.exe (40)"; 2], ["Unknown (40)"; 2]]);
     assert_eq!(categories(p, records), [["VirtualAlloc"; 2], ["VirtualAlloc_PreTrace"; 2]]);
 }
 

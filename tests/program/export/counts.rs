@@ -9,7 +9,7 @@ use etl_writer::{ResidentSpec, generate_resident};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::dimension::Dimension;
 use pfnset::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
-use pfnset::analysis::table::Dimension as _;
+use pfnset::facets::{Dimension as _, FileFacet, Label, LabelKind, ProcessFacet};
 use pfnset::trace::Trace;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -31,10 +31,10 @@ fn counted(trace: &Path, dimensions: &[Dimension]) -> Counts {
     let mut counts = Counts::new();
     for snapshot in &set.snapshots {
         for row in &snapshot.rows {
-            let label = |(dimension, label): (&Dimension, &String)| match dimension {
+            let label = |(dimension, label): (&Dimension, &Label)| match *dimension {
                 // The export has no text for a session of which only the key is known.
-                Dimension::Session if label.starts_with("Unknown") => "n/a".to_owned(),
-                _ => label.clone(),
+                Dimension::SESSION if label.kind() == LabelKind::Unknown => "n/a".to_owned(),
+                _ => label.to_string(),
             };
             let labels = dimensions.iter().zip(&row.labels).map(label).collect();
             *counts.entry((snapshot.index, labels)).or_default() += row.measure.pages;
@@ -93,15 +93,15 @@ impl Exported {
         };
         let flag = |name: &str| row["flags"].split('+').any(|flag| flag == name).to_string();
         match dimension {
-            Dimension::ProcessName => of_process("process_name", "Unknown"),
-            Dimension::Service => of_process("services", "no service"),
-            Dimension::CommandLine => of_process("command_line", "Unknown"),
-            Dimension::Pid => match of_process("pid", "") {
+            Dimension::Process(ProcessFacet::ProcessName) => of_process("process_name", "Unknown"),
+            Dimension::Process(ProcessFacet::Service) => of_process("services", "no service"),
+            Dimension::Process(ProcessFacet::CommandLine) => of_process("command_line", "Unknown"),
+            Dimension::Process(ProcessFacet::Pid) => match of_process("pid", "") {
                 shared if shared == "Unknown (-1)" => "-1".to_owned(),
                 label => label,
             },
-            Dimension::Folder => of_file("folder", ""),
-            Dimension::Extension => of_file("extension", "none"),
+            Dimension::File(FileFacet::Folder) => of_file("folder", ""),
+            Dimension::File(FileFacet::Extension) => of_file("extension", "none"),
             Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable => flag(dimension.name()),
             _ => own(dimension.name()).unwrap_or_else(none),
         }

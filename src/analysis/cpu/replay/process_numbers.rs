@@ -4,21 +4,22 @@
 
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::thread_instances::ThreadIndex;
+use crate::facets::process::ProcessCode;
 use foldhash::HashMap as FastMap;
 
 /// All numbers.
 #[derive(Debug, Default)]
 pub struct ProcessNumbers {
-    by_label: FastMap<String, ProcessNumber>,
-    /// A thread of each, whose process has the number's label in the end.
+    by_process: FastMap<ProcessCode, ProcessNumber>,
+    /// A thread of each.
     members: Vec<ThreadIndex>,
 }
 
 impl ProcessNumbers {
-    /// The process with this label, of which `member` is a thread.
-    pub fn of_process(&mut self, label: String, member: ThreadIndex) -> ProcessNumber {
-        let ProcessNumbers { by_label, members } = self;
-        *by_label.entry(label).or_insert_with(|| {
+    /// This process, of which `member` is a thread.
+    pub fn of_process(&mut self, process: ProcessCode, member: ThreadIndex) -> ProcessNumber {
+        let ProcessNumbers { by_process, members } = self;
+        *by_process.entry(process).or_insert_with(|| {
             members.push(member);
             members.len() as ProcessNumber - 1
         })
@@ -44,9 +45,9 @@ mod tests {
     fn a_process_is_one_party_and_an_unknown_thread_another() {
         let mut process_numbers = ProcessNumbers::default();
         let found = [
-            process_numbers.of_process("a".into(), 7),
+            process_numbers.of_process(ProcessCode::Instance(1), 7),
             process_numbers.of_thread(8),
-            process_numbers.of_process("a".into(), 9),
+            process_numbers.of_process(ProcessCode::Instance(1), 9),
         ];
         assert_eq!(found, [0, 1, 0]);
         assert_eq!([0, 1, 2].map(|process_number| process_numbers.member(process_number)), [Some(7), Some(8), None]);

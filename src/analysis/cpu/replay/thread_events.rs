@@ -59,7 +59,7 @@ impl Scheduler<'_> {
         let instance = self.instances.get_mut(id);
         if instance.process.is_none() {
             instance.process = Some(described);
-            instance.process_number = Some(self.process_numbers.of_process(instance.process_label(self.processes), id));
+            instance.process_number = Some(self.process_numbers.of_process(instance.process_code(self.processes), id));
         }
     }
 

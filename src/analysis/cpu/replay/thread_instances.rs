@@ -4,9 +4,10 @@ use crate::analysis::cpu::query::{CpuQuery, Dimension};
 use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_pair_counts::ProcessNumber;
 use crate::analysis::cpu::replay::ready_queue_length::PendingEntry;
-use crate::analysis::table::Condition;
 use crate::event::cswitch::wait_reason_name;
-use crate::model::process::{Instance, Processes};
+use crate::facets::process::ProcessCode;
+use crate::facets::{Condition, Label};
+use crate::model::process::Processes;
 use crate::moment::Moment;
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
@@ -180,20 +181,21 @@ impl ThreadInstance {
         }
     }
 
-    /// `name.exe (pid)`; `Unknown` without a record of the thread, `Unknown (pid)` without one of the process.
-    pub fn process_label(&self, processes: &Processes) -> String {
-        let Some(ProcessEvidence { process_id, moment, is_start }) = self.process else { return "Unknown".to_owned() };
+    /// Its process.
+    pub fn process_code(&self, processes: &Processes) -> ProcessCode {
+        let Some(ProcessEvidence { process_id, moment, is_start }) = self.process else { return ProcessCode::Unknown };
         if process_id == 0 {
-            return "Idle (0)".to_owned();
+            return ProcessCode::Idle;
         }
         let indices = processes.instances_of(process_id);
-        let all = || indices.iter().filter_map(|index| processes.instances.get(*index));
-        let alive = all().rev().find(|process| process.is_alive(moment));
+        let all = || indices.iter().filter_map(|&index| Some((index, processes.instances.get(index)?)));
+        let alive = all().rev().find(|(_, process)| process.is_alive(moment));
         // Threads end after their process has ended, and start before its start has been logged.
-        let next = || all().find(|process| process.begin > moment).filter(|_| is_start);
-        let before = || all().rev().find(|process| process.begin <= moment);
+        let next = || all().find(|(_, process)| process.begin > moment).filter(|_| is_start);
+        let before = || all().rev().find(|(_, process)| process.begin <= moment);
         let found = alive.or_else(next).or_else(before).or_else(|| all().next());
-        found.map_or_else(|| format!("Unknown ({process_id})"), Instance::label)
+        let index = found.and_then(|(index, _)| u32::try_from(index).ok());
+        index.map_or(ProcessCode::UnknownId(process_id), ProcessCode::Instance)
     }
 }
 
@@ -234,7 +236,7 @@ impl ThreadInstances {
     }
 
     fn is_wanted(&self, thread_id: u32) -> bool {
-        self.conditions.iter().all(|condition| condition.patterns.matches(&thread_id.to_string()))
+        self.conditions.iter().all(|condition| condition.lets_pass([&Label::number(thread_id)]))
     }
 
     /// The instance that a thread id names now, ended or not.

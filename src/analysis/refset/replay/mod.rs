@@ -234,7 +234,7 @@ impl<'h> Replay<'h> {
             let mut totals = std::mem::take(totals);
             outcome.tallies.append(&mut totals.ended);
             let alive = shard.working_sets().map(|set| (set.owner, set.tally));
-            let shared = [(OwnerId::SYSTEM, totals.system), (OwnerId::new(Owner::Session(0)), totals.sessions)];
+            let shared = [(OwnerId::SYSTEM, totals.system), (OwnerId::new(Owner::Session(None)), totals.sessions)];
             outcome.tallies.extend(alive.chain(shared).map(|(owner, tally)| (owner, tally.finished(window))));
             outcome.totals.append(totals);
         }

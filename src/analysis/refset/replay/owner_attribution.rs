@@ -77,7 +77,7 @@ impl<'d> Attributor<'d> {
     #[inline(always)]
     fn session(&mut self, header: EventHeader) -> OwnerId {
         let life = header.process_id.and_then(|id| self.life_of_id(id, header.moment));
-        OwnerId::new(Owner::Session(life.and_then(|life| self.lifetimes.session(life.instance)).unwrap_or(u32::MAX)))
+        OwnerId::new(Owner::Session(life.and_then(|life| self.lifetimes.session(life.instance))))
     }
 
     /// Gives an update to the process that owns the page: by its key, or by the header where the kernel had no key. A

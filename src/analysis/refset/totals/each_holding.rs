@@ -5,6 +5,7 @@ use crate::analysis::refset::pages::held_page::HeldPage;
 use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::event::page::PageUse;
+use crate::facets::Label;
 use crate::model::category::Category;
 use crate::model::working_set_owner::OwnerId;
 use crate::units::Ticks;
@@ -24,7 +25,7 @@ pub struct KeptHolding {
 #[derive(Debug, Clone)]
 pub struct Holding {
     /// Whose, as rows name it.
-    pub process: String,
+    pub process: Label,
     /// Category.
     pub category: Category,
     /// Frame; `None` where it is not known.
@@ -32,9 +33,9 @@ pub struct Holding {
     /// Use.
     pub page_use: PageUse,
     /// File, as rows name it.
-    pub file: String,
+    pub file: Label,
     /// Detail, as rows name it.
-    pub detail: String,
+    pub detail: Label,
     /// Why it began.
     pub access_reason: AccessReason,
     /// When it began.
@@ -49,11 +50,11 @@ impl ReplayContext<'_> {
         let (key, _) = self.row(kept.owner, &kept.held, kept.released.map(|(reason, _)| reason));
         let page = kept.held.page;
         Holding {
-            process: self.label(&key, Dimension::Process),
+            process: self.label(&key, Dimension::PROCESS),
             category: page.category(),
             pfn: (page.pfn() != 0).then_some(page.pfn()),
             page_use: page.page_use(),
-            file: self.label(&key, Dimension::File),
+            file: self.label(&key, Dimension::FILE),
             detail: self.label(&key, Dimension::Detail),
             access_reason: page.reason(),
             since: kept.held.since,

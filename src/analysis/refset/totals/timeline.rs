@@ -10,6 +10,7 @@ use crate::analysis::refset::row_key::RowKey;
 use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::table::group::natural;
 use crate::etl::clock::Clock;
+use crate::facets::Label;
 use crate::model::category::Category;
 use crate::moment::Moment;
 use crate::units::{Nanos, Ticks};
@@ -40,9 +41,7 @@ impl PeakAndAverage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimelineGroup {
     /// Labels in the order of the dimensions.
-    pub labels: Vec<String>,
-    /// The same as tables show them.
-    pub shown: Vec<String>,
+    pub labels: Vec<Label>,
     /// Peak and average.
     pub extent: PeakAndAverage,
     /// Changes: the number of a point, and the pages from there on.
@@ -109,7 +108,7 @@ impl GroupChanges {
 /// One group as far as it was followed.
 #[derive(Debug)]
 struct FollowedGroup {
-    labels: Vec<String>,
+    labels: Vec<Label>,
     tally: HeldStatistics,
     /// Pages that are added at a point.
     added: BTreeMap<usize, i64>,
@@ -120,7 +119,7 @@ struct FollowedGroup {
 pub struct GroupsOverTime<'p> {
     context: &'p ReplayContext<'p>,
     timeline: &'p TimelineQuery,
-    index: FastMap<Vec<String>, u32>,
+    index: FastMap<Vec<Label>, u32>,
     groups: Vec<FollowedGroup>,
     all: HeldStatistics,
 }
@@ -160,7 +159,7 @@ impl<'p> GroupsOverTime<'p> {
     fn group(&mut self, key: &RowKey) -> Option<u32> {
         self.context.meets(key, &self.timeline.conditions).then_some(())?;
         let label = |&dimension: &Dimension| self.context.label(key, dimension);
-        let labels: Vec<String> = self.timeline.dimensions.iter().map(label).collect();
+        let labels: Vec<Label> = self.timeline.dimensions.iter().map(label).collect();
         let next = self.groups.len() as u32;
         let group = *self.index.entry(labels.clone()).or_insert(next);
         if group == next {
@@ -190,12 +189,6 @@ impl<'p> GroupsOverTime<'p> {
             .flat_map(|group| &group.added)
             .for_each(|(&point, pages)| *added.entry(point).or_default() += pages);
         let groups = groups.into_iter().map(|group| TimelineGroup {
-            shown: timeline
-                .dimensions
-                .iter()
-                .zip(&group.labels)
-                .map(|(&d, label)| context.shown(d, label).into())
-                .collect(),
             labels: group.labels,
             extent: extent(group.tally),
             changes: summed(&group.added),
@@ -203,7 +196,7 @@ impl<'p> GroupsOverTime<'p> {
         let mut groups: Vec<TimelineGroup> = groups.filter(|group| group.extent.peak > 0).collect();
         let place = |group: &TimelineGroup| {
             let label = group.labels.first();
-            Category::ALL.iter().position(|category| label.is_some_and(|label| label == category.name()))
+            Category::ALL.iter().position(|category| label.is_some_and(|label| *label == *category.name()))
         };
         match timeline.dimensions[..] {
             [Dimension::Category] => groups.sort_by_key(place),

@@ -203,13 +203,14 @@ impl Explainer<'_> {
         let page = record.page;
         let classified = self.context.classify(&page);
         let facts = FactCollector::of_page(self.trace, self.context, self.snapshot, &page, &classified);
-        let label =
-            |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &classified));
+        let label = |dimension: Dimension| {
+            dimension.label(self.context, dimension.code(self.context, &page, &classified)).to_string()
+        };
         ExplainedPage {
             event: CitedEvent::new(self.trace.etl(), record.hook, record.time),
             record,
             fields: record_fields::fields(&page, self.context),
-            process: label(Dimension::Process),
+            process: label(Dimension::PROCESS),
             detail: label(Dimension::Detail),
             rule: classified.rule,
             rule_wpa: classified.rule_wpa,

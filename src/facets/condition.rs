@@ -1,128 +1,10 @@
-//! Dimensions: what rows are grouped and filtered by. Each analysis lists its own. Names, lists and conditions are
-//! read in the same way for all.
+//! Conditions: which rows a user wants to see.
 
-use super::spelling;
 use crate::error::Error;
+use crate::facets::dimension::Dimension;
+use crate::facets::label::{Label, NO_LABEL};
+use crate::facets::spelling;
 use crate::pattern::{Pattern, Patterns};
-
-/// What the labels of a dimension can be.
-#[derive(Debug, Clone, Copy)]
-pub enum Values {
-    /// Any text.
-    Text,
-    /// A whole number where it is known, else a text.
-    Number,
-    /// A whole number from 0 to this one.
-    UpTo(u64),
-    /// `true` or `false`.
-    YesNo,
-    /// One of these names.
-    OneOf(fn() -> Vec<&'static str>),
-}
-
-impl Values {
-    /// All labels that can be, where they are known.
-    pub fn closed(self) -> Option<Vec<String>> {
-        match self {
-            Values::Text | Values::Number => None,
-            Values::UpTo(most) => Some((0..=most).map(|number| number.to_string()).collect()),
-            Values::YesNo => Some([true, false].map(|value| value.to_string()).to_vec()),
-            Values::OneOf(names) => Some(names().into_iter().map(str::to_owned).collect()),
-        }
-    }
-}
-
-/// A dimension in words.
-#[derive(Debug, Clone, Copy)]
-pub struct Description {
-    /// Name on the command line, in CSV and in JSON.
-    pub name: &'static str,
-    /// Heading in tables.
-    pub title: &'static str,
-    /// What its labels can be.
-    pub values: Values,
-}
-
-/// The dimensions of one analysis; [`dimensions!`](crate::analysis::table::dimensions) makes such a type of a list.
-pub trait Dimension: Copy + PartialEq + 'static {
-    /// All dimensions in the order in which they are listed to users.
-    const ALL: &'static [Self];
-
-    /// Name, title and values.
-    fn description(self) -> Description;
-
-    /// Name on the command line, in CSV and in JSON.
-    fn name(self) -> &'static str {
-        self.description().name
-    }
-
-    /// Heading in tables.
-    fn title(self) -> &'static str {
-        self.description().title
-    }
-
-    /// Heading of the labels of nested rows.
-    fn titles(dimensions: &[Self]) -> String {
-        dimensions.iter().map(|dimension| dimension.title()).collect::<Vec<_>>().join(" / ")
-    }
-
-    /// The dimension of a name; `-` and `_` are the same.
-    ///
-    /// # Errors
-    /// A usage error that says which name was meant, and lists them.
-    fn parse(name: &str) -> Result<Self, Error> {
-        let wanted = name.trim().to_ascii_lowercase().replace('-', "_");
-        Self::ALL.iter().copied().find(|dimension| dimension.name() == wanted).ok_or_else(|| {
-            let advice = spelling::advice(name, Self::ALL.iter().map(|dimension| dimension.name()));
-            Error::Usage(format!("unknown dimension \"{name}\"{advice}"))
-        })
-    }
-
-    /// The dimensions of `a,b,c`.
-    ///
-    /// # Errors
-    /// A usage error for an unknown name, a name that occurs twice, or more than `most` names.
-    fn parse_list(names: &str, most: usize) -> Result<Vec<Self>, Error> {
-        let mut list = Vec::new();
-        for name in names.split(',') {
-            let dimension = Self::parse(name)?;
-            if list.contains(&dimension) {
-                return Err(Error::Usage(format!("dimension {} is named twice", dimension.name())));
-            }
-            list.push(dimension);
-        }
-        match list.len() > most {
-            true => Err(Error::Usage(format!("there can be at most {most} dimensions"))),
-            false => Ok(list),
-        }
-    }
-}
-
-/// Makes a [`Dimension`] type of a list: variant, name, title, values.
-macro_rules! dimensions {
-    ($(#[$meta:meta])* pub enum $type:ident { $($variant:ident: $name:literal, $title:literal, $values:expr;)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(missing_docs)] // named as on the command line; docs/json.md explains them
-        pub enum $type { $($variant),* }
-
-        impl $crate::analysis::table::Dimension for $type {
-            const ALL: &'static [Self] = &[$($type::$variant),*];
-
-            fn description(self) -> $crate::analysis::table::Description {
-                match self {
-                    $($type::$variant => {
-                        $crate::analysis::table::Description { name: $name, title: $title, values: $values }
-                    })*
-                }
-            }
-        }
-    };
-}
-pub(crate) use dimensions;
-
-/// What stands for a label that is not there, in any dimension.
-pub const NO_LABEL: &str = "n/a";
 
 /// A condition on one dimension.
 #[derive(Debug, Clone)]
@@ -163,7 +45,7 @@ impl<D: Dimension> Condition<D> {
             )));
         }
         for pattern in patterns.all().filter(|pattern| pattern.is_literal()) {
-            let Some(known) = dimension.description().values.closed() else { break };
+            let Some(known) = dimension.facet().values.closed() else { break };
             if !known
                 .iter()
                 .map(String::as_str)
@@ -177,12 +59,19 @@ impl<D: Dimension> Condition<D> {
         Ok(Condition { dimension, patterns, is_users: true })
     }
 
+    /// True when one of the labels is wanted and none is excluded, by its text for programs or that for people. A row that is
+    /// grouped by one label may be filtered by several: the innermost frame of a stack names the row, any frame can match.
+    pub fn lets_pass<'l>(&self, labels: impl IntoIterator<Item = &'l Label>) -> bool {
+        let names: Vec<&str> = labels.into_iter().flat_map(|label| [label.as_str(), label.shown()]).collect();
+        self.patterns.matches_any(&names)
+    }
+
     /// After a run: a line for each of the user's patterns that matched nothing. A label that can be but that nothing has
     /// is no doubt.
     pub fn unmatched(conditions: &[Condition<D>]) -> Vec<String> {
         let mut lines = Vec::new();
         for (number, condition) in conditions.iter().enumerate() {
-            let is_closed = condition.dimension.description().values.closed().is_some();
+            let is_closed = condition.dimension.facet().values.closed().is_some();
             let missed = |pattern: &&Pattern| !(pattern.has_matched() || is_closed && pattern.is_literal());
             let of_what = if number == 0 { "" } else { " of what the conditions before it let pass" };
             let line = |pattern: &Pattern| {
@@ -200,24 +89,20 @@ impl<D: Dimension> Condition<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facets::dimension::{Facet, Values, dimensions};
+
+    const fn facet(name: &'static str, values: Values) -> Facet {
+        Facet { name, title: name, values }
+    }
 
     dimensions! {
         pub enum Example {
-            Name: "name", "Name", Values::Text;
-            ProcessId: "process_id", "PID", Values::Number;
-            Kind: "kind", "Kind", Values::OneOf(|| vec!["Image", "MapFile"]);
-            Cold: "cold", "Cold", Values::YesNo;
-            Priority: "priority", "Priority", Values::UpTo(7);
+            Name: facet("name", Values::Text);
+            ProcessId: facet("process_id", Values::Number);
+            Kind: facet("kind", Values::OneOf(|| vec!["Image", "MapFile"]));
+            Cold: facet("cold", Values::YesNo);
+            Priority: facet("priority", Values::UpTo(7));
         }
-    }
-
-    #[test]
-    fn names_are_parsed_in_either_spelling() {
-        assert_eq!(Example::parse(" Process-ID").unwrap(), Example::ProcessId);
-        assert_eq!(Example::parse_list("process_id,name", 2).unwrap(), [Example::ProcessId, Example::Name]);
-        assert!(Example::parse("x").unwrap_err().to_string().contains("name, process_id"));
-        assert!(Example::parse_list("name,NAME", 2).unwrap_err().to_string().contains("name is named twice"));
-        assert!(Example::parse_list("process_id,name", 1).unwrap_err().to_string().contains("at most 1"));
     }
 
     #[test]
@@ -265,5 +150,15 @@ mod tests {
         assert_eq!(of(&["name=c", "kind=Im*"], &labels), ["name \"c\" matches nothing"]);
         let after = "kind \"M*\" matches nothing of what the conditions before it let pass";
         assert_eq!(of(&["name=a", "kind=M*"], &labels), [after]);
+    }
+
+    #[test]
+    fn a_row_can_be_filtered_by_other_labels_than_it_is_grouped_by() {
+        let condition = |text: &str| Condition::<Example>::parse(text).unwrap();
+        let frames = ["inner", "middle"].map(Label::name);
+        let outer = Label::name("outer").shown_as("the outer one");
+        let all = || frames.iter().chain([&outer]);
+        assert!(condition("name=middle").lets_pass(all()) && condition("name=the*").lets_pass(all()));
+        assert!(!condition("name=!inner").lets_pass(all()) && !condition("name=x").lets_pass(all()));
     }
 }

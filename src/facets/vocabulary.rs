@@ -1,0 +1,58 @@
+//! The facets that stand alone, and the list of all.
+
+use crate::event::page::{PageList, PageUse};
+use crate::facets::dimension::{Dimension, Facet, Values};
+use crate::facets::file::FileFacet;
+use crate::facets::process::ProcessFacet;
+use crate::model::category::{Category, Class};
+
+/// Facets that stand alone: constant, name, title, values.
+macro_rules! alone {
+    ($($constant:ident: $name:literal, $title:literal, $values:expr;)*) => {
+        $(pub(crate) const $constant: Facet = Facet { name: $name, title: $title, values: $values };)*
+        const ALONE: &[Facet] = &[$($constant),*];
+    };
+}
+
+alone! {
+    LIST: "list", "List", Values::OneOf(|| PageList::ALL.map(PageList::name).to_vec());
+    USE: "use", "Use", Values::OneOf(|| PageUse::ALL.map(PageUse::name).to_vec());
+    CATEGORY: "category", "Category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+    CATEGORY_WPA: "category_wpa", "WPA category", Values::OneOf(|| Category::ALL.map(Category::name).to_vec());
+    CLASS: "class", "Class", Values::OneOf(|| Class::ALL.map(Class::name).to_vec());
+    RULE: "rule", "Rule", Values::Text;
+    DETAIL: "detail", "Detail", Values::Text;
+    PRIORITY: "priority", "Priority", Values::UpTo(7);
+    COLD: "cold", "Cold", Values::YesNo;
+    PINNED: "pinned", "Pinned", Values::YesNo;
+    NON_TRADEABLE: "non_tradeable", "Non-tradeable", Values::YesNo;
+    ACCESS_REASON: "access_reason", "Access reason", Values::Text;
+    RELEASE_REASON: "release_reason", "Release reason", Values::Text;
+    IMPACT: "impact", "Impact", Values::Text;
+    THREAD: "thread", "Thread", Values::Number;
+    PROCESSOR: "processor", "Processor", Values::Number;
+    NAME: "name", "Name", Values::Text;
+    PARENT: "parent", "Parent", Values::Text;
+    STARTED: "started", "Started in the trace", Values::YesNo;
+    ENDED: "ended", "Ended in the trace", Values::YesNo;
+}
+
+/// All facets.
+pub(crate) fn all() -> impl Iterator<Item = Facet> {
+    let processes = ProcessFacet::ALL.iter().map(|of| of.facet());
+    let files = FileFacet::ALL.iter().map(|of| of.facet());
+    processes.chain(files).chain(ALONE.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_name_is_one_facet() {
+        let names: Vec<&str> = all().map(|facet| facet.name).collect();
+        assert_eq!(names.len(), names.iter().collect::<BTreeSet<_>>().len(), "{names:?}");
+        assert!(all().all(|facet| !facet.title.is_empty() && facet.name == facet.name.to_lowercase()));
+    }
+}
