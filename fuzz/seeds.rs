@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses` and `anonymize` (a file too), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `dataset` (lines with paths, tabs and contents).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.archives(&made_up_area())?;
     seeds.budgets()?;
     seeds.datasets()?;
+    seeds.exported()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -99,6 +100,22 @@ impl Seeds<'_> {
         Ok(())
     }
 
+    /// Saved results and tables of WPA.
+    fn exported(&mut self) -> io::Result<()> {
+        let json = r#"{"schema":"pfnset.resident","version":1,"trace":"t","group_by":["process","category"],"classification":"both",
+            "snapshots":[{"index":0,"pages":3,"rows":[{"process":"a.exe (4)","category":"Image","pages":3,"bytes":12288,"pages_wpa":2}]}]}"#;
+        for text in [
+            json,
+            "snapshot,process,category,pages,bytes,pages_wpa\n0,a.exe (4),Image,3,12288,2\n",
+            "snapshot,pfn,list,category,category_wpa\n0,1,Active,Image,Image\n",
+            "Process,Page Category,Page Frame Number,Virtual Address,Size (MB)\na.exe (4),Image,0x100,0x1000,0.004\n",
+            "sep=;\rPage Category;Size (MB);Count\rImage;0,004;1\r",
+        ] {
+            self.write("exported", &[text.as_bytes()])?;
+        }
+        Ok(())
+    }
+
     fn datasets(&mut self) -> io::Result<()> {
         let id = "t0123456789abcdef0123";
         let ready = format!(".pfnset/work/ready-{id}");
@@ -130,6 +147,7 @@ impl Seeds<'_> {
             self.write("analyses", &[&file])?;
             self.write("anonymize", &[&file])?;
             self.write("export", &[&file])?;
+            self.write("forms", &[&file])?;
         }
         let mut scratch = Scratch::new();
         let (mut plain, mut compressed) = (Vec::new(), Vec::new());
@@ -160,6 +178,7 @@ impl Seeds<'_> {
             self.write("analyses", &[&shrunk])?;
             self.write("anonymize", &[&shrunk])?;
             self.write("export", &[&shrunk])?;
+            self.write("forms", &[&shrunk])?;
         }
         Ok(())
     }

@@ -11,20 +11,28 @@ mod progress;
 mod recordings;
 mod settings;
 mod terminal;
+mod threads;
 mod trace;
 mod trace_paths;
 
-use crate::input::lost_pages;
+use crate::error::Error;
+use crate::input::{lost_pages, unfinished};
 use exit::Exit;
 use std::process::ExitCode;
 
 /// The program.
 pub fn main() -> ExitCode {
     lost_pages::exit_with(Exit::BadInput as u8);
+    unfinished::remove_when_stopped();
     let exit = commands::Cli::read().command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {
-            notes::write(&settings::with_flags(format!("{error:#}")));
+            let text = settings::with_flags(format!("{error:#}"));
+            match error.downcast_ref() {
+                // The advice how to record has a line for each tool.
+                Some(Error::MissingEvents(_) | Error::MissingPart(_)) => notes::write_lines(&text),
+                _ => notes::write(&text),
+            }
         }
         exit
     });

@@ -3,12 +3,15 @@
 //!
 //! Pipes and devices are written as they are.
 
-use crate::input::{STANDARD_INPUT, Unfinished, split_member};
+use crate::error::Error;
+use crate::input::unfinished::Unfinished;
+use crate::input::{STANDARD_INPUT, lost_pages, split_member};
 use anyhow::Context;
 use same_file::Handle;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::{NamedTempFile, TempPath};
 
 /// What becomes of the file when it is complete.
@@ -41,7 +44,11 @@ fn begin(name: &Path) -> io::Result<(NewFile, File)> {
         Err(_) if fs::symlink_metadata(name).is_err() => of_any_length(name)?,
         _ => return Ok((NewFile { beside: None, name: name.to_path_buf() }, File::create(name)?)),
     };
-    let (file, path) = new_beside(place.parent().unwrap_or(&place))?.into_parts();
+    let folder = place.parent().unwrap_or(&place);
+    remove_left_over(folder);
+    let (file, path) = new_beside(folder)?.into_parts();
+    // Who sees the file from another process knows by this that it is in use. Not every file system can do it.
+    let _ = file.try_lock();
     if let Ok(data) = fs::metadata(&place) {
         // A file that may not be written is not replaced either.
         File::options().write(true).open(&place)?;
@@ -65,9 +72,35 @@ fn of_any_length(path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// How a file begins and ends that is not in its place yet.
+const PART: (&str, &str) = (".pfnset-", ".part");
+/// A file of another run that was changed more recently may be in use where locks mean nothing.
+const LEFT_OVER: Duration = Duration::from_secs(3600);
+
+/// Removes what runs left here that were killed: such files are not locked, and have not changed for an hour. None of it is worth an
+/// error.
+fn remove_left_over(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_part = name.to_str().is_some_and(|name| name.starts_with(PART.0) && name.ends_with(PART.1));
+        if is_part && is_left_over(&entry) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left_over(entry: &fs::DirEntry) -> bool {
+    // The data of the entry itself, not of what a link names.
+    let is_old = |data: fs::Metadata| {
+        data.is_file() && data.modified().is_ok_and(|then| then.elapsed().is_ok_and(|age| age > LEFT_OVER))
+    };
+    let is_free = || File::options().write(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+    entry.metadata().is_ok_and(is_old) && is_free()
+}
+
 fn new_beside(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".pfnset-").suffix(".part");
+    builder.prefix(PART.0).suffix(PART.1);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the user's mask
     builder.tempfile_in(folder)
@@ -75,7 +108,14 @@ fn new_beside(folder: &Path) -> io::Result<NamedTempFile> {
 
 impl NewFile {
     /// Brings the file into its place. All of it must have been written, and the file closed.
+    ///
+    /// # Errors
+    /// That of the system; and where a trace became shorter meanwhile, because what was written of it may be wrong.
     pub fn keep(self) -> anyhow::Result<()> {
+        if let Some(path) = lost_pages::first_shrunk() {
+            let source = io::Error::other(lost_pages::REASON);
+            return Err(Error::Unreadable { path, source }.into());
+        }
         match self.beside {
             Some(Beside { path, place, .. }) => path.persist(place).with_context(|| cannot_write(&self.name)),
             None => Ok(()),

@@ -7,9 +7,14 @@ use crate::forms::ascii::ascii;
 use crate::forms::fit::Fitted;
 use std::io::{self, Write};
 
-/// Writes a note after the program's name.
+/// Writes a note after the program's name. It is one line, also where a name in it has more.
 pub fn write(note: &str) {
-    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::lines(note)));
+    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::visible(note)));
+}
+
+/// Writes a message of our own that has several lines: no text from outside may be in it.
+pub fn write_lines(message: &str) {
+    write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::lines(message)));
 }
 
 /// Writes what the parser of the command line says of wrong usage.

@@ -20,15 +20,20 @@ const STANDARD_OUTPUT: &str = "standard output";
 /// Prints an answer in the form that the user asked for.
 pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: &Printing) -> anyhow::Result<()> {
     let form = form(format, cells, printing);
-    match writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?)) {
-        // The reader wants no more; what the command found decides the exit code all the same.
-        Err(error) if exit::is_of_closed_pipe(&error) => return Ok(()),
-        written => written?,
-    }
-    if format != OutputFormat::Table && !printing.quiet {
+    let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
+    if unless_closed(written)? && format != OutputFormat::Table && !printing.quiet {
         warn(&answer.warnings);
     }
     Ok(())
+}
+
+/// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the
+/// same.
+pub fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<bool> {
+    match written {
+        Err(error) if exit::is_of_closed_pipe(&error) => Ok(false),
+        written => written.map(|()| true),
+    }
 }
 
 /// The form that the user asked for.
@@ -47,16 +52,35 @@ pub fn look(printing: &Printing) -> Look {
     Look { width: width(printing), color: color(printing) }
 }
 
-/// Opens the output for `write`.
+/// Opens the output for `write`, which ends with an error when the reader of the output is gone.
 pub fn writing<T>(printing: &Printing, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    written_by(printing, WhenClosed::Ends, write)
+}
+
+/// Opens the output for `write`, which goes on when the reader of the output is gone: what it finds decides the exit code.
+pub fn writing_on<T>(
+    printing: &Printing,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    written_by(printing, WhenClosed::GoesOn, write)
+}
+
+fn written_by<T>(
+    printing: &Printing,
+    when_closed: WhenClosed,
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let closed = Rc::new(Cell::new(false));
     let mut output = open(printing)?;
-    let mut out = BufWriter::new(Watched { out: &mut output, closed: closed.clone() });
+    let mut out = BufWriter::new(Watched { out: &mut output, closed: closed.clone(), when_closed });
     let written = write(&mut out).and_then(|written| {
         out.flush()?;
         Ok(written)
     });
     drop(out);
+    if closed.get() && when_closed == WhenClosed::GoesOn {
+        return written; // there is nothing to finish
+    }
     // The JSON and CSV writers hide the system's error, so the flag says whether the pipe is closed.
     let written = written
         .map_err(|error| if closed.get() { io::Error::from(io::ErrorKind::BrokenPipe).into() } else { error })?;
@@ -117,30 +141,46 @@ impl<W: Write> Write for Named<W> {
     }
 }
 
+/// What becomes of the work when the reader of the output is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WhenClosed {
+    /// The next write is an error.
+    Ends,
+    /// What is written goes nowhere.
+    GoesOn,
+}
+
 /// Records that the reader of the output has closed it.
 struct Watched<W> {
     out: W,
     closed: Rc<Cell<bool>>,
+    when_closed: WhenClosed,
 }
 
 impl<W> Watched<W> {
-    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            self.closed.set(true);
+    /// The result of a write, or `instead` where the output is closed and the work goes on.
+    fn note<T>(&mut self, instead: T, write: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        let goes_on = self.when_closed == WhenClosed::GoesOn;
+        if goes_on && self.closed.get() {
+            return Ok(instead);
         }
-        result
+        match write(&mut self.out) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed.set(true);
+                if goes_on { Ok(instead) } else { Err(error) }
+            }
+            result => result,
+        }
     }
 }
 
 impl<W: Write> Write for Watched<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.out.write(bytes);
-        self.note(result)
+        self.note(bytes.len(), |out| out.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let result = self.out.flush();
-        self.note(result)
+        self.note((), Write::flush)
     }
 }
 

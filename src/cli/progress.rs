@@ -28,7 +28,7 @@ fn shown<T>(
     }
     std::thread::scope(|scope| {
         let (finished, waiting) = channel::<()>();
-        scope.spawn(move || {
+        let watch = move || {
             if waiting.recv_timeout(Duration::from_secs(1)) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -43,7 +43,9 @@ fn shown<T>(
                 bar.set_position(done_bytes());
             }
             bar.finish_and_clear();
-        });
+        };
+        // Without a thread for it there is no bar.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, watch);
         let result = work();
         drop(finished);
         result

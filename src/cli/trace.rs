@@ -3,10 +3,10 @@
 use crate::analysis::diff::source::Source;
 use crate::analysis::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
-use crate::cli::args::{Base, ColumnArgs, Common, Reading};
+use crate::cli::args::{Base, ColumnArgs, Common};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::{output, progress};
+use crate::cli::{output, progress, threads};
 use crate::etl::EtlFile;
 use crate::exported::wpa::WpaOptions;
 use crate::input::UnpackLimits;
@@ -45,14 +45,7 @@ pub fn prepare_all(base: &Base, recordings: &Recordings) -> anyhow::Result<()> {
 /// Checks that no input is written over, and sets the number of threads.
 pub fn prepare(base: &Base) -> anyhow::Result<()> {
     output::spare_the_trace(base)?;
-    limit_threads(&base.reading)
-}
-
-/// Sets the number of threads.
-pub fn limit_threads(reading: &Reading) -> anyhow::Result<()> {
-    let Some(threads) = reading.threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads));
-    pool.build_global().context("cannot start threads")
+    threads::start(base.reading.threads)
 }
 
 /// Number of threads.

@@ -17,6 +17,7 @@ use crate::trace::recording;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -127,10 +128,12 @@ impl Dataset {
             }
             return self.export_as(|| open(streamed), choice, || (id, file));
         }
-        std::thread::scope(|scope| {
-            // The digest takes one thread as long as reading the file; the export has the others.
-            let identified = scope.spawn(|| identify(None));
-            self.export_as(|| open(None), choice, || identified.join().unwrap_or_else(|_| identify(None)))
+        thread::scope(|scope| {
+            // The digest takes one thread as long as reading the file; the export has the others. Without a thread for it, it comes
+            // afterwards.
+            let digest = thread::Builder::new().spawn_scoped(scope, || identify(None)).ok();
+            let identified = || digest.and_then(|digest| digest.join().ok()).unwrap_or_else(|| identify(None));
+            self.export_as(|| open(None), choice, identified)
         })
     }
 
@@ -168,7 +171,7 @@ impl Dataset {
             Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
                 export(&trace, || identity.1.clone(), (&choice.tables, choice.snapshots.choice()), machine, &staging)
-                    .map(drop)
+                    .and_then(|_| check_whole(&trace, &identity.1))
             }
             Err(error) => Err(error),
         };
@@ -205,6 +208,11 @@ impl Dataset {
         publish::publish(&self.places, staged, id, &state)?;
         Ok(done)
     }
+}
+
+/// A trace that became shorter while it was read is one that cannot be read.
+fn check_whole(trace: &Trace, file: &TraceFile) -> Result<(), Error> {
+    trace.etl().check_whole().map_err(|source| Error::Unreadable { path: file.file.clone().into(), source })
 }
 
 fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {

@@ -199,6 +199,14 @@ impl EtlFile {
         }
     }
 
+    /// # Errors
+    /// That a file of the recording has become shorter since it was opened, so that what was read of it may be wrong. Who asks
+    /// says it.
+    pub fn check_whole(&self) -> std::io::Result<()> {
+        self.input.check_whole()?;
+        self.others.iter().try_for_each(|(_, file)| file.check_whole())
+    }
+
     /// True when the archive that the file comes from is cut, or damaged.
     pub(super) fn is_unpacking_cut(&self) -> bool {
         self.input.cut.is_some()

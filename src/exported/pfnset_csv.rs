@@ -15,7 +15,7 @@ fn dimensions() -> impl Iterator<Item = &'static str> {
 }
 
 fn headings(head: &str) -> Vec<&str> {
-    head.lines().next().unwrap_or_default().split(',').map(|heading| heading.trim_matches('"')).collect()
+    head.split(['\r', '\n']).next().unwrap_or_default().split(',').map(|heading| heading.trim_matches('"')).collect()
 }
 
 /// True when the headings are those that pfnset writes.
@@ -58,7 +58,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
     }
     let reading = Reading {
         text,
-        start: head.find('\n').map_or(head.len(), |at| at + 1),
+        start: head.find(text.line_end()).map_or(head.len(), |at| at + 1),
         delimiter: b',',
         grouped: vec![true; columns.keys.len()],
         columns: &columns,

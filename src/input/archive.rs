@@ -2,9 +2,9 @@
 
 use super::store::Store;
 use super::{cab, zip};
-use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{DEFAULT_MAX_WINDOW_SIZE, StreamingDecoder};
 use std::io::{self, BufRead, Read};
 
 /// A form of archive. No log begins as one of them: the bytes would be an odd or too large size of its first buffer.
@@ -33,6 +33,10 @@ const SIGNATURES: [(Archive, &[u8], &str); 7] = [
 impl Archive {
     /// The form of an archive that begins with these bytes; `None` for anything else.
     pub fn of(bytes: &[u8]) -> Option<Archive> {
+        // A frame without content may stand before the others (RFC 8878, 3.1.2).
+        if let Some([0x50..=0x5f, 0x2a, 0x4d, 0x18]) = bytes.first_chunk() {
+            return Some(Archive::Zstandard);
+        }
         SIGNATURES.iter().find(|(_, signature, _)| bytes.starts_with(signature)).map(|(archive, ..)| *archive)
     }
 
@@ -49,7 +53,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::unpack`].
     pub fn unpack_stream(self, packed: &mut dyn BufRead, store: &mut Store<'_>) -> Result<Option<String>, String> {
-        store.fill(&mut MultiGzDecoder::new(packed))
+        store.fill(&mut Members(Some(GzDecoder::new(packed))))
     }
 
     /// Its name with an article.
@@ -71,6 +75,35 @@ impl Archive {
             (Archive::SevenZip | Archive::Xz | Archive::Bzip2, _) => {
                 Err(format!("it is {}, which is not read; unpack it and name the .etl file that it holds", self.what()))
             }
+        }
+    }
+}
+
+/// The members of a gzip file, one after the other. Zeros may follow the last one: tapes and block devices fill up with them.
+struct Members<'a>(Option<GzDecoder<&'a mut dyn BufRead>>);
+
+impl Read for Members<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(bytes)?;
+            if read > 0 || bytes.is_empty() {
+                return Ok(read);
+            }
+            let Some(rest) = self.0.take().map(GzDecoder::into_inner) else { break };
+            self.0 = without_zeros(rest)?.then(|| GzDecoder::new(rest));
+        }
+        Ok(0)
+    }
+}
+
+/// Passes over zeros; true where something follows them.
+fn without_zeros(reader: &mut dyn BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = reader.fill_buf()?;
+        let (zeros, all) = (bytes.iter().take_while(|&&byte| byte == 0).count(), bytes.len());
+        reader.consume(zeros);
+        if zeros < all || all == 0 {
+            return Ok(all > 0);
         }
     }
 }
@@ -108,6 +141,12 @@ impl Read for Frames<'_> {
                 Ok(frame) => self.open = Some(frame),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
                     self.rest = self.rest.get(SKIPPED_HEADER.saturating_add(length as usize)..).unwrap_or_default();
+                }
+                Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
+                    return Err(io::Error::other(format!(
+                        "it was packed with a window of {requested} bytes, and at most {DEFAULT_MAX_WINDOW_SIZE} are read; \
+                         unpack it by zstd, with its option long=31"
+                    )));
                 }
                 Err(error) => return Err(io::Error::other(error)),
             }

@@ -12,16 +12,28 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
     };
     let files: Vec<&str> = names.iter().copied().filter(|name| !plain(name).ends_with('/')).collect();
     if let Some(member) = member {
-        let is = |name: &&&str| plain(name) == plain(member);
-        return files.iter().find(is).copied().ok_or_else(|| format!("it has no {member}, but {}", list(&files)));
+        let named: Vec<&str> = files.iter().copied().filter(|name| plain(name) == plain(member)).collect();
+        return match named.as_slice() {
+            [] => Err(format!("it has no {member}, but {}", list(&files))),
+            [one] => Ok(*one),
+            several => Err(same_name(several.len(), member)),
+        };
     }
     let traces: Vec<&str> = files.iter().copied().filter(|name| name.to_ascii_lowercase().ends_with(".etl")).collect();
     match (traces.as_slice(), files.as_slice()) {
         ([one], _) | ([], [one]) => Ok(*one),
         ([], []) => Err("it is empty".into()),
         ([], files) => Err(format!("no .etl file is in it, but {}", list(files))),
+        ([first, rest @ ..], _) if rest.iter().all(|name| plain(name) == plain(first)) => {
+            Err(same_name(rest.len() + 1, first))
+        }
         (several, _) => Err(format!("{} traces are in it; name one as ARCHIVE!NAME: {}", several.len(), list(several))),
     }
+}
+
+/// What is said of files that no name tells apart.
+fn same_name(files: usize, name: &str) -> String {
+    format!("{files} files in it have the name {name}; unpack it and name the .etl file")
 }
 
 #[cfg(test)]
@@ -36,5 +48,12 @@ mod tests {
         assert!(choose(&["x.etl", "y.etl"], None).unwrap_err().contains("x.etl, y.etl"));
         assert!(choose(&["x.etl"], Some("z.etl")).unwrap_err().contains("x.etl"));
         assert!(choose(&["a.txt", "b.txt"], None).is_err() && choose(&[], None).is_err());
+        for (names, member) in [
+            (&["x.etl", "x.etl"][..], None),
+            (&["x.etl", "x.etl", "y.etl"], Some("x.etl")),
+            (&["a/x.etl", "a\\x.etl"], Some("a/x.etl")),
+        ] {
+            assert!(choose(names, member).unwrap_err().starts_with("2 files in it have the name"), "{names:?}");
+        }
     }
 }

@@ -13,8 +13,7 @@ mod zip;
 use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
-pub use map::lost_pages;
-pub use map::unfinished::Unfinished;
+pub use map::{lost_pages, unfinished};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;
@@ -65,6 +64,7 @@ impl Input {
         };
         let mut store = Store::new(limits, Some(PackedBytes::new((packed.bytes().len() as u64).into())));
         let cut = archive.unpack(packed.bytes(), member.as_deref(), &mut store).map_err(not_unpacked)?;
+        packed.check_whole().map_err(|source| Error::Unreadable { path: path.into(), source })?;
         let bytes = store.into_bytes().map_err(|error| not_unpacked(error.to_string()))?;
         Input { bytes, cut: cut.or(packed.cut), unpacked: true }.without_archive().map_err(not_unpacked)
     }
@@ -98,6 +98,15 @@ impl Input {
         match Archive::of(self.bytes()) {
             Some(inner) => Err(format!("it holds {}: unpack the outer one first", inner.what())),
             None => Ok(self),
+        }
+    }
+
+    /// # Errors
+    /// That its file has become shorter since it was opened, so that what was read may be wrong. Who asks says it.
+    pub fn check_whole(&self) -> io::Result<()> {
+        match &self.bytes {
+            Bytes::Mapped(map) => map.check_whole(),
+            Bytes::Held(_) => Ok(()),
         }
     }
 

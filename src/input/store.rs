@@ -7,7 +7,8 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 /// An archive, or a trace with compressed buffers, that unpacks to more than this many times its size is made to fill the disk
 /// or the memory …
@@ -85,17 +86,28 @@ impl<'l> Store<'l> {
     /// A limit that is exceeded, the error of the temporary file, or of the reader when it gave nothing.
     pub fn fill(&mut self, reader: &mut dyn Read) -> Result<Option<String>, String> {
         let had = self.written;
-        let ended = std::thread::scope(|scope| {
+        let ended = thread::scope(|scope| {
             let (send, receive) = sync_channel::<Vec<u8>>(PIECES_AHEAD);
-            let stored = scope.spawn(|| receive.into_iter().try_for_each(|piece| self.add(&piece)));
-            let ended = send_all(reader, &send);
+            let store = || receive.into_iter().try_for_each(|piece| self.add(&piece));
+            let stored = thread::Builder::new().spawn_scoped(scope, store).ok()?;
+            let ended = pass_on(reader, |piece| send.send(piece).is_ok());
             drop(send);
-            stored.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| ended)
-        })?;
-        match ended {
+            Some(stored.join().unwrap_or_else(|panic| resume_unwind(panic)).map(|()| ended))
+        });
+        // Where the system has no thread to give, this one stores too.
+        match ended.unwrap_or_else(|| self.fill_alone(reader))? {
             Some(error) if self.written == had => Err(format!("nothing in it can be unpacked: {error}")),
             ended => Ok(ended.map(|error| error.to_string())),
         }
+    }
+
+    fn fill_alone(&mut self, reader: &mut dyn Read) -> Result<Option<io::Error>, String> {
+        let mut stored = Ok(());
+        let ended = pass_on(reader, |piece| {
+            stored = self.add(&piece);
+            stored.is_ok()
+        });
+        stored.map(|()| ended)
     }
 
     fn add(&mut self, bytes: &[u8]) -> Result<(), String> {
@@ -111,7 +123,9 @@ impl<'l> Store<'l> {
         }
         let to_disk =
             |error| format!("cannot write to a temporary file in {}: {error}", std::env::temp_dir().display());
-        if self.file.is_none() && self.written > self.limits.in_memory {
+        // Memory that the system does not have is no reason to end, either.
+        let fits = |held: &mut Vec<u8>| held.try_reserve(bytes.len()).is_ok();
+        if self.file.is_none() && (self.written > self.limits.in_memory || !fits(&mut self.held)) {
             let mut file = tempfile::tempfile().map_err(to_disk)?;
             file.write_all(&std::mem::take(&mut self.held)).map_err(to_disk)?;
             self.file = Some(file);
@@ -137,13 +151,13 @@ impl<'l> Store<'l> {
     }
 }
 
-/// Sends what a reader gives in pieces, until it ends or the receiver is gone. Returns its error.
-fn send_all(reader: &mut dyn Read, to: &SyncSender<Vec<u8>>) -> Option<io::Error> {
+/// Passes on what a reader gives in pieces, until it ends or nobody takes more. Returns its error.
+fn pass_on(reader: &mut dyn Read, mut take: impl FnMut(Vec<u8>) -> bool) -> Option<io::Error> {
     loop {
         let mut piece = Vec::with_capacity(PIECE);
         let read = reader.take(PIECE as u64).read_to_end(&mut piece);
         // What came before an error counts.
-        if piece.is_empty() || to.send(piece).is_err() || read.is_err() {
+        if piece.is_empty() || !take(piece) || read.is_err() {
             return read.err();
         }
     }
@@ -188,6 +202,19 @@ mod tests {
             assert_eq!(stored(bytes, &limits, None).unwrap(), vec![7; bytes as usize]);
         }
         assert!(stored((9 << 20) + 1, &limits, None).unwrap_err().contains("limit of 9437184"));
+    }
+
+    #[test]
+    fn one_thread_can_do_it_alone() {
+        let limits = UnpackLimits { in_memory: 1 << 20, most: 3 << 20, ..UnpackLimits::default() };
+        let alone = |bytes: u64| {
+            let mut store = Store::new(&limits, None);
+            store.fill_alone(&mut io::repeat(7).take(bytes)).map(|_| store.into_bytes().unwrap().as_slice().to_vec())
+        };
+        for bytes in [0, 5, 1 << 20, 3 << 20] {
+            assert_eq!(alone(bytes).unwrap(), vec![7; bytes as usize]);
+        }
+        assert!(alone((3 << 20) + 1).unwrap_err().contains("limit of 3145728"));
     }
 
     #[test]

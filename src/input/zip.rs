@@ -17,6 +17,10 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
         Ok(archive) => archive,
         Err(error) => return cut(packed, member, store, &error.to_string()),
     };
+    if archive.has_duplicate_names() {
+        // The list keeps one of them, and nothing says which is meant.
+        return Err("two files in it have the same name; unpack it and name the .etl file".into());
+    }
     let names: Vec<String> = archive.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let name = choose(&names, member)?;

@@ -148,6 +148,72 @@ fn a_cut_archive_gives_what_can_be_read_and_says_so() {
 }
 
 #[test]
+fn what_other_programs_leave_around_a_trace_is_passed_over() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    let expected = out(&["resident", TRACE, "--format", "csv"]);
+    let skipped = b"\x5a\x2a\x4d\x18\x05\0\0\0index";
+    let archives = [
+        ("padded.gz", [gzip(&trace), vec![0; 100_000]].concat()),
+        ("parts.gz", [gzip(&trace[..1000]), vec![0; 10], gzip(&trace[1000..])].concat()),
+        ("skipped.zst", [&skipped[..], &zstandard(&trace)].concat()),
+        // One raw block, with the window of `zstd --long=27`.
+        ("long.zst", [b"\x28\xb5\x2f\xfd\0\x88".to_vec(), raw_blocks(&trace)].concat()),
+    ];
+    for (name, bytes) in archives {
+        let ran = resident(&put(folder.path(), name, &bytes), &[]);
+        assert_eq!((ran.code, ran.err.as_str(), &ran.out), (0, "", &expected), "{name}");
+    }
+    // By standard input too.
+    let padded = [gzip(&trace), vec![0; 100_000]].concat();
+    let ran = finish(pfnset(&["resident", "-", "--format", "csv"]).write_stdin(padded));
+    assert_eq!((ran.code, ran.err.as_str(), &ran.out), (0, "", &expected));
+}
+
+/// The blocks of a Zstandard frame, as they are (RFC 8878, 3.1.1.2).
+fn raw_blocks(bytes: &[u8]) -> Vec<u8> {
+    let pieces: Vec<&[u8]> = bytes.chunks(100_000).collect();
+    let block = |(number, piece): (usize, &&[u8])| {
+        let header = (piece.len() as u32) << 3 | u32::from(number + 1 == pieces.len());
+        [&header.to_le_bytes()[..3], piece].concat()
+    };
+    pieces.iter().enumerate().flat_map(block).collect()
+}
+
+#[test]
+fn what_cannot_be_told_apart_or_read_is_said() {
+    let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
+    // The writer of archives refuses two files of the same name.
+    let twice = |bytes: Vec<u8>| -> Vec<u8> {
+        let text = bytes.windows(5).enumerate().filter(|(_, part)| *part == b"b.etl").map(|(at, _)| at);
+        let places: Vec<usize> = text.collect();
+        let mut bytes = bytes;
+        places.iter().for_each(|at| bytes[*at] = b'a');
+        bytes
+    };
+    let both = [("a.etl", &b"another"[..]), ("b.etl", &trace)];
+    let whole = twice(zip(&both, zip::CompressionMethod::Stored));
+    let mut cut = whole.clone();
+    cut.truncate(whole.len() - 30);
+    let far = [b"\x28\xb5\x2f\xfd\0\xa8".to_vec(), raw_blocks(&trace)].concat();
+    for (name, bytes, says) in [
+        ("twice.zip", whole, "have the same name"),
+        ("cut.zip", cut, "2 files in it have the name a.etl"),
+        ("twice.cab", twice(cab(&both, cab::CompressionType::None)), "2 files in it have the name a.etl"),
+        ("far.zst", far, "a window of 2147483648 bytes"),
+    ] {
+        let path = put(folder.path(), name, &bytes);
+        for path in [path.clone(), PathBuf::from(format!("{}!a.etl", path.display()))] {
+            if name == "far.zst" && path.extension().is_none_or(|ending| ending != "zst") {
+                continue; // it has no names
+            }
+            let ran = resident(&path, &[]);
+            assert!(ran.code == 3 && ran.out.is_empty() && ran.err.lines().count() == 1, "{name}: {ran:?}");
+            assert!(ran.err.contains(says), "{name}: {}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn what_is_made_to_fill_the_disk_is_refused() {
     let (trace, folder) = (trace(), tempfile::tempdir().unwrap());
     let refused = |name: &str, bytes: &[u8], more: &[&str], says: &str| {

@@ -6,6 +6,7 @@ use etl_writer::file_of;
 use etl_writer::hostile::flipped;
 use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const TRACE: &str = "resident-small.etl";
@@ -207,13 +208,7 @@ fn a_pipe_that_is_closed_from_the_start_ends_quietly() {
         &["refset", REFSET],
         &["--help"],
     ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = command(arguments);
-        command.stdout(writer).stderr(Stdio::piped());
-        let output = command.spawn().unwrap().wait_with_output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(into_a_closed_pipe(arguments), (Some(0), String::new()), "{arguments:?}");
     }
 }
 
@@ -226,24 +221,41 @@ fn a_verdict_reaches_the_exit_code_through_a_closed_pipe() {
     let cut = folder.path().join("cut.etl");
     let whole = std::fs::read(fixtures().join("resident-small.etl")).unwrap();
     std::fs::write(&cut, &whole[..whole.len() - 0x5000]).unwrap();
-    let [budgets, cut] = [&budgets, &cut].map(|path| path.to_str().unwrap());
+    let dataset = folder.path().join("dataset");
+    let [budgets, cut, dataset] = [&budgets, &cut, &dataset].map(|path| path.to_str().unwrap());
     for (arguments, code) in [
         (&["check", TRACE, "--budgets", budgets, "-q"][..], 1),
         (&["check", TRACE, "--budgets", budgets, "-q", "--format", "json"], 1),
         (&["diff", TRACE, REFSET, "-q"], 1),
         (&["info", cut, "--strict", "-q"], 3),
         (&["resident", cut, "--strict", "-q", "--format", "csv"], 3),
+        (&["refset", REFSET, "--verify", "--max-residue", "1", "-q"], 1),
+        (&["refset", REFSET, "--verify", "--max-residue", "1", "-q", "--format", "json"], 1),
+        (&["info", "--each", TRACE, cut, "--strict", "-q"], 3),
+        (&["info", "--each", TRACE, cut, "--strict", "-q", "--format", "jsonl"], 3),
+        (&["refset", "--each", REFSET, TRACE, "-q", "--format", "csv"], 4),
+        (&["pages", cut, "--strict", "-q"], 3),
+        (&["pages", cut, "--strict", "-q", "--format", "jsonl"], 3),
+        (&["report", cut, "--strict", "-q"], 3),
     ] {
         let open = finish(&mut pfnset(arguments));
         assert_eq!(open.code, code, "{arguments:?} {}", open.err);
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let mut command = command(arguments);
-        command.stdout(writer).stderr(Stdio::piped());
-        let output = command.spawn().unwrap().wait_with_output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert_eq!(into_a_closed_pipe(arguments), (Some(code), String::new()), "{arguments:?}");
     }
+    // Nor does it keep traces from being exported.
+    let (code, err) = into_a_closed_pipe(&["export", "none.etl", TRACE, REFSET, "--out", dataset]);
+    assert_eq!((code, err.lines().count()), (Some(3), 1), "{err}");
+    assert_eq!(std::fs::read_dir(Path::new(dataset).join("traces")).unwrap().count(), 3);
+}
+
+/// Exit code and messages of a run whose output nobody reads.
+fn into_a_closed_pipe(arguments: &[&str]) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = command(arguments);
+    command.stdout(writer).stderr(Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]

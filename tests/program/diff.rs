@@ -297,6 +297,28 @@ fn nothing_in_common_lists_what_there_is() {
     assert!(ran.err.contains("that has list; this has category"), "{}", ran.err);
 }
 
+/// Lines that end as those of the old Macintosh do: in WPA's tables and in our own.
+#[test]
+fn lines_may_end_with_carriage_returns() {
+    let folder = folder();
+    let saved = run(&folder, &["resident", "one.etl", "--group-by", "category", "--format", "csv", "-q"]).out;
+    let saved = saved.lines().take(4).map(|line| format!("{line}\n")).collect::<String>();
+    for (name, text) in [("wpa.csv", GROUPED), ("raw.csv", RAW), ("saved.csv", &saved)] {
+        write(&folder, name, text);
+        let rows = |text: &str| {
+            write(&folder, name, text);
+            diff(&folder, &["one.etl", name, "--format", "csv", "-q"])
+        };
+        let (plain, told) = (rows(text), rows(&text.replace('\n', "\r")));
+        assert!(plain.out.lines().count() > 5, "{name}: {plain:?}");
+        assert_eq!(plain, told, "{name}");
+    }
+    // Where a number is wrong, its line is said.
+    write(&folder, "wpa.csv", &GROUPED.replace("Driver,1", "Driver,x").replace('\n', "\r"));
+    let ran = diff(&folder, &["one.etl", "wpa.csv"]);
+    assert!(ran.code == 3 && ran.err.contains("line 8"), "{ran:?}");
+}
+
 #[test]
 fn what_a_side_does_not_have_is_wrong_usage() {
     let folder = folder();

@@ -4,9 +4,11 @@
 use crate::one_of_each;
 use crate::program::{Ran, finish, fixtures, pfnset};
 use etl_writer::Ptr::P8;
-use etl_writer::payloads::file;
 use etl_writer::payloads::image::Image;
 use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::{self, Switch, Thread};
+use etl_writer::payloads::{file, perf};
+use etl_writer::{Session, Trace};
 use pfnset::escape::is_hidden;
 use serde_json::Value;
 use std::io::Write;
@@ -53,11 +55,61 @@ fn folder() -> TempDir {
         marked[at..at + to.len().min(from.len())].copy_from_slice(&to[..to.len().min(from.len())]);
     }
     std::fs::write(folder.path().join("m.etl"), marked).unwrap();
+    std::fs::write(folder.path().join("c.etl"), scheduled()).unwrap();
     folder
+}
+
+/// Context switches of processes with such names, between marks with such names.
+fn scheduled() -> Vec<u8> {
+    let mut records = Vec::new();
+    for (number, name) in (0u32..).zip(NAMES) {
+        let (pid, tid) = (400 + 4 * number, 800 + 4 * number);
+        records.push(Process::new(pid, name).rec(P8, 4, process::START));
+        records.push(Thread { pid, tid, ..Thread::default() }.rec(P8, 3, thread::START));
+        records.push(perf::mark_record(P8, &format!("click{number}\u{1b}]0;x\u{7}\r\n\u{202e}{name}")));
+        records.push(Switch { new: tid, state: 2, ..Switch::default() }.rec(P8, 4));
+        records.push(Switch { old: tid, state: 5, ..Switch::default() }.rec(P8, 4));
+    }
+    let session = Session { processors: 1, ..Session::windows10() };
+    let times = (session.t0..).step_by(1000);
+    let stamped: Vec<_> = records.into_iter().zip(times).map(|(record, time)| record.at(time)).collect();
+    Trace::new(session).push_all(stamped).finish()
 }
 
 fn run(folder: &Path, arguments: &[&str]) -> Ran {
     finish(pfnset(arguments).current_dir(folder))
+}
+
+/// Messages have one line each, whatever a name is.
+#[test]
+fn a_name_begins_no_line_of_its_own() {
+    let folder = folder();
+    std::fs::write(folder.path().join("a\npfnset: no.etl"), "no trace").unwrap();
+    let budgets = "[[budget]]\nname = \"a\"\nmax = 1\n";
+    std::fs::write(folder.path().join("b\nx.toml"), budgets).unwrap();
+    let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for name in ["a\nb.etl", "c\nd.etl"] {
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+    }
+    std::fs::write(folder.path().join("two.zip"), archive.finish().unwrap().into_inner()).unwrap();
+    for arguments in [
+        &["info", "none\npfnset: x.etl"][..],
+        &["info", "a\npfnset: no.etl"],
+        &["info", "two.zip"],
+        &["info", "two.zip!x\ny.etl"],
+        &["check", "h.etl", "--budgets", "b\nx.toml"],
+        &["resident", "h.etl", "--format", "csv", "--where", "process=x\ny*"],
+        &["info", "h.etl", "-o", "no\nfolder/x"],
+        &["diff", "h.etl", "a\npfnset: no.etl"],
+        &["events", "--each", "a\npfnset: no.etl", "none\n.etl", "--format", "csv"],
+        &["counter", "--csv", "a\npfnset: no.etl"],
+    ] {
+        let ran = run(folder.path(), arguments);
+        is_harmless(&ran, arguments);
+        assert!(ran.err.lines().all(|line| line.starts_with("pfnset: ")), "{arguments:?}: {}", ran.err);
+        let is_warning = |line: &str| line.starts_with("pfnset: warning: ");
+        assert!(ran.err.lines().count() <= 1 || ran.err.lines().all(is_warning), "{arguments:?}: {}", ran.err);
+    }
 }
 
 /// No hidden character but the ends of lines and, where they were asked for, our own styles.
@@ -71,7 +123,7 @@ fn is_harmless(ran: &Ran, what: &[&str]) {
     }
 }
 
-const ASKED: [&[&str]; 12] = [
+const ASKED: [&[&str]; 15] = [
     &["info", "h.etl"],
     &["events", "h.etl"],
     &["processes", "h.etl"],
@@ -84,6 +136,9 @@ const ASKED: [&[&str]; 12] = [
     &["refset", "m.etl", "--timeline", "20ms", "--group-by", "process"],
     &["refset", "m.etl", "--verify", "--max-residue", "100"],
     &["diff", "h.etl", "m.etl", "--group-by", "process,file"],
+    &["cpu", "c.etl", "--from", "click1*", "--to", "click4*"],
+    &["cpu", "c.etl", "--group-by", "process,thread"],
+    &["cpu", "c.etl", "--preset", "waits"],
 ];
 
 #[test]
@@ -167,6 +222,11 @@ fn spreadsheets_calculate_no_name() {
         rows.flat_map(|row| row.iter().map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<String>>()
     };
     let is_formula = |cell: &&String| cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    for form in ["table", "json", "jsonl", "markdown"] {
+        let ran = run(folder.path(), &["processes", "h.etl", "--csv-safe", "--format", form]);
+        assert!(ran.code == 2 && ran.err.contains("--csv-safe is for --format csv"), "{ran:?}");
+    }
+    assert_eq!(run(folder.path(), &["pages", "h.etl", "--csv-safe"]).code, 2);
     let (plain, safe) = (cells(&[]), cells(&["--csv-safe"]));
     assert!(plain.iter().any(|cell| is_formula(&cell)));
     assert_eq!(safe.iter().find(is_formula), None);

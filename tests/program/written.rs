@@ -200,6 +200,62 @@ fn a_trace_that_shrinks_leaves_what_was_there() {
     }
 }
 
+/// Ctrl-C, `kill`, a closed terminal.
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_stopped_leaves_no_part() {
+    use std::os::unix::process::ExitStatusExt;
+    if skipped_on_windows("a_run_that_is_stopped_leaves_no_part", "signals are those of Unix") {
+        return;
+    }
+    let folder = Folder::new();
+    let spec = etl_writer::ResidentSpec { pages: 400_000, ..etl_writer::ResidentSpec::small() };
+    etl_writer::generate_resident(&spec, File::create(folder.at("TRACE")).unwrap()).unwrap();
+    let before = folder.content();
+    let mut child = std::process::Command::new(program())
+        .args(folder.arguments("pages TRACE --format csv -o OUT -q"))
+        .spawn()
+        .unwrap();
+    let has_begun = || fs::read_dir(folder.0.path()).unwrap().count() > before.len();
+    while !has_begun() && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    let ended = child.wait().unwrap();
+    assert!(killed.success() && ended.signal() == Some(15), "{ended:?}");
+    assert!(folder.content() == before, "as before, and nothing beside it");
+}
+
+/// What a run that was killed could not remove, the next one into the same folder does, unless it may be in use.
+#[test]
+fn what_was_left_over_goes_with_the_next_output() {
+    let folder = Folder::new();
+    let hours = |hours: u64| std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * hours);
+    let mut files = Vec::new();
+    for (name, age) in [
+        (".pfnset-old.part", 2),
+        (".pfnset-used.part", 2),
+        (".pfnset-new.part", 0),
+        ("pfnset-other.part", 2),
+        (".pfnset-other", 2),
+    ] {
+        let file = File::create(folder.at(name)).unwrap();
+        file.set_modified(hours(age)).unwrap();
+        if name.contains("used") {
+            file.lock().unwrap();
+        }
+        files.push(file);
+    }
+    fs::create_dir(folder.at("sub")).unwrap();
+    let arguments = folder.arguments("resident TRACE -o OUT");
+    assert_eq!(run(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).code, 0);
+    let mut names: Vec<String> =
+        fs::read_dir(folder.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let kept = [".pfnset-new.part", ".pfnset-other", ".pfnset-used.part", "BUDGETS", "OUT", "TRACE"];
+    assert_eq!(names, [&kept[..], &["pfnset-other.part", "sub"]].concat());
+}
+
 #[test]
 fn an_error_leaves_what_was_there() {
     let folder = Folder::new();

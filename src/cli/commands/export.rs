@@ -5,7 +5,7 @@ use crate::cli::args::{OneOf, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
-use crate::cli::{output, progress, terminal, trace};
+use crate::cli::{output, progress, terminal, threads, trace};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
@@ -21,6 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
 
 /// Traces that are exported at a time; each is read by all threads.
 const AT_A_TIME: usize = 4;
@@ -130,7 +131,7 @@ impl Progress {
 impl Export {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        trace::limit_threads(&self.reading)?;
+        threads::start(self.reading.threads)?;
         let traces = recordings(&self.recordings.traces, &self.out)?;
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
@@ -170,7 +171,11 @@ impl Export {
             all_bytes,
             || done.bytes.load(Ordering::Relaxed),
             || {
-                std::thread::scope(|scope| (0..at_a_time).for_each(|_| drop(scope.spawn(work))));
+                thread::scope(|scope| {
+                    let helper = |_| thread::Builder::new().spawn_scoped(scope, work).is_ok();
+                    let _ = (1..at_a_time).all(helper); // what no thread can be had for, this one does
+                    work();
+                });
             },
         );
         if let Some(error) = failed.into_inner().ok().flatten() {
@@ -224,7 +229,9 @@ impl Export {
         let same = done.same_trace(&outcome.id, &recording.trace);
         let (line, width) = (line(&recording.trace, &outcome, same.as_deref()), terminal::output_width(false));
         let text = wrap(&visible(&line), width.into()).join("\n");
-        writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
+        // Who reads the lines may want no more of them; the traces are exported all the same.
+        let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
+        output::unless_closed(written).map(drop)
     }
 }
 

@@ -21,7 +21,7 @@ pub mod words;
 use crate::cli::exit::Exit;
 use crate::cli::notes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,11 @@ impl Cli {
     /// Reads the command line; wrong usage ends the program, with a message.
     pub fn read() -> Cli {
         // Shells of Windows do not expand patterns of file names.
-        Cli::try_parse_from(wild::args_os()).unwrap_or_else(|mut error| {
+        let read = Cli::command().try_get_matches_from(wild::args_os()).and_then(|matches| {
+            refuse_csv_safe(&matches)?;
+            Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
+        });
+        read.unwrap_or_else(|mut error| {
             if error.kind() == ErrorKind::UnknownArgument {
                 // The tip of the parser, to pass a flag as the value of another, does not help.
                 error.remove(ContextKind::Suggested);
@@ -71,6 +75,17 @@ impl Cli {
             notes::write_help(&error);
             std::process::exit(error.exit_code());
         })
+    }
+}
+
+/// `--csv-safe` is for CSV, whichever command has it.
+fn refuse_csv_safe(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some((_, flags)) = matches.subcommand() else { return Ok(()) };
+    let is_safe = flags.try_get_one::<bool>("csv_safe").ok().flatten() == Some(&true);
+    let form = || flags.get_raw("format").into_iter().flatten().next();
+    match is_safe && form().is_some_and(|form| form != "csv") {
+        true => Err(Cli::command().error(ErrorKind::ArgumentConflict, "--csv-safe is for --format csv")),
+        false => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::cli::{output, trace};
 use crate::forms::csv::Cells;
 use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
+use crate::trace::Trace;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -59,12 +60,19 @@ impl Pages {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let query = PageQuery { snapshot: self.snapshot, conditions: conditions(&self.conditions)? };
-        let (mut form, width) = (self.format, output::width(&self.base));
+        let mut form = self.format;
         if let PageForm::Csv(cells) = &mut form {
             *cells = self.csv.cells();
         }
         let trace = trace::open(&self.base)?;
         let listing = trace::with_bar(&self.base, &trace, 1, || PageListing::answer(&trace, &query))?;
+        output::unless_closed(self.write(&trace, &listing, form))?;
+        output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
+        Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+
+    fn write(&self, trace: &Trace, listing: &PageListing<'_>, form: PageForm) -> anyhow::Result<()> {
+        let width = output::width(&self.base);
         let mut out = match form {
             PageForm::Table => output::open_rows_for_people(&self.base)?,
             PageForm::Csv(_) | PageForm::Jsonl | PageForm::Xperf => output::open_rows(&self.base)?,
@@ -83,8 +91,6 @@ impl Pages {
             let text = PageText::new(form, trace.etl(), &pages.names(), index, width);
             pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
         }
-        out.finish()?;
-        output::tell_unmatched(self.base.quiet, &Condition::unmatched(&query.conditions));
-        Ok(if self.base.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+        out.finish()
     }
 }

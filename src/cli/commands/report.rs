@@ -61,12 +61,13 @@ impl Report {
             (overviews, differences(&sources))
         });
         let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences);
-        let mut out = output::open_rows(&base.printing)?;
         let mut bytes = Vec::new();
         page.write(&mut bytes)?;
-        out.write(&bytes)?;
-        out.finish()?;
-        if !base.quiet {
+        let written = output::open_rows(&base.printing).and_then(|mut out| {
+            out.write(&bytes)?;
+            out.finish()
+        });
+        if output::unless_closed(written)? && !base.quiet {
             overviews.iter().for_each(|overview| output::warn(&overview.warnings));
         }
         let doubtful = overviews.iter().any(|overview| overview.doubtful);

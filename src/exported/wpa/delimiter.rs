@@ -19,11 +19,12 @@ pub fn rows_of(text: &str, delimiter: u8) -> Vec<Vec<String>> {
 
 /// `sep=;` above the heading: the delimiter, and the text after the line.
 pub fn declared(text: &str) -> Option<(u8, usize)> {
-    let line = text.split('\n').next()?;
-    let sign = line.trim_end_matches('\r').trim_matches('"').strip_prefix("sep=")?;
+    let line = text.split_inclusive('\n').next()?;
+    let line = if line.ends_with('\n') { line } else { line.split_inclusive('\r').next()? };
+    let sign = line.trim_end_matches(['\r', '\n']).trim_matches('"').strip_prefix("sep=")?;
     match sign.as_bytes() {
-        [delimiter] => Some((*delimiter, line.len() + 1)),
-        [] if line.starts_with("sep=\t") => Some((b'\t', line.len() + 1)),
+        [delimiter] => Some((*delimiter, line.len())),
+        [] if line.starts_with("sep=\t") => Some((b'\t', line.len())),
         _ => None,
     }
 }
@@ -61,6 +62,7 @@ mod tests {
         }
         assert_eq!(declared("sep=;\r\na;b\n"), Some((b';', 7)));
         assert_eq!(declared("sep=\t\na\tb\n"), Some((b'\t', 6)));
+        assert_eq!(declared("sep=;\ra;b\r"), Some((b';', 6)));
         assert_eq!(declared("separate,b\n"), None);
     }
 }

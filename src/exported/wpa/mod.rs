@@ -101,7 +101,7 @@ impl WpaExport {
         let mut inside = false;
         let is_end = |c: char| {
             inside ^= c == '"';
-            c == '\n' && !inside
+            c == text.line_end() && !inside
         };
         let rest = head.get(skipped..).unwrap_or_default();
         let end = rest.find(is_end).map_or(head.len(), |at| skipped + at + 1);

@@ -211,9 +211,12 @@ impl Reading<'_> {
             .buffer_capacity(1 << 16)
             .from_reader(&*bytes);
         let mut record = csv::ByteRecord::new();
+        let has_line_feeds = self.text.line_end() == '\n';
         // Reading bytes from memory cannot fail.
         while part.error.is_none() && reader.read_byte_record(&mut record).unwrap_or(false) {
-            let line = record.position().map_or(0, csv::Position::line).min(u64::from(u32::MAX));
+            // The reader counts `\n` alone.
+            let line = record.position().map_or(0, |at| if has_line_feeds { at.line() } else { at.record() + 1 });
+            let line = line.min(u64::from(u32::MAX));
             if let Err(error) = self.row(part, &record, number << 32 | line, labels) {
                 part.error = Some(error);
             }

@@ -14,13 +14,25 @@ const PIECE: usize = 1 << 20;
 pub struct Text<'f> {
     bytes: &'f [u8],
     encoding: &'static Encoding,
+    /// The character at which a line ends: `\n`, or `\r` where the text begins with lines of the old Macintosh.
+    end: u8,
 }
+
+/// Bytes in which the first line ends, if any does.
+const FIRST_LINES: usize = 1 << 16;
 
 impl<'f> Text<'f> {
     /// Looks at the byte-order mark; without one the text is UTF-8.
     pub fn new(bytes: &'f [u8]) -> Text<'f> {
         let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((UTF_8, 0));
-        Text { bytes: bytes.get(mark..).unwrap_or_default(), encoding }
+        let mut text = Text { bytes: bytes.get(mark..).unwrap_or_default(), encoding, end: b'\n' };
+        let first = text.bytes.len().min(FIRST_LINES) & !1;
+        let ends: Vec<u8> = text.units(0..first, b'\n', b'\r').map(|(_, unit)| unit).take(2).collect();
+        // One alone may be the first half of `\r\n`, the rest of which was not looked at.
+        if matches!(ends.as_slice(), [b'\r', b'\r']) || ends == [b'\r'] && text.bytes.len() <= FIRST_LINES {
+            text.end = b'\r';
+        }
+        text
     }
 
     /// True when the first bytes can be those of a text: no control characters but tabs and line ends.
@@ -54,7 +66,7 @@ impl<'f> Text<'f> {
 
     /// Whole lines from the start, at least `bytes` bytes where the text has them.
     pub fn head(&self, bytes: usize) -> Cow<'f, str> {
-        let rest = |from: usize| self.units(from..self.bytes.len(), b'\n', b'\n').map(|(at, _)| at).next();
+        let rest = |from: usize| self.units(from..self.bytes.len(), self.end, self.end).map(|(at, _)| at).next();
         let end = if bytes < self.bytes.len() { rest(bytes & !1) } else { None };
         self.decode(0..end.unwrap_or(self.bytes.len()))
     }
@@ -96,9 +108,9 @@ impl<'f> Text<'f> {
         for (&from, quotes) in bounds.iter().zip(&quotes) {
             if from > start {
                 let mut inside = is_quoted && are_paired;
-                let row = self.units(from..length.min(from + PIECE), b'"', b'\n').find(|(_, unit)| {
+                let row = self.units(from..length.min(from + PIECE), b'"', self.end).find(|(_, unit)| {
                     inside ^= *unit == b'"' && are_paired;
-                    *unit == b'\n' && !inside
+                    *unit == self.end && !inside
                 });
                 starts.extend(row.map(|(at, _)| at).filter(|at| starts.last().is_none_or(|last| at > last)));
             }
@@ -110,7 +122,12 @@ impl<'f> Text<'f> {
 
     /// The number of the line at an offset, from 1.
     pub fn line_of(&self, offset: usize) -> u64 {
-        self.units(0..offset.min(self.bytes.len()), b'\n', b'\n').count() as u64 + 1
+        self.units(0..offset.min(self.bytes.len()), self.end, self.end).count() as u64 + 1
+    }
+
+    /// The character at which a line ends.
+    pub fn line_end(&self) -> char {
+        self.end.into()
     }
 
     /// True for UTF-16.
@@ -153,6 +170,22 @@ mod tests {
             assert_eq!(text.line_of(pieces[1].start), text.decode(0..pieces[1].start).matches('\n').count() as u64 + 1);
             assert!(text.head(10).starts_with("row 0") && text.head(10).len() < 80);
             assert!(text.is_plausible());
+        }
+    }
+
+    #[test]
+    fn carriage_returns_alone_end_lines() {
+        for encoding in [None, Some(false), Some(true)] {
+            let bytes = encoded(&"a,\"b\rc\"\r".repeat(400_000), encoding);
+            let text = Text::new(&bytes);
+            assert_eq!(text.line_end(), '\r');
+            assert!(text.head(10).ends_with('\r') && text.head(10).len() < 40);
+            let pieces = text.pieces(0);
+            assert!(pieces.len() > 2 && pieces.iter().all(|piece| text.decode(piece.clone()).ends_with("c\"\r")));
+            assert_eq!(text.line_of(bytes.len()), 800_001);
+            for text in ["a,b\r\nc,d\r\n", "a,\"\r\"\n", "a\n", "a"] {
+                assert_eq!(Text::new(&encoded(text, encoding)).line_end(), '\n', "{text:?}");
+            }
         }
     }
 

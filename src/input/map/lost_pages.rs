@@ -5,10 +5,12 @@
 //! neither unless it is asked to: [`exit_with`].
 
 use super::unfinished;
+use crate::escape::visible;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Maps that are watched at the same time; more are not watched.
 const MOST_MAPS: usize = 1024;
@@ -23,6 +25,8 @@ static MAPS: [Watched; MOST_MAPS] =
         MOST_MAPS];
 /// Files that were found shorter than their maps.
 static SHRUNK: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Files that are mapped now.
+static MAPPED: Mutex<Vec<Weak<MappedFile>>> = Mutex::new(Vec::new());
 
 /// A map: its addresses, and what to say when one of them cannot be read. A handler may run at any time, so it reads
 /// nothing but atomics.
@@ -42,12 +46,61 @@ pub fn exit_with(code: u8) {
 
 /// The files that became shorter while they were mapped, and of which no lost part was read. Each is returned once.
 pub fn shrunk() -> Vec<PathBuf> {
-    std::mem::take(&mut SHRUNK.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut locked(&SHRUNK))
 }
 
-/// Remembers a file that is shorter now than its map.
-pub fn note_shrunk(path: &Path) {
-    SHRUNK.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+/// A file that became shorter since it was mapped, if there is one: what was read of it cannot be trusted. It is not among those of
+/// [`shrunk`] any more, because the caller says it.
+pub fn first_shrunk() -> Option<PathBuf> {
+    let mapped: Vec<_> = locked(&MAPPED).iter().filter_map(Weak::upgrade).collect();
+    if let Some(file) = mapped.iter().find(|file| file.tell_shorter()) {
+        return Some(file.path.clone());
+    }
+    let mut before = locked(&SHRUNK);
+    if before.is_empty() { None } else { Some(before.remove(0)) }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that is mapped, for looks at its size. A lost part that nothing has read raised no signal, and the rest of the last page
+/// reads as zeros.
+#[derive(Debug)]
+pub struct MappedFile {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    is_told: AtomicBool,
+}
+
+impl MappedFile {
+    /// The open file at `path`, of which so many bytes are mapped.
+    pub fn new(file: File, path: &Path, length: u64) -> Arc<MappedFile> {
+        let mapped = Arc::new(MappedFile { file, path: path.to_owned(), length, is_told: AtomicBool::new(false) });
+        let mut all = locked(&MAPPED);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&mapped));
+        mapped
+    }
+
+    fn is_shorter(&self) -> bool {
+        self.file.metadata().is_ok_and(|now| now.len() < self.length)
+    }
+
+    /// True when it has lost a part, which the caller says.
+    pub fn tell_shorter(&self) -> bool {
+        let is_shorter = self.is_shorter();
+        self.is_told.fetch_or(is_shorter, Ordering::Relaxed);
+        is_shorter
+    }
+
+    /// Remembers whether it has lost a part; called when the map is not read any more.
+    pub fn note(&self) {
+        if !self.is_told.load(Ordering::Relaxed) && self.is_shorter() {
+            locked(&SHRUNK).push(self.path.clone());
+        }
+    }
 }
 
 /// What is said of such a file.
@@ -63,7 +116,8 @@ impl Watch {
         if EXIT_CODE.load(Ordering::Relaxed) == 0 {
             return Watch(None);
         }
-        let text = format!("pfnset: cannot read {} any more: it became shorter, or its disk failed\n", path.display());
+        let name = path.display().to_string();
+        let text = format!("pfnset: cannot read {} any more: it became shorter, or its disk failed\n", visible(&name));
         let text = Box::into_raw(Box::new(text));
         let free =
             |slot: &Watched| slot.text.compare_exchange(null_mut(), text, Ordering::AcqRel, Ordering::Relaxed).is_ok();
@@ -198,6 +252,12 @@ mod tests {
         let told = || shrunk().iter().filter(|path| *path == file.path()).count();
         drop(open());
         assert_eq!(told(), 0);
+        let map = open();
+        if file.as_file().set_len(9000).is_ok() {
+            assert_eq!(first_shrunk().as_deref(), Some(file.path()));
+            drop(map);
+            assert_eq!(told(), 0, "it was told before");
+        }
         let map = open();
         // Windows refuses it.
         if file.as_file().set_len(5000).is_ok() {

@@ -3,7 +3,7 @@
 pub mod lost_pages;
 pub mod unfinished;
 
-use lost_pages::Watch;
+use lost_pages::{MappedFile, Watch};
 #[cfg(target_os = "linux")]
 use memmap2::UncheckedAdvice;
 use memmap2::{Mmap, MmapOptions};
@@ -11,7 +11,8 @@ use memmap2::{Mmap, MmapOptions};
 use rayon::prelude::*;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The bytes of a file, mapped read-only; an empty file is an empty slice.
 #[derive(Debug)]
@@ -22,9 +23,7 @@ struct Mapped {
     // Fields are dropped in this order.
     _watch: Watch,
     map: Mmap,
-    /// The file and its name, for a look at its size when the map is not read any more.
-    file: File,
-    path: PathBuf,
+    file: Arc<MappedFile>,
 }
 
 impl Mapping {
@@ -62,7 +61,8 @@ impl Mapping {
         // mapped is the matter of `lost_pages`. Reading through a buffer instead costs a copy of the whole trace.
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().map(&file)? };
-        Ok(Mapping(Some(Mapped { _watch: Watch::new(path, &map), map, file, path: path.to_owned() })))
+        let file = MappedFile::new(file, path, map.len() as u64);
+        Ok(Mapping(Some(Mapped { _watch: Watch::new(path, &map), map, file })))
     }
 
     /// Releases the pages of a large map on all threads. Unmapping would release them on one thread only, which takes more
@@ -81,6 +81,15 @@ impl Mapping {
         });
     }
 
+    /// # Errors
+    /// That the file has lost a part since it was mapped. Who asks says it.
+    pub fn check_whole(&self) -> io::Result<()> {
+        match &self.0 {
+            Some(mapped) if mapped.file.tell_shorter() => Err(io::Error::other(lost_pages::REASON)),
+            _ => Ok(()),
+        }
+    }
+
     /// All bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |mapped| &mapped.map)
@@ -91,11 +100,6 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
         self.release();
-        // A lost part that nothing has read raised no signal, and the rest of the last page reads as zeros.
-        if let Some(Mapped { map, file, path, .. }) = &self.0
-            && file.metadata().is_ok_and(|now| now.len() < map.len() as u64)
-        {
-            lost_pages::note_shrunk(path);
-        }
+        self.0.iter().for_each(|mapped| mapped.file.note());
     }
 }

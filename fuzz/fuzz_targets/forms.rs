@@ -1,0 +1,110 @@
+//! Every form of what the commands say of any file: no character comes through that would steer a terminal, turn a line around or
+//! hide in it, and what programs read is well-formed.
+//!
+//! Input: the bytes of the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pfnset::analysis::cpu::query::CpuQuery;
+use pfnset::analysis::cpu::{CpuUse, CpuView};
+use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
+use pfnset::analysis::info::TraceInfo;
+use pfnset::analysis::memory::MemorySet;
+use pfnset::analysis::memory::query::MemoryQuery;
+use pfnset::analysis::pages::{PageListing, PageQuery};
+use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
+use pfnset::analysis::refset::ReferenceSet;
+use pfnset::analysis::resident::ResidentSet;
+use pfnset::analysis::resident::query::ResidentQuery;
+use pfnset::analysis::{check, refset};
+use pfnset::answer::numbers::{TimeUnit, Unit};
+use pfnset::answer::refset::RefsetView;
+use pfnset::answer::{self, Answer};
+use pfnset::escape::is_hidden;
+use pfnset::forms::csv::Cells;
+use pfnset::forms::pages::{PageForm, PageText};
+use pfnset::forms::{self, Form, Look};
+use pfnset::trace::Trace;
+use std::path::Path;
+
+#[path = "../scratch_file.rs"]
+mod scratch_file;
+
+/// A name of a file as an attacker gives it.
+const NAME: &str = "a\u{1b}]0;x\n\u{202e}.etl";
+
+fuzz_target!(|data: &[u8]| scratch_file::open(data).iter().for_each(say));
+
+fn say(trace: &Trace) {
+    let found = TraceInfo::answer(trace);
+    written(answer::info::answer(&found, Path::new(NAME), &[]));
+    written(answer::events::answer(&EventStatistics::answer(trace, &EventFilter::default()), None));
+    if let Ok(set) = ProcessSet::answer(trace, &ProcessQuery::default()) {
+        written(answer::processes::answer(&set, Unit::Auto));
+    }
+    for group_by in [None, Some("process,file,detail"), Some("service,folder,rule")] {
+        let mut query = ResidentQuery::default();
+        group_by.into_iter().for_each(|names| query.group_by(names).expect("dimensions"));
+        let Ok(set) = ResidentSet::answer(trace, &query) else { break };
+        written(answer::resident::answer(&set, Unit::Auto, group_by.is_none()));
+    }
+    if let Ok(set) = ReferenceSet::answer(trace, &refset::query::Query::default()) {
+        written(answer::refset::answer(&set, Unit::Auto, RefsetView::Summary, &[]));
+    }
+    if let Ok(set) = MemorySet::answer(trace, &MemoryQuery::default()) {
+        written(answer::memory::answer(&set, Unit::Auto));
+    }
+    let mut query = CpuQuery::default();
+    query.group_by("process,thread").expect("dimensions");
+    if let Ok(set) = CpuUse::answer(trace, &query) {
+        written(answer::cpu::answer(&set, TimeUnit::default(), CpuView::Rows));
+        written(answer::cpu::answer(&set, TimeUnit::default(), CpuView::Wakers));
+    }
+    let query = PageQuery::default();
+    if let Ok(listing) = PageListing::answer(trace, &query) {
+        pages(trace, &listing);
+    }
+    if let Ok(suggestions) = check::suggest::suggest(trace) {
+        let mut out = Vec::new();
+        forms::budgets::write(&mut out, Path::new(NAME), &suggestions).expect("room in memory");
+        let text = harmless(out);
+        check::file::read(Path::new("budgets.toml"), &text).expect("what was suggested can be read");
+    }
+}
+
+/// Writes an answer in every form.
+fn written(answer: Answer<'_>) {
+    let answer = answer.of_files([NAME, "b.etl"]);
+    let look = Look { width: 100, color: false };
+    for form in
+        [Form::Text(look), Form::Json, Form::Csv(Cells::Plain), Form::Csv(Cells::Safe), Form::JsonLines, Form::Markdown]
+    {
+        let mut out = Vec::new();
+        forms::write(&answer, form, &mut out).expect("room in memory");
+        harmless(out);
+    }
+}
+
+fn pages(trace: &Trace, listing: &PageListing<'_>) {
+    for form in [PageForm::Table, PageForm::Csv(Cells::Plain), PageForm::Jsonl, PageForm::Xperf] {
+        let mut out = PageText::heading(form, trace.etl(), Path::new(NAME), 100);
+        for &index in &listing.snapshots {
+            let Some(pages) = listing.snapshot(index) else { continue };
+            let text = PageText::new(form, trace.etl(), &pages.names(), index, 100);
+            let add = &mut |bytes: &[u8]| {
+                out.extend_from_slice(bytes);
+                Ok(())
+            };
+            pages.stream(|out, row| text.row(out, row), add).expect("room in memory");
+        }
+        harmless(out);
+    }
+}
+
+fn harmless(out: Vec<u8>) -> String {
+    let text = String::from_utf8(out).expect("UTF-8");
+    if let Some(hidden) = text.chars().find(|&c| c != '\n' && is_hidden(c)) {
+        panic!("{hidden:?} in {text}");
+    }
+    text
+}
