@@ -22,6 +22,11 @@ pub fn start(asked: Option<u16>) -> anyhow::Result<()> {
     started.context("cannot start threads")
 }
 
+/// How many there are.
+pub fn count() -> usize {
+    rayon::current_num_threads()
+}
+
 /// A thread that waits for what it has to do.
 fn idle_thread() -> io::Result<Sender<ThreadBuilder>> {
     let (send, receive) = channel::<ThreadBuilder>();

@@ -48,11 +48,6 @@ pub fn prepare(base: &Base) -> anyhow::Result<()> {
     threads::start(base.reading.threads)
 }
 
-/// Number of threads.
-pub fn threads() -> usize {
-    rayon::current_num_threads()
-}
-
 /// Opens one file.
 pub fn open_file(base: &Base, path: &Path) -> anyhow::Result<EtlFile> {
     let mut etl = unpacked(base, |limits| EtlFile::open_within(path, limits))?;

@@ -89,17 +89,29 @@ pub(crate) fn index(file: &[u8], first: Buffer, session_buffer_bytes: u32, mode:
     index
 }
 
+/// Buffers whose headers are read side by side.
+const BUFFERS_AT_A_TIME: usize = 1 << 14;
+
 /// The buffers from `at` on, as long as each is complete, uncompressed and of the session's size: nearly always all of
 /// them. They are read in parallel, because each header lies on a page that is not in memory yet.
 fn regular(file: &[u8], at: usize, session_buffer_bytes: u32) -> Vec<Buffer> {
     let size = session_buffer_bytes as usize;
-    let rest = file.get(at..).unwrap_or_default();
-    let read = |(number, bytes): (usize, &[u8])| {
-        let buffer = Buffer::read(bytes, FileOffset((at + number * size) as u64), session_buffer_bytes).ok();
-        buffer.filter(|buffer| buffer.size_bytes as usize == size && !buffer.cut && !buffer.is_compressed())
-    };
-    let buffers: Vec<Option<Buffer>> = rest.par_chunks_exact(size).enumerate().map(read).collect();
-    buffers.into_iter().map_while(|buffer| buffer).collect()
+    let mut all = Vec::new();
+    // Not all of the file at once: of a sparse one, the rest may be terabytes that hold nothing.
+    for some in file.get(at..).unwrap_or_default().chunks(size.saturating_mul(BUFFERS_AT_A_TIME)) {
+        let start = at + all.len() * size;
+        let read = |(number, bytes): (usize, &[u8])| {
+            let buffer = Buffer::read(bytes, FileOffset((start + number * size) as u64), session_buffer_bytes).ok();
+            buffer.filter(|buffer| buffer.size_bytes as usize == size && !buffer.cut && !buffer.is_compressed())
+        };
+        let buffers: Vec<Option<Buffer>> = some.par_chunks_exact(size).enumerate().map(read).collect();
+        let wanted = all.len() + buffers.len();
+        all.extend(buffers.into_iter().map_while(|buffer| buffer));
+        if all.len() < wanted {
+            break;
+        }
+    }
+    all
 }
 
 /// Offset of the next valid buffer header after `at`, at a multiple of the session's buffer size.

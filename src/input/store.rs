@@ -18,6 +18,8 @@ const EXPANSION_MATTERS: u64 = if cfg!(test) { 4 << 20 } else { 256 << 20 };
 /// Bytes that are unpacked at a time, and how many such pieces wait to be stored.
 const PIECE: usize = 1 << 20;
 const PIECES_AHEAD: usize = 4;
+/// Memory that is left for everything else, bytes.
+const LEFT_FREE: usize = 32 << 20;
 
 /// True for sizes that no trace has.
 pub fn expands_too_much(packed: u64, unpacked: u64) -> bool {
@@ -124,8 +126,7 @@ impl<'l> Store<'l> {
         let to_disk =
             |error| format!("cannot write to a temporary file in {}: {error}", std::env::temp_dir().display());
         // Memory that the system does not have is no reason to end, either.
-        let fits = |held: &mut Vec<u8>| held.try_reserve(bytes.len()).is_ok();
-        if self.file.is_none() && (self.written > self.limits.in_memory || !fits(&mut self.held)) {
+        if self.file.is_none() && (self.written > self.limits.in_memory || !has_room(&mut self.held, bytes.len())) {
             let mut file = tempfile::tempfile().map_err(to_disk)?;
             file.write_all(&std::mem::take(&mut self.held)).map_err(to_disk)?;
             self.file = Some(file);
@@ -151,11 +152,22 @@ impl<'l> Store<'l> {
     }
 }
 
+/// Makes room for more bytes, unless so little memory would be left then that other work could not go on.
+fn has_room(held: &mut Vec<u8>, more: usize) -> bool {
+    if held.capacity() - held.len() >= more {
+        return true;
+    }
+    let grown = held.capacity().max(more).saturating_add(LEFT_FREE);
+    Vec::<u8>::new().try_reserve_exact(grown).is_ok() && held.try_reserve(more).is_ok()
+}
+
 /// Passes on what a reader gives in pieces, until it ends or nobody takes more. Returns its error.
 fn pass_on(reader: &mut dyn Read, mut take: impl FnMut(Vec<u8>) -> bool) -> Option<io::Error> {
     loop {
-        let mut piece = Vec::with_capacity(PIECE);
-        let read = reader.take(PIECE as u64).read_to_end(&mut piece);
+        let mut piece = Vec::new();
+        let has_memory = |size: &usize| piece.try_reserve_exact(*size).is_ok();
+        let size = [PIECE, PIECE >> 4].into_iter().find(has_memory).unwrap_or(PIECE >> 8);
+        let read = reader.take(size as u64).read_to_end(&mut piece);
         // What came before an error counts.
         if piece.is_empty() || !take(piece) || read.is_err() {
             return read.err();

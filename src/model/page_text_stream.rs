@@ -25,7 +25,7 @@ const WAITING_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 4 << 20;
 
 /// Where a slice begins, and its number of pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Slice {
     number: u64,
     run: usize,
@@ -76,8 +76,7 @@ impl OrderedWriter {
         if state.stopped {
             return None;
         }
-        let compressed = |buffer: u32| etl.buffers.get(buffer as usize).is_some_and(|buffer| buffer.is_compressed());
-        let slice = state.next.cut(&snapshot.runs, compressed)?;
+        let slice = state.next.cut(&snapshot.runs, |buffer| is_compressed(etl, buffer))?;
         Some((slice, state.spare.pop().unwrap_or_default()))
     }
 
@@ -123,6 +122,10 @@ impl OrderedWriter {
             written?;
         }
     }
+}
+
+fn is_compressed(etl: &EtlFile, buffer: u32) -> bool {
+    etl.buffers.get(buffer as usize).is_some_and(|buffer| buffer.is_compressed())
 }
 
 /// Counts a thread as finished, also when it panics, so that the writer does not wait for it.
@@ -173,9 +176,13 @@ impl Snapshot {
         page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
+        if rayon::current_thread_index().is_some() {
+            // A thread of the pool would wait for work that it has to do itself.
+            return self.stream_alone(etl, state(), page, write);
+        }
         let writer = OrderedWriter {
             state: Mutex::new(State {
-                next: Slice { number: 0, run: 0, skip: 0, pages: 0 },
+                next: Slice::default(),
                 writing: 0,
                 waiting: BTreeMap::new(),
                 waiting_bytes: 0,
@@ -189,7 +196,7 @@ impl Snapshot {
             scope.spawn_broadcast(|_, _| {
                 let _at_work = AtWork(&writer);
                 let mut state = state();
-                let mut reader = Reader { etl, scratch: Scratch::new(), decompressed: None };
+                let mut reader = Reader::new(etl);
                 while let Some((slice, text)) = writer.take(self, etl) {
                     let mut text = Some(text);
                     reader.read(self, slice, |identity, time| {
@@ -209,6 +216,30 @@ impl Snapshot {
             writer.write(write)
         })
     }
+
+    fn stream_alone<S>(
+        &self,
+        etl: &EtlFile,
+        mut state: S,
+        page: impl Fn(&mut S, &mut Vec<u8>, PageIdentity, Ticks),
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut next, mut reader, mut text) = (Slice::default(), Reader::new(etl), Vec::new());
+        while let Some(slice) = next.cut(&self.runs, |buffer| is_compressed(etl, buffer)) {
+            let mut written = Ok(());
+            reader.read(self, slice, |identity, time| {
+                page(&mut state, &mut text, identity, time);
+                if text.len() >= PIECE_BYTES {
+                    written = write(&text);
+                    text.clear();
+                }
+                written.is_ok()
+            });
+            written.and_then(|()| write(&text))?;
+            text.clear();
+        }
+        Ok(())
+    }
 }
 
 /// Reads slices; keeps the last decompressed buffer.
@@ -219,7 +250,11 @@ struct Reader<'e> {
     decompressed: Option<(u32, usize)>,
 }
 
-impl Reader<'_> {
+impl<'e> Reader<'e> {
+    const fn new(etl: &'e EtlFile) -> Reader<'e> {
+        Reader { etl, scratch: Scratch::new(), decompressed: None }
+    }
+
     /// Visits the slice's pages until `visit` returns false.
     fn read(&mut self, snapshot: &Snapshot, slice: Slice, mut visit: impl FnMut(PageIdentity, Ticks) -> bool) {
         let (mut left, mut skip) = (slice.pages, slice.skip);

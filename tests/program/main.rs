@@ -20,6 +20,7 @@ mod filters;
 mod first_screen;
 mod hostile;
 mod junit;
+mod limits;
 mod lost_pages;
 mod man;
 mod memory;

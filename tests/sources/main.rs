@@ -191,7 +191,7 @@ fn each_dependency_has_its_home() {
                 "exported/",
                 "analysis/",
                 "dataset/part.rs",
-                "cli/trace.rs",
+                "cli/threads.rs",
             ],
         ),
         ("clap", &["cli/", "main.rs"]),

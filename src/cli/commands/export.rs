@@ -5,7 +5,7 @@ use crate::cli::args::{OneOf, Reading};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
-use crate::cli::{output, progress, terminal, threads, trace};
+use crate::cli::{output, progress, terminal, threads};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
@@ -165,18 +165,12 @@ impl Export {
                 done.bytes.fetch_add(size(recording), Ordering::Relaxed);
             }
         };
-        let at_a_time = AT_A_TIME.min(traces.len()).min(trace::threads());
+        let at_a_time = AT_A_TIME.min(traces.len()).min(threads::count());
         progress::with_bar(
             self.quiet,
             all_bytes,
             || done.bytes.load(Ordering::Relaxed),
-            || {
-                thread::scope(|scope| {
-                    let helper = |_| thread::Builder::new().spawn_scoped(scope, work).is_ok();
-                    let _ = (1..at_a_time).all(helper); // what no thread can be had for, this one does
-                    work();
-                });
-            },
+            || side_by_side(at_a_time, &work),
         );
         if let Some(error) = failed.into_inner().ok().flatten() {
             return Err(error);
@@ -233,6 +227,14 @@ impl Export {
         let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
         output::unless_closed(written).map(drop)
     }
+}
+
+/// Runs the same work so many times at once; this thread does what no other can be had for.
+fn side_by_side(times: usize, work: &(dyn Fn() + Sync)) {
+    thread::scope(|scope| {
+        let _ = (1..times).all(|_| thread::Builder::new().spawn_scoped(scope, work).is_ok());
+        work();
+    });
 }
 
 /// What is said of a trace.
