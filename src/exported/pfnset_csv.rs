@@ -22,7 +22,7 @@ fn headings(head: &str) -> Vec<&str> {
 pub(super) fn is_one(head: &str) -> bool {
     let headings = headings(head);
     let has = |name: &str| headings.contains(&name);
-    let is_listing = has("pfn") && has("category_wpa");
+    let is_listing = has("pfn") && has(vocabulary::CATEGORY_WPA.name);
     (has("pages") && has("bytes") || is_listing)
         && headings.iter().any(|name| dimensions().any(|dimension| dimension == *name))
 }

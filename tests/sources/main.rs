@@ -6,6 +6,7 @@
 
 mod circles;
 mod dependencies;
+mod facets;
 mod layers;
 mod limits;
 mod manifests;

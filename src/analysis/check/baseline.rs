@@ -5,6 +5,7 @@ use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
 use crate::exported::pfnset_table::PfnsetTable;
 use crate::exported::wpa::columns::ExportedTable;
+use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -154,7 +155,7 @@ fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
     let fits = match (budget.measure.analysis(), table.table) {
         (Analysis::Resident, ExportedTable::Resident) => true,
         (Analysis::Reference, ExportedTable::Reference) => {
-            budget.measure == Measure::HeldAtStop && !has("release_reason") && !has("impact")
+            budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)
         }
         _ => false,
     };

@@ -2,6 +2,7 @@
 
 use crate::analysis::check::measured::Value;
 use crate::analysis::diff::processes::{Match, Matched};
+use crate::facets::{Dimension as _, ProcessFacet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows that are named.
@@ -25,12 +26,16 @@ impl Grown {
     }
 }
 
+fn is_process(dimension: &str) -> bool {
+    dimension == ProcessFacet::Process.name()
+}
+
 /// The dimensions that both have, and the rows that grew most; without a baseline the largest.
 pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown>) {
     let is_shared = |name: &&String| baseline.is_none_or(|baseline| baseline.dimensions.contains(name));
     let dimensions: Vec<String> = value.dimensions.iter().filter(is_shared).cloned().collect();
     let processes = |value: &Value| -> BTreeSet<String> {
-        let at = value.dimensions.iter().position(|name| name == "process");
+        let at = value.dimensions.iter().position(|name| is_process(name));
         at.iter().flat_map(|&at| value.rows.iter().filter_map(move |row| row.labels.get(at).cloned())).collect()
     };
     let none = BTreeSet::new();
@@ -41,7 +46,7 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
         let Some(value) = value else { continue };
         let places: Vec<(bool, Option<usize>)> = dimensions
             .iter()
-            .map(|name| (name == "process", value.dimensions.iter().position(|other| other == name)))
+            .map(|name| (is_process(name), value.dimensions.iter().position(|other| other == name)))
             .collect();
         for row in &value.rows {
             let label = |(is_process, at): &(bool, Option<usize>)| {

@@ -7,6 +7,7 @@ use crate::etl::buffer_order::Span;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
+use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, RULE};
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
@@ -177,11 +178,11 @@ impl<'t> Evidence<'t> {
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let by_name = conditions.by_name();
         let named = by_name.iter().find(|(name, _)| (recorded.dimensions)().contains(name)).map(|(name, _)| *name);
-        let is_rule = by_name.iter().any(|(name, _)| *name == "rule");
+        let is_rule = by_name.iter().any(|(name, _)| *name == RULE.name);
         let passes = |category: &Category| {
             by_name.iter().all(|(name, patterns)| match *name {
-                "category" | "category_wpa" => patterns.matches(category.name()),
-                "class" => patterns.matches(category.class().name()),
+                of if of == CATEGORY.name || of == CATEGORY_WPA.name => patterns.matches(category.name()),
+                of if of == CLASS.name => patterns.matches(category.class().name()),
                 _ => true,
             })
         };

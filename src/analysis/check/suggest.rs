@@ -2,6 +2,9 @@
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::measured::{TraceValues, Value};
+use crate::facets::vocabulary::CATEGORY;
+use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
+use crate::model::category::Category;
 use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 use std::collections::BTreeMap;
@@ -100,13 +103,14 @@ pub fn suggest(trace: &Trace) -> Result<Vec<Suggestion>, String> {
         if measure == Measure::HeldAtStop {
             all.push(Suggestion::new("Reference set at stop".into(), measure, None, value.pages));
         }
-        for (name, pages) in largest(value, "process", process_name) {
-            let condition = Some(("process", format!("{name} (*)")));
+        let process = ProcessFacet::Process.name();
+        for (name, pages) in largest(value, process, process_name) {
+            let condition = Some((process, format!("{name} (*)")));
             all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
         }
-        let category = |label| (!["n/a", "Unused"].contains(&label)).then_some(label);
-        for (name, pages) in largest(value, "category", category) {
-            let condition = Some(("category", name.to_owned()));
+        let category = |label| (![NO_LABEL, Category::Unused.name()].contains(&label)).then_some(label);
+        for (name, pages) in largest(value, CATEGORY.name, category) {
+            let condition = Some((CATEGORY.name, name.to_owned()));
             all.push(Suggestion::new(format!("{name}, {what}"), measure, condition, pages));
         }
     }

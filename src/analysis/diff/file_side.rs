@@ -9,6 +9,7 @@ use crate::exported::CountedRow;
 use crate::exported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
 use crate::exported::wpa::columns::SNAPSHOT;
 use crate::exported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
+use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS};
 
 /// A query to a file.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +77,7 @@ fn places(dimensions: &[Dimension], known: &[&str], category: &str) -> Vec<(Dime
     };
     let place = |dimension: &Dimension| match (at(*dimension), dimension.derived_from()) {
         // The class that stands in a file is that of the corrected category.
-        (Some(_), Some(from)) if category == "category_wpa" && at(from).is_some() => (*dimension, at(from), true),
+        (Some(_), Some(from)) if category == CATEGORY_WPA.name && at(from).is_some() => (*dimension, at(from), true),
         (None, Some(from)) => (*dimension, at(from), true),
         (place, _) => (*dimension, place, false),
     };
@@ -97,9 +98,9 @@ fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery
     let places = places(query.dimensions, &known, category);
     let is_wanted = |row: &CountedRow| {
         known.iter().zip(&row.labels).all(|(name, label)| match *name {
-            name if name == category => passes(query.conditions, "category", label),
-            "category" | "category_wpa" => true,
-            "class" if category == "category_wpa" => true,
+            name if name == category => passes(query.conditions, CATEGORY.name, label),
+            name if [CATEGORY.name, CATEGORY_WPA.name].contains(&name) => true,
+            name if name == CLASS.name && category == CATEGORY_WPA.name => true,
             name => passes(query.conditions, name, label),
         })
     };
@@ -110,7 +111,7 @@ fn pfnset_rows(table: &PfnsetTable, snapshot: &PfnsetSnapshot, query: &FileQuery
 fn export_side(source: &Source, export: &WpaExport, query: &FileQuery<'_>) -> Result<FileSide, Error> {
     let keys: Vec<&str> = export.columns.keys.iter().map(|(dimension, _)| *dimension).collect();
     let names: Vec<&str> = keys.iter().map(|key| dimension_of(key)).collect();
-    let places = places(query.dimensions, &names, "category");
+    let places = places(query.dimensions, &names, CATEGORY.name);
     let mut wanted: Vec<&str> =
         places.iter().filter_map(|(_, at, _)| at.and_then(|at| keys.get(at).copied())).collect();
     if keys.contains(&SNAPSHOT) && !wanted.contains(&SNAPSHOT) {

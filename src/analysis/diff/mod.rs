@@ -22,6 +22,7 @@ use crate::analysis::table::Dimension as _;
 use crate::error::Error;
 use crate::exported::CountedRow;
 use crate::exported::wpa::columns::ExportedTable;
+use crate::facets::vocabulary::CATEGORY;
 use crate::units::counted as number_of;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
@@ -164,7 +165,7 @@ impl Diff {
 fn can_be_paged(source: &Source) -> bool {
     match &source.content {
         SourceContent::Wpa(export) => {
-            export.columns.has_pfn() && export.columns.keys.iter().any(|(dimension, _)| *dimension == "category")
+            export.columns.has_pfn() && export.columns.keys.iter().any(|(dimension, _)| *dimension == CATEGORY.name)
         }
         _ => false,
     }

@@ -10,6 +10,7 @@ use crate::exported::pfnset_table::{PfnsetForm, PfnsetTable};
 use crate::exported::wpa::columns::{ExportedTable, PROCESS_NAME};
 use crate::exported::wpa::{WpaExport, WpaOptions};
 use crate::exported::{EXPECTED, Exported, first_bytes};
+use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, LIST};
 use crate::input::{Input, UnpackLimits};
 use crate::model::category::Category;
 use crate::trace::Trace;
@@ -49,8 +50,8 @@ impl Source {
         code_page: CodePage,
     ) -> Result<Source, Error> {
         let known = [
-            ("category", Category::ALL.map(Category::name).to_vec()),
-            ("list", PageList::ALL.map(PageList::name).to_vec()),
+            (CATEGORY.name, Category::ALL.map(Category::name).to_vec()),
+            (LIST.name, PageList::ALL.map(PageList::name).to_vec()),
         ];
         let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
         let input = Input::open(path, limits)?;
@@ -146,7 +147,8 @@ impl Source {
                 Dimension::ALL.iter().copied().filter(is_there).collect()
             }
             SourceContent::Pfnset(table) => {
-                let name = |name: &String| Dimension::of_name(if name == "category_wpa" { "category" } else { name });
+                let name =
+                    |name: &String| Dimension::of_name(if name == CATEGORY_WPA.name { CATEGORY.name } else { name });
                 let mut found: Vec<Dimension> = Vec::new();
                 for dimension in table.dimensions.iter().filter_map(name) {
                     if !found.contains(&dimension) {

@@ -163,7 +163,11 @@ commands! {
 
 #[cfg(test)]
 mod tests {
-    use super::SCHEMAS;
+    use super::{Cli, SCHEMAS};
+    use crate::analysis::memory::query::MemoryDimension;
+    use crate::analysis::{cpu, diff, processes, refset, resident};
+    use crate::facets::Dimension;
+    use clap::CommandFactory;
 
     #[test]
     fn every_command_is_documented() {
@@ -173,6 +177,42 @@ mod tests {
             for schema in schema.iter() {
                 assert!(readme.contains(&format!("| `pfnset {command} ")), "README.md has no row for {command}");
                 assert!(json.contains(&format!("\n## `{schema}`, version ")), "docs/json.md has no {schema}");
+            }
+        }
+    }
+
+    /// Names of the dimensions of an analysis.
+    fn names<D: Dimension>() -> Vec<&'static str> {
+        D::ALL.iter().map(|dimension| dimension.name()).collect()
+    }
+
+    #[test]
+    fn every_dimension_is_in_help_completions_and_docs() {
+        let page = include_str!("../../../docs/json.md");
+        for (command, dimensions) in [
+            ("resident", names::<resident::dimension::Dimension>()),
+            ("refset", names::<refset::query::Dimension>()),
+            ("cpu", names::<cpu::query::Dimension>()),
+            ("memory", names::<MemoryDimension>()),
+            ("processes", names::<processes::Dimension>()),
+            ("diff", names::<diff::dimension::Dimension>()),
+        ] {
+            let cli = Cli::command();
+            let flags = cli.find_subcommand(command).expect("a command");
+            let group_by = flags.get_arguments().find(|flag| flag.get_long() == Some("group-by")).expect("a flag");
+            let completed: Vec<_> = group_by.get_possible_values();
+            let completed: Vec<&str> = completed.iter().map(|value| value.get_name()).collect();
+            assert_eq!(completed, dimensions, "{command}");
+            let help = flags.get_after_help().expect("help").to_string();
+            let list = help.split("\n\n").next().expect("the list of dimensions");
+            let schema = format!("\n## `pfnset.{command}`");
+            let keys = page.split(&schema).nth(1).and_then(|rest| rest.split("\n## ").next()).expect("a schema");
+            for name in dimensions {
+                let has = |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+                assert!(has(list), "the help of {command} has no {name}");
+                // A row of `memory` is told by its kind, of which the page lists the keys.
+                let is_told = command == "memory" || keys.contains(&format!(".{name}`"));
+                assert!(is_told, "docs/json.md: pfnset.{command} has no {name}");
             }
         }
     }
