@@ -10,7 +10,7 @@ use etl_writer::ResidentSpec;
 use etl_writer::refset::RefsetSpec;
 use generated::sum_of_words;
 use pfnset::etl::EtlFile;
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -10,7 +10,7 @@ use etl_writer::ResidentSpec;
 use generated::{medians, sum_of_words};
 use pfnset::etl::EtlFile;
 use pfnset::etl::event_area::EventArea;
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use std::hint::black_box;
 use std::time::Duration;
 

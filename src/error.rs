@@ -175,7 +175,7 @@ impl DamageLog {
 /// Only the first [`DamageLog::KEPT`] places of the file are kept, so that memory does not grow with the number of
 /// damaged buffers. Which places are kept does not depend on the order of reading.
 #[derive(Debug, Clone, Default)]
-pub struct DamageByBuffer {
+pub(crate) struct DamageByBuffer {
     logs: BTreeMap<u32, DamageLog>,
     places: usize,
     /// Number of places in buffers after the last one in `logs`.

@@ -2,4 +2,22 @@
 //! it can change or go at any time, also in a version that breaks nothing else.
 
 #[cfg(feature = "cli")]
+pub use crate::analysis::check::{
+    TraceResult, baseline::Baseline, baseline::Saved, file::read as read_budgets, measured::TraceValues,
+    suggest::suggest, verdict::Verdict,
+};
+#[cfg(feature = "cli")]
+pub use crate::analysis::overview::{Overview, treemap::Tile};
+#[cfg(feature = "cli")]
 pub use crate::cli::main;
+pub use crate::escape::is_hidden;
+pub use crate::etl::buffer_order::{circular_start, ranks};
+#[cfg(feature = "cli")]
+pub use crate::forms::{ascii::ascii, budgets::write as write_budgets, html::HtmlReport};
+pub use crate::load::sha256_digest::TraceDigest;
+
+/// Decompression of buffers.
+pub mod compression {
+    pub use crate::etl::compression::outcome::{CompressionFault, Decompression};
+    pub use crate::etl::compression::{Format, decompress};
+}

@@ -1,44 +1,42 @@
 //! Offline analysis of Windows memory traces (ETW `.etl` files), on any system.
 //!
-//! The resident set: what each page of RAM held at a snapshot, by category, with WPA's number beside it.
+//! Open a [`Trace`], ask it, look at the rows, or write the answer in any form:
 //!
 //! ```
 //! use pfnset::analysis::resident::{ResidentSet, query::ResidentQuery};
-//! use pfnset::trace::Trace;
-//! use std::path::Path;
+//! use pfnset::Trace;
+//! # use std::path::Path;
 //!
 //! let trace = Trace::open(Path::new("fixtures/resident-small.etl"))?;
 //! let set = ResidentSet::answer(&trace, &ResidentQuery::default())?;
-//! let snapshot = set.snapshots.first().expect("a set has at least one snapshot");
-//! for row in &snapshot.rows {
-//!     println!("{}: {} pages, {} in WPA", row.labels.join(" / "), row.measure.pages, row.measure.pages_wpa);
+//! for row in &set.snapshots[0].rows {
+//!     println!("{:?}: {} pages, {} in WPA", row.labels, row.measure.pages, row.measure.pages_wpa);
 //! }
-//! assert_eq!(snapshot.pages, 3000);
-//! assert_eq!(snapshot.rows[0].labels, ["MapFile"]);
-//! # Ok::<(), pfnset::error::Error>(())
+//! # assert_eq!(set.snapshots[0].pages, 3000);
+//! # Ok::<(), pfnset::Error>(())
 //! ```
 //!
-//! [`Trace`](trace::Trace) is a file, or several of one recording. It gathers what questions need, keeps it, and judges once
-//! whether the file can be trusted. Each analysis has a function `answer(trace, query)`:
+//! A [`Trace`] is a file, or several of one recording. It gathers what questions need, keeps it, and judges once whether the
+//! file can be trusted ([`Trace::trust`]). Each analysis has a query, and a function `answer(trace, query)`:
 //!
-//! - [`ResidentSet`](analysis::resident::ResidentSet): pages of RAM at a snapshot;
-//!   [`PageListing`](analysis::pages::PageListing): the same, one row for each page.
+//! - [`ResidentSet`](analysis::resident::ResidentSet): what each page of RAM held at a snapshot, by category, with WPA's number
+//!   beside it; [`PageListing`](analysis::pages::PageListing): the same, one row for each page;
+//!   [`Explanation`](analysis::resident::explain::Explanation): why a page is what it is.
 //! - [`ReferenceSet`](analysis::refset::ReferenceSet): pages that processes touched in a time window.
+//! - [`MemorySet`](analysis::memory::MemorySet): memory over time; [`CpuUse`](analysis::cpu::CpuUse): who ran and who had to wait;
+//!   [`ProcessSet`](analysis::processes::ProcessSet): the processes.
 //! - [`TraceInfo`](analysis::info::TraceInfo), [`EventStatistics`](analysis::event_statistics::EventStatistics): what a trace
 //!   holds, and what it can be used for.
 //!
-//! Below them:
-//!
-//! - [`Survey::with_visitors`](load::survey::Survey::with_visitors): all records of a trace, in parallel, for your own
-//!   questions.
-//! - [`counter`]: the types of performance counters, and the values of raw samples; no trace is needed.
-//! - [`EtlFile`](etl::EtlFile) (buffers and record headers) and [`decode`](event::decode) (payloads): the layers below.
+//! Below them are [`EtlFile`](etl::EtlFile) (buffers and record headers, for questions of your own) and [`event::decode`]
+//! (payloads). [`counter`] needs no trace: types of performance counters, and the values of raw samples.
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
-//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), [`load`] (one parallel pass
+//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), `load` (one parallel pass
 //! over all records), [`model`] (processes, address spaces and names at any time), [`facets`] (what rows can be grouped by and
-//! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names), `exported` (tables in files, not traces), [`analysis`],
-//! `answer` (what a command found), `forms` (text, CSV, JSON, …) and `dataset` (files for SQL engines).
+//! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names),
+//! `exported` (tables in files, not traces), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
+//! `dataset` (files for SQL engines) and `cli` (the program).
 //!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
 
@@ -54,18 +52,18 @@ pub mod counter;
 #[cfg(feature = "export")]
 pub mod dataset;
 pub mod error;
-pub mod escape;
+pub(crate) mod escape;
 pub mod etl;
 pub mod event;
 #[cfg(feature = "cli")]
-pub mod exported;
+pub(crate) mod exported;
 pub mod facets;
 #[cfg(feature = "cli")]
 pub mod forms;
 pub mod input;
 #[doc(hidden)]
 pub mod internals;
-pub mod load;
+pub(crate) mod load;
 pub mod model;
 pub(crate) mod moment;
 mod named;
@@ -74,6 +72,9 @@ pub mod pattern;
 mod random_cases;
 pub mod trace;
 pub mod units;
+
+pub use error::Error;
+pub use trace::Trace;
 
 /// The README's code, compiled by the tests.
 #[cfg(doctest)]

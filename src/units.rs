@@ -9,7 +9,7 @@ use std::fmt;
 pub const PAGE_BYTES: u64 = 4096;
 
 /// A count with separators: `4,194,304`.
-pub fn count(value: u64) -> String {
+pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + 8);
     for (place, digit) in digits.char_indices() {
@@ -22,7 +22,7 @@ pub fn count(value: u64) -> String {
 }
 
 /// `1 buffer`, `2,000 buffers`.
-pub fn counted(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
@@ -54,7 +54,7 @@ impl PointerSize {
 }
 
 /// True for kernel addresses: the upper canonical half in 64-bit traces, 2 GiB and above in 32-bit traces.
-pub const fn is_kernel_address(address: u64, pointer: PointerSize) -> bool {
+pub(crate) const fn is_kernel_address(address: u64, pointer: PointerSize) -> bool {
     match pointer {
         PointerSize::P8 => address >> 63 != 0, // true also with 57-bit addresses
         PointerSize::P4 => address >= 0x8000_0000,

@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use pfnset::anonymized::{self, StandIns};
 use pfnset::etl::EtlFile;
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use pfnset::trace::Trace;
 
 #[path = "../scratch_file.rs"]

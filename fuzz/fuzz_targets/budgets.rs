@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::analysis::check::baseline::{Baseline, Saved};
-use pfnset::analysis::check::measured::TraceValues;
-use pfnset::analysis::check::verdict::Verdict;
-use pfnset::analysis::check::{TraceResult, file};
+use pfnset::internals::TraceValues;
+use pfnset::internals::Verdict;
+use pfnset::internals::{Baseline, Saved};
+use pfnset::internals::{TraceResult, read_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let saved = parts.next().and_then(|baseline| Saved::read(baseline).ok().flatten()).map(Baseline::Saved);
-    let Ok(budgets) = file::read(Path::new("budgets.toml"), &text) else { return };
+    let Ok(budgets) = read_budgets(Path::new("budgets.toml"), &text) else { return };
     let budgets = &budgets[..budgets.len().min(4)];
     let trace = TRACES.get_or_init(|| Trace::open(Path::new(TRACE)).expect("the fixture"));
     let earlier = saved.map(|baseline| baseline.values(budgets));

@@ -5,10 +5,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use pfnset::analysis::diff::Diff;
+use pfnset::analysis::diff::Source;
+use pfnset::analysis::diff::WpaOptions;
 use pfnset::analysis::diff::query::DiffQuery;
-use pfnset::analysis::diff::source::Source;
 use pfnset::code_page::CodePage;
-use pfnset::exported::wpa::WpaOptions;
 use pfnset::input::UnpackLimits;
 use std::{env, fs, process};
 

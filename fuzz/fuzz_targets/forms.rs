@@ -13,17 +13,18 @@ use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::MemoryQuery;
 use pfnset::analysis::pages::{PageListing, PageQuery};
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
+use pfnset::analysis::refset;
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
-use pfnset::analysis::{check, refset};
 use pfnset::answer::numbers::{TimeUnit, Unit};
 use pfnset::answer::refset::RefsetView;
 use pfnset::answer::{self, Answer};
-use pfnset::escape::is_hidden;
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
+use pfnset::internals::is_hidden;
+use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
 
@@ -64,11 +65,11 @@ fn say(trace: &Trace) {
     if let Ok(listing) = PageListing::answer(trace, &query) {
         pages(trace, &listing);
     }
-    if let Ok(suggestions) = check::suggest::suggest(trace) {
+    if let Ok(suggestions) = suggest(trace) {
         let mut out = Vec::new();
-        forms::budgets::write(&mut out, Path::new(NAME), &suggestions).expect("room in memory");
+        write_budgets(&mut out, Path::new(NAME), &suggestions).expect("room in memory");
         let text = harmless(out);
-        check::file::read(Path::new("budgets.toml"), &text).expect("what was suggested can be read");
+        read_budgets(Path::new("budgets.toml"), &text).expect("what was suggested can be read");
     }
 }
 

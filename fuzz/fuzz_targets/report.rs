@@ -4,9 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::analysis::overview::Overview;
-use pfnset::analysis::overview::treemap::Tile;
-use pfnset::forms::html::HtmlReport;
+use pfnset::internals::HtmlReport;
+use pfnset::internals::Overview;
+use pfnset::internals::Tile;
 use pfnset::trace::Trace;
 use std::path::Path;
 

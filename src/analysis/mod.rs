@@ -3,7 +3,7 @@
 pub(crate) mod buffer_content;
 pub(crate) mod category_rules;
 #[cfg(feature = "cli")]
-pub mod check;
+pub(crate) mod check;
 pub mod cpu;
 #[cfg(feature = "cli")]
 pub mod diff;
@@ -13,10 +13,10 @@ pub mod export;
 pub mod info;
 pub mod memory;
 #[cfg(feature = "cli")]
-pub mod overview;
+pub(crate) mod overview;
 pub mod pages;
 pub mod processes;
-pub mod recording_files;
+pub(crate) mod recording_files;
 pub mod refset;
 pub mod resident;
 pub(crate) mod session_limits;

@@ -130,7 +130,7 @@ pub(crate) fn address_of(page: &PageIdentity) -> Option<u64> {
 }
 
 /// The columns of rows, for people and for programs. Rows are streamed, so the table has none.
-pub fn columns() -> Table {
+pub(crate) fn columns() -> Table {
     const FIELDS: [&str; 13] = [
         "snapshot",
         "pfn",

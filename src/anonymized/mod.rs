@@ -12,7 +12,8 @@ mod sid;
 mod stand_in;
 
 pub use changes::Changes;
-pub use stand_in::{StandIns, TextKind};
+pub use stand_in::StandIns;
+pub(crate) use stand_in::TextKind;
 
 use crate::trace::Trace;
 use process_names::ProcessNames;

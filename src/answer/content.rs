@@ -86,7 +86,7 @@ impl<'a> Answer<'a> {
 }
 
 /// `kernel.etl and 1 more file`.
-pub fn name_of_files(files: &[PathBuf]) -> String {
+pub(crate) fn name_of_files(files: &[PathBuf]) -> String {
     let Some((first, more)) = files.split_first() else { return String::new() };
     let first = first.display();
     match more.len() {

@@ -8,7 +8,7 @@ pub mod content;
 pub mod facts;
 pub mod numbers;
 
-pub mod check;
+pub(crate) mod check;
 pub mod counter_types;
 pub mod cpu;
 pub mod diff;
@@ -23,5 +23,5 @@ pub mod resident;
 pub mod samples;
 
 pub use block::Block;
-pub use content::{Answer, Place, Units, name_of_files};
+pub use content::{Answer, Place, Units};
 pub use facts::{Fact, Facts, Records};

@@ -1,12 +1,12 @@
 //! Numbers, sizes and times as text: the one place that rounds.
 
-pub use crate::units::count;
+pub(crate) use crate::units::count;
 use crate::units::{FileTime, Nanos, PAGE_BYTES};
 use chrono::{DateTime, Datelike};
 use indicatif::HumanBytes;
 
 /// Bytes with a binary unit: `16.00 GiB`.
-pub fn bytes(value: u64) -> String {
+pub(crate) fn bytes(value: u64) -> String {
     HumanBytes(value).to_string()
 }
 
@@ -115,12 +115,12 @@ impl TimeUnit {
 }
 
 /// Seconds with six digits.
-pub fn seconds(value: Nanos) -> String {
+pub(crate) fn seconds(value: Nanos) -> String {
     format!("{:.6}", value.seconds())
 }
 
 /// A time span for people: `1.234 s`, `8 h 12 min 0 s`.
-pub fn duration(value: Nanos) -> String {
+pub(crate) fn duration(value: Nanos) -> String {
     let whole = value.0 / 1_000_000_000;
     match whole {
         ..=59 => format!("{:.3} s", value.seconds()),
@@ -139,7 +139,7 @@ pub fn utc(time: FileTime) -> Option<String> {
 }
 
 /// `snapshot 12 of 15, numbered from 0`; `None` where there is one only.
-pub fn which_snapshot(index: usize, count: usize) -> Option<String> {
+pub(crate) fn which_snapshot(index: usize, count: usize) -> Option<String> {
     (count != 1).then(|| format!("snapshot {index} of {count}, numbered from 0"))
 }
 

@@ -9,7 +9,7 @@
 mod csv;
 mod format;
 mod identity;
-pub mod part;
+pub(crate) mod part;
 mod places;
 mod publish;
 mod ready;

@@ -8,23 +8,23 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Size of a buffer header, bytes.
-pub const BUFFER_HEADER_BYTES: u32 = 0x48;
+pub(crate) const BUFFER_HEADER_BYTES: u32 = 0x48;
 
 /// BufferFlag: events were lost. Never seen in a file; if set, it is reported as a warning.
-pub const FLAG_EVENTS_LOST: u16 = 0x02;
+pub(crate) const FLAG_EVENTS_LOST: u16 = 0x02;
 /// BufferFlag: a buffer was lost. Never seen in a file either.
-pub const FLAG_BUFFER_LOST: u16 = 0x04;
+pub(crate) const FLAG_BUFFER_LOST: u16 = 0x04;
 /// BufferFlag: the processor field is a 16-bit index.
-pub const FLAG_PROCESSOR_INDEX: u16 = 0x20;
+pub(crate) const FLAG_PROCESSOR_INDEX: u16 = 0x20;
 /// BufferFlag: the event area is compressed.
-pub const FLAG_COMPRESSED: u16 = 0x40;
+pub(crate) const FLAG_COMPRESSED: u16 = 0x40;
 /// BufferType of data buffers.
-pub const TYPE_GENERIC: u16 = 0;
+pub(crate) const TYPE_GENERIC: u16 = 0;
 /// BufferType of the first buffer of a file.
-pub const TYPE_HEADER: u16 = 4;
+pub(crate) const TYPE_HEADER: u16 = 4;
 
 /// Name of a BufferType (`ETW_BUFFER_TYPE…`); only generic and header occur in known files.
-pub const fn type_name(kind: u16) -> &'static str {
+pub(crate) const fn type_name(kind: u16) -> &'static str {
     match kind {
         TYPE_GENERIC => "generic",
         1 => "rundown",

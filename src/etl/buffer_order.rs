@@ -56,7 +56,7 @@ pub fn circular_start(header: &LogFileHeader, buffers: usize) -> Option<usize> {
 
 /// True when the sequence numbers of each processor ascend from the buffer at `start` to the end of the file and then
 /// from the buffer after the first `kept` ones: true if the writer would have overwritten `start` next.
-pub fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool {
+pub(crate) fn is_circular_order(buffers: &[Buffer], kept: usize, start: usize) -> bool {
     let mut latest = HashMap::new();
     let ring = buffers.iter().skip(start).chain(buffers.iter().take(start).skip(kept));
     ring.fold(true, |ascending, b| ascending & latest.insert(b.processor, b.sequence).is_none_or(|l| l < b.sequence))

@@ -8,11 +8,11 @@ use crate::bytes::{Cursor, Narrow};
 use crate::units::PointerSize;
 
 /// Item types: stacks of 32-bit and 64-bit addresses.
-pub const ITEMS_STACK: [u16; 2] = [5, 6];
+pub(crate) const ITEMS_STACK: [u16; 2] = [5, 6];
 /// Item type: schema of a TraceLogging event.
-pub const ITEM_SCHEMA: u16 = 11;
+pub(crate) const ITEM_SCHEMA: u16 = 11;
 /// Item type: traits of the provider, its name first.
-pub const ITEM_PROVIDER_TRAITS: u16 = 12;
+pub(crate) const ITEM_PROVIDER_TRAITS: u16 = 12;
 
 /// One extended data item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn items(mut area: &[u8]) -> impl Iterator<Item = Item<'_>> {
 }
 
 /// Bytes of the stacks among the items, with their heads.
-pub fn stack_bytes(extended: &[u8]) -> u64 {
+pub(crate) fn stack_bytes(extended: &[u8]) -> u64 {
     let stacks = items(extended).filter(|item| ITEMS_STACK.contains(&item.kind));
     stacks.map(|item| item.data.len() as u64 + 8).sum()
 }

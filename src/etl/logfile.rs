@@ -11,7 +11,7 @@ use std::ops::Range;
 use zerocopy::little_endian::{I32, U32, U64};
 
 /// The largest event of ETW, with its header.
-pub const LARGEST_EVENT: u32 = 65_535;
+pub(crate) const LARGEST_EVENT: u32 = 65_535;
 
 /// The numbers of the log-file header: 0x110 (32-bit) or 0x118 (64-bit) bytes, before the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl LogFileHeader {
 }
 
 /// LogFileMode bits with their names in `evntrace.h`, lower case, without the `EVENT_TRACE_` prefix.
-pub const MODES: [(u32, &str); 23] = [
+pub(crate) const MODES: [(u32, &str); 23] = [
     (0x0000_0001, "sequential"),
     (0x0000_0002, "circular"),
     (0x0000_0004, "append"),
@@ -176,19 +176,19 @@ pub const MODES: [(u32, &str); 23] = [
 ];
 
 /// LogFileMode bit: circular file.
-pub const MODE_CIRCULAR: u32 = 0x2;
+pub(crate) const MODE_CIRCULAR: u32 = 0x2;
 /// LogFileMode bit: one file of a series.
-pub const MODE_NEWFILE: u32 = 0x8;
+pub(crate) const MODE_NEWFILE: u32 = 0x8;
 /// LogFileMode bit: preallocated, the file has its maximum size from the start.
-pub const MODE_PREALLOCATE: u32 = 0x20;
+pub(crate) const MODE_PREALLOCATE: u32 = 0x20;
 /// LogFileMode bit: buffers are kept in memory; the file is a snapshot of the last ones.
-pub const MODE_BUFFERING: u32 = 0x400;
+pub(crate) const MODE_BUFFERING: u32 = 0x400;
 /// LogFileMode bit: rewritten by a merge.
-pub const MODE_RELOG: u32 = 0x1_0000;
+pub(crate) const MODE_RELOG: u32 = 0x1_0000;
 /// LogFileMode bit: data buffers may be compressed; each buffer's flags say whether.
-pub const MODE_COMPRESSED: u32 = 0x0400_0000;
+pub(crate) const MODE_COMPRESSED: u32 = 0x0400_0000;
 /// LogFileMode bit: all records are in buffers of processor 0.
-pub const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
+pub(crate) const MODE_NO_PER_PROCESSOR: u32 = 0x1000_0000;
 
 /// Names of the set LogFileMode bits; bits without a public name as `0x…`.
 pub fn mode_names(mode: u32) -> Vec<String> {

@@ -5,9 +5,9 @@
 //! decoded by `event`. `docs/formats.md` has the layouts and says which of them were verified.
 
 pub mod buffer;
-pub mod buffer_order;
+pub(crate) mod buffer_order;
 pub mod clock;
-pub mod compression;
+pub(crate) mod compression;
 pub mod event_area;
 pub mod extended;
 pub mod file;
@@ -19,7 +19,7 @@ pub mod record;
 pub mod record_id;
 pub(crate) mod resync;
 mod rewrite;
-pub mod stamp_limits;
+pub(crate) mod stamp_limits;
 pub(crate) mod time_slice;
 pub(crate) mod tournament_tree;
 pub(crate) mod wrong_stamps;

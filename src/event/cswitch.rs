@@ -168,7 +168,7 @@ pub struct CompactSwitch {
 }
 
 /// Number of wait reasons of a Windows build, where it is known. It decides what packets of compact switches mean.
-pub const fn wait_reasons_of_build(build: u32) -> Option<u8> {
+pub(crate) const fn wait_reasons_of_build(build: u32) -> Option<u8> {
     match build {
         7600..=7601 => Some(37),
         10586 => Some(39),
@@ -177,7 +177,7 @@ pub const fn wait_reasons_of_build(build: u32) -> Option<u8> {
 }
 
 /// Stands for a state of the old thread that is in the packet but cannot be decoded.
-pub const UNDECODED_STATE: u8 = u8::MAX;
+pub(crate) const UNDECODED_STATE: u8 = u8::MAX;
 
 impl CompactSwitch {
     /// State and wait reason of the old thread, as in [`ContextSwitch`]. Numbers below the number of wait reasons of the

@@ -246,7 +246,7 @@ pub fn decode<'a>(record: &Record<'a>) -> Decoded<'a> {
 /// True for frequent events whose validity depends on version and length alone: if one record is valid, all records with the
 /// same version, pointer size and length are.
 #[inline]
-pub const fn is_judged_by_length(hook: HookId) -> bool {
+pub(crate) const fn is_judged_by_length(hook: HookId) -> bool {
     matches!(
         hook,
         PAGE_IN_MEMORY

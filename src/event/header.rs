@@ -113,7 +113,7 @@ impl<'a> DebugId<'a> {
 ///
 /// # Errors
 /// A fault when it has no NUL.
-pub fn read_build_lab<'a>(payload: &Payload<'a>) -> Read<Narrow<'a>> {
+pub(crate) fn read_build_lab<'a>(payload: &Payload<'a>) -> Read<Narrow<'a>> {
     let mut c = payload.cursor();
     let value = c.narrow("build lab")?;
     Ok(Parsed::new(value, payload.ends(&c, ANY)))

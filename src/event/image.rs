@@ -152,7 +152,7 @@ layout! {
 ///
 /// # Errors
 /// A fault when the payload is shorter than a pointer.
-pub fn read_address(payload: &Payload<'_>) -> Read<u64> {
+pub(crate) fn read_address(payload: &Payload<'_>) -> Read<u64> {
     let oddity = payload.fixed(payload.pointer.bytes(), ANY)?;
     Ok(Parsed::new(payload.cursor().ptr("address")?, oddity))
 }

@@ -8,19 +8,19 @@
 //! `etl` finds records and reads their headers; `model` joins events.
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
-pub mod catalog;
+pub(crate) mod catalog;
 pub mod cswitch;
 pub mod disk;
 pub(crate) mod dispatch;
 pub mod fault;
 pub mod file;
-pub mod fixed_text;
+pub(crate) mod fixed_text;
 pub mod header;
 pub mod heap;
-pub mod hook_name;
-pub mod hooks;
+pub(crate) mod hook_name;
+pub(crate) mod hooks;
 pub mod image;
-pub mod keywords;
+pub(crate) mod keywords;
 pub mod memory_counters;
 pub mod merged;
 pub mod outcome;
@@ -28,7 +28,7 @@ pub mod page;
 pub mod page_access;
 pub mod payload;
 pub mod perfinfo;
-pub mod personal;
+pub(crate) mod personal;
 pub mod pool;
 pub mod pool_snapshot;
 pub mod process;
@@ -48,8 +48,10 @@ pub mod thread;
 pub mod virtual_memory;
 pub(crate) mod working_set;
 
-pub use dispatch::{Decoded, Event, decode, is_judged_by_length};
-pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Read, Surplus};
+pub(crate) use dispatch::is_judged_by_length;
+pub use dispatch::{Decoded, Event, decode};
+pub(crate) use outcome::Read;
+pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};
 pub use payload::Payload;
 
 /// The four cases in which the kernel logs an object that exists for some time.

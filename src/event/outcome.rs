@@ -102,7 +102,7 @@ impl From<FieldError> for Fault {
 }
 
 /// What a decoder of one record family gives.
-pub type Read<T> = Result<Parsed<T>, Fault>;
+pub(crate) type Read<T> = Result<Parsed<T>, Fault>;
 
 /// A decoded value, and what is odd about its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

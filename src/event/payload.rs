@@ -27,13 +27,13 @@ pub struct Payload<'a> {
 }
 
 /// Provider of heap ranges in user mode; its types 0x64–0x68 are the Memory group's.
-pub const WIN32_HEAP_RANGES: Uuid = uuid!("d781ca11-61c0-4387-b83d-af52d3d2dd6a");
+pub(crate) const WIN32_HEAP_RANGES: Uuid = uuid!("d781ca11-61c0-4387-b83d-af52d3d2dd6a");
 
 /// Class of image records.
-pub const IMAGE: Uuid = uuid!("2cb15d1d-5fc1-11d2-abe1-00a0c911f518");
+pub(crate) const IMAGE: Uuid = uuid!("2cb15d1d-5fc1-11d2-abe1-00a0c911f518");
 
 /// Kernel event classes: GUID and group number.
-pub const CLASSES: [(Uuid, u8); 18] = [
+pub(crate) const CLASSES: [(Uuid, u8); 18] = [
     (uuid!("68fdd900-4a3e-11d1-84f4-0000f80464e3"), 0x00), // EventTrace
     (uuid!("3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c"), 0x01), // DiskIo
     (uuid!("3d6fa8d3-fe05-11d0-9dda-00c04fd7ba7c"), 0x02), // PageFault

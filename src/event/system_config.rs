@@ -166,7 +166,7 @@ impl<'a> Platform<'a> {
 ///
 /// # Errors
 /// [`Fault::Count`] when count and length disagree.
-pub fn read_processor_groups<'a>(payload: &Payload<'a>) -> Read<PointerArray<'a>> {
+pub(crate) fn read_processor_groups<'a>(payload: &Payload<'a>) -> Read<PointerArray<'a>> {
     let (masks, _) = counted(payload, &[payload.pointer.bytes()])?;
     Ok(Parsed::new(PointerArray::new(masks, payload.pointer), None))
 }

@@ -33,7 +33,7 @@ impl Cells {
 ///
 /// # Errors
 /// What the writer says.
-pub fn tables(out: &mut dyn Write, tables: &[Table], has_heading: bool, cells: Cells) -> io::Result<()> {
+pub(crate) fn tables(out: &mut dyn Write, tables: &[Table], has_heading: bool, cells: Cells) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
     let fields = tables.first().into_iter().flat_map(|table| &table.fields);
     let names: Vec<&str> = fields.filter(|field| WRITTEN.contains(&field.forms)).map(|field| field.name).collect();

@@ -36,14 +36,6 @@ pub fn compact(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     write(value, Visible(CompactFormatter), out)
 }
 
-/// Writes any value indented.
-///
-/// # Errors
-/// What the writer says.
-pub fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    write(value, Visible(PrettyFormatter::new()), out)
-}
-
 /// Writes one object for each record on a line of its own.
 ///
 /// # Errors
@@ -223,7 +215,7 @@ mod tests {
         for pretty_form in [true, false] {
             let mut out = Vec::new();
             if pretty_form {
-                pretty(&value, &mut out).unwrap()
+                write(&value, Visible(PrettyFormatter::new()), &mut out).unwrap()
             } else {
                 compact(&value, &mut out).unwrap()
             }

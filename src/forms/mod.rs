@@ -1,23 +1,23 @@
 //! Forms: each writes any [`Answer`]. Widths, glyphs, colors and rounding are decided here alone, and text from outside is made
 //! harmless ([`escape`](crate::escape)) where a form writes it.
 
-pub mod ascii;
-pub mod bar;
-pub mod budgets;
+pub(crate) mod ascii;
+pub(crate) mod bar;
+pub(crate) mod budgets;
 mod cells;
 mod course;
 pub mod csv;
-pub mod each;
-pub mod fit;
-pub mod html;
-pub mod json;
-pub mod junit;
-pub mod lines;
+pub(crate) mod each;
+pub(crate) mod fit;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod junit;
+pub(crate) mod lines;
 mod look;
-pub mod markdown;
+pub(crate) mod markdown;
 pub mod pages;
-pub mod table;
-pub mod text;
+pub(crate) mod table;
+pub(crate) mod text;
 
 pub use look::Look;
 

@@ -13,7 +13,7 @@ mod zip;
 use crate::error::Error;
 use archive::Archive;
 use map::Mapping;
-pub use map::{lost_pages, unfinished};
+pub(crate) use map::{lost_pages, unfinished};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 pub use store::UnpackLimits;
@@ -34,7 +34,7 @@ pub struct Input {
 pub const STANDARD_INPUT: &str = "-";
 
 /// True for a name that traces have, packed or not. What a file really is, only its content decides.
-pub fn is_trace_name(path: &Path) -> bool {
+pub(crate) fn is_trace_name(path: &Path) -> bool {
     const ENDINGS: [&str; 6] = ["etl", "etlgz", "gz", "zip", "zst", "cab"];
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
@@ -117,7 +117,7 @@ impl Input {
 }
 
 /// The archive and the name after `!`, where the whole is the name of no file.
-pub fn split_member(path: &Path) -> (PathBuf, Option<String>) {
+pub(crate) fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let whole = || (path.to_path_buf(), None);
     let Some(text) = path.to_str().filter(|_| !path.exists()) else { return whole() };
     let parts = text.match_indices('!').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));

@@ -13,7 +13,7 @@ use crate::moment::Moment;
 use crate::units::{FileOffset, PointerSize, Ticks};
 
 /// Largest number of pages in a batch.
-pub const BATCH: usize = 256;
+pub(crate) const BATCH: usize = 256;
 
 /// Largest number of records that are found before they are read. The processor loads them ahead only while nothing else is
 /// done, so a batch at a time would wait for memory at the start of each batch.
@@ -48,7 +48,7 @@ pub struct Snapshot {
 ///
 /// A trace can contain sequences of both page events. Two sequences of the same time describe the same pages; then only the
 /// one of the newer event is used, because its records have more fields.
-pub fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
+pub(crate) fn snapshots(runs: &[PageRun]) -> Vec<Snapshot> {
     let of = |newer: bool| runs.iter().copied().filter(move |run| (run.hook == PAGE_IN_MEMORY_24H2) == newer);
     let newer = sequences(of(true));
     let mut all = sequences(of(false));
@@ -99,7 +99,7 @@ fn sequences(runs: impl Iterator<Item = PageRun>) -> Vec<Snapshot> {
 
 /// Numbers of the snapshots that are complete: no other snapshot of the trace is larger by more than a tenth. The others
 /// are fragments; their remaining records were damaged or lost.
-pub fn whole(snapshots: &[Snapshot]) -> impl DoubleEndedIterator<Item = usize> {
+pub(crate) fn whole(snapshots: &[Snapshot]) -> impl DoubleEndedIterator<Item = usize> {
     let most = snapshots.iter().map(|snapshot| snapshot.pages).max().unwrap_or(0);
     let is_whole = move |snapshot: &Snapshot| u128::from(snapshot.pages) * 10 >= u128::from(most) * 9;
     snapshots.iter().enumerate().filter(move |(_, snapshot)| is_whole(snapshot)).map(|(index, _)| index)
@@ -126,7 +126,7 @@ pub struct PageRecord {
 
 impl Snapshot {
     /// The records of a page frame: one, unless the sequence repeats its PFN.
-    pub fn records_of(&self, etl: &EtlFile, pfn: u64) -> Vec<PageRecord> {
+    pub(crate) fn records_of(&self, etl: &EtlFile, pfn: u64) -> Vec<PageRecord> {
         let mut scratch = Vec::new();
         let runs = self.runs.iter().filter(|run| (run.first_pfn..=run.last_pfn()).contains(&pfn));
         let record = |run: &PageRun| {
@@ -179,7 +179,7 @@ impl Snapshot {
 
 /// The pages of one run, whose buffer `area` is, in batches of up to [`BATCH`].
 #[inline(always)]
-pub fn batches_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(&[PageIdentity])) {
+pub(crate) fn batches_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(&[PageIdentity])) {
     let mut batch = [PageIdentity::default(); BATCH];
     let mut left = run.pages;
     let mut records = area.records().at_offset(run.start);
@@ -216,7 +216,7 @@ pub fn batches_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(&[P
 
 /// The pages of one run, one by one.
 #[inline(always)]
-pub fn pages_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
+pub(crate) fn pages_of(area: &EventArea<'_>, run: &PageRun, mut visit: impl FnMut(PageIdentity)) {
     batches_of(area, run, |pages| pages.iter().copied().for_each(&mut visit));
 }
 

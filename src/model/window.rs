@@ -43,7 +43,7 @@ const UNITS: [CustomTimeUnit<'static>; 4] = [
 
 /// Parses a duration: seconds, or a number with `s`, `ms`, `us` or `ns`. Exact; fractions of a nanosecond are cut off.
 /// `None` if the text is not a duration.
-pub fn duration(text: &str) -> Option<Nanos> {
+pub(crate) fn duration(text: &str) -> Option<Nanos> {
     let text = text.trim();
     // A text that begins with a sign or a point is not a duration.
     text.starts_with(|first: char| first.is_ascii_digit()).then_some(())?;
@@ -85,7 +85,7 @@ pub struct Window {
 
 /// What a window is computed from.
 #[derive(Debug, Clone, Copy)]
-pub struct Ends<'t> {
+pub(crate) struct Ends<'t> {
     /// Marks in order.
     pub marks: &'t [At<Box<str>>],
     /// First stamp of the trace.
@@ -114,7 +114,12 @@ impl Window {
     ///
     /// # Errors
     /// A usage error for a mark that is not there and for a window that ends before it begins.
-    pub fn new(ends: Ends<'_>, from: Option<&Bound>, to: Option<&Bound>, clock: &Clock) -> Result<Window, Error> {
+    pub(crate) fn new(
+        ends: Ends<'_>,
+        from: Option<&Bound>,
+        to: Option<&Bound>,
+        clock: &Clock,
+    ) -> Result<Window, Error> {
         let (start, stop) = recorder_marks(ends.marks);
         let text = |mark: Option<&At<Box<str>>>| mark.map(|mark| mark.value.to_string());
         let resets = match start {
@@ -138,7 +143,12 @@ impl Window {
     ///
     /// # Errors
     /// As [`Window::new`].
-    pub fn between(ends: Ends<'_>, from: Option<&Bound>, to: Option<&Bound>, clock: &Clock) -> Result<Window, Error> {
+    pub(crate) fn between(
+        ends: Ends<'_>,
+        from: Option<&Bound>,
+        to: Option<&Bound>,
+        clock: &Clock,
+    ) -> Result<Window, Error> {
         let mut window = Window {
             from: Moment { time: ends.first, order: 0 },
             to: ends.last,
@@ -228,13 +238,13 @@ fn named(marks: &[At<Box<str>>], name: &str, after: Moment) -> Result<(Moment, O
 }
 
 /// A mark and when it was set.
-pub type TextMark = At<Box<str>>;
+pub(crate) type TextMark = At<Box<str>>;
 
 /// Words by which marks of a recorder are known, without blanks and `_` and `-`: start, stop, whose they are.
-pub const RECORDER_WORDS: [&str; 6] = ["start", "begin", "stop", "end", "refset", "referenceset"];
+pub(crate) const RECORDER_WORDS: [&str; 6] = ["start", "begin", "stop", "end", "refset", "referenceset"];
 
 /// The recorder's start and stop mark.
-pub fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
+pub(crate) fn recorder_marks(marks: &[TextMark]) -> (Option<&TextMark>, Option<&TextMark>) {
     let [start, begin, stop, end, refset, referenceset] = RECORDER_WORDS;
     let has = |mark: &TextMark, either: [&str; 2]| {
         let words = mark.value.to_lowercase().replace([' ', '_', '-'], "");

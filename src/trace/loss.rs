@@ -72,7 +72,7 @@ pub struct Loss {
 }
 
 /// Holes that are described one by one; more are only counted.
-pub const MOST_HOLES: usize = 100;
+pub(crate) const MOST_HOLES: usize = 100;
 
 impl Loss {
     /// Looks for losses of a file. In a recording of several files, `first_buffer` is the index of the file's first buffer; the
@@ -221,7 +221,7 @@ pub struct SequenceHole {
 }
 
 /// Numbers that are missing because buffers were lost, in order.
-pub fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
+pub(crate) fn sequence_holes(etl: &EtlFile) -> Vec<SequenceHole> {
     let mut order: Vec<u64> = etl.own_buffers().iter().map(|buffer| buffer.sequence).collect();
     order.sort_unstable();
     // A file of a series continues the numbers of the file before, and a snapshot of a ring in memory begins with

@@ -71,7 +71,7 @@ fn there_are(warnings: usize) -> String {
 }
 
 /// `resident set; in part: memory utilization over time; not: CPU use`. Where none can run, events can still be listed.
-pub fn good_for(analyses: &[Readiness]) -> String {
+pub(crate) fn good_for(analyses: &[Readiness]) -> String {
     let of = |level: ReadinessLevel| -> Vec<&str> {
         let some = analyses.iter().filter(|analysis| analysis.level == level);
         some.map(|analysis| analysis.title.split(" (").next().unwrap_or_default()).collect()

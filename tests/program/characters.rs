@@ -1,7 +1,7 @@
 //! Which characters text has: those that the terminal shows. `PFNSET_CHARACTERS` decides, then the locale, then the system.
 
 use crate::program::{Ran, commands, finish, out, pfnset, trace_commands};
-use pfnset::forms::ascii::ascii;
+use pfnset::internals::ascii;
 
 const TRACE: &str = "resident-small.etl";
 

@@ -9,7 +9,7 @@ use etl_writer::payloads::process::{self, Process};
 use etl_writer::payloads::thread::{self, Switch, Thread};
 use etl_writer::payloads::{file, perf};
 use etl_writer::{Session, Trace};
-use pfnset::escape::is_hidden;
+use pfnset::internals::is_hidden;
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;

@@ -4,7 +4,7 @@
 use crate::program::{Ran, fixtures, run};
 use etl_writer::file_of;
 use pfnset::etl::{EtlFile, Scratch};
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use serde_json::Value;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use crate::reading::recorded_traces;
 use etl_writer::hostile::{flipped, made_up_traces};
 use etl_writer::{Compression, Ptr, Rec, Rng, Session, Trace as Writer, file_of};
 use pfnset::anonymized::{self, StandIns};
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use pfnset::trace::Trace;
 use std::collections::BTreeMap;
 

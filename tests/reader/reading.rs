@@ -9,7 +9,7 @@ use pfnset::answer::numbers::Unit;
 use pfnset::answer::{Answer, events, info as answer_of_info, resident};
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::load::sha256_digest::TraceDigest;
+use pfnset::internals::TraceDigest;
 use pfnset::trace::Trace;
 use std::path::{Path, PathBuf};
 

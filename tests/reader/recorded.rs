@@ -9,7 +9,7 @@ use pfnset::answer::{Answer, events, info, numbers};
 use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch, extended};
 use pfnset::forms::{self, Form};
-use pfnset::load::sha256_digest::TraceDigest;
+use pfnset::internals::TraceDigest;
 use pfnset::trace::Trace;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

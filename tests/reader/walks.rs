@@ -6,12 +6,12 @@ use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::MemoryQuery;
-use pfnset::analysis::overview::Overview;
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::analysis::refset::{self, ReferenceSet};
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
 use pfnset::analysis::resident::query::SnapshotChoice;
+use pfnset::internals::Overview;
 use pfnset::trace::{Parts, Trace};
 use std::path::Path;
 

@@ -10,6 +10,7 @@ mod facets;
 mod layers;
 mod limits;
 mod manifests;
+mod surface;
 
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,7 @@ pub enum CpuOrder {
 }
 
 /// The clock tick of most Windows systems.
-pub const DEFAULT_TICK: Nanos = Nanos(15_625_000);
+pub(crate) const DEFAULT_TICK: Nanos = Nanos(15_625_000);
 
 /// A query.
 #[derive(Debug, Clone)]

@@ -64,7 +64,7 @@ impl Sampling {
 }
 
 /// The 95 % interval of a share that `hits` of `samples` samples met, by Wilson's score.
-pub fn interval(hits: u64, samples: u64) -> (f64, f64) {
+pub(crate) fn interval(hits: u64, samples: u64) -> (f64, f64) {
     if samples == 0 {
         return (0.0, 1.0);
     }

@@ -4,19 +4,26 @@
 //! [`trace_side`] count each side by these dimensions, [`processes`] and [`paths`] match processes and files, [`rows`] joins
 //! the sides within a [`tolerance`]. With an export of pages, [`pages`] compares page by page.
 
-pub mod dimension;
+pub(crate) mod dimension;
 mod file_side;
 pub mod pages;
 mod paths;
-pub mod processes;
+pub(crate) mod processes;
 pub mod query;
-pub mod rows;
-pub mod source;
+pub(crate) mod rows;
+pub(crate) mod source;
 mod tables;
 pub mod tolerance;
-pub mod trace_side;
+pub(crate) mod trace_side;
 
-use crate::analysis::diff::dimension::Dimension;
+pub use crate::exported::wpa::WpaOptions;
+pub use crate::exported::wpa::culture::{Culture, Sign};
+pub use dimension::Dimension;
+pub use processes::Match;
+pub use rows::{DiffRow, DiffTotals};
+pub use source::Source;
+pub use trace_side::RuleChange;
+
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Dimension as _;
 use crate::error::Error;
@@ -26,13 +33,12 @@ use crate::facets::vocabulary::CATEGORY;
 use crate::units::counted as number_of;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
-use processes::{Match, Matched, Starts};
+use processes::{Matched, Starts};
 use query::{DiffPlan, DiffQuery, SIDES};
-use rows::{DiffRow, DiffTotals};
-use source::{Source, SourceContent};
+use source::SourceContent;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use trace_side::{Held, ReferenceSide, ResidentSide, RuleChange};
+use trace_side::{Held, ReferenceSide, ResidentSide};
 
 /// What `pfnset diff` shows.
 #[derive(Debug)]
@@ -282,6 +288,6 @@ fn page_warnings(pages: &PageDifferences) -> Vec<String> {
 }
 
 /// Names of dimensions, as in JSON.
-pub fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
+pub(crate) fn names(dimensions: &[Dimension]) -> Vec<&'static str> {
     dimensions.iter().map(|dimension| dimension.name()).collect()
 }

@@ -35,7 +35,7 @@ pub struct DiffQuery {
 
 /// What is compared, and how; this depends on the two sides.
 #[derive(Debug, Clone)]
-pub struct DiffPlan {
+pub(crate) struct DiffPlan {
     /// Which of the two analyses.
     pub table: ExportedTable,
     /// By whose rules each side counts.
@@ -49,7 +49,7 @@ pub struct DiffPlan {
 }
 
 /// Names of the sides in messages.
-pub const SIDES: [&str; 2] = ["LEFT", "RIGHT"];
+pub(crate) const SIDES: [&str; 2] = ["LEFT", "RIGHT"];
 
 const fn name(table: ExportedTable) -> &'static str {
     match table {

@@ -24,7 +24,7 @@ pub struct Source {
     /// Further files of a trace's recording.
     pub further: Vec<PathBuf>,
     /// What it is.
-    pub content: SourceContent,
+    pub(crate) content: SourceContent,
 }
 
 /// The kinds of sides.

@@ -2,7 +2,7 @@
 //! rows. [`schema`] lists the tables; `dataset` writes them into files.
 
 mod chosen;
-pub mod column_batches;
+pub(crate) mod column_batches;
 mod cpu;
 mod memory;
 mod page_attributes;
@@ -11,7 +11,7 @@ mod refset;
 mod resident;
 pub mod schema;
 mod sink;
-pub mod trace;
+pub(crate) mod trace;
 
 pub use sink::{Columns, Sink};
 pub use trace::TraceFile;

@@ -123,7 +123,7 @@ tables! {
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// The key of [`SCHEMA_VERSION`] in the files' metadata.
-pub const SCHEMA_VERSION_KEY: &str = "pfnset.schema_version";
+pub(crate) const SCHEMA_VERSION_KEY: &str = "pfnset.schema_version";
 
 impl Table {
     /// True for tables with a row for each page, which are written only when asked for.

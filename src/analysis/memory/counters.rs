@@ -76,10 +76,10 @@ macro_rules! standby {
 }
 
 /// Standby by priority.
-pub const STANDBY: [CounterColumn; 8] = standby!(0 1 2 3 4 5 6 7);
+pub(crate) const STANDBY: [CounterColumn; 8] = standby!(0 1 2 3 4 5 6 7);
 
 /// All but standby by priority, in the order of tables.
-pub const COUNTERS: [CounterColumn; 12] = [
+pub(crate) const COUNTERS: [CounterColumn; 12] = [
     list("in_use", "In use", "InUse", |sample| sample.in_use),
     list("standby", "Standby", "Standby", |sample| Some(sample.standby())),
     list("zero", "Zero", "Zero", |sample| Some(sample.counters.zero)),

@@ -4,7 +4,7 @@
 pub mod counters;
 mod course;
 pub mod query;
-pub mod tables;
+pub(crate) mod tables;
 pub mod timeline;
 mod timeline_table;
 pub mod working_sets;

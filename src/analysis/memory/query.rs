@@ -7,7 +7,7 @@ use crate::model::window::Bound;
 use crate::units::Nanos;
 
 /// Page lists by the names of [`MemoryDimension::List`].
-pub const LISTS: [&str; 7] = ["InUse", "Standby", "Zero", "Free", "Modified", "ModifiedNoWrite", "Bad"];
+pub(crate) const LISTS: [&str; 7] = ["InUse", "Standby", "Zero", "Free", "Modified", "ModifiedNoWrite", "Bad"];
 
 dimensions! {
     /// What rows are grouped and filtered by.

@@ -147,7 +147,7 @@ impl<'p> Owners<'p> {
 type Tracks = FastMap<TrackOwner, MemoryTrack>;
 
 /// Reads all records in the window: the tracks of processes by label, and those of sessions by number.
-pub fn read(
+pub(crate) fn read(
     etl: &EtlFile,
     records: &[WorkingSetRecord],
     processes: &Processes,

@@ -15,8 +15,17 @@ mod row_key;
 mod rows;
 mod summary;
 mod tables;
-pub mod totals;
+pub(crate) mod totals;
 mod warnings;
+
+pub use row_key::RowCount;
+pub use summary::{HeldSummary, ProcessHeld};
+pub use totals::balance::{Balance, BalanceLine};
+pub use totals::each_holding::Holding;
+pub use totals::mem_info_ws::{MemInfoWsCheck, MemInfoWsDifference};
+pub use totals::process_peaks::{AverageHeld, ProcessPeak};
+pub use totals::shard_totals::KernelPages;
+pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 
 use crate::analysis::table::{Group, Node};
 use crate::error::Error;
@@ -42,14 +51,8 @@ use final_state_check::Verification;
 use graphics_events::GraphicsEvents;
 use query::{Dimension, Query};
 use replay::ReplayResult;
-use row_key::{KeyParts, RowCount};
-use summary::HeldSummary;
-use totals::balance::Balance;
-use totals::each_holding::Holding;
-use totals::mem_info_ws::MemInfoWsCheck;
-use totals::process_peaks::{AverageHeld, ProcessPeak, average_held, process_peaks};
-use totals::shard_totals::KernelPages;
-use totals::timeline::Timeline;
+use row_key::KeyParts;
+use totals::process_peaks::{average_held, process_peaks};
 
 /// What `pfnset refset` shows. Counts are pages.
 #[derive(Debug)]

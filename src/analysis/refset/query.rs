@@ -36,7 +36,7 @@ fn releases() -> Vec<&'static str> {
 }
 
 /// The release reason of a page that is held at the window's end.
-pub const HELD: &str = "held";
+pub(crate) const HELD: &str = "held";
 
 /// Order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

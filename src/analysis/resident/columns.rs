@@ -8,7 +8,7 @@ use crate::event::page::PageList;
 use crate::facets::LabelKind;
 
 /// A column.
-pub type Column = Measured<PageCounts>;
+pub(crate) type Column = Measured<PageCounts>;
 
 /// What the user chose to see.
 #[derive(Debug, Clone, Default)]

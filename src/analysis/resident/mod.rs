@@ -23,6 +23,8 @@ pub(crate) mod snapshot_context;
 #[cfg(test)]
 mod testing;
 
+pub use check_outcomes::Outcome;
+pub use checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
 
 use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
@@ -33,7 +35,6 @@ use crate::trace::Trace;
 use crate::trace::readiness::{Need, not_described};
 use crate::trace::recorded::RESIDENT_SET;
 use crate::units::Nanos;
-use checks::Checks;
 use columns::{ColumnChoice, PROCESS_OWNER};
 use count_snapshot::SnapshotPlan;
 use dimension::{Dimension, DimensionCode};
@@ -97,7 +98,7 @@ pub(crate) fn warnings_of_pages(trace: &Trace) -> Vec<String> {
 
 /// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order, which only this context
 /// turns into labels.
-pub fn count_pages(
+pub(crate) fn count_pages(
     trace: &Trace,
     context: &SnapshotContext<'_>,
     snapshot: &Snapshot,

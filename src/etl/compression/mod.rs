@@ -10,12 +10,12 @@
 mod back_copy;
 mod literal;
 mod lznt1;
-mod outcome;
+pub(crate) mod outcome;
 mod xpress_huffman;
 mod xpress_lz77;
 
 pub(crate) use literal::stored;
-pub use outcome::{CompressionFault, Decompression};
+pub use outcome::Decompression;
 
 /// How event areas are compressed, the same for all buffers of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! The memory map of a trace: this file, [`lost_pages`] and [`unfinished`] have the only `unsafe` code of the crate.
 
-pub mod lost_pages;
-pub mod unfinished;
+pub(crate) mod lost_pages;
+pub(crate) mod unfinished;
 
 use lost_pages::{MappedFile, Watch};
 #[cfg(target_os = "linux")]

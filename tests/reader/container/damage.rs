@@ -6,7 +6,7 @@ use etl_writer::file_of;
 use etl_writer::{Compression, Rec, Session, Trace};
 use pfnset::error::{Damage, Error};
 use pfnset::etl::EtlFile;
-use pfnset::load::survey::Survey;
+use pfnset::trace::Survey;
 use pfnset::units::FileOffset;
 
 fn small() -> Session {

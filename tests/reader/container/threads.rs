@@ -3,8 +3,8 @@
 use super::serial;
 use crate::opened::open;
 use etl_writer::{Rec, Rng, Session, Trace};
-use pfnset::load::sha256_digest::TraceDigest;
-use pfnset::load::survey::Survey;
+use pfnset::internals::TraceDigest;
+use pfnset::trace::Survey;
 
 /// Records of `processors` with few different times, so that many are equal.
 fn crowded(count: u64, processors: u64, seed: u64) -> Vec<Rec> {

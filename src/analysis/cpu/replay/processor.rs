@@ -32,7 +32,7 @@ pub enum ProcessorUse {
 }
 
 /// Ticks by [`ProcessorUse`].
-pub type TicksByUse = [u64; 5];
+pub(crate) type TicksByUse = [u64; 5];
 
 /// What ran, how often and how long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
