@@ -2,6 +2,7 @@
 
 use crate::units::FileOffset;
 use std::collections::BTreeMap;
+use std::fmt;
 #[cfg(feature = "export")]
 use std::io;
 #[cfg(feature = "export")]
@@ -70,7 +71,7 @@ pub enum Error {
     },
     /// The trace lacks the events that the command needs.
     #[error("{0}")]
-    MissingEvents(String),
+    MissingEvents(Missing),
     /// The events that the command needs are missing from the file: it is cut, or they were lost.
     #[error("{0}")]
     MissingPart(String),
@@ -96,17 +97,40 @@ pub enum Error {
 }
 
 impl Error {
-    /// What is missing, on one line. The advice how to record is a separate text.
+    /// What is wrong, on one line and without advice.
     pub fn brief(&self) -> String {
-        let text = self.to_string();
-        let line = text.lines().next().unwrap_or_default();
-        line.split_once(". Record ").map_or(line, |(what, _)| what).to_owned()
+        match self {
+            Error::MissingEvents(missing) => missing.what.clone(),
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
     }
 
     /// The error of writing at a path.
     #[cfg(feature = "export")]
     pub(crate) fn not_written(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
         |source| Error::NotWritten { path: path.to_path_buf(), source }
+    }
+}
+
+/// What a trace lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What is not there, on one line.
+    pub what: String,
+    /// What to do about it, such as how to record it; it can have several lines.
+    pub advice: Option<String>,
+}
+
+impl From<String> for Missing {
+    fn from(what: String) -> Missing {
+        Missing { what, advice: None }
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        self.advice.as_ref().map_or(Ok(()), |advice| write!(f, ". {advice}"))
     }
 }
 
@@ -223,6 +247,15 @@ impl DamageByBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_with_advice_and_in_brief_without() {
+        let advice = Some("Record it:\n  wpr -start x".to_owned());
+        let error = Error::MissingEvents(Missing { what: "no event. Record 7 is odd".to_owned(), advice });
+        assert_eq!(error.to_string(), "no event. Record 7 is odd. Record it:\n  wpr -start x");
+        assert_eq!(error.brief(), "no event. Record 7 is odd");
+        assert_eq!(Error::MissingPart("a. Record b\nc".into()).brief(), "a. Record b");
+    }
 
     fn log(offset: u64, places: usize) -> DamageLog {
         let mut log = DamageLog::default();

@@ -9,6 +9,7 @@ use crate::answer::block::Block;
 use crate::answer::content::Answer;
 use crate::answer::facts::Facts;
 use crate::answer::numbers;
+use crate::facets::LabelKind;
 use crate::units::{Nanos, PAGE_BYTES, counted};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -136,7 +137,7 @@ impl Lines<'_> {
             self.pair(&left, &line);
         }
         for (what, label) in [("Shown under", &page.process), ("Detail", &page.detail)] {
-            if label != NO_LABEL {
+            if label.kind() != LabelKind::Nothing {
                 self.pair(what, label);
             }
         }
@@ -257,8 +258,8 @@ fn page(page: &ExplainedPage) -> Value {
             "file_offset": page.record.file_offset.map(|offset| offset.0),
         },
         "fields": fields.collect::<Vec<_>>(),
-        "process": page.process,
-        "detail": page.detail,
+        "process": page.process.as_str(),
+        "detail": page.detail.as_str(),
         "facts": page.facts.iter().map(fact).collect::<Vec<_>>(),
         "events": page.history.iter().map(seen).collect::<Vec<_>>(),
         "more_events": page.more_history,

@@ -99,6 +99,6 @@ mod tests {
         let error = Error::NotEtl { path: "x".into(), reason: "y".into() };
         assert_eq!(of_error(&error.into()), Exit::BadInput);
         assert_eq!(of_error(&Error::MissingPart("y".into()).into()), Exit::BadInput);
-        assert_eq!(of_error(&Error::MissingEvents("z".into()).into()), Exit::MissingEvents);
+        assert_eq!(of_error(&Error::MissingEvents("z".to_owned().into()).into()), Exit::MissingEvents);
     }
 }

@@ -15,6 +15,8 @@ pub(crate) const NO_LABEL: &str = "n/a";
 pub enum LabelKind {
     /// A name.
     Name,
+    /// One of the names that its dimension has, by its number in their list: a category, a page list.
+    Listed(usize),
     /// A number.
     Number(u64),
     /// Yes or no.
@@ -44,6 +46,11 @@ impl Label {
     /// A name.
     pub fn name(text: impl Into<Box<str>>) -> Label {
         Label::new(text.into(), LabelKind::Name)
+    }
+
+    /// One of the names that its dimension has.
+    pub fn listed(number: usize, name: &str) -> Label {
+        Label::new(name.into(), LabelKind::Listed(number))
     }
 
     /// A number.
@@ -79,7 +86,12 @@ impl Label {
             _ if text == NO_LABEL => Some(Label::nothing()),
             Values::Number | Values::UpTo(_) => number(),
             Values::YesNo => text.parse().ok().map(Label::flag),
-            Values::Text | Values::OneOf(_) => None,
+            Values::OneOf(names) => names()
+                .into_iter()
+                .enumerate()
+                .find(|(_, name)| *name == text)
+                .map(|(number, name)| Label::listed(number, name)),
+            Values::Text => None,
         };
         read.unwrap_or_else(|| Label::name(text))
     }
@@ -103,6 +115,11 @@ impl Label {
     /// The text for people.
     pub fn shown(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.text)
+    }
+
+    /// The number of a name that is one of the dimension's; `None` for others.
+    pub fn number_in_list(&self) -> Option<usize> {
+        if let LabelKind::Listed(number) = self.kind { Some(number) } else { None }
     }
 
     /// What it stands for.

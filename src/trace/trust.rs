@@ -1,7 +1,7 @@
 //! What makes numbers doubtful: losses, damage, records that do not fit, a clock that was guessed. The same list for
 //! every command, shown before any table.
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
 use crate::etl::buffer::{TYPE_GENERIC, type_name};
 use crate::etl::buffer_order::{circular_start, is_circular_order};
@@ -151,15 +151,22 @@ impl TrustReport {
                 "{absent}. They were recorded (the keyword {keyword} was on), but none of them is left: {}",
                 lost()
             )),
-            AbsenceReason::NotLogged => Error::MissingEvents(format!(
-                "{absent}, although the keyword {keyword} was on: it is logged while the session runs or when it is \
-                 stopped with its rundown. {advice}"
-            )),
-            AbsenceReason::NotRecorded if self.any() => Error::MissingEvents(format!(
-                "{absent}, and the keyword {keyword} was not on. {advice}\n(This file is not whole either: {})",
-                self.warnings().first().map_or("", String::as_str)
-            )),
-            AbsenceReason::NotRecorded => Error::MissingEvents(format!("{absent}. {advice}")),
+            AbsenceReason::NotLogged => {
+                let what = format!(
+                    "{absent}, although the keyword {keyword} was on: it is logged while the session runs or when it is \
+                     stopped with its rundown"
+                );
+                Error::MissingEvents(Missing { what, advice: Some(advice.to_owned()) })
+            }
+            AbsenceReason::NotRecorded if self.any() => {
+                let what = format!("{absent}, and the keyword {keyword} was not on");
+                let doubt = self.warnings().first().cloned().unwrap_or_default();
+                let advice = format!("{advice}\n(This file is not whole either: {doubt})");
+                Error::MissingEvents(Missing { what, advice: Some(advice) })
+            }
+            AbsenceReason::NotRecorded => {
+                Error::MissingEvents(Missing { what: absent.to_owned(), advice: Some(advice.to_owned()) })
+            }
         }
     }
 

@@ -115,8 +115,9 @@ fn is_of_a_process(label: &Label) -> bool {
     !matches!(label.kind(), LabelKind::Nothing | LabelKind::Shared)
 }
 
-fn class_of(label: &str) -> Option<Class> {
-    Category::ALL.into_iter().find(|category| category.name() == label).map(Category::class)
+/// The class of a category; other labels have none.
+fn class_of(label: &Label) -> Option<Class> {
+    label.number_in_list().and_then(|number| Category::ALL.get(number)).map(|category| category.class())
 }
 
 /// Rows by the label at one place, the largest change first. What did not change in sum is left out.
@@ -136,7 +137,7 @@ fn changes<'r>(rows: impl Iterator<Item = &'r DiffRow>, place: usize) -> Vec<Cha
 
 /// Categories by size with their largest processes; together at most [`TILES`].
 fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
-    let mut all: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
+    let mut all: BTreeMap<&Label, Vec<Change>> = BTreeMap::new();
     for row in rows {
         let [category, process] = &row.labels[..] else { continue };
         let change =
@@ -144,7 +145,7 @@ fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
         all.entry(category).or_default().push(change);
     }
     let most = TILES / all.len().max(1);
-    let of_category = |(category, mut parts): (&str, Vec<Change>)| {
+    let of_category = |(category, mut parts): (&Label, Vec<Change>)| {
         let sum = |parts: &[Change]| (parts.iter().map(|c| c.left).sum(), parts.iter().map(|c| c.right).sum());
         let (left, right) = sum(&parts);
         parts.sort_by_key(|change| Reverse(change.left.max(change.right)));
@@ -154,7 +155,7 @@ fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
             parts.push(Change { label: format!("+ {} more", rest.len()), class: None, left, right });
         }
         let class = class_of(category);
-        CategoryChange { all: Change { label: category.to_owned(), class, left, right }, parts }
+        CategoryChange { all: Change { label: category.to_string(), class, left, right }, parts }
     };
     let mut tiles: Vec<CategoryChange> = all.into_iter().map(of_category).collect();
     tiles.sort_by_key(|tile| Reverse(tile.all.left.max(tile.all.right)));
@@ -172,7 +173,8 @@ mod tests {
 
     fn row(labels: [&str; 2], left: i64, right: i64) -> DiffRow {
         let pages = |pages: i64| Some(Amount::of_pages(pages));
-        let labels = labels.map(Label::name).to_vec();
+        let [category, process] = labels;
+        let labels = vec![Dimension::Category.label(category), Dimension::PROCESS.label(process)];
         DiffRow { labels, left: pages(left), right: pages(right), limit: Limit::default() }
     }
 

@@ -6,6 +6,7 @@ use crate::analysis::refset::query::{Dimension, Query};
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
+use crate::facets::Label;
 use crate::model::category::Category;
 use crate::trace::Trace;
 use crate::units::Nanos;
@@ -49,8 +50,8 @@ impl RefsetOverview {
             let kept = thinned(count, MOST_POINTS);
             times = kept.iter().filter_map(|&at| timeline.times.get(at).copied()).collect();
             for group in &timeline.groups {
-                let named = |category: &Category| group.labels.first().is_some_and(|label| label == category.name());
-                let Some(category) = Category::ALL.into_iter().find(named) else { continue };
+                let number = group.labels.first().and_then(Label::number_in_list);
+                let Some(&category) = number.and_then(|number| Category::ALL.get(number)) else { continue };
                 let pages: Vec<u64> = group.pages(count).collect();
                 held.push((category, kept.iter().filter_map(|&at| pages.get(at).copied()).collect()));
             }

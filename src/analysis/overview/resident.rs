@@ -13,6 +13,7 @@ use crate::analysis::resident::{ResidentSet, SnapshotSet};
 use crate::analysis::table::{Column, Line, Table, Value};
 use crate::error::Error;
 use crate::event::page::PageList;
+use crate::facets::Label;
 use crate::model::category::{Category, Class};
 use crate::trace::Trace;
 
@@ -56,7 +57,7 @@ impl ResidentOverview {
         let set = ResidentSet::answer(trace, &ResidentQuery::default())?;
         let index = set.snapshots.first().map(|snapshot| snapshot.index);
         let Some(snapshot) = index.and_then(|index| trace.snapshots().get(index)) else {
-            return Err(Error::MissingEvents("no page sequence of the trace is whole".into()));
+            return Err(Error::MissingEvents("no page sequence of the trace is whole".to_owned().into()));
         };
         let context = SnapshotContext::new(trace, snapshot);
         let cells = PfnCells::new(snapshot.pfns);
@@ -107,7 +108,7 @@ impl ResidentOverview {
     pub fn by_category(&self) -> Vec<(Category, u64, u64)> {
         let rows = || self.snapshot().into_iter().flat_map(|snapshot| &snapshot.rows);
         let of = |category: Category| {
-            let row = rows().find(|row| row.labels.first().is_some_and(|label| label == category.name()));
+            let row = rows().find(|row| row.labels.first().and_then(Label::number_in_list) == Some(category as usize));
             row.map_or((category, 0, 0), |row| (category, row.measure.pages, row.measure.pages_wpa))
         };
         Category::ALL.map(of).to_vec()

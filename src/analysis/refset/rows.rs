@@ -67,8 +67,8 @@ impl ReplayContext<'_> {
                 };
                 of.label(process_code(owner), &facts(self.lifetimes, self.services))
             }
-            Dimension::Category => Label::name(key.category.name()),
-            Dimension::Class => Label::name(key.category.class().name()),
+            Dimension::Category => Label::listed(key.category as usize, key.category.name()),
+            Dimension::Class => Label::listed(key.category.class() as usize, key.category.class().name()),
             Dimension::File(of) => of.label(self.content(key.file), &self.drive_paths),
             Dimension::Detail => self.content(key.detail).detail(&self.drive_paths),
             Dimension::AccessReason => Label::maybe(key.access_reason.map(|reason| reason.name())),

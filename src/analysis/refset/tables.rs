@@ -164,10 +164,10 @@ impl Timeline {
 
     /// One column for each category.
     fn wide(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
-        let label = |group: &TimelineGroup| {
-            Category::ALL.into_iter().find(|c| group.labels.first().is_some_and(|l| *l == *c.name()))
+        let category = |group: &TimelineGroup| {
+            group.labels.first().and_then(Label::number_in_list).and_then(|number| Category::ALL.get(number)).copied()
         };
-        let names = self.groups.iter().filter_map(label).map(Category::name);
+        let names = self.groups.iter().filter_map(category).map(Category::name);
         let columns: Vec<Vec<u64>> = self.groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
         let record = |(number, (time, pages)): (usize, (&Nanos, &u64))| {
             let cells = columns.iter().map(|column| Value::CountIfAny(column.get(number).copied().unwrap_or(0)));

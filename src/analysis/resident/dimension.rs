@@ -142,26 +142,23 @@ impl Dimension {
 
     /// The label of a code: for programs as WPA has it, paths as the trace has them.
     pub fn label(self, context: &SnapshotContext<'_>, code: DimensionCode) -> Label {
-        let at = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let listed = |number: u64, names: &[&'static str]| {
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            names.get(number).map_or_else(Label::nothing, |name| Label::listed(number, name))
+        };
         match (self, code) {
             (Dimension::SESSION, DimensionCode::Number(session)) => Label::number(session),
             (Dimension::SESSION, DimensionCode::Unknown(key)) => Label::unknown(format!("Unknown (0x{key:x})")),
             (Dimension::Process(of), _) => of.label(process_code(code), &context.process_facts()),
             (Dimension::File(of), _) => of.label(content(context, code), &context.drive_paths),
             (Dimension::Detail, _) => content(context, code).detail(&context.drive_paths),
-            (Dimension::List, DimensionCode::Number(n)) => {
-                Label::maybe(PageList::ALL.get(at(n)).map(|list| list.name()))
-            }
-            (Dimension::Use, DimensionCode::Number(n)) => {
-                Label::maybe(PageUse::ALL.get(at(n)).map(|page_use| page_use.name()))
-            }
+            (Dimension::List, DimensionCode::Number(n)) => listed(n, &PageList::ALL.map(PageList::name)),
+            (Dimension::Use, DimensionCode::Number(n)) => listed(n, &PageUse::ALL.map(PageUse::name)),
             (Dimension::Category | Dimension::CategoryWpa, DimensionCode::Number(n)) => {
-                Label::maybe(Category::ALL.get(at(n)).map(|category| category.name()))
+                listed(n, &Category::ALL.map(Category::name))
             }
-            (Dimension::Class, DimensionCode::Number(n)) => {
-                Label::maybe(Class::ALL.get(at(n)).map(|class| class.name()))
-            }
-            (Dimension::Rule, DimensionCode::Number(n)) => Label::maybe(Rule::ALL.get(at(n)).map(|rule| rule.id())),
+            (Dimension::Class, DimensionCode::Number(n)) => listed(n, &Class::ALL.map(Class::name)),
+            (Dimension::Rule, DimensionCode::Number(n)) => listed(n, &Rule::ALL.map(Rule::id)),
             (Dimension::Priority, DimensionCode::Number(n)) => Label::number(n),
             (Dimension::Cold | Dimension::Pinned | Dimension::NonTradeable, DimensionCode::Number(n)) => {
                 Label::flag(n != 0)

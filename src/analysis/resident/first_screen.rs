@@ -126,8 +126,8 @@ fn lists(all: &PageCounts) -> Vec<Column> {
 fn classes(snapshot: &SnapshotSet, tree: impl Fn(&[Group<PageCounts>]) -> Node<PageCounts>) -> Vec<Node<PageCounts>> {
     let of_class = |class: Class| {
         let is_in = |group: &&Group<PageCounts>| {
-            let label = group.labels.first().map(Label::as_str);
-            Category::ALL.iter().any(|category| category.class() == class && Some(category.name()) == label)
+            let number = group.labels.first().and_then(Label::number_in_list);
+            number.and_then(|number| Category::ALL.get(number)).is_some_and(|category| category.class() == class)
         };
         let groups: Vec<_> = snapshot.rows.iter().filter(is_in).cloned().collect();
         Node { label: class.name().to_owned(), ..tree(&groups) }

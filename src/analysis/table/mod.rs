@@ -186,9 +186,7 @@ impl Value {
         match label.kind() {
             LabelKind::Number(number) => Value::Number(number),
             LabelKind::Flag(flag) => Value::Flag(flag),
-            LabelKind::Name | LabelKind::Nothing | LabelKind::Shared | LabelKind::Unknown => {
-                Value::text(label.as_str())
-            }
+            _ => Value::text(label.as_str()),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Check {
         let trace = trace::open_recording(common, recording)?;
         let found = trace::with_bar(common, &trace, 3, || suggest(&trace)).map_err(|reason| {
             // What is missing may lie in the part that was lost.
-            if trace.trust().any() { Error::MissingPart(reason) } else { Error::MissingEvents(reason) }
+            if trace.trust().any() { Error::MissingPart(reason) } else { Error::MissingEvents(reason.into()) }
         })?;
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;

@@ -11,7 +11,6 @@ use crate::analysis::refset::totals::held_statistics::HeldStatistics;
 use crate::analysis::table::group::natural;
 use crate::etl::clock::Clock;
 use crate::facets::Label;
-use crate::model::category::Category;
 use crate::moment::Moment;
 use crate::units::{Nanos, Ticks};
 use foldhash::HashMap as FastMap;
@@ -194,10 +193,7 @@ impl<'p> GroupsOverTime<'p> {
             changes: summed(&group.added),
         });
         let mut groups: Vec<TimelineGroup> = groups.filter(|group| group.extent.peak > 0).collect();
-        let place = |group: &TimelineGroup| {
-            let label = group.labels.first();
-            Category::ALL.iter().position(|category| label.is_some_and(|label| *label == *category.name()))
-        };
+        let place = |group: &TimelineGroup| group.labels.first().and_then(Label::number_in_list);
         match timeline.dimensions[..] {
             [Dimension::Category] => groups.sort_by_key(place),
             _ => groups.sort_by(|a, b| {

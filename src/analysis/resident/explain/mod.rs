@@ -22,6 +22,7 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::resident::warnings_of_pages;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
+use crate::facets::Label;
 use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
@@ -92,9 +93,9 @@ pub struct ExplainedPage {
     /// The record's fields.
     pub fields: Vec<RecordField>,
     /// Label of the process.
-    pub process: String,
+    pub process: Label,
     /// Label of the detail.
-    pub detail: String,
+    pub detail: Label,
     /// What it was joined with.
     pub facts: Vec<Fact>,
     /// Events at its address in its process, before and after the snapshot.
@@ -203,9 +204,8 @@ impl Explainer<'_> {
         let page = record.page;
         let classified = self.context.classify(&page);
         let facts = FactCollector::of_page(self.trace, self.context, self.snapshot, &page, &classified);
-        let label = |dimension: Dimension| {
-            dimension.label(self.context, dimension.code(self.context, &page, &classified)).to_string()
-        };
+        let label =
+            |dimension: Dimension| dimension.label(self.context, dimension.code(self.context, &page, &classified));
         ExplainedPage {
             event: CitedEvent::new(self.trace.etl(), record.hook, record.time),
             record,
