@@ -9,12 +9,23 @@
 mod reading;
 
 use etl_writer::hostile::{a_small_file_with_large_claims, flipped, made_to_hurt, made_up_traces, noise};
+use pfnset::analysis::export::schema::Table;
 use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
+use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
+use pfnset::anonymized::{self, StandIns};
+use pfnset::answer::numbers::Unit;
+use pfnset::answer::processes;
+use pfnset::code_page::CodePage;
+use pfnset::dataset::run::{Choice, Snapshots};
+use pfnset::dataset::{Dataset, Format};
+use pfnset::forms::{self, Form};
+use pfnset::input::UnpackLimits;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use reading::{Effort, read_all, recorded_traces};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -121,9 +132,104 @@ fn memory_is_bounded_by_the_file() {
         let steps = MemorySet::answer(&trace, &timeline(TimelineStep::Every(Nanos(100_000))));
         assert!(steps.is_err_and(|error| error.to_string().contains("at most 500,000 rows")));
     });
+    of_what_is_written();
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
+}
+
+/// Memory of what is written again or in another form: a trace with other names, tables, JSON.
+fn of_what_is_written() {
+    let bomb = zeros(300);
+    assert!(bomb.len() < 2 << 20, "{} bytes", bomb.len());
+    check_work("300 buffers of 1 MiB of zeros, anonymized", &bomb, FIXED, |path| {
+        let trace = Trace::open(path).expect("a sound file");
+        let mut written = Written(0);
+        anonymized::write(&trace, &StandIns::new(b"secret"), &mut written).expect("room");
+        assert!(written.0 < bomb.len() * 200 + (1 << 20), "{} bytes of {}", written.0, bomb.len());
+    });
+    let ranges = ranges_at_many_snapshots(2_000, 100);
+    for (snapshots, rows) in [(Snapshots::Last, 2_000), (Snapshots::All, 200_000)] {
+        check_work(&format!("ranges of {snapshots:?}"), &ranges, FIXED_LARGE, |path| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let dataset = Dataset::open(folder.path(), Format::Csv, "1").expect("a dataset");
+            let tables = vec![Table::Ranges, Table::Traces];
+            let (resume, machine_names, code_page) = (false, false, CodePage::default());
+            let choice = Choice { tables, snapshots, resume, machine_names, code_page };
+            let done = dataset.export(path, &[], &choice, &UnpackLimits::default()).expect("room");
+            assert_eq!((done.rows, done.error), (rows + 1, None));
+        });
+    }
+    check_work("20,000 processes as JSON", &many_processes(20_000), FIXED, |path| {
+        let before = LIVE.load(Relaxed);
+        let trace = Trace::open(path).expect("a sound file");
+        let set = ProcessSet::answer(&trace, &ProcessQuery::default()).expect("processes");
+        forms::write(&processes::answer(&set, Unit::Auto), Form::Json, &mut io::sink()).expect("room");
+        let of_each = (PEAK.load(Relaxed) - before) / 20_000;
+        assert!(of_each < 2_500, "{of_each} bytes a process");
+    });
+}
+
+/// Counts what is written.
+struct Written(usize);
+
+impl io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Processes that live all the time, each with a command line.
+fn many_processes(count: u32) -> Vec<u8> {
+    use etl_writer::payloads::process::{self, Process};
+    use etl_writer::{Ptr::P8, Session, Trace};
+    let session = Session::windows10();
+    let begin = session.t0;
+    let record = |n: u32| {
+        let named = Process {
+            command: format!("program-{n}.exe /a /b"),
+            ..Process::new(4 * n + 4, &format!("program-{n}.exe"))
+        };
+        named.rec(P8, 4, process::DC_START).at(begin + u64::from(n))
+    };
+    Trace::new(session).push_all((1..=count).map(record)).finish()
+}
+
+/// One process with many regions, and many page sequences of two pages.
+fn ranges_at_many_snapshots(ranges: u64, snapshots: u64) -> Vec<u8> {
+    use etl_writer::payloads::memory::{COMMIT, RESERVE, virtual_alloc};
+    use etl_writer::payloads::pages::{IN_MEMORY, Identity};
+    use etl_writer::payloads::process::{self, Process};
+    use etl_writer::{Ptr::P8, Session, Trace};
+    let session = Session { processors: 1, ..Session::windows10() };
+    let (begin, second) = (session.t0, session.frequency);
+    let mut all = vec![Process::new(40, "a.exe").rec(P8, 4, process::START).at(begin).by(8, 4)];
+    let region = |n: u64| virtual_alloc(P8, 0x10_0000 * (n + 1), 0x1_0000, 40, RESERVE | COMMIT).at(begin + 1 + n);
+    all.extend((0..ranges).map(region));
+    let pages = |n: u64| {
+        let page = |pfn| Identity::private(pfn, 40, 0x10_0000).rec(P8, 4, IN_MEMORY);
+        [0x100, 0x101].map(|pfn| page(pfn).at(begin + second * (n + 1) + pfn))
+    };
+    all.extend((0..snapshots).flat_map(pages));
+    Trace::new(session).push_all(all).finish()
+}
+
+/// Compressed buffers of 1 MiB, each with records of zeros.
+fn zeros(buffers: u64) -> Vec<u8> {
+    use etl_writer::{Compression, Ptr::P8, Rec, Session, Trace};
+    let session = Session { buffer_size: 1 << 20, ..Session::windows10().compressed(Compression::Xpress) };
+    let begin = session.t0;
+    let record = |n: u64| Rec::perf(P8, 1, 0, vec![0; 65_500]).at(begin + n);
+    let mut trace = Trace::new(session);
+    for buffer in 0..buffers {
+        trace = trace.push_all((0..15).map(|n| record(buffer * 15 + n))).flush_all();
+    }
+    trace.finish()
 }
 
 /// Records of working sets, 0.1 ms from one to the next, each of another process.

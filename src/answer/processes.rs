@@ -1,6 +1,6 @@
 //! The answer of `pfnset processes`. Wire format: docs/json.md, schema `pfnset.processes`.
 
-use crate::analysis::processes::ProcessSet;
+use crate::analysis::processes::{ProcessSet, tables};
 use crate::analysis::table::Dimension as _;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
@@ -21,7 +21,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
         .is("snapshot_count", set.snapshot_count)
         .is("snapshot", snapshot)
         .is("total", set.total)
-        .has("processes", Fact::table(|| set.process_table()))
+        .has("processes", Fact::records(tables::FIELDS, || set.process_records()))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("rows", Fact::table(|| set.group_table()));
     Answer {

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::input::unfinished::Unfinished;
-use crate::input::{STANDARD_INPUT, lost_pages, split_member};
+use crate::input::{STANDARD_INPUT, lost_pages, refuse_remote, split_member};
 use anyhow::Context;
 use same_file::Handle;
 use std::fs::{self, File};
@@ -29,6 +29,7 @@ struct Beside {
 
 /// Begins a file; what is written into the second goes there.
 pub fn create(name: &Path) -> anyhow::Result<(NewFile, File)> {
+    refuse_remote(name)?;
     begin(name).with_context(|| cannot_write(name))
 }
 

@@ -28,14 +28,18 @@ pub fn write_usage(error: &clap::Error) {
 }
 
 /// Writes the help or the version to standard output, as the parser of the command line does.
-pub fn write_help(error: &clap::Error) {
+///
+/// # Errors
+/// That of standard output.
+pub fn write_help(error: &clap::Error) -> io::Result<()> {
     match Characters::of_variable().output_is_ascii(false) {
         true => {
             let text = error.render().ansi().to_string().replace('…', "...");
-            let _ = anstream::stdout().write_all(ascii(&text).as_bytes());
+            anstream::stdout().write_all(ascii(&text).as_bytes())?;
         }
-        false => drop(error.print()),
+        false => error.print()?,
     }
+    io::stdout().flush()
 }
 
 /// Nobody may be there to read it: that is no error.

@@ -22,6 +22,7 @@ pub use format::Format;
 pub use publish::Refused;
 
 use crate::error::Error;
+use crate::input::refuse_remote;
 use places::Places;
 use staging::Staging;
 use std::fs;
@@ -42,6 +43,7 @@ impl Dataset {
     /// # Errors
     /// [`Error::NotWritten`].
     pub fn open(folder: &Path, format: Format, version: &str) -> Result<Dataset, Error> {
+        refuse_remote(folder)?;
         fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let places = Places { folder: folder.to_path_buf() };
         let refused = publish::recover(&places)?;

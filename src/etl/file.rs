@@ -133,7 +133,7 @@ impl EtlFile {
         let least = BUFFER_HEADER_BYTES.saturating_add(u32::try_from(raw.bytes.len()).unwrap_or(u32::MAX));
         let (first, session_buffer_bytes, doubt) = settle_sizes(bytes, first, header.buffer_size_bytes, least, mode);
         doubt.into_iter().for_each(|d| damage.push(d));
-        let indexed = index(bytes, first, session_buffer_bytes, mode);
+        let indexed = index(bytes, first, session_buffer_bytes, mode, &|at| input.next_data(at));
         damage.append(indexed.damage);
         damage.extend(input.cut.as_ref().map(|why| Damage {
             offset: FileOffset(bytes.len() as u64),

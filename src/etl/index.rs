@@ -30,7 +30,14 @@ pub(crate) struct Index {
 }
 
 /// Indexes `file` from the second buffer on; `first` is the header buffer, which was checked when the file was opened.
-pub(crate) fn index(file: &[u8], first: Buffer, session_buffer_bytes: u32, mode: Mode) -> Index {
+/// `next_data` says where, from an offset on, the next bytes are that are no hole of a sparse file.
+pub(crate) fn index(
+    file: &[u8],
+    first: Buffer,
+    session_buffer_bytes: u32,
+    mode: Mode,
+    next_data: &dyn Fn(usize) -> usize,
+) -> Index {
     let mut index = Index { buffers: vec![first], ..Index::default() };
     let mut at = first.size_bytes as usize;
     let mut compressed = mode.compressed;
@@ -58,7 +65,7 @@ pub(crate) fn index(file: &[u8], first: Buffer, session_buffer_bytes: u32, mode:
             }
             Err(invalid) => {
                 let zeros = rest.iter().take(BUFFER_HEADER_BYTES as usize).all(|&b| b == 0);
-                let resumed = if compressed { None } else { next_valid(file, at, session_buffer_bytes) };
+                let resumed = if compressed { None } else { next_valid(file, at, session_buffer_bytes, next_data) };
                 if zeros && resumed.is_none() {
                     index.end_of_log = Some(offset);
                 }
@@ -89,7 +96,7 @@ pub(crate) fn index(file: &[u8], first: Buffer, session_buffer_bytes: u32, mode:
     index
 }
 
-/// Buffers whose headers are read side by side.
+/// Most buffers whose headers are read side by side.
 const BUFFERS_AT_A_TIME: usize = 1 << 14;
 
 /// The buffers from `at` on, as long as each is complete, uncompressed and of the session's size: nearly always all of
@@ -97,8 +104,12 @@ const BUFFERS_AT_A_TIME: usize = 1 << 14;
 fn regular(file: &[u8], at: usize, session_buffer_bytes: u32) -> Vec<Buffer> {
     let size = session_buffer_bytes as usize;
     let mut all = Vec::new();
+    let mut rest = file.get(at..).unwrap_or_default();
     // Not all of the file at once: of a sparse one, the rest may be terabytes that hold nothing.
-    for some in file.get(at..).unwrap_or_default().chunks(size.saturating_mul(BUFFERS_AT_A_TIME)) {
+    let mut at_a_time = 64_usize;
+    while !rest.is_empty() {
+        let (some, others) = rest.split_at(size.saturating_mul(at_a_time).min(rest.len()));
+        (rest, at_a_time) = (others, BUFFERS_AT_A_TIME.min(at_a_time * 2));
         let start = at + all.len() * size;
         let read = |(number, bytes): (usize, &[u8])| {
             let buffer = Buffer::read(bytes, FileOffset((start + number * size) as u64), session_buffer_bytes).ok();
@@ -115,14 +126,16 @@ fn regular(file: &[u8], at: usize, session_buffer_bytes: u32) -> Vec<Buffer> {
 }
 
 /// Offset of the next valid buffer header after `at`, at a multiple of the session's buffer size.
-fn next_valid(file: &[u8], at: usize, session_buffer_bytes: u32) -> Option<usize> {
+fn next_valid(file: &[u8], at: usize, session_buffer_bytes: u32, next_data: &dyn Fn(usize) -> usize) -> Option<usize> {
     let step = (session_buffer_bytes.max(BUFFER_HEADER_BYTES)) as usize;
     let mut candidate = (at / step + 1).checked_mul(step)?;
     while let Some(rest) = file.get(candidate..).filter(|rest| rest.len() >= BUFFER_HEADER_BYTES as usize) {
         if Buffer::read(rest, FileOffset(candidate as u64), session_buffer_bytes).is_ok() {
             return Some(candidate);
         }
-        candidate = candidate.checked_add(step)?;
+        let is_zero = rest.iter().take(BUFFER_HEADER_BYTES as usize).all(|&byte| byte == 0);
+        let data = if is_zero { next_data(candidate) / step * step } else { 0 };
+        candidate = candidate.checked_add(step)?.max(data);
     }
     None
 }
@@ -143,7 +156,7 @@ mod tests {
 
     fn run(file: &[u8], zeros_expected: bool) -> Index {
         let first = Buffer::read(file, FileOffset(0), SESSION_BUFFER_BYTES).unwrap();
-        index(file, first, SESSION_BUFFER_BYTES, Mode { zeros_expected, ..Mode::default() })
+        index(file, first, SESSION_BUFFER_BYTES, Mode { zeros_expected, ..Mode::default() }, &|at| at)
     }
 
     #[test]
@@ -164,6 +177,24 @@ mod tests {
         let index = run(&file, true);
         assert_eq!((index.buffers.len(), index.damage.total, index.end_of_log), (2, 0, Some(FileOffset(0x800))));
         assert_eq!(run(&file, false).damage.total, 1);
+    }
+
+    /// Two buffers far apart: what is between them is not looked at.
+    #[test]
+    fn holes_are_passed_over() {
+        let mut file = [buffer(0x400), buffer(0x400), vec![0; 0x400 * 5000], buffer(0x400)].concat();
+        file.extend(vec![0; 0x400 * 5000]);
+        let asked = std::cell::Cell::new(0);
+        let far = 0x400 * 5002;
+        let next_data = |at: usize| {
+            asked.set(asked.get() + 1);
+            if at < far { far + 0x10 } else { file.len() }
+        };
+        let first = Buffer::read(&file, FileOffset(0), SESSION_BUFFER_BYTES).unwrap();
+        let index = index(&file, first, SESSION_BUFFER_BYTES, Mode::default(), &next_data);
+        let offsets: Vec<_> = index.buffers.iter().map(|b| b.offset.0 as usize).collect();
+        assert_eq!((offsets, asked.get()), (vec![0, 0x400, far], 2));
+        assert_eq!(index.end_of_log, Some(FileOffset(far as u64 + 0x400)));
     }
 
     #[test]

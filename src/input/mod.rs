@@ -40,6 +40,20 @@ pub(crate) fn is_trace_name(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
 }
 
+/// # Errors
+/// A usage error for `s3://bucket/folder` and the like, which would be taken for a folder with a colon in its name.
+pub fn refuse_remote(path: &Path) -> Result<(), Error> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || ['+', '-', '.'].contains(&c);
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    match scheme.is_some_and(|scheme| scheme.len() > 1 && scheme.chars().all(is_name)) {
+        true => Err(Error::Usage(format!(
+            "{} is no local path; object stores and URLs are not written or read",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
+
 impl Input {
     /// Opens a file, `ARCHIVE!MEMBER`, or standard input (`-`), and unpacks what is packed.
     ///
@@ -47,6 +61,9 @@ impl Input {
     /// [`Error::Unreadable`] when the system refuses, [`Error::NotUnpacked`] when an archive gives no trace or is larger
     /// than the limits.
     pub fn open(path: &Path, limits: &UnpackLimits) -> Result<Input, Error> {
+        if !path.exists() {
+            refuse_remote(path)?;
+        }
         let not_unpacked = |reason| Error::NotUnpacked { path: path.into(), reason };
         let (file, member) = split_member(path);
         let packed = match file.as_os_str() == STANDARD_INPUT {
@@ -107,6 +124,14 @@ impl Input {
         match &self.bytes {
             Bytes::Mapped(map) => map.check_whole(),
             Bytes::Held(_) => Ok(()),
+        }
+    }
+
+    /// Where the next bytes are that are no hole of a sparse file.
+    pub(crate) fn next_data(&self, offset: usize) -> usize {
+        match &self.bytes {
+            Bytes::Mapped(map) => map.next_data(offset),
+            Bytes::Held(_) => offset,
         }
     }
 

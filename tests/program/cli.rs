@@ -161,6 +161,28 @@ fn output_goes_to_a_file() {
 }
 
 /// Writing over the trace would destroy it, while it is mapped.
+/// A folder named `s3:` would take what was meant for a bucket.
+#[test]
+fn paths_with_a_scheme_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = fixtures().join(TRACE);
+    let trace = trace.to_str().unwrap();
+    for arguments in [
+        &["export", trace, "--out", "s3://bucket/ds"][..],
+        &["export", "s3a://bucket/t.etl", "--out", "ds", "-q"],
+        &["resident", trace, "-o", "file:///x"],
+        &["info", "https://example.org/t.etl"],
+        &["check", trace, "--budgets", "b.toml", "--junit", "s3://bucket/x.xml"],
+    ] {
+        std::fs::write(folder.path().join("b.toml"), "[[budget]]\nname = \"a\"\nmax = \"1 %\"\n").unwrap();
+        let ran = finish(pfnset(arguments).current_dir(folder.path()));
+        let is_row = arguments[0] == "export" && arguments[1].starts_with("s3a");
+        assert_eq!(ran.code, if is_row { 3 } else { 2 }, "{arguments:?}: {ran:?}");
+        assert!(is_row || ran.err.contains("is no local path"), "{ran:?}");
+        assert!(!["s3:", "file:"].iter().any(|name| folder.path().join(name).exists()), "{arguments:?}");
+    }
+}
+
 #[test]
 fn the_trace_is_never_overwritten() {
     let whole = std::fs::read(fixtures().join(TRACE)).unwrap();
@@ -388,6 +410,10 @@ fn what_cannot_be_written_is_named() {
         let output = command(arguments).stdout(full).output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(err.starts_with("pfnset: cannot write standard output: No space left"), "{err}");
+    }
+    for arguments in [&["--help"][..], &["--version"], &["help", "info"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        assert_eq!(command(arguments).stdout(full).output().unwrap().status.code(), Some(2), "{arguments:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 //! Process events are enough; without a page sequence the pages of a process are unknown.
 
 mod rows;
-mod tables;
+pub(crate) mod tables;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 

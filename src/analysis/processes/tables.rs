@@ -25,7 +25,7 @@ const PAGES: [Counted; 6] =
     [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(6), MODIFIED.leaves(5)];
 
 /// Fields of a process.
-const FIELDS: [&str; 16] = [
+pub(crate) const FIELDS: [&str; 16] = [
     "process",
     "name",
     "pid",
@@ -61,6 +61,11 @@ impl ProcessSet {
         Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
     }
 
+    /// A record for each process, one after the other.
+    pub(crate) fn process_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        self.processes.iter().map(record)
+    }
+
     /// A line for each process, with the rest of them and the sum.
     pub fn process_table(&self) -> Table {
         let pages = self.pages();
@@ -88,7 +93,7 @@ impl ProcessSet {
         Table {
             title: None,
             fields: FIELDS.map(Field::new).to_vec(),
-            records: self.processes.iter().map(record).collect(),
+            records: self.process_records().collect(),
             columns: columns.into_iter().chain(page_columns).chain(last).collect(),
             lines,
         }

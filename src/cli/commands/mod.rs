@@ -18,7 +18,7 @@ pub mod report;
 pub mod resident;
 pub mod words;
 
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, is_closed_pipe};
 use crate::cli::notes;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -72,8 +72,13 @@ impl Cli {
                 notes::write_usage(&error);
                 std::process::exit(error.exit_code());
             }
-            notes::write_help(&error);
-            std::process::exit(error.exit_code());
+            match notes::write_help(&error) {
+                Err(unwritten) if !is_closed_pipe(&unwritten) => {
+                    notes::write(&format!("cannot write standard output: {unwritten}"));
+                    std::process::exit(Exit::Usage as i32)
+                }
+                _ => std::process::exit(error.exit_code()),
+            }
         })
     }
 }

@@ -95,6 +95,26 @@ impl MappedFile {
         is_shorter
     }
 
+    /// See [`Mapping::next_data`](super::Mapping::next_data).
+    pub fn next_data(&self, offset: u64) -> u64 {
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        {
+            use std::os::fd::AsRawFd;
+            let Ok(from) = libc::off_t::try_from(offset) else { return offset };
+            // SAFETY: the file is open. Its position changes, which nothing uses: its bytes are read by the map.
+            #[allow(unsafe_code)]
+            let found = unsafe { libc::lseek(self.file.as_raw_fd(), from, libc::SEEK_DATA) };
+            match u64::try_from(found) {
+                Ok(data) => data.max(offset),
+                // No data follows; any other error says nothing.
+                Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO) => u64::MAX,
+                Err(_) => offset,
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        offset
+    }
+
     /// Remembers whether it has lost a part; called when the map is not read any more.
     pub fn note(&self) {
         if !self.is_told.load(Ordering::Relaxed) && self.is_shorter() {

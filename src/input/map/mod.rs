@@ -90,6 +90,14 @@ impl Mapping {
         }
     }
 
+    /// Where the next bytes are that the file really has, from an offset on: what lies before them is a hole of a sparse file, which
+    /// reads as zeros. The end where nothing follows; the offset itself where the system does not say.
+    pub fn next_data(&self, offset: usize) -> usize {
+        self.0
+            .as_ref()
+            .map_or(offset, |mapped| mapped.file.next_data(offset as u64).min(mapped.map.len() as u64) as usize)
+    }
+
     /// All bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |mapped| &mapped.map)
