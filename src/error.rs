@@ -12,6 +12,7 @@ use thiserror::Error;
 
 /// An error that makes the analysis impossible.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The file cannot be opened, measured or mapped.
     #[error("cannot read {}", path.display())]

@@ -36,6 +36,7 @@ pub enum EventNumber {
 
 /// One kind and version of event.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct EventRow {
     /// GUID in lower case, `kernel`, or `unknown` for headers without a public layout.
     pub provider: String,
@@ -65,6 +66,7 @@ pub struct EventRow {
 
 /// What `pfnset events` shows.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct EventStatistics {
     /// Records of the file.
     pub total: u64,

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 /// A user-mode provider with records in the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Provider {
     /// GUID in lower case.
     pub guid: String,
@@ -30,6 +31,7 @@ pub struct Provider {
 
 /// What `pfnset info` shows.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct TraceInfo {
     /// Size of the file, bytes.
     pub size_bytes: u64,

@@ -22,6 +22,7 @@ pub struct CounterSample {
 
 /// The value of a counter. Its text has six decimals.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CounterValue {
     /// The value.
     pub value: Decimal,
@@ -37,6 +38,7 @@ pub struct CounterValue {
 
 /// What to know about a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Note {
     /// The raw value wrapped between the samples.
     Wrapped,
@@ -50,6 +52,7 @@ pub enum Note {
 
 /// Why there is no value: the first of these that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Reason {
     /// Windows does not define the type.
     #[error("unknown-type")]

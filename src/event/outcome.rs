@@ -12,6 +12,7 @@ use std::fmt;
 
 /// A record that is not exactly what its version announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Finding<W> {
     /// Kind of event: hook id, or class GUID and type.
     pub id: RecordId,
@@ -33,6 +34,7 @@ pub type Malformed = Finding<Fault>;
 
 /// What is odd about a payload that was used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Oddity {
     /// A known version with more bytes than its layout has.
     Longer {
@@ -55,6 +57,7 @@ pub enum Oddity {
 
 /// What is wrong with a payload that was not used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Fault {
     /// The payload has another length than its layout allows.
     Length {

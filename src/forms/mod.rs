@@ -26,6 +26,7 @@ use std::io::{self, Write};
 
 /// The forms in which any answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Form {
     /// Aligned text for a screen.
     Text(Look),

@@ -26,6 +26,7 @@ pub struct MasksChange {
 
 /// Result of one pass over all records.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Survey {
     /// Number of records in the file.
     pub total: u64,

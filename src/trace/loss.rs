@@ -46,6 +46,7 @@ pub struct PeakRate {
 
 /// Everything that was lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// EventsLost of the log-file header.
     pub events_lost: u32,

@@ -20,6 +20,7 @@ named_enum! {
 
 /// Events of one recorder keyword that an analysis uses.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Need {
     /// Keyword in a WPR profile.
     pub keyword: &'static str,
@@ -37,6 +38,7 @@ pub struct Need {
 
 /// An analysis and what it needs.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Readiness {
     /// Name as in JSON: `resident_set`, ….
     pub name: &'static str,

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 /// Everything that makes the numbers of a trace doubtful.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct TrustReport {
     /// Lost data.
     pub loss: Loss,
@@ -249,6 +250,7 @@ impl TrustReport {
 
 /// Why a trace does not hold the events of a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AbsenceReason {
     /// Their keyword was off.
     NotRecorded,

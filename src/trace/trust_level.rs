@@ -6,6 +6,7 @@ use crate::units::counted;
 
 /// Whether to trust a trace: its worst problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TrustLevel {
     /// No problem was found.
     Yes,

@@ -48,6 +48,7 @@ use time_grid::TickRange;
 
 /// What one processor, or all of them, did; ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProcessorTimes {
     /// By [`replay::processor::ProcessorUse`].
     pub by_use: TicksByUse,
@@ -57,6 +58,7 @@ pub struct ProcessorTimes {
 
 /// The ready queue in numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct QueueSummary {
     /// Mean length over time.
     pub mean: f64,
@@ -76,6 +78,7 @@ pub struct QueueSummary {
 
 /// What `pfnset cpu` shows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CpuUse {
     /// Doubts, most important first.
     pub warnings: Vec<String>,

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Counts of a group; times in ticks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CpuRow {
     /// Labels in order of the dimensions.
     pub labels: Vec<Label>,

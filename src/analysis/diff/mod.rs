@@ -42,6 +42,7 @@ use trace_side::{Held, ReferenceSide, ResidentSide};
 
 /// What `pfnset diff` shows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Diff {
     /// Doubts, most important first.
     pub warnings: Vec<String>,
@@ -77,6 +78,7 @@ pub struct Diff {
 
 /// What is known of a side.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SideFacts {
     /// Its files, as the user named them; the first is the side.
     pub files: Vec<PathBuf>,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// One key.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct DiffRow {
     /// Labels in order of the dimensions.
     pub labels: Vec<Label>,

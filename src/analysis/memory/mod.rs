@@ -27,6 +27,7 @@ use working_sets::MemoryTrack;
 
 /// The source of the size of physical memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PhysicalSource {
     /// The system configuration.
     SystemConfiguration,
@@ -46,6 +47,7 @@ impl PhysicalSource {
 
 /// What `pfnset memory` shows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct MemorySet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,

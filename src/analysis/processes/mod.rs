@@ -40,6 +40,7 @@ pub struct ProcessQuery {
 
 /// The snapshot at which pages are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CountedSnapshot {
     /// Number in the trace, from 0.
     pub index: usize,
@@ -51,6 +52,7 @@ pub struct CountedSnapshot {
 
 /// What `pfnset processes` shows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ProcessSet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,

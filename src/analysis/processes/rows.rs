@@ -43,6 +43,7 @@ impl Dimension {
 
 /// A process instance: ids are reused, so one id can occur more than once.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ProcessRow {
     /// `name.exe (pid)`.
     pub label: String,
@@ -70,6 +71,7 @@ pub struct ProcessRow {
 
 /// Pages that belong to one process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProcessPages {
     /// Private pages.
     pub private: u64,
@@ -92,6 +94,7 @@ impl std::ops::AddAssign for ProcessPages {
 
 /// What is counted of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProcessCounts {
     /// Processes.
     pub processes: u64,

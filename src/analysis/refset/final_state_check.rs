@@ -94,6 +94,7 @@ pub struct Example {
 
 /// The comparison.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Verification {
     /// When the final sequence was logged, since trace start.
     pub time: Nanos,

@@ -56,6 +56,7 @@ use totals::process_peaks::{average_held, process_peaks};
 
 /// What `pfnset refset` shows. Counts are pages.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ReferenceSet {
     /// Doubts, most important first.
     pub warnings: Vec<String>,

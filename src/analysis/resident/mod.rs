@@ -44,6 +44,7 @@ use std::collections::BTreeMap;
 
 /// What `pfnset resident` shows.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ResidentSet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
@@ -69,6 +70,7 @@ pub struct ResidentSet {
 
 /// One snapshot's result.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct SnapshotSet {
     /// Number in the trace, from 0.
     pub index: usize,

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 /// Pages of a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PageCounts {
     /// Pages by the classification that the rows are grouped by.
     pub pages: u64,

@@ -23,6 +23,7 @@ pub struct KeptHolding {
 
 /// A holding that ended in the window, or is held at its end.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Holding {
     /// Whose, as rows name it.
     pub process: Label,

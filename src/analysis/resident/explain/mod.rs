@@ -50,6 +50,7 @@ const MOST_PAGES: usize = 8;
 
 /// The answer.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
@@ -85,6 +86,7 @@ pub struct InSnapshot {
 
 /// A page with its reasons.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ExplainedPage {
     /// The record and where it lies.
     pub record: PageRecord,
@@ -110,6 +112,7 @@ pub struct ExplainedPage {
 
 /// An address without a page.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ExplainedAddress {
     /// What it belongs to.
     pub facts: Vec<Fact>,
