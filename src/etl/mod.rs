@@ -24,4 +24,6 @@ pub(crate) mod time_slice;
 pub(crate) mod tournament_tree;
 pub(crate) mod wrong_stamps;
 
+pub use buffer_order::Span;
 pub use file::{EtlFile, Scratch};
+pub use stamp_limits::StampLimits;

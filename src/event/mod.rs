@@ -48,8 +48,10 @@ pub mod thread;
 pub mod virtual_memory;
 pub(crate) mod working_set;
 
+pub use crate::bytes::{Narrow, Wide};
 pub(crate) use dispatch::is_judged_by_length;
 pub use dispatch::{Decoded, Event, decode};
+pub use fixed_text::FixedText;
 pub(crate) use outcome::Read;
 pub use outcome::{Fault, Finding, Malformed, Oddity, Parsed, Surplus};
 pub use payload::Payload;

@@ -31,7 +31,7 @@ pub struct Input {
 }
 
 /// The path that stands for standard input.
-pub const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// True for a name that traces have, packed or not. What a file really is, only its content decides.
 pub(crate) fn is_trace_name(path: &Path) -> bool {
@@ -42,7 +42,7 @@ pub(crate) fn is_trace_name(path: &Path) -> bool {
 
 /// # Errors
 /// A usage error for `s3://bucket/folder` and the like, which would be taken for a folder with a colon in its name.
-pub fn refuse_remote(path: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_remote(path: &Path) -> Result<(), Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || ['+', '-', '.'].contains(&c);
     let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
     match scheme.is_some_and(|scheme| scheme.len() > 1 && scheme.chars().all(is_name)) {

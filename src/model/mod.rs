@@ -27,3 +27,7 @@ pub(crate) mod space_at;
 mod undo;
 pub mod window;
 pub(crate) mod working_set_owner;
+
+pub use crate::moment::{At, Moment};
+pub use category::{Category, Class};
+pub use process::{Instance, Processes};

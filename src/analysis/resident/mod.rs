@@ -23,6 +23,7 @@ pub(crate) mod snapshot_context;
 #[cfg(test)]
 mod testing;
 
+pub use crate::analysis::category_rules::{Rule, RuleSet};
 pub use check_outcomes::Outcome;
 pub use checks::{Checks, Compared};
 pub use snapshot_context::SnapshotContext;
