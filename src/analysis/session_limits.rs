@@ -28,13 +28,13 @@ fn size_limit(etl: &EtlFile, survey: &Survey) -> Option<String> {
         // Nine tenths: an event with another name, path or list would have been too large.
         () if u64::from(largest) * 10 >= u64::from(room) * 9 => Some(match room {
             LARGEST_EVENT => format!(
-                "the largest event takes {} of the {} bytes that an event can have: larger ones were not recorded, \
+                "the largest event takes {} of the {} bytes that an event can have: larger ones would not be recorded, \
                  perhaps without being counted as lost",
                 count(largest.into()),
                 count(room.into())
             ),
             _ => format!(
-                "the largest event takes {of_room}: larger ones were not recorded, perhaps without being counted as lost; \
+                "the largest event takes {of_room}: larger ones would not be recorded, perhaps without being counted as lost; \
                  record with buffers of 128 KiB or more"
             ),
         }),

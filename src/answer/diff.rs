@@ -121,6 +121,9 @@ fn verdict(diff: &Diff) -> String {
         0 => String::new(),
         some => format!("; {} within the tolerance", counted(some, "row differs", "rows differ")),
     };
+    if diff.has_no_match() {
+        return "No match: no row of either side meets the conditions".into();
+    }
     if diff.is_equal() {
         let all = if diff.within.rows > 0 { "Equal within the tolerance" } else { "Equal" };
         return format!("{all}: {rows}, {}{within}", pages_of(diff.all.left));

@@ -127,11 +127,21 @@ impl CounterType {
             // `from_str_radix` takes a sign.
             Some(digits) if digits.starts_with(|c: char| c.is_ascii_hexdigit()) => u32::from_str_radix(digits, 16).ok(),
             Some(_) => None,
-            None => text.parse().ok().or_else(|| text.parse::<i32>().ok().map(i32::cast_unsigned)),
+            None => as_documented(text)
+                .or_else(|| text.parse().ok())
+                .or_else(|| text.parse::<i32>().ok().map(i32::cast_unsigned)),
         };
         let named = || Predefined::ALL.iter().find(|known| known.has_name(text)).map(|known| known.counter_type);
         number.map(CounterType).or_else(named).ok_or(UnknownType)
     }
+}
+
+/// Eight hexadecimal digits, as documents write a type (`30020500`), where they are no known type as a decimal number.
+fn as_documented(text: &str) -> Option<u32> {
+    let is_known = |number: u32| Predefined::ALL.iter().any(|known| known.counter_type == CounterType(number));
+    let all_digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let number = u32::from_str_radix(text, 16).ok().filter(|_| all_digits)?;
+    (is_known(number) && !text.parse().is_ok_and(is_known)).then_some(number)
 }
 
 #[cfg(test)]
@@ -150,6 +160,18 @@ mod tests {
                 assert_eq!(found.len(), expected, "{name}: {found:?}");
             }
         }
+    }
+
+    #[test]
+    fn numbers_are_read_as_documents_write_them() {
+        for known in Predefined::ALL {
+            let number = known.counter_type.0;
+            for text in [format!("{number:08x}"), format!("{number:08X}"), format!("0x{number:x}"), number.to_string()]
+            {
+                assert_eq!(CounterType::parse(&text).ok(), Some(known.counter_type), "{text}");
+            }
+        }
+        assert_eq!(CounterType::parse("12345678").ok(), Some(CounterType(12_345_678)));
     }
 
     /// What a formula uses must agree with the bits of the word, but for the two averages, whose bits say less.

@@ -85,7 +85,13 @@ impl EtlFile {
     /// The same.
     pub fn open_within(path: &Path, limits: &UnpackLimits) -> Result<EtlFile, Error> {
         let input = Input::open(path, limits)?;
-        Self::from_input(input).map_err(|reason| Error::NotEtl { path: path.into(), reason })
+        let was_packed = input.was_packed();
+        Self::from_input(input).map_err(|reason| match was_packed {
+            true => {
+                Error::NotUnpacked { path: path.into(), reason: format!("what it holds is no .etl file: {reason}") }
+            }
+            false => Error::NotEtl { path: path.into(), reason },
+        })
     }
 
     /// Checks and indexes bytes that are there already.

@@ -127,6 +127,11 @@ impl Input {
         }
     }
 
+    /// True when the bytes came out of an archive.
+    pub(crate) const fn was_packed(&self) -> bool {
+        self.unpacked
+    }
+
     /// Where the next bytes are that are no hole of a sparse file.
     pub(crate) fn next_data(&self, offset: usize) -> usize {
         match &self.bytes {

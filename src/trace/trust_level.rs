@@ -52,9 +52,9 @@ impl TrustLevel {
     /// A sentence for people.
     pub fn text(self) -> String {
         match self {
-            TrustLevel::Yes => "trust it; nothing is lost, damaged or cut; tables have their own checks".into(),
+            TrustLevel::Yes => "trust it; no loss, damage or cut was found; tables have their own checks".into(),
             TrustLevel::WithCare(warnings) => {
-                format!("trust it with care; nothing is lost, but there {}", there_are(warnings))
+                format!("trust it with care; no loss was found, but there {}", there_are(warnings))
             }
             TrustLevel::LossUnknown => {
                 "trust it with care; the session was never stopped, so what it lost is not known".into()
@@ -95,7 +95,7 @@ mod tests {
         report.loss.counters_known = true;
         assert_eq!(TrustLevel::of(&report), TrustLevel::Yes);
         report.misfit_records = 1;
-        assert_eq!(TrustLevel::of(&report).text(), "trust it with care; nothing is lost, but there is 1 warning");
+        assert_eq!(TrustLevel::of(&report).text(), "trust it with care; no loss was found, but there is 1 warning");
         report.loss.missing_buffers = 1;
         assert_eq!(TrustLevel::of(&report), TrustLevel::Lost);
         report.damaged = 1;

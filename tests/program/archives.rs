@@ -230,5 +230,5 @@ fn what_is_made_to_fill_the_disk_is_refused() {
     let inner = [("t.etl.gz", &gzip(&trace)[..])];
     refused("outer.zip", &zip(&inner, zip::CompressionMethod::Stored), &[], "it holds a gzip file");
     refused("t.7z", b"7z\xbc\xaf\x27\x1c and more", &[], "a 7z archive, which is not read; unpack it");
-    refused("text.gz", &gzip(b"no trace, but a text"), &[], "is no .etl file");
+    refused("text.gz", &gzip(b"no trace, but a text"), &[], "what it holds is no .etl file");
 }

@@ -297,6 +297,23 @@ fn nothing_in_common_lists_what_there_is() {
     assert!(ran.err.contains("that has list; this has category"), "{}", ran.err);
 }
 
+/// A name that is wrong is no proof that nothing changed.
+#[test]
+fn what_matches_nothing_is_not_equal() {
+    let folder = folder();
+    for form in ["table", "json", "csv"] {
+        let ran = diff(&folder, &["one.etl", "one.etl", "--where", "process=nothing*", "--format", form]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        assert!(ran.err.contains("matches nothing"), "{ran:?}");
+        match form {
+            "table" => assert!(ran.out.contains("No match: no row of either side"), "{}", ran.out),
+            "json" => assert_eq!(json(&ran)["equal"], false),
+            _ => {}
+        }
+    }
+    assert_eq!(diff(&folder, &["one.etl", "one.etl", "--where", "process=app*;nothing*", "-q"]).code, 0);
+}
+
 /// Lines that end as those of the old Macintosh do: in WPA's tables and in our own.
 #[test]
 fn lines_may_end_with_carriage_returns() {

@@ -42,8 +42,13 @@ fn each_command_has_a_page_with_its_flags() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_told() {
-    let ran = run(&["man", "no-such-folder"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.err.starts_with("pfnset: cannot write no-such-folder"), "{}", ran.err);
+fn the_folder_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("man/man1");
+    assert_eq!(out(&["man", inner.to_str().expect("UTF-8")]), "");
+    assert!(inner.join("pfnset.1").is_file());
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").expect("room");
+    let ran = run(&["man", file.to_str().expect("UTF-8")]);
+    assert!(ran.code == 2 && ran.err.starts_with("pfnset: cannot write "), "{ran:?}");
 }

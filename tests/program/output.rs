@@ -93,7 +93,7 @@ fn the_first_line_says_whether_to_trust_a_trace() {
     assert_eq!(
         first("whole.etl", &whole),
         [
-            "Verdict: trust it; nothing is lost, damaged or cut; tables have their own checks",
+            "Verdict: trust it; no loss, damage or cut was found; tables have their own checks",
             "Good for: resident set; in part: memory utilization over time; not: reference set, CPU use"
         ]
     );

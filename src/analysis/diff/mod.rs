@@ -64,6 +64,8 @@ pub struct Diff {
     pub same: DiffTotals,
     /// True when a difference is allowed.
     pub is_tolerant: bool,
+    /// True when only rows that meet conditions were compared.
+    pub is_filtered: bool,
     /// Rows that are shown.
     pub top: Option<usize>,
     /// Headings of exports that are not compared.
@@ -154,6 +156,7 @@ impl Diff {
             unchanged: if query.keeps_same { same } else { Vec::new() },
             differing,
             is_tolerant: query.tolerance.is_any(),
+            is_filtered: !query.conditions.is_empty(),
             top: query.top,
             ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
             trace_is_right: moved.is_some() && left.is_export(),
@@ -162,10 +165,15 @@ impl Diff {
         })
     }
 
+    /// True when no row of either side meets the conditions: nothing was compared, so nothing is known to be equal.
+    pub const fn has_no_match(&self) -> bool {
+        self.is_filtered && self.all.rows == 0
+    }
+
     /// True when nothing differs by more than is allowed. Single pages count only where no difference is allowed.
     pub fn is_equal(&self) -> bool {
         let pages = self.pages.as_ref().is_none_or(|pages| pages.is_equal() || self.is_tolerant);
-        self.differing.is_empty() && pages
+        self.differing.is_empty() && pages && !self.has_no_match()
     }
 }
 

@@ -2,19 +2,21 @@
 
 use crate::cli::exit::Exit;
 use crate::cli::new_file;
+use anyhow::Context;
 use clap::{Args, Command};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  pfnset man ~/.local/share/man/man1")]
 pub struct Man {
-    /// A folder that exists: gets pfnset.1 and a page for each command
+    /// A folder, made where it is missing: gets pfnset.1 and a page for each command
     folder: PathBuf,
 }
 
 impl Man {
     /// Writes the pages of this program.
     pub fn run(&self, program: Command) -> anyhow::Result<Exit> {
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("cannot write {}", self.folder.display()))?;
         let mut program = program.disable_help_subcommand(true);
         program.build();
         let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
