@@ -140,7 +140,8 @@ impl Read for Frames<'_> {
             match StreamingDecoder::new(self.rest) {
                 Ok(frame) => self.open = Some(frame),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    self.rest = self.rest.get(SKIPPED_HEADER.saturating_add(length as usize)..).unwrap_or_default();
+                    let rest = self.rest.get(SKIPPED_HEADER.saturating_add(length as usize)..);
+                    self.rest = rest.ok_or_else(|| io::Error::other("it ends inside a frame without content"))?;
                 }
                 Err(FrameDecoderError::WindowSizeTooBig { requested, .. }) => {
                     return Err(io::Error::other(format!(

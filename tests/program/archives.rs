@@ -141,6 +141,12 @@ fn a_cut_archive_gives_what_can_be_read_and_says_so() {
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{name}");
         assert!(ran.out.contains("archive, where unpacking ended"), "{name}: {}", ran.out);
         assert_eq!(run(&["info", path.to_str().unwrap(), "--strict"]).code, 3, "{name}");
+        if name == "t.zst" {
+            // Behind the trace, inside of a frame that would be skipped.
+            let path =
+                put(folder.path(), "skipped.zst", &[&zstandard(&trace)[..], b"\x50\x2a\x4d\x18\xff\0\0\0"].concat());
+            assert_eq!(run(&["info", path.to_str().unwrap(), "--strict"]).code, 3);
+        }
         // Nothing is left when only the first bytes are there.
         let ran = resident(&put(folder.path(), name, &bytes[..12]), &[]);
         assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().count()), (3, "", 1), "{name}: {}", ran.err);
