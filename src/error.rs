@@ -93,7 +93,7 @@ pub enum Error {
         /// The file as the user named it.
         path: PathBuf,
         /// What is wrong, where, and what to do.
-        reason: String,
+        reason: Reason,
     },
 }
 
@@ -110,6 +110,43 @@ impl Error {
     #[cfg(feature = "export")]
     pub(crate) fn not_written(path: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
         |source| Error::NotWritten { path: path.to_path_buf(), source }
+    }
+}
+
+/// How a table of WPA is read; an error can advise to change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// What each column is.
+    ColumnMap,
+    /// How numbers are written.
+    Locale,
+}
+
+/// Why a table is not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// What is wrong, where, and what to do.
+    pub text: String,
+    /// The setting that the text names.
+    pub setting: Option<Setting>,
+}
+
+impl Reason {
+    /// A text that names a setting.
+    pub(crate) const fn with(setting: Setting, text: String) -> Reason {
+        Reason { text, setting: Some(setting) }
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Reason {
+        Reason { text, setting: None }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -27,7 +27,7 @@ pub fn main() -> ExitCode {
     let exit = commands::Cli::read().command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {
-            let text = settings::with_flags(format!("{error:#}"));
+            let text = settings::with_flags(&error);
             match error.downcast_ref() {
                 // The advice how to record has a line for each tool.
                 Some(Error::MissingEvents(_) | Error::MissingPart(_)) => notes::write_lines(&text),

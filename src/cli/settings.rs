@@ -1,23 +1,31 @@
-//! The flags of the settings that the library's errors name in words: the library knows no command line.
+//! The flags of the settings that the library's errors name: the library knows no command line.
 
-/// Words of messages, with their flags.
-const FLAGS: [(&str, &str); 2] =
-    [("column map", "--map"), ("locale of the numbers", "--locale, or --decimal and --group")];
+use crate::error::{Error, Setting};
 
-/// A message, with the flags of the settings that it names.
-pub fn with_flags(message: String) -> String {
-    let named = FLAGS.iter().filter(|(words, _)| message.contains(words));
-    let flags: Vec<String> = named.map(|(words, flags)| format!("{words}: {flags}")).collect();
-    if flags.is_empty() { message } else { format!("{message} ({})", flags.join("; ")) }
+/// The message of an error, with the flags of the setting that it names.
+pub fn with_flags(error: &anyhow::Error) -> String {
+    let setting = match error.downcast_ref::<Error>() {
+        Some(Error::NotUnderstood { reason, .. }) => reason.setting,
+        _ => None,
+    };
+    match setting {
+        Some(Setting::ColumnMap) => format!("{error:#} (column map: --map)"),
+        Some(Setting::Locale) => format!("{error:#} (locale of the numbers: --locale, or --decimal and --group)"),
+        None => format!("{error:#}"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Reason;
 
     #[test]
     fn settings_are_named_with_their_flags() {
-        assert_eq!(with_flags("no map".into()), "no map");
-        assert_eq!(with_flags("the column map can name one".into()), "the column map can name one (column map: --map)");
+        let error =
+            |reason: Reason| anyhow::Error::from(Error::NotUnderstood { path: "column map.csv".into(), reason });
+        let named = Reason::with(Setting::ColumnMap, "the column map can name one".into());
+        assert_eq!(with_flags(&error(named)), "column map.csv: the column map can name one (column map: --map)");
+        assert_eq!(with_flags(&error("no columns".to_owned().into())), "column map.csv: no columns");
     }
 }

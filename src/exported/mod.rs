@@ -13,6 +13,7 @@ pub mod wpa;
 pub use amount::CountedRow;
 pub use expected::{EXPECTED, first_bytes};
 
+use crate::error::Reason;
 use crate::input::Input;
 use expected::HEAD;
 use pfnset_table::PfnsetTable;
@@ -36,20 +37,20 @@ impl Exported {
     ///
     /// # Errors
     /// A text that says why it is no table, and what it looks like.
-    pub fn of(input: Input, options: &WpaOptions, known: KnownLabels<'_>) -> Result<Exported, String> {
+    pub fn of(input: Input, options: &WpaOptions, known: KnownLabels<'_>) -> Result<Exported, Reason> {
         if input.bytes().is_empty() {
-            return Err(format!("{EXPECTED}, and it is empty"));
+            return Err(format!("{EXPECTED}, and it is empty").into());
         }
         let text = Text::new(input.bytes());
         if !text.is_plausible() {
             return Ok(Exported::NoText(input));
         }
         if let Some(reason) = &input.cut {
-            return Err(format!("it is cut, and a part of a table cannot be compared: {reason}"));
+            return Err(format!("it is cut, and a part of a table cannot be compared: {reason}").into());
         }
         let head = text.head(HEAD);
         if head.trim_start().starts_with(['{', '[']) {
-            return pfnset_json::read(&text.whole()).map(Exported::Pfnset);
+            return Ok(Exported::Pfnset(pfnset_json::read(&text.whole())?));
         }
         if pfnset_csv::is_one(&head) {
             return pfnset_csv::read(text).map(Exported::Pfnset);

@@ -1,5 +1,6 @@
 //! CSV that pfnset wrote: rows of `resident`, `refset` and `pages`.
 
+use crate::error::Reason;
 use crate::exported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
 use crate::exported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
 use crate::exported::wpa::culture::Culture;
@@ -31,7 +32,7 @@ pub(super) fn is_one(head: &str) -> bool {
 ///
 /// # Errors
 /// A text with line and column.
-pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
+pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
     let head = text.head(1 << 16);
     let names = headings(&head);
     let says = |name: &&str| match *name {
@@ -73,7 +74,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, String> {
         let mut labels: Vec<Box<str>> = (0..columns.keys.len()).map(|at| label(at).unwrap_or_default()).collect();
         let place = columns.keys.iter().position(|(dimension, _)| *dimension == SNAPSHOT);
         let index = place.map_or(Ok(0), |at| labels.remove(at).parse());
-        let index = index.map_err(|_| "its column snapshot is no number")?;
+        let index = index.map_err(|_| Reason::from("its column snapshot is no number".to_owned()))?;
         let (pages, pages_wpa) = (sums.amount.pages(), sums.by_wpa.pages());
         let snapshot = snapshots.entry(index).or_insert_with(|| PfnsetSnapshot { index, rows: Vec::new() });
         snapshot.rows.push(PfnsetRow { labels, pages, pages_wpa });
@@ -113,7 +114,7 @@ mod tests {
         let pages = table("snapshot,pfn,list,category,category_wpa\n0,1,Active,Image,Image\n0,2,Active,Image,Image\n");
         assert_eq!((pages.snapshots[0].rows[0].pages, pages.counts(true)), (2, true));
         assert!(!is_one("Page Category,Page Count\n") && !is_one("provider,count\n"));
-        let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err();
+        let broken = read(Text::new(b"snapshot,category,pages,bytes\n0,Image,x,1\n")).unwrap_err().text;
         assert!(broken.contains("line 2, column \"pages\": \"x\" is no number"), "{broken}");
     }
 }

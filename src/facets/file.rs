@@ -16,7 +16,7 @@ dimensions! {
 
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content<'n> {
+pub(crate) enum Content<'n> {
     /// Nothing that has a name.
     None,
     /// A file or an image, by its path as logged.
@@ -31,7 +31,7 @@ pub enum Content<'n> {
 
 impl Content<'_> {
     /// The label in the dimension `detail`.
-    pub fn detail(self, paths: &DrivePaths) -> Label {
+    pub(crate) fn detail(self, paths: &DrivePaths) -> Label {
         match self {
             Content::None => Label::nothing().shown_as("no detail"),
             Content::Path(path) => Label::name(path).shown_as(&paths.shown(path)),
@@ -44,7 +44,7 @@ impl Content<'_> {
 
 impl FileFacet {
     /// The label of a file.
-    pub fn label(self, file: Content<'_>, paths: &DrivePaths) -> Label {
+    pub(crate) fn label(self, file: Content<'_>, paths: &DrivePaths) -> Label {
         match (self, file) {
             (_, Content::None | Content::Combined | Content::PoolTag(_)) => Label::nothing().shown_as("no file"),
             (FileFacet::File, Content::Unknown(key)) => Label::unknown(format!("Unknown (0x{key:x})")),

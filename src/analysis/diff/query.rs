@@ -7,7 +7,7 @@ use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
-use crate::error::Error;
+use crate::error::{Error, Reason};
 use crate::exported::wpa::columns::ExportedTable;
 
 /// A question.
@@ -201,10 +201,10 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
         let [left_has, right_has] = [left, right].map(|side| listed(&side.dimensions(table)));
         return Err(Error::NotUnderstood {
             path: right.path.clone(),
-            reason: format!(
+            reason: Reason::from(format!(
                 "it has nothing in common with {} to compare by: that has {left_has}; this has {right_has}",
                 left.path.display()
-            ),
+            )),
         });
     }
     Ok(common)

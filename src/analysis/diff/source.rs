@@ -60,7 +60,7 @@ impl Source {
             Exported::Wpa(export) => SourceContent::Wpa(export),
             Exported::NoText(input) => {
                 let start = first_bytes(input.bytes());
-                let told = |reason| not_understood(format!("{EXPECTED}; its first bytes are {start}: {reason}"));
+                let told = |reason| not_understood(format!("{EXPECTED}; its first bytes are {start}: {reason}").into());
                 let mut etl = EtlFile::from_input(input).map_err(told)?;
                 etl.code_page = code_page;
                 SourceContent::Trace(Box::new(etl.into()))

@@ -3,8 +3,9 @@
 
 use crate::analysis::resident::dimension::{Dimension, DimensionCode};
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::table::{Group, Node};
-use crate::facets::{Label, NO_LABEL};
+use crate::analysis::table::Group;
+use crate::analysis::table::group::natural;
+use crate::facets::{Label, LabelKind, NO_LABEL};
 use crate::model::category::Category;
 use std::collections::BTreeMap;
 
@@ -73,11 +74,12 @@ impl Tile {
 
     /// The tiles of groups by class, category, owner, detail and WPA's category.
     fn folded(groups: &[Group<u64>], most: usize) -> Tile {
-        let tree = Node::tree(groups, |a, b| b.cmp(a), None);
-        let mut least = if groups.len() <= most { 1 } else { (tree.measure / most as u64 / 8).max(1) };
+        let all: Vec<_> = groups.iter().map(|group| (group.labels.as_slice(), group.measure)).collect();
+        let tree = Branch::new(None, &all);
+        let mut least = if groups.len() <= most { 1 } else { (tree.pages / most as u64 / 8).max(1) };
         loop {
             let tile = grow(&tree, 0, least);
-            if tile.count() <= most || least > tree.measure {
+            if tile.count() <= most || least > tree.pages {
                 return tile;
             }
             least = least.saturating_mul(2);
@@ -113,27 +115,70 @@ fn labels(codes: &[DimensionCode], context: &SnapshotContext<'_>) -> Vec<Label> 
     ]
 }
 
-type ByRules<'n> = BTreeMap<&'n str, u64>;
+/// A label of a group, the labels below it, and the group's pages.
+type Inside<'g> = (&'g Label, &'g [Label], u64);
 
-/// The pages of a node by WPA's categories, which are its lowest level.
-fn by_rules<'n>(node: &'n Node<u64>, depth: usize, into: &mut ByRules<'n>) {
-    match Level::of_depth(depth) {
-        Level::Rules => *into.entry(&node.label).or_default() += node.measure,
-        _ => node.parts.iter().for_each(|part| by_rules(part, depth + 1, into)),
+/// Groups of one label with those inside of it, the largest first.
+struct Branch<'g> {
+    /// `None`: all groups.
+    label: Option<&'g Label>,
+    pages: u64,
+    parts: Vec<Branch<'g>>,
+}
+
+impl<'g> Branch<'g> {
+    fn new(label: Option<&'g Label>, groups: &[(&'g [Label], u64)]) -> Branch<'g> {
+        let mut by_label: BTreeMap<&str, Vec<Inside<'g>>> = BTreeMap::new();
+        for &(labels, pages) in groups {
+            if let Some((first, rest)) = labels.split_first() {
+                by_label.entry(first.shown()).or_default().push((first, rest, pages));
+            }
+        }
+        let part = |all: Vec<Inside<'g>>| {
+            let inside: Vec<_> = all.iter().map(|&(_, rest, pages)| (rest, pages)).collect();
+            Branch::new(all.first().map(|(label, ..)| *label), &inside)
+        };
+        let mut parts: Vec<Branch<'g>> = by_label.into_values().map(part).collect();
+        parts.sort_by(|a, b| b.pages.cmp(&a.pages).then_with(|| natural(a.text(), b.text())));
+        Branch { label, pages: groups.iter().map(|(_, pages)| pages).sum(), parts }
+    }
+
+    fn is_unnamed(&self) -> bool {
+        self.label.is_some_and(|label| label.kind() == LabelKind::Nothing)
+    }
+
+    fn text(&self) -> &'g str {
+        self.label.map_or("", Label::shown)
+    }
+
+    fn name(&self) -> String {
+        if self.is_unnamed() { "without a name".to_owned() } else { self.text().to_owned() }
     }
 }
 
-fn grow(node: &Node<u64>, depth: usize, least: u64) -> Tile {
+/// Pages by the number of WPA's category.
+type ByRules = BTreeMap<Option<usize>, u64>;
+
+/// The pages of a branch by WPA's categories, which are its lowest level.
+fn by_rules(branch: &Branch<'_>, depth: usize, into: &mut ByRules) {
+    match Level::of_depth(depth) {
+        Level::Rules => *into.entry(branch.label.and_then(Label::number_in_list)).or_default() += branch.pages,
+        _ => branch.parts.iter().for_each(|part| by_rules(part, depth + 1, into)),
+    }
+}
+
+fn grow(branch: &Branch<'_>, depth: usize, least: u64) -> Tile {
     let level = Level::of_depth(depth);
-    let is_unnamed = matches!(&node.parts[..], [only] if only.label == NO_LABEL);
+    let is_unnamed = matches!(&branch.parts[..], [only] if only.is_unnamed());
     if level == Level::Detail || depth >= 2 && is_unnamed {
         let mut rules = ByRules::new();
-        by_rules(node, depth, &mut rules);
-        return leaf(level, named(&node.label), &rules);
+        by_rules(branch, depth, &mut rules);
+        return leaf(level, branch.name(), &rules);
     }
-    let (large, small): (Vec<&Node<u64>>, Vec<&Node<u64>>) = node.parts.iter().partition(|part| part.measure >= least);
+    let (large, small): (Vec<&Branch<'_>>, Vec<&Branch<'_>>) =
+        branch.parts.iter().partition(|part| part.pages >= least);
     // A tile for one that is left out would be no smaller than itself.
-    let (large, small) = if small.len() == 1 { (node.parts.iter().collect(), Vec::new()) } else { (large, small) };
+    let (large, small) = if small.len() == 1 { (branch.parts.iter().collect(), Vec::new()) } else { (large, small) };
     let mut parts: Vec<Tile> = large.into_iter().map(|part| grow(part, depth + 1, least)).collect();
     if !small.is_empty() {
         let mut rules = ByRules::new();
@@ -141,27 +186,22 @@ fn grow(node: &Node<u64>, depth: usize, least: u64) -> Tile {
         let count = small.len() as u64;
         parts.push(leaf(Level::More(count), format!("+ {count} more"), &rules));
     }
-    Tile { level, label: named(&node.label), pages: node.measure, wpa: None, parts }
-}
-
-/// A label in words.
-fn named(label: &str) -> String {
-    if label == NO_LABEL { "without a name".to_owned() } else { label.to_owned() }
+    Tile { level, label: branch.name(), pages: branch.pages, wpa: None, parts }
 }
 
 /// A tile whose pages differ in nothing but what WPA counts them under.
-fn leaf(level: Level, label: String, rules: &ByRules<'_>) -> Tile {
-    let category = |name: &str| Category::ALL.into_iter().find(|category| category.name() == name);
+fn leaf(level: Level, label: String, rules: &ByRules) -> Tile {
+    let category = |number: &Option<usize>| number.and_then(|number| Category::ALL.get(number)).copied();
     let pages = rules.values().sum();
     if rules.len() == 1 {
-        let wpa = rules.keys().next().and_then(|name| category(name));
+        let wpa = rules.keys().next().and_then(category);
         return Tile { level, label, pages, wpa, parts: Vec::new() };
     }
-    let part = |(name, &pages): (&&str, &u64)| Tile {
+    let part = |(number, &pages): (&Option<usize>, &u64)| Tile {
         level: Level::Rules,
-        label: format!("in WPA {name}"),
+        label: format!("in WPA {}", category(number).map_or(NO_LABEL, Category::name)),
         pages,
-        wpa: category(name),
+        wpa: category(number),
         parts: Vec::new(),
     };
     let mut parts: Vec<Tile> = rules.iter().map(part).collect();
@@ -175,17 +215,20 @@ mod tests {
     use crate::random_cases::cases;
     use proptest::prelude::*;
 
-    fn group(labels: [&str; 5], pages: u64) -> Group<u64> {
-        Group { labels: labels.map(Label::name).to_vec(), measure: pages }
+    /// Class, category, owner, WPA's category; there is no detail.
+    fn group(class: &str, category: Category, owner: Label, wpa: Category, pages: u64) -> Group<u64> {
+        let [category, wpa] = [category, wpa].map(|category| Label::listed(category as usize, category.name()));
+        Group { labels: vec![Label::name(class), category, owner, Label::nothing(), wpa], measure: pages }
     }
 
     #[test]
     fn levels_without_names_are_left_out() {
+        use Category::{MapFile, PageTable, Unused, VirtualAlloc, VirtualAllocPreTrace};
         let groups = [
-            group(["Dynamic", "VirtualAlloc", "a.exe (4)", "n/a", "VirtualAlloc"], 5),
-            group(["Dynamic", "VirtualAlloc", "a.exe (4)", "n/a", "VirtualAlloc_PreTrace"], 7),
-            group(["Kernel", "PageTable", "a.exe (4)", "n/a", "PageTable"], 2),
-            group(["Free", "Unused", "n/a", "n/a", "MapFile"], 3),
+            group("Dynamic", VirtualAlloc, Label::name("a.exe (4)"), VirtualAlloc, 5),
+            group("Dynamic", VirtualAlloc, Label::name("a.exe (4)"), VirtualAllocPreTrace, 7),
+            group("Kernel", PageTable, Label::name("a.exe (4)"), PageTable, 2),
+            group("Free", Unused, Label::nothing(), MapFile, 3),
         ];
         let tile = Tile::folded(&groups, 100);
         assert_eq!((tile.pages, tile.parts.len(), tile.level), (17, 3, Level::All));
@@ -210,11 +253,11 @@ mod tests {
             pages in prop::collection::vec((0..4usize, 0..5usize, 0..40usize, 0..3usize, 1..1000u64), 1..400),
             most in 40..200usize,
         ) {
-            let name = |number: usize| Category::ALL[number].name();
+            let owner = |number: usize| Label::name(format!("p ({number})"));
             let groups: Vec<_> = pages
                 .iter()
-                .map(|&(class, category, owner, wpa, pages)| {
-                    group([&class.to_string(), name(category), &format!("p ({owner})"), "n/a", name(wpa)], pages)
+                .map(|&(class, category, number, wpa, pages)| {
+                    group(&class.to_string(), Category::ALL[category], owner(number), Category::ALL[wpa], pages)
                 })
                 .collect();
             let tile = Tile::folded(&groups, most);

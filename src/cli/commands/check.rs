@@ -189,7 +189,7 @@ impl Check {
 
     fn open_baseline(&self, files: &Recording) -> anyhow::Result<Baseline> {
         let (common, path) = (&self.common, &files.trace);
-        let not_understood = |reason| Error::NotUnderstood { path: path.into(), reason };
+        let not_understood = |reason: String| Error::NotUnderstood { path: path.into(), reason: reason.into() };
         let input = trace::unpacked(common, |limits| Input::open(path, limits))?;
         if let Some(saved) = Saved::read(input.bytes()).map_err(not_understood)? {
             return match files.with.first() {

@@ -2,6 +2,7 @@
 
 use super::culture::{Contradiction, Place};
 use super::rows::{Fault, Reading, RowError};
+use crate::error::{Reason, Setting};
 
 impl Reading<'_> {
     /// `line 57, column "Size (MB)"`.
@@ -12,30 +13,34 @@ impl Reading<'_> {
     }
 
     /// A line on a row that cannot be read: where it is, and what to do.
-    pub fn error_text(&self, error: &RowError) -> String {
+    pub fn error_text(&self, error: &RowError) -> Reason {
         let place = self.where_is(error.place);
+        let map = |text| Reason::with(Setting::ColumnMap, text);
         match &error.fault {
-            Fault::Length(found) => format!(
+            Fault::Length(found) => Reason::from(format!(
                 "line {}: it has {found} columns where the heading has {}; export the table again, or correct the line",
                 self.line(error.place),
                 self.columns.says.len()
-            ),
-            Fault::NoNumber(text) => {
-                format!("{place}: \"{text}\" is no number; the column map can leave a column out: \"HEADING=ignore\"")
-            }
-            Fault::Negative(text) => format!(
+            )),
+            Fault::NoNumber(text) => map(format!(
+                "{place}: \"{text}\" is no number; the column map can leave a column out: \"HEADING=ignore\""
+            )),
+            Fault::Negative(text) => map(format!(
                 "{place}: \"{text}\" is negative, as in a table of differences; export one snapshot, or leave the \
                  column out in the column map: \"HEADING=ignore\""
-            ),
-            Fault::Ambiguous(text) => format!(
-                "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; \
-                 choose the locale of the numbers (en, de, fr, …) or their signs"
-            ),
-            Fault::NoHexadecimal(text) => format!("{place}: \"{text}\" is no hexadecimal number"),
-            Fault::TooMany => format!(
+            )),
+            Fault::Ambiguous(text) => {
+                let text = format!(
+                    "{place}: \"{text}\" can be two numbers, and nothing in the file tells which sign is the decimal one; \
+                     choose the locale of the numbers (en, de, fr, …) or their signs"
+                );
+                Reason::with(Setting::Locale, text)
+            }
+            Fault::NoHexadecimal(text) => Reason::from(format!("{place}: \"{text}\" is no hexadecimal number")),
+            Fault::TooMany => map(format!(
                 "{place}: a page frame number above 40 bits, or more than 4,095 categories or snapshots: these columns are \
                  not what their headings say; the column map can name them"
-            ),
+            )),
         }
     }
 

@@ -12,6 +12,7 @@ mod labels;
 pub mod rows;
 pub mod text;
 
+use crate::error::{Reason, Setting};
 use crate::exported::amount::{Amount, CountedRow};
 use crate::exported::expected::{EXPECTED, HEAD, first_bytes};
 use crate::input::Input;
@@ -69,7 +70,7 @@ pub struct WpaQuery<'q> {
 
 impl WpaExport {
     /// Reads the heading.
-    pub(super) fn new(input: Input, options: &WpaOptions, known: KnownLabels<'_>) -> Result<WpaExport, String> {
+    pub(super) fn new(input: Input, options: &WpaOptions, known: KnownLabels<'_>) -> Result<WpaExport, Reason> {
         let text = Text::new(input.bytes());
         let head = text.head(HEAD);
         let (declared, skipped) = delimiter::declared(&head).map_or((None, 0), |(sign, skip)| (Some(sign), skip));
@@ -81,12 +82,12 @@ impl WpaExport {
         let delimiter = declared.unwrap_or_else(|| delimiter::delimiter(body, is_known));
         let mut rows = delimiter::rows_of(body, delimiter);
         let headings = if rows.is_empty() { Vec::new() } else { rows.remove(0) };
-        let columns =
-            Columns::new(&headings, &rows, &options.columns, known).map_err(|text| format!("column map: {text}"))?;
+        let columns = Columns::new(&headings, &rows, &options.columns, known)
+            .map_err(|text| Reason::with(Setting::ColumnMap, format!("column map: {text}")))?;
         let is_table = headings.len() > 1 && !rows.is_empty() && rows.iter().all(|row| row.len() == headings.len());
         let has_known = headings.iter().any(|heading| is_known(heading));
         if !is_table && !has_known && columns.keys.is_empty() {
-            return Err(format!("{EXPECTED}; it begins with {}", first_bytes(input.bytes())));
+            return Err(format!("{EXPECTED}; it begins with {}", first_bytes(input.bytes())).into());
         }
         let mut export = WpaExport { start: 0, delimiter, culture: options.culture, columns, input };
         export.check()?;
@@ -111,17 +112,18 @@ impl WpaExport {
         }
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Reason> {
         let columns = &self.columns;
         let map = "the column map can name one: \"HEADING=DIMENSION\"";
+        let unnamed = |text| Err(Reason::with(Setting::ColumnMap, text));
         if columns.keys.is_empty() && !columns.has_pfn() {
-            return Err(format!(
+            return unnamed(format!(
                 "no column of the table is known, so there is nothing to compare by; its headings are {}; {map}",
                 columns.listed()
             ));
         }
         if !columns.has_measure() && !columns.has_pfn() {
-            return Err(format!(
+            return unnamed(format!(
                 "no column tells how much memory a row has (Page Count, Size (MB)); its headings are {}; {map}, as in \
                  \"Pages=pages\"",
                 columns.listed()
@@ -134,7 +136,7 @@ impl WpaExport {
     ///
     /// # Errors
     /// A text with the line and the column of what cannot be read.
-    pub fn read(&self, query: &WpaQuery<'_>) -> Result<WpaRows, String> {
+    pub fn read(&self, query: &WpaQuery<'_>) -> Result<WpaRows, Reason> {
         let keys = &self.columns.keys;
         let is_wanted =
             |key: usize, label: &str| keys.get(key).is_none_or(|(dimension, _)| (query.is_wanted)(dimension, label));
@@ -165,16 +167,19 @@ impl WpaExport {
     }
 
     /// A size without a unit is taken for bytes, which have no digits after the decimal sign.
-    fn check_unit(&self, rows: &Rows) -> Result<(), String> {
+    fn check_unit(&self, rows: &Rows) -> Result<(), Reason> {
         let place = self.columns.says.iter().position(|says| matches!(says, Says::Size(_, Decimals::Unknown)));
         let is_used = !self.columns.says.contains(&Says::Pages);
         let Some(heading) = place.filter(|_| is_used).and_then(|at| self.columns.headings.get(at)) else {
             return Ok(());
         };
         match rows.roles.has_decimals() {
-            true => Err(format!(
-                "column \"{0}\" has no unit, and its numbers are no whole bytes; name the unit in the column map: \"{0}=size_mb\"",
-                heading.text
+            true => Err(Reason::with(
+                Setting::ColumnMap,
+                format!(
+                    "column \"{0}\" has no unit, and its numbers are no whole bytes; name the unit in the column map: \"{0}=size_mb\"",
+                    heading.text
+                ),
             )),
             false => Ok(()),
         }
