@@ -154,9 +154,13 @@ fn nothing_hidden_comes_through_any_form() {
             }
         }
     }
+    let named = "h\u{1b}[2J\u{202e}.etl";
+    std::fs::copy(folder.path().join("h.etl"), folder.path().join(named)).unwrap();
     for form in ["table", "csv", "jsonl", "xperf"] {
-        let all = ["pages", "h.etl", "--format", form, "--color", "always"];
-        is_harmless(&run(folder.path(), &all), &all);
+        for trace in ["h.etl", named] {
+            let all = ["pages", trace, "--format", form, "--color", "always"];
+            is_harmless(&run(folder.path(), &all), &all);
+        }
     }
 }
 

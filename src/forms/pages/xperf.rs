@@ -26,6 +26,7 @@ pub(super) fn heading(etl: &EtlFile, trace: &Path) -> Vec<u8> {
     let (major, minor) = header.os_version;
     let length_100ns = header.end_time.map_or(0, |end| end.0.saturating_sub(header.start_time.0));
     let name = trace.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name = visible(&name);
     format!(
         "BeginHeader\n{COLUMNS}\nEndHeader\nOS Version: {major}.{minor}.{}, Trace Size: {}KB, Events Lost: {}, Buffers \
          lost: {}, Trace Start: {}, Trace Length: {} sec, PointerSize: {}, Trace Name: {name}\n",
