@@ -8,6 +8,7 @@ pub use crate::analysis::check::{
 };
 #[cfg(feature = "cli")]
 pub use crate::analysis::overview::{Overview, treemap::Tile};
+pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
 pub use crate::cli::main;
 pub use crate::escape::is_hidden;

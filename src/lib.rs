@@ -40,6 +40,9 @@
 //!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
 
+// Much of what is not public is there for the program alone.
+#![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
+
 pub mod analysis;
 pub mod anonymized;
 #[cfg(feature = "cli")]

@@ -14,6 +14,7 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::{refset, resident};
+use pfnset::internals::{StackQuery, StackSet};
 use pfnset::trace::Trace;
 
 #[path = "../scratch_file.rs"]
@@ -41,6 +42,10 @@ fn analyse(trace: &Trace) {
     {
         let grouped: u64 = set.rows.iter().map(|row| row.measure.processes).sum();
         assert_eq!((grouped, set.processes.len() as u64), (set.total, set.total));
+    }
+    if let Ok(set) = StackSet::answer(trace, &StackQuery::default()) {
+        let innermost: u64 = set.functions.iter().map(|row| row.counts.self_events).sum();
+        assert_eq!((innermost, set.totals.with_stack <= set.totals.events), (set.totals.events, true));
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");

@@ -20,5 +20,6 @@ pub(crate) mod recording_files;
 pub mod refset;
 pub mod resident;
 pub(crate) mod session_limits;
+pub(crate) mod stacks;
 pub mod table;
 pub(crate) mod windows_release;

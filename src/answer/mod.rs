@@ -21,6 +21,7 @@ pub mod processes;
 pub mod refset;
 pub mod resident;
 pub mod samples;
+pub(crate) mod stacks;
 
 pub use block::Block;
 pub use content::{Answer, Place, Units};

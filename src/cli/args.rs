@@ -144,6 +144,9 @@ pub enum OutputFormat {
     Jsonl,
     /// Markdown tables
     Markdown,
+    /// A line for each distinct stack, for flame graphs
+    #[value(skip)]
+    Collapsed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -184,6 +187,7 @@ impl RowArgs {
             OutputFormat::Json => "json",
             OutputFormat::Csv => "csv",
             OutputFormat::Jsonl => "jsonl",
+            OutputFormat::Collapsed => "collapsed",
         };
         let all = "has all rows; --top is for table and markdown";
         let bytes = "has pages and bytes; --unit is for table and markdown";

@@ -44,6 +44,7 @@ pub fn form(format: OutputFormat, cells: Cells, printing: &Printing) -> Form {
         OutputFormat::Csv => Form::Csv(cells),
         OutputFormat::Jsonl => Form::JsonLines,
         OutputFormat::Markdown => Form::Markdown,
+        OutputFormat::Collapsed => Form::Collapsed,
     }
 }
 

@@ -61,6 +61,30 @@ pub fn provider_name(extended: &[u8]) -> Option<Narrow<'_>> {
     cursor.narrow("provider name").ok()
 }
 
+/// A stack that an event carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StackItem<'a> {
+    /// Return addresses, innermost first, as their bytes and their size.
+    Frames(&'a [u8], PointerSize),
+    /// The key of a stack that is defined elsewhere.
+    Key(u64),
+}
+
+/// The stacks among the items (5, 6: addresses; 17, 18: keys). Each begins with a match id, which is not needed.
+pub(crate) fn stacks(extended: &[u8]) -> impl Iterator<Item = StackItem<'_>> {
+    items(extended).filter_map(|item| {
+        let mut cursor = Cursor::new(item.data, PointerSize::P8);
+        cursor.skip(8, "match id").ok()?;
+        match item.kind {
+            5 => Some(StackItem::Frames(cursor.rest(), PointerSize::P4)),
+            6 => Some(StackItem::Frames(cursor.rest(), PointerSize::P8)),
+            17 => cursor.u32("stack key").ok().map(|key| StackItem::Key(key.into())),
+            18 => cursor.u64("stack key").ok().map(StackItem::Key),
+            _ => None,
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +103,20 @@ mod tests {
         assert_eq!(event_name(&area).unwrap().text(), "Begin");
         assert_eq!(provider_name(&area).unwrap().text(), "My.Provider");
         assert_eq!(event_name(&area[20..]), None);
+    }
+
+    #[test]
+    fn stacks_are_addresses_or_a_key() {
+        let area = [
+            item(5, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]),
+            item(12, b"\x08\0My.Provider\0"),
+            item(18, &[0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1]),
+            item(17, &[0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 7, 7, 7, 7]),
+            item(18, &[0; 15]),
+        ];
+        let expected =
+            [StackItem::Frames(&[1, 2, 3, 4], PointerSize::P4), StackItem::Key(9 | 1 << 56), StackItem::Key(9)];
+        assert_eq!(stacks(&area.concat()).collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -43,10 +43,10 @@ fn hook_name(hook: HookId) -> Option<&'static KernelName> {
 }
 
 /// Class of the descriptions of other providers' events, which merging adds.
-const EVENT_METADATA: Uuid = uuid!("bbccf6c1-6cd1-48c4-80ff-839482e37671");
+pub(crate) const EVENT_METADATA: Uuid = uuid!("bbccf6c1-6cd1-48c4-80ff-839482e37671");
 
 /// Class of the results of the Windows system assessment, which merging adds.
-const WIN_SAT: Uuid = uuid!("ed54dff8-c409-4cf6-bf83-05e1e61a09c4");
+pub(crate) const WIN_SAT: Uuid = uuid!("ed54dff8-c409-4cf6-bf83-05e1e61a09c4");
 
 /// Records that merging adds, by class and type; a type of `None` stands for all that are not listed.
 static MERGED: [(Uuid, Option<u8>, KernelName); 20] = {

@@ -9,10 +9,10 @@ use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
 pub use super::{
-    cswitch::hook::*, disk::hook::*, fault::hook::*, file::hook::*, header::hook::*, heap::hook::*, image::hook::*,
-    memory_counters::hook::*, page::hook::*, page_access::hook::*, perfinfo::hook::*, pool::hook::*,
-    pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*, service::hook::*, stack::hook::*,
-    system_config::hook::*, thread::hook::*, virtual_memory::hook::*,
+    cswitch::hook::*, disk::hook::*, fault::hook::*, file::hook::*, header::hook::*, heap::hook::*,
+    heap_block::hook::*, image::hook::*, memory_counters::hook::*, page::hook::*, page_access::hook::*,
+    perfinfo::hook::*, pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*,
+    service::hook::*, stack::hook::*, system_config::hook::*, thread::hook::*, virtual_memory::hook::*,
 };
 
 /// All names, sorted by id.
@@ -25,6 +25,7 @@ pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
         super::section::hook::NAMES,
         super::virtual_memory::hook::NAMES,
         super::heap::hook::NAMES,
+        super::heap_block::hook::NAMES,
         super::memory_counters::hook::NAMES,
         super::process::hook::NAMES,
         super::image::hook::NAMES,
@@ -56,7 +57,7 @@ const fn x(hook: u16, name: &'static str, alias: &'static str) -> (u16, KernelNa
 }
 
 /// Events that are only counted.
-static COUNTED: [(u16, KernelName); 139] = [
+static COUNTED: [(u16, KernelName); 137] = [
     k(0x0030, "EventTrace: RundownBegin"),
     k(0x0031, "EventTrace: RundownEnd"),
     k(0x0041, "EventTrace: DbgIdNB10"),
@@ -178,8 +179,6 @@ static COUNTED: [(u16, KernelName); 139] = [
     k(0x0f66, "PerfInfo: InterruptSteering"),
     k(0x0f6d, "PerfInfo: ShouldYieldProcessor"),
     k(0x1020, "Heap: Create"),
-    k(0x1021, "Heap: Alloc"),
-    k(0x1022, "Heap: Realloc"),
     k(0x1023, "Heap: Destroy"),
     k(0x1024, "Heap: Free"),
     k(0x1120, "Object: CreateHandle"),

@@ -9,6 +9,7 @@
 //! Sources: `docs/formats.md`, which follows the public Windows MOF classes and TraceEvent's kernel parser.
 
 pub(crate) mod catalog;
+pub(crate) mod clr;
 pub mod cswitch;
 pub mod disk;
 pub(crate) mod dispatch;
@@ -17,6 +18,7 @@ pub mod file;
 pub(crate) mod fixed_text;
 pub mod header;
 pub mod heap;
+pub(crate) mod heap_block;
 pub(crate) mod hook_name;
 pub(crate) mod hooks;
 pub mod image;

@@ -6,6 +6,7 @@
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{Payload, PointerArray, Versions};
 use crate::bytes::layout;
+use crate::etl::record_id::HookId;
 use crate::units::Ticks;
 use zerocopy::little_endian::{I64, U32};
 
@@ -17,6 +18,15 @@ super::hook_name::hooks! {
     STACK_KEY_KERNEL = 0x1825, "StackWalk: StackKeyKernel";
     STACK_KEY_USER = 0x1826, "StackWalk: StackKeyUser";
 }
+
+/// Disk requests: their start has the stack, not their end.
+pub(crate) const DISK_STARTS: &[HookId] = &[HookId(0x010c), HookId(0x010d), HookId(0x010f)];
+/// Ends of disk requests.
+pub(crate) const DISK_ENDS: &[HookId] = &[HookId(0x010a), HookId(0x010b), HookId(0x010e)];
+/// Group of the session's own records.
+pub(crate) const EVENT_TRACE_GROUP: u8 = 0x00;
+/// Group of stacks.
+pub(crate) const STACK_GROUP: u8 = 0x18;
 
 const KNOWN: Versions = 2..=2;
 

@@ -31,6 +31,9 @@ alone! {
     IMPACT: "impact", "Impact", Values::Text;
     THREAD: "thread", "Thread", Values::Number;
     PROCESSOR: "processor", "Processor", Values::Number;
+    MODULE: "module", "Module", Values::Text;
+    FUNCTION: "function", "Function", Values::Text;
+    STACK: "stack", "Stack", Values::Text;
     NAME: "name", "Name", Values::Text;
     PARENT: "parent", "Parent", Values::Text;
     STARTED: "started", "Started in the trace", Values::YesNo;

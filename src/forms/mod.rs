@@ -5,6 +5,7 @@ pub(crate) mod ascii;
 pub(crate) mod bar;
 pub(crate) mod budgets;
 mod cells;
+mod collapsed;
 mod course;
 pub mod csv;
 pub(crate) mod each;
@@ -38,6 +39,8 @@ pub enum Form {
     JsonLines,
     /// Markdown (GitHub's).
     Markdown,
+    /// The cells of each record, a blank between them: stacks with their counts, for programs that draw flame graphs.
+    Collapsed,
 }
 
 /// Writes an answer.
@@ -51,6 +54,7 @@ pub fn write(answer: &Answer<'_>, form: Form, out: &mut dyn Write) -> io::Result
         Form::Csv(cells) => csv::tables(out, &answer.tables, true, cells)?,
         Form::JsonLines => json::lines(out, &answer.tables)?,
         Form::Markdown => markdown::write(answer, out)?,
+        Form::Collapsed => collapsed::write(answer, out)?,
     }
     out.flush()
 }

@@ -14,6 +14,7 @@ pub(crate) mod presence;
 pub(crate) mod scheduling;
 pub mod sha256_digest;
 pub(crate) mod space_events;
+pub(crate) mod stacks;
 pub mod survey;
 mod survey_visitor;
 mod timed_records;

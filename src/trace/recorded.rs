@@ -124,6 +124,11 @@ const PRIVATE: &[Category] = &[
     CopyOnWritePageFileMappedSection,
 ];
 
+pub(crate) static STACKS: Recorded = Recorded {
+    others: &[STACK, STACK_KEY_KERNEL, STACK_KEY_USER],
+    ..Recorded::new("Stacks of events", None, "stacks of events")
+};
+
 pub(crate) static PROCESSES: Recorded = Recorded {
     things: &[
         Things {
@@ -346,6 +351,17 @@ pub(crate) static PROCESS_LIST: AnalysisNeeds = AnalysisNeeds {
     absent: "no event in the trace describes a process",
     advice: "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
              xperf -on PROC_THREAD+LOADER, then xperf -d trace.etl",
+};
+
+/// Stacks of events.
+pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
+    name: "stacks",
+    title: "stacks (pfnset stacks)",
+    required: &STACKS,
+    optional: &[(&PROCESSES, PROCESS_NAMES), (&IMAGES, "modules of frames")],
+    absent: "the trace holds no stacks and no events of this kind",
+    advice: "Record stacks of samples and context switches:\n  wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+PROFILE+CSWITCH -stackwalk Profile+CSwitch, then xperf -d trace.etl",
 };
 
 /// Those that `pfnset info` judges.

@@ -216,6 +216,9 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
         ],
+        "pfnset.stacks" => {
+            &["stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack"]
+        }
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
         }
@@ -273,7 +276,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("beside.etl", &Trace::new(recording::beside()).finish());
     let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
     write("memory.etl", &memory.into_inner());
-    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl"] {
+    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl", "stacks-keys.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }
     std::fs::create_dir(folder.path().join("counters")).expect("a folder");

@@ -38,6 +38,7 @@ mod recording;
 mod refset;
 mod report;
 mod resident;
+mod stacks;
 mod trust;
 mod widths;
 mod written;

@@ -16,6 +16,7 @@ pub mod processes;
 pub mod refset;
 pub mod report;
 pub mod resident;
+pub mod stacks;
 pub mod words;
 
 use crate::cli::exit::{Exit, is_closed_pipe};
@@ -143,6 +144,8 @@ commands! {
     Refset(refset::Refset), Some("pfnset.refset");
     /// Processors by context switches: who ran, who was ready and had to wait, what interrupts cost
     Cpu(cpu::Cpu), Some("pfnset.cpu");
+    /// Which code did it: stacks of samples, context switches, allocations, page accesses and any other event
+    Stacks(stacks::Stacks), Some("pfnset.stacks");
     /// One row for each page of a snapshot, in PFN order
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot

@@ -1,0 +1,335 @@
+//! Joins stacks and parts of stacks with their events.
+//!
+//! Sources: `docs/stacks.md` ("Joining"). Records name their event by its time stamp; of several events with that stamp the thread, the
+//! processor and the order decide. The user part of a stay in the kernel belongs to all events of that stay.
+
+use crate::etl::record_id::RecordId;
+use crate::event::clr;
+use crate::load::stacks::events::Events;
+use crate::load::stacks::frame_lists::ListId;
+use crate::load::stacks::parts::{Carrier, Half, Part, Parts};
+use crate::moment::{At, Moment};
+use crate::units::Ticks;
+use foldhash::HashMap as FastMap;
+
+/// Events before and after the stack's record that are looked at. More of one stamp are not in a trace that Windows wrote.
+const MOST_CANDIDATES: usize = 4096;
+
+/// A part of an event's stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Slot {
+    /// None.
+    #[default]
+    Empty,
+    /// One by a key that nothing defines.
+    Unresolved,
+    /// Its frames.
+    Frames(ListId),
+}
+
+impl Slot {
+    fn is_empty(self) -> bool {
+        self == Slot::Empty
+    }
+
+    /// The frames.
+    pub fn list(self) -> Option<ListId> {
+        match self {
+            Slot::Frames(id) => Some(id),
+            Slot::Empty | Slot::Unresolved => None,
+        }
+    }
+}
+
+/// The stack of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attached {
+    /// Kernel part, or the whole stack.
+    pub kernel: Slot,
+    /// User part.
+    pub user: Slot,
+    /// True when `kernel` holds the user frames too.
+    pub is_whole: bool,
+    /// Process of the stack.
+    pub process_id: Option<u32>,
+}
+
+impl Attached {
+    fn has(&self, half: Half) -> bool {
+        match half {
+            Half::Kernel => !self.kernel.is_empty(),
+            Half::User => !self.user.is_empty() || self.is_whole,
+            Half::Whole => !self.kernel.is_empty() || !self.user.is_empty(),
+        }
+    }
+
+    fn put(&mut self, half: Half, slot: Slot, part: &Part) {
+        *(if half == Half::User { &mut self.user } else { &mut self.kernel }) = slot;
+        self.is_whole |= half == Half::Whole;
+        self.process_id = self.process_id.or(part.process_id);
+    }
+
+    /// True when it has frames.
+    pub fn has_stack(&self) -> bool {
+        self.has_kernel_frames() || self.has_user_frames()
+    }
+
+    /// True when it has frames of the kernel.
+    pub fn has_kernel_frames(&self) -> bool {
+        self.kernel.list().is_some()
+    }
+
+    /// True when it has frames of user mode.
+    pub fn has_user_frames(&self) -> bool {
+        self.user.list().is_some() || (self.is_whole && self.kernel.list().is_some())
+    }
+
+    /// True when the frames of user mode are missing.
+    pub fn is_incomplete(&self) -> bool {
+        self.has_kernel_frames() && !self.has_user_frames() && !is_kernel_process(self.process_id)
+    }
+}
+
+fn is_kernel_process(process_id: Option<u32>) -> bool {
+    matches!(process_id, Some(0 | 4))
+}
+
+/// What could not be joined, and what was joined by way of another event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JoinCounts {
+    /// Records without an event.
+    pub unmatched: u64,
+    /// Records whose event has that part already.
+    pub duplicates: u64,
+    /// Keys that nothing defines.
+    pub unresolved_keys: u64,
+    /// User parts that an event got from another one's record.
+    pub completed_by_others: u64,
+    /// Events whose user part did not come.
+    pub lost_user_parts: u64,
+}
+
+/// The stacks of events, in the order of the events.
+pub struct Joined {
+    /// One for each event.
+    pub stacks: Vec<Attached>,
+    /// What went wrong.
+    pub counts: JoinCounts,
+}
+
+/// Joins all parts with events.
+pub fn join(parts: &Parts, events: &mut Events) -> Joined {
+    let stacks = vec![Attached::default(); events.events.len()];
+    let is_runtime: Vec<bool> =
+        (events.kinds.iter()).map(|kind| matches!(kind, RecordId::Manifest { provider: clr::CLR, .. })).collect();
+    let mut joining = Joining {
+        parts,
+        events,
+        is_runtime,
+        stacks,
+        waiting: FastMap::default(),
+        of_runtime: FastMap::default(),
+        seen: 0,
+        counts: JoinCounts::default(),
+    };
+    parts.parts.iter().for_each(|part| joining.part(part));
+    let left: Vec<u32> = std::mem::take(&mut joining.waiting).into_values().flatten().collect();
+    joining.lose(&left);
+    Joined { stacks: joining.stacks, counts: joining.counts }
+}
+
+struct Joining<'a> {
+    parts: &'a Parts,
+    events: &'a mut Events,
+    is_runtime: Vec<bool>,
+    stacks: Vec<Attached>,
+    /// Events that wait for their user part, by thread.
+    waiting: FastMap<u32, Vec<u32>>,
+    /// Last event of the runtime, by thread.
+    of_runtime: FastMap<u32, u32>,
+    /// Events before the current part.
+    seen: usize,
+    counts: JoinCounts,
+}
+
+impl Joining<'_> {
+    fn part(&mut self, at: &At<Part>) {
+        let part = &at.value;
+        match part.carrier {
+            Carrier::Walk(time, half, list) => self.record(at, time, half, Slot::Frames(list)),
+            Carrier::Reference(time, half, key) => {
+                let slot =
+                    self.definition(key, half, at.moment.time).map_or(Slot::Unresolved, |(_, id)| Slot::Frames(id));
+                self.counts.unresolved_keys += u64::from(slot == Slot::Unresolved);
+                self.record(at, time, half, slot);
+            }
+            Carrier::Item(half, list) => self.item(at, half, Slot::Frames(list)),
+            Carrier::ItemKey(key) => {
+                let Some(event) = self.own(at.moment) else { return self.counts.unmatched += 1 };
+                let has = |half| self.stacks.get(event).is_some_and(|stack| stack.has(half));
+                let found = [Half::Kernel, Half::User]
+                    .into_iter()
+                    .filter(|half| !has(*half))
+                    .filter_map(|half| Some((self.definition(key, half, at.moment.time)?, half)))
+                    .min_by_key(|((moment, _), _)| *moment);
+                match found {
+                    Some(((_, id), half)) => self.item(at, half, Slot::Frames(id)),
+                    None => self.counts.unresolved_keys += 1,
+                }
+            }
+            Carrier::Deferred(list) => {
+                for event in part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default() {
+                    self.complete(event, Slot::Frames(list), part);
+                    self.counts.completed_by_others += 1;
+                }
+            }
+            Carrier::Clr(list) => self.runtime(at, list),
+            Carrier::ThreadChanged => {
+                let left = part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default();
+                self.lose(&left);
+            }
+        }
+    }
+
+    /// The first definition from this time on.
+    fn definition(&self, key: u64, half: Half, from: Ticks) -> Option<(Moment, ListId)> {
+        let all = self.parts.definitions.get(&(key, half))?;
+        all.get(all.partition_point(|(moment, _)| moment.time < from)).copied()
+    }
+
+    /// The event that was logged at this moment.
+    fn own(&self, moment: Moment) -> Option<usize> {
+        let at = self.events.events.partition_point(|event| event.moment < moment);
+        self.events.events.get(at).filter(|event| event.moment == moment).map(|_| at)
+    }
+
+    /// A stack, or a part, of the event with this stamp.
+    fn record(&mut self, at: &At<Part>, time: Ticks, half: Half, slot: Slot) {
+        let part = &at.value;
+        let event = match self.find(at, time, half) {
+            Found::Event(event) => Some(event),
+            Found::HaveIt => return self.counts.duplicates += 1,
+            Found::None => {
+                self.counts.unmatched += 1;
+                None
+            }
+        };
+        if half == Half::User {
+            self.user_part(event, time, slot, part);
+        } else if let Some(event) = event {
+            self.attach(event, half, slot, part);
+        }
+    }
+
+    fn attach(&mut self, event: usize, half: Half, slot: Slot, part: &Part) {
+        let Some(stack) = self.stacks.get_mut(event) else { return };
+        stack.put(half, slot, part);
+        if let Some(found) = self.events.events.get_mut(event) {
+            found.value.thread_id = found.value.thread_id.or(part.thread_id);
+        }
+        let waits =
+            half == Half::Kernel && !is_kernel_process(part.process_id) && stack.user.is_empty() && !stack.is_whole;
+        if waits && let Some(thread) = part.thread_id {
+            self.waiting.entry(thread).or_default().push(event as u32);
+        }
+    }
+
+    fn complete(&mut self, event: u32, slot: Slot, part: &Part) {
+        if let Some(stack) = self.stacks.get_mut(event as usize) {
+            stack.put(Half::User, slot, part);
+        }
+    }
+
+    /// Events whose user part will not come; one that came with the event itself is not lost.
+    fn lose(&mut self, waiting: &[u32]) {
+        let lacks = |event: &&u32| self.stacks.get(**event as usize).is_some_and(|stack| !stack.has(Half::User));
+        self.counts.lost_user_parts += waiting.iter().filter(lacks).count() as u64;
+    }
+
+    /// All that wait since the event or later get it; those that wait longer had left the kernel in between.
+    fn user_part(&mut self, event: Option<usize>, time: Ticks, slot: Slot, part: &Part) {
+        for waiting in part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default() {
+            let is_later = self.events.events.get(waiting as usize).is_some_and(|event| event.moment.time >= time);
+            if !is_later {
+                self.lose(&[waiting]);
+                continue;
+            }
+            if self.stacks.get(waiting as usize).is_some_and(|stack| stack.has(Half::User)) {
+                continue;
+            }
+            self.complete(waiting, slot, part);
+            self.counts.completed_by_others += u64::from(Some(waiting as usize) != event);
+        }
+        if let Some(event) = event.filter(|event| self.stacks.get(*event).is_some_and(|stack| !stack.has(Half::User))) {
+            self.attach(event, Half::User, slot, part);
+        }
+    }
+
+    /// A stack that came with its event.
+    fn item(&mut self, at: &At<Part>, half: Half, slot: Slot) {
+        let Some(event) = self.own(at.moment) else { return self.counts.unmatched += 1 };
+        match self.stacks.get(event) {
+            Some(stack) if stack.has(half) => self.counts.duplicates += 1,
+            _ => self.attach(event, half, slot, &at.value),
+        }
+    }
+
+    fn runtime(&mut self, at: &At<Part>, list: ListId) {
+        while let Some(event) = self.events.events.get(self.seen).filter(|event| event.moment < at.moment) {
+            let is_runtime = self.is_runtime.get(event.value.kind as usize).copied().unwrap_or(false);
+            if let Some(thread) = event.value.thread_id.filter(|_| is_runtime && event.value.may_have_stack) {
+                self.of_runtime.insert(thread, self.seen as u32);
+            }
+            self.seen += 1;
+        }
+        let event = at.value.thread_id.and_then(|thread| self.of_runtime.get(&thread)).copied();
+        let Some(event) = event else { return self.counts.unmatched += 1 };
+        match self.stacks.get(event as usize) {
+            Some(stack) if stack.has(Half::Whole) => self.counts.duplicates += 1,
+            _ => self.attach(event as usize, Half::User, Slot::Frames(list), &at.value),
+        }
+    }
+
+    /// The event of a stamp to which this part belongs.
+    fn find(&self, at: &At<Part>, time: Ticks, half: Half) -> Found {
+        let events = &self.events.events;
+        let first = events.partition_point(|event| event.moment.time < time);
+        let last = events.partition_point(|event| event.moment.time <= time);
+        let middle =
+            first + events.get(first..last).unwrap_or_default().partition_point(|event| event.moment < at.moment);
+        let before = (middle.saturating_sub(MOST_CANDIDATES).max(first)..middle).rev();
+        let after = middle..last.min(middle.saturating_add(MOST_CANDIDATES));
+        let mut best: Option<(u8, usize)> = None;
+        let mut have_it = false;
+        for index in before.chain(after) {
+            let Some(event) = events.get(index).map(|event| &event.value).filter(|event| event.may_have_stack) else {
+                continue;
+            };
+            let processor = event.processor == at.value.processor;
+            let rank = match event.thread_id {
+                Some(thread) if Some(thread) != at.value.thread_id => continue,
+                Some(_) if processor => 1,
+                Some(_) => 2,
+                None if processor => 3,
+                None => 4,
+            };
+            if self.stacks.get(index).is_none_or(|stack| stack.has(half)) {
+                have_it = true;
+            } else if best.is_none_or(|(so_far, _)| rank < so_far) {
+                best = Some((rank, index));
+            }
+        }
+        match best {
+            Some((_, event)) => Found::Event(event),
+            None if have_it => Found::HaveIt,
+            None => Found::None,
+        }
+    }
+}
+
+enum Found {
+    Event(usize),
+    /// There are some, but all have that part.
+    HaveIt,
+    None,
+}

@@ -1,0 +1,313 @@
+//! Stacks (`pfnset stacks`): which code did it. For each event of a kind the stack of the thread that caused it, with names, counted
+//! and weighted.
+//!
+//! Sources: `docs/stacks.md`.
+
+mod attach;
+mod dimension;
+mod lives;
+mod names;
+mod owners;
+mod query;
+mod rows;
+
+pub use attach::JoinCounts;
+pub use dimension::Dimension;
+#[cfg(feature = "cli")]
+pub use query::Weight;
+pub use query::{Kind, StackQuery};
+#[cfg(feature = "cli")]
+pub use rows::SelfAndTotal;
+pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackCounts, StackRow, Totals};
+
+use crate::error::{Error, Missing};
+use crate::etl::record_id::{HookId, RecordId};
+use crate::load::stacks::events::{Chosen, EventChoice, Events, Owner, kind_of};
+use crate::load::stacks::parts::{Counts, Parts, session_pointer};
+use crate::moment::At;
+use crate::trace::Trace;
+use crate::trace::recorded::STACK_EVENTS;
+use crate::units::counted;
+use attach::{Attached, Joined};
+use foldhash::HashMap as FastMap;
+use names::Names;
+use owners::Owners;
+use query::{KINDS, event_name};
+use rows::{Counted, Key, StackId};
+use std::collections::BTreeMap;
+
+/// Events of one kind that have stacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindRow {
+    /// As in `--of`.
+    pub event: String,
+    /// Records.
+    pub events: u64,
+    /// Those with a stack.
+    pub with_stack: u64,
+    /// Those without user frames.
+    pub kernel_only: u64,
+    /// Those whose user frames are missing.
+    pub incomplete: u64,
+}
+
+/// What `pfnset stacks` shows.
+#[derive(Debug)]
+pub struct StackSet {
+    /// Warnings, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Records of the whole trace.
+    pub counts: Counts,
+    /// How they were joined.
+    pub joined: JoinCounts,
+    /// Kinds with stacks, of the whole trace.
+    pub kinds: Vec<KindRow>,
+    /// The kind.
+    pub of: Kind,
+    /// Sums.
+    pub totals: Totals,
+    /// By process, most weight first.
+    pub processes: Vec<ProcessRow>,
+    /// By module, most total first.
+    pub modules: Vec<ModuleRow>,
+    /// By function, most total first.
+    pub functions: Vec<FunctionRow>,
+    /// Distinct stacks with their processes.
+    pub stacks: Vec<StackRow>,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Rows by these dimensions.
+    pub rows: Vec<crate::analysis::table::Group<StackCounts>>,
+}
+
+impl StackSet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when the trace holds no event of the kind, [`Error::MissingPart`] when such events were lost.
+    pub fn answer(trace: &Trace, query: &StackQuery) -> Result<StackSet, Error> {
+        trace.gather(crate::trace::Parts::SYSTEM);
+        let parts = Parts::new(trace.etl());
+        let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
+        let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
+        let Joined { stacks, counts } = attach::join(&parts, &mut events);
+        let kinds = kinds(trace, &events, &stacks);
+        if !events.events.iter().any(|event| event.value.chosen.is_some()) {
+            return Err(nothing_of(trace, &of, &kinds));
+        }
+        let mut counting = Counting::new(trace, &parts, query);
+        counting.count(&events, &stacks, &of);
+        let trust = trace.trust();
+        let Counting { names, rows, processes, threads, .. } = counting;
+        let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
+        let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
+        Ok(StackSet {
+            warnings: trust.warnings(),
+            doubtful: trust.any(),
+            counts: parts.counts,
+            joined: counts,
+            kinds,
+            totals: shown.totals(),
+            processes: shown.processes(),
+            modules: shown.modules(),
+            functions: shown.functions(),
+            stacks: shown.stacks(),
+            rows: if query.group_by.is_empty() { Vec::new() } else { shown.groups(&query.group_by, &threads) },
+            dimensions: query.group_by.clone(),
+            of,
+        })
+    }
+}
+
+/// The error for a kind of which the trace has no event.
+fn nothing_of(trace: &Trace, of: &Kind, kinds: &[KindRow]) -> Error {
+    if kinds.is_empty() {
+        return trace.cannot_run(&STACK_EVENTS);
+    }
+    let mut known: Vec<&KindRow> = kinds.iter().collect();
+    known.sort_by_key(|kind| std::cmp::Reverse(kind.with_stack));
+    let name = |kind: &&KindRow| format!("{} ({})", kind.event, counted(kind.with_stack, "stack", "stacks"));
+    let names: Vec<String> = known.iter().take(8).map(name).collect();
+    Error::MissingEvents(Missing {
+        what: format!("no event of the kind {} is in the trace", of.name()),
+        advice: Some(format!("Kinds with stacks in it: {}", names.join(", "))),
+    })
+}
+
+/// Samples where there are any, else the first named kind of which there are records.
+fn default_kind(trace: &Trace) -> Kind {
+    let survey = trace.survey();
+    let has = |hooks: &[HookId]| hooks.iter().any(|hook| survey.kernel_count(*hook) > 0);
+    let first = KINDS.iter().map(|(_, choice, _)| choice).find(|choice| has(choice.hooks())).cloned();
+    Kind(first.unwrap_or(EventChoice::Samples))
+}
+
+fn kinds(trace: &Trace, events: &Events, stacks: &[Attached]) -> Vec<KindRow> {
+    let mut by_kind: BTreeMap<RecordId, KindRow> = BTreeMap::new();
+    for (event, stack) in events.events.iter().zip(stacks).filter(|(_, stack)| stack.has_stack()) {
+        let Some(&id) = events.kinds.get(event.value.kind as usize) else { continue };
+        let row = by_kind.entry(id).or_insert_with(|| KindRow {
+            event: event_name(id),
+            events: 0,
+            with_stack: 0,
+            kernel_only: 0,
+            incomplete: 0,
+        });
+        row.with_stack += 1;
+        row.kernel_only += u64::from(!stack.has_user_frames());
+        row.incomplete += u64::from(stack.is_incomplete());
+    }
+    for kind in &trace.survey().kinds {
+        if let Some(row) = by_kind.get_mut(&kind_of(kind.id)) {
+            row.events += kind.count;
+        }
+    }
+    by_kind.into_values().collect()
+}
+
+/// Counts the chosen events by process and stack.
+struct Counting<'a> {
+    parts: &'a Parts,
+    owners: Owners<'a>,
+    names: Names,
+    wants_thread: bool,
+    wants_processor: bool,
+    rows: FastMap<Key, Counted>,
+    /// Labels of processes.
+    processes: names::Texts,
+    threads: names::Texts,
+}
+
+impl<'a> Counting<'a> {
+    fn new(trace: &'a Trace, parts: &'a Parts, query: &StackQuery) -> Counting<'a> {
+        let wants = |dimension: Dimension| {
+            query.group_by.contains(&dimension)
+                || query.conditions.iter().any(|condition| condition.dimension == dimension)
+        };
+        Counting {
+            parts,
+            owners: Owners::new(trace.processes(), &parts.threads),
+            names: Names::new(&parts.addresses, session_pointer(trace.etl())),
+            wants_thread: wants(Dimension::Thread),
+            wants_processor: wants(Dimension::Processor),
+            rows: FastMap::default(),
+            processes: names::Texts::default(),
+            threads: names::Texts::default(),
+        }
+    }
+
+    fn count(&mut self, events: &Events, stacks: &[Attached], of: &Kind) {
+        let mut weights = Weights::new(self.parts, events);
+        for (event, stack) in events.events.iter().zip(stacks) {
+            let Some(chosen) = event.value.chosen else { continue };
+            let weight = weights.of(&of.0, event, &chosen);
+            self.event(event, stack, &chosen, weight);
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: &At<crate::load::stacks::events::StackEvent>,
+        stack: &Attached,
+        chosen: &Chosen,
+        weight: Option<u64>,
+    ) {
+        let At { moment, value } = event;
+        let has_stack = stack.has_stack();
+        let process_id = if has_stack { stack.process_id } else { self.owners.process_of(chosen.owner, *moment) };
+        self.names.go_to(moment.time);
+        let frames = &self.parts.frames;
+        let space = process_id.unwrap_or(0);
+        let kernel = stack.kernel.list().map(|list| self.names.of(space, list, frames, true));
+        let user = stack.user.list().map(|list| self.names.of(space, list, frames, kernel.is_none()));
+        let id = StackId { kernel, user };
+        let process = self.processes.id(&self.owners.label(process_id, *moment));
+        let thread = match self.wants_thread {
+            true => {
+                let thread = match chosen.owner {
+                    Owner::Thread(id) => Some(id),
+                    Owner::Process(_) => value.thread_id,
+                };
+                self.threads.id(&thread.map_or_else(|| "Unknown".to_owned(), |id| id.to_string()))
+            }
+            false => 0,
+        };
+        let processor = if self.wants_processor { value.processor } else { 0 };
+        let counted = self.rows.entry(Key { process, thread, processor, stack: id }).or_default();
+        counted.events += 1;
+        counted.weight += weight.unwrap_or(0);
+        counted.weight_unknown += u64::from(weight.is_none());
+        counted.kernel_only += u64::from(has_stack && !stack.has_user_frames());
+        counted.user_only += u64::from(has_stack && !stack.has_kernel_frames());
+        counted.incomplete += u64::from(stack.is_incomplete());
+        counted.with_stack += u64::from(has_stack);
+    }
+}
+
+/// Weights in time order.
+struct Weights<'a> {
+    parts: &'a Parts,
+    events: &'a Events,
+    interval: usize,
+    stop: usize,
+    thread: usize,
+    stopped: FastMap<u32, crate::units::Ticks>,
+}
+
+impl<'a> Weights<'a> {
+    fn new(parts: &'a Parts, events: &'a Events) -> Weights<'a> {
+        Weights { parts, events, interval: 0, stop: 0, thread: 0, stopped: FastMap::default() }
+    }
+
+    /// Ticks of the clock for context switches, nanoseconds for samples; `None` = unknown.
+    fn of(
+        &mut self,
+        of: &EventChoice,
+        event: &At<crate::load::stacks::events::StackEvent>,
+        chosen: &Chosen,
+    ) -> Option<u64> {
+        match of {
+            EventChoice::Samples => {
+                const MILLISECOND: u32 = 10_000;
+                let all = &self.parts.intervals;
+                while all.get(self.interval).is_some_and(|at| at.moment <= event.moment) {
+                    self.interval += 1;
+                }
+                let before = self.interval.checked_sub(1).and_then(|last| all.get(last)).map(|at| at.value.2);
+                let first = all.first().map(|at| if at.value.0 { at.value.1 } else { at.value.2 });
+                let interval = before.or(first).unwrap_or(MILLISECOND);
+                Some(chosen.amount.saturating_mul(u64::from(interval)).saturating_mul(100))
+            }
+            EventChoice::ContextSwitches => {
+                self.stops_before(event);
+                let Owner::Thread(thread) = chosen.owner else { return None };
+                let since = self.stopped.get(&thread)?;
+                Some(event.moment.time.0.saturating_sub(since.0).max(0) as u64)
+            }
+            _ => Some(chosen.amount),
+        }
+    }
+
+    /// Stops and starts of threads before an event, in their order.
+    fn stops_before(&mut self, event: &At<crate::load::stacks::events::StackEvent>) {
+        loop {
+            let stop = self.events.stops.get(self.stop).filter(|stop| stop.moment < event.moment);
+            let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
+            match (stop, thread) {
+                (Some(stop), thread) if thread.is_none_or(|thread| stop.moment < thread.moment) => {
+                    self.stopped.insert(stop.value, stop.moment.time);
+                    self.stop += 1;
+                }
+                (_, Some(thread)) => {
+                    if thread.value.phase == crate::event::Phase::Start {
+                        self.stopped.remove(&thread.value.thread_id);
+                    }
+                    self.thread += 1;
+                }
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! From addresses to names, at the time of each event.
+//!
+//! Events are asked for in time order; what lies at addresses is kept for the current time only. Names of a list of frames are
+//! found once until something changes in its process.
+
+use super::lives::Lives;
+use crate::load::stacks::addresses::AddressRecord;
+use crate::load::stacks::frame_lists::{ListId, Lists};
+use crate::moment::At;
+use crate::units::{PointerSize, Ticks};
+use foldhash::HashMap as FastMap;
+use std::collections::BTreeMap;
+
+/// What a frame is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// In a method of .NET.
+    Method,
+    /// In an image.
+    Module,
+    /// Nowhere.
+    Unknown,
+}
+
+/// A frame with its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Label {
+    /// Module and method, both texts.
+    Method(u32, u32),
+    /// Image and offset in it.
+    Image(u32, u64),
+    /// An address.
+    Address(u64),
+    /// The one frame of an event without a stack.
+    NoStack,
+}
+
+impl Label {
+    /// What it is counted as; `None` for [`Label::NoStack`].
+    pub fn kind(self) -> Option<FrameKind> {
+        match self {
+            Label::Method(..) => Some(FrameKind::Method),
+            Label::Image(..) => Some(FrameKind::Module),
+            Label::Address(_) => Some(FrameKind::Unknown),
+            Label::NoStack => None,
+        }
+    }
+}
+
+/// Distinct texts.
+#[derive(Debug, Default)]
+pub struct Texts {
+    texts: Vec<Box<str>>,
+    numbers: FastMap<Box<str>, u32>,
+}
+
+impl Texts {
+    /// The number of a text.
+    pub fn id(&mut self, text: &str) -> u32 {
+        if let Some(&id) = self.numbers.get(text) {
+            return id;
+        }
+        let id = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), id);
+        id
+    }
+
+    /// A text by its number.
+    pub fn get(&self, id: u32) -> &str {
+        self.texts.get(id as usize).map_or("", |text| text)
+    }
+}
+
+/// What lies in a process now.
+#[derive(Debug, Default)]
+struct Space {
+    images: BTreeMap<u64, u32>,
+    methods: BTreeMap<u64, u32>,
+    /// Counts changes.
+    epoch: u32,
+}
+
+/// A change: at its time first what ends, then what begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Change {
+    time: Ticks,
+    begins: bool,
+    life: u32,
+}
+
+/// What is known of a list of frames in a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Asked {
+    process_id: u32,
+    frames: ListId,
+    /// True when the innermost frame is the address that ran, not a return address.
+    begins: bool,
+}
+
+/// Names at the current time.
+#[derive(Debug)]
+pub struct Names {
+    lives: Lives,
+    changes: Vec<Change>,
+    next: usize,
+    spaces: FastMap<u32, Space>,
+    /// Name of the image or method of each life.
+    name_of_life: Vec<u32>,
+    /// Module of each method by the records of modules.
+    module_of_life: FastMap<u32, u32>,
+    managed: u32,
+    session: PointerSize,
+    found: FastMap<Asked, (u32, u32, ListId)>,
+    /// Modules and methods.
+    pub texts: Texts,
+    /// Names of distinct lists of frames.
+    pub labels: Lists<Label>,
+}
+
+impl Names {
+    /// Names before the first event.
+    pub fn new(records: &[At<AddressRecord>], session: PointerSize) -> Names {
+        let lives = Lives::new(records);
+        let mut texts = Texts::default();
+        let name = |life: &super::lives::Life| match records.get(life.record as usize).map(|record| &record.value) {
+            Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
+            _ => texts.id(""),
+        };
+        let name_of_life: Vec<u32> = lives.lives.iter().map(name).collect();
+        let module_of_life = modules(records, &lives, &mut texts);
+        let mut changes: Vec<Change> = (0u32..)
+            .zip(&lives.lives)
+            .filter(|(_, life)| life.from < life.until)
+            .flat_map(|(number, life)| {
+                let end =
+                    (life.until != Ticks(i64::MAX)).then_some(Change { time: life.until, begins: false, life: number });
+                [Some(Change { time: life.from, begins: true, life: number }), end]
+            })
+            .flatten()
+            .collect();
+        changes.sort_unstable();
+        let managed = texts.id("[managed]");
+        Names {
+            lives,
+            changes,
+            next: 0,
+            spaces: FastMap::default(),
+            name_of_life,
+            module_of_life,
+            managed,
+            session,
+            found: FastMap::default(),
+            texts,
+            labels: Lists::default(),
+        }
+    }
+
+    /// Goes on to this time.
+    pub fn go_to(&mut self, time: Ticks) {
+        while let Some(change) = self.changes.get(self.next).copied().filter(|change| change.time <= time) {
+            self.next += 1;
+            let Some(life) = self.lives.lives.get(change.life as usize) else { continue };
+            let space = self.spaces.entry(life.process_id).or_default();
+            space.epoch = space.epoch.wrapping_add(1);
+            let things = if life.is_method { &mut space.methods } else { &mut space.images };
+            if change.begins {
+                things.insert(life.base, change.life);
+            } else if things.get(&life.base) == Some(&change.life) {
+                things.remove(&life.base);
+            }
+        }
+    }
+
+    /// The names of a list of frames in a process, now. `begins` is true for the list with the innermost frame.
+    pub fn of(&mut self, process_id: u32, id: ListId, frames: &Lists<u64>, begins: bool) -> ListId {
+        let epoch = |space: u32| self.spaces.get(&space).map_or(0, |space| space.epoch);
+        let (kernel, own) = (epoch(0), epoch(process_id));
+        let asked = Asked { process_id, frames: id, begins };
+        match self.found.get(&asked) {
+            Some(&(known_kernel, known_own, labels)) if (known_kernel, known_own) == (kernel, own) => labels,
+            _ => {
+                let labels: Vec<Label> = (frames.get(id).iter().enumerate())
+                    .map(|(depth, address)| self.label(process_id, *address, begins && depth == 0))
+                    .collect();
+                let labels = self.labels.id(&labels);
+                self.found.insert(asked, (kernel, own, labels));
+                labels
+            }
+        }
+    }
+
+    fn label(&self, process_id: u32, address: u64, is_exact: bool) -> Label {
+        if address == 0 {
+            return Label::Address(0);
+        }
+        let looked_up = if is_exact { address } else { address - 1 };
+        let is_kernel = match self.session {
+            PointerSize::P8 => address >= 0xffff_0000_0000_0000,
+            PointerSize::P4 => address >= 0x8000_0000,
+        };
+        let Some(space) = self.spaces.get(if is_kernel { &0 } else { &process_id }) else {
+            return Label::Address(address);
+        };
+        let holder = |things: &BTreeMap<u64, u32>| {
+            let (_, &life) = things.range(..=looked_up).next_back()?;
+            let life_of = self.lives.lives.get(life as usize)?;
+            (looked_up < life_of.end).then_some((life, life_of.base))
+        };
+        let name = |life: u32| self.name_of_life.get(life as usize).copied().unwrap_or(0);
+        let image = holder(&space.images);
+        if let Some((method, _)) = holder(&space.methods).filter(|_| !is_kernel) {
+            let module = image.map(|(image, _)| name(image)).or_else(|| self.module_of_life.get(&method).copied());
+            return Label::Method(module.unwrap_or(self.managed), name(method));
+        }
+        match image {
+            Some((image, base)) => Label::Image(name(image), address.wrapping_sub(base)),
+            None => Label::Address(address),
+        }
+    }
+
+    /// A label as people see it.
+    pub fn text(&self, label: Label) -> String {
+        match label {
+            Label::Method(module, method) => format!("{}!{}", self.texts.get(module), self.texts.get(method)),
+            Label::Image(module, offset) => format!("{}+0x{offset:x}", self.texts.get(module)),
+            Label::Address(address) => format!("0x{address:x}"),
+            Label::NoStack => "[no stack]".to_owned(),
+        }
+    }
+
+    /// Its module.
+    pub fn module(&self, label: Label) -> Option<&str> {
+        match label {
+            Label::Method(module, _) | Label::Image(module, _) => Some(self.texts.get(module)),
+            Label::Address(_) | Label::NoStack => None,
+        }
+    }
+}
+
+/// The module of each method, by the records of the same process until its id is used again, whenever they come.
+fn modules(records: &[At<AddressRecord>], lives: &Lives, texts: &mut Texts) -> FastMap<u32, u32> {
+    let mut starts: FastMap<u32, u32> = FastMap::default();
+    let mut names: FastMap<(u32, u32, u64), u32> = FastMap::default();
+    let mut methods: FastMap<u32, (u32, u32, u64)> = FastMap::default();
+    for (number, record) in (0u32..).zip(records) {
+        let start = |id: &u32| starts.get(id).copied().unwrap_or(0);
+        match &record.value {
+            AddressRecord::ProcessStart(id) => *starts.entry(*id).or_default() += 1,
+            AddressRecord::Module { process_id, module_id, name } if !name.is_empty() => {
+                let name = texts.id(name);
+                names.entry((*process_id, start(process_id), *module_id)).or_insert(name);
+            }
+            AddressRecord::Method { process_id, module_id, .. } => {
+                methods.insert(number, (*process_id, start(process_id), *module_id));
+            }
+            AddressRecord::Module { .. } | AddressRecord::Image { .. } => {}
+        }
+    }
+    let of_life = |(number, life): (u32, &super::lives::Life)| {
+        let name = methods.get(&life.record).and_then(|key| names.get(key))?;
+        Some((number, *name))
+    };
+    (0u32..).zip(&lives.lives).filter_map(of_life).collect()
+}

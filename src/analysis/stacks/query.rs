@@ -1,0 +1,123 @@
+//! What is asked for: the kind of events, with the unit of their weights, groups and conditions.
+
+use super::dimension::Dimension;
+use crate::error::Error;
+use crate::etl::record_id::{HookId, RecordId};
+use crate::facets::{Condition, Dimension as _, spelling};
+use crate::load::stacks::events::EventChoice;
+use uuid::Uuid;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct StackQuery {
+    /// Events of this kind; `None`: samples where there are any, else the most frequent kind with stacks.
+    pub of: Option<Kind>,
+    /// Dimensions of the rows, outermost first.
+    pub group_by: Vec<Dimension>,
+    /// Conditions, all of which must hold.
+    pub conditions: Vec<Condition<Dimension>>,
+}
+
+impl StackQuery {
+    /// Sets the dimensions of `a,b,c`.
+    ///
+    /// # Errors
+    /// A usage error for an unknown name and a name that occurs twice.
+    pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
+        self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
+        Ok(())
+    }
+}
+
+/// A kind of event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind(pub(super) EventChoice);
+
+/// Names of kinds, with their unit.
+pub(super) const KINDS: [(&str, EventChoice, Weight); 9] = [
+    ("samples", EventChoice::Samples, Weight::Time),
+    ("cswitch", EventChoice::ContextSwitches, Weight::Time),
+    ("ready", EventChoice::Ready, Weight::Count),
+    ("virtual-alloc", EventChoice::VirtualAlloc, Weight::Bytes),
+    ("page-access", EventChoice::PageAccess, Weight::Pages),
+    ("hard-fault", EventChoice::HardFault, Weight::Bytes),
+    ("disk", EventChoice::Disk, Weight::Count),
+    ("heap", EventChoice::Heap, Weight::Bytes),
+    ("pool", EventChoice::Pool, Weight::Bytes),
+];
+
+/// What a weight is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// Nanoseconds.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Pages.
+    Pages,
+    /// Events.
+    Count,
+}
+
+impl Weight {
+    /// Its unit in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Weight::Time => "time_ns",
+            Weight::Bytes => "bytes",
+            Weight::Pages => "pages",
+            Weight::Count => "count",
+        }
+    }
+}
+
+impl Kind {
+    /// A kind by its name, `0xHHHH` or `GUID/ID`.
+    ///
+    /// # Errors
+    /// A usage error that lists the names.
+    pub fn parse(text: &str) -> Result<Kind, Error> {
+        let wanted = text.trim().to_ascii_lowercase();
+        if let Some((_, choice, _)) = KINDS.iter().find(|(name, ..)| *name == wanted.replace('_', "-")) {
+            return Ok(Kind(choice.clone()));
+        }
+        let hook = wanted.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        if let Some(hook) = hook {
+            return Ok(Kind(EventChoice::Other(RecordId::Kernel(HookId(hook)))));
+        }
+        let other = wanted.split_once('/').and_then(|(guid, id)| Some((Uuid::parse_str(guid).ok()?, id.parse().ok()?)));
+        if let Some((provider, id)) = other {
+            return Ok(Kind(EventChoice::Other(RecordId::Manifest { provider, id })));
+        }
+        let names = KINDS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
+        let advice = spelling::advice(&wanted, KINDS.iter().map(|(name, ..)| *name));
+        Err(Error::Usage(format!(
+            "unknown kind of event \"{text}\"{advice}; a kind is one of {names}, a hook id as pfnset events lists it, or GUID/ID"
+        )))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        let named = KINDS.iter().find(|(_, choice, _)| *choice == self.0).map(|(name, ..)| (*name).to_owned());
+        named.unwrap_or_else(|| match self.0 {
+            EventChoice::Other(id) => event_name(id),
+            _ => String::new(),
+        })
+    }
+
+    /// Its unit.
+    pub fn weight(&self) -> Weight {
+        KINDS.iter().find(|(_, choice, _)| *choice == self.0).map_or(Weight::Count, |(.., weight)| *weight)
+    }
+}
+
+/// `0x0f2e`, or GUID and number.
+pub(super) fn event_name(id: RecordId) -> String {
+    match id {
+        RecordId::Kernel(hook) => hook.to_string(),
+        RecordId::Classic { class, opcode } => format!("{class}/{opcode}"),
+        RecordId::Manifest { provider, id } => format!("{provider}/{id}"),
+        RecordId::Message { guid, number } => format!("{guid}/{number}"),
+        RecordId::Opaque(header) => header.name().to_string(),
+    }
+}

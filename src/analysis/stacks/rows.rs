@@ -1,0 +1,391 @@
+//! What is counted: by process, module, function and stack.
+
+use super::dimension::Dimension;
+use super::names::{FrameKind, Label as Frame, Names, Texts};
+use super::query::{StackQuery, Weight};
+use crate::analysis::table::Group;
+use crate::etl::clock::Clock;
+use crate::facets::Label;
+use crate::load::stacks::frame_lists::ListId;
+use crate::units::Ticks;
+use foldhash::{HashMap as FastMap, HashSet as FastSet};
+use std::collections::BTreeMap;
+
+/// Frames by what is known of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Frames {
+    /// In methods of .NET.
+    pub method: u64,
+    /// In functions, by symbols. Symbol files are not read yet, so there are none.
+    pub symbol: u64,
+    /// In images without symbols.
+    pub module: u64,
+    /// At other addresses.
+    pub unknown: u64,
+}
+
+impl Frames {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.method + self.symbol + self.module + self.unknown
+    }
+
+    pub(super) fn add(&mut self, kind: FrameKind) {
+        *match kind {
+            FrameKind::Method => &mut self.method,
+            FrameKind::Module => &mut self.module,
+            FrameKind::Unknown => &mut self.unknown,
+        } += 1;
+    }
+
+    fn add_times(&mut self, other: &Frames, times: u64) {
+        self.method += other.method * times;
+        self.symbol += other.symbol * times;
+        self.module += other.module * times;
+        self.unknown += other.unknown * times;
+    }
+}
+
+/// Sums over the chosen events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Events.
+    pub events: u64,
+    /// With a stack.
+    pub with_stack: u64,
+    /// Without user frames.
+    pub kernel_only: u64,
+    /// User frames are missing.
+    pub incomplete: u64,
+    /// Without frames of the kernel.
+    pub user_only: u64,
+    /// Weight, in the kind's unit.
+    pub weight: u64,
+    /// Of those with a stack.
+    pub weight_with_stack: u64,
+    /// Events whose weight is unknown.
+    pub weight_unknown: u64,
+    /// Frames.
+    pub frames: Frames,
+}
+
+/// A stack: the names of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct StackId {
+    pub kernel: Option<ListId>,
+    pub user: Option<ListId>,
+}
+
+/// What is counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub process: u32,
+    pub thread: u32,
+    pub processor: u16,
+    pub stack: StackId,
+}
+
+/// Sums of a key; weights of context switches are ticks of the clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted {
+    pub events: u64,
+    pub with_stack: u64,
+    pub kernel_only: u64,
+    pub user_only: u64,
+    pub incomplete: u64,
+    pub weight: u64,
+    pub weight_unknown: u64,
+}
+
+/// Events and weight of a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StackCounts {
+    /// Events.
+    pub events: u64,
+    /// Those with a stack.
+    pub with_stack: u64,
+    /// Weight, in the kind's unit.
+    pub weight: u64,
+}
+
+impl std::ops::AddAssign for StackCounts {
+    fn add_assign(&mut self, other: StackCounts) {
+        self.events += other.events;
+        self.with_stack += other.with_stack;
+        self.weight = self.weight.saturating_add(other.weight);
+    }
+}
+
+/// Events in which a function, or module, is innermost (self) or anywhere (total).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SelfAndTotal {
+    /// Events with it innermost.
+    pub self_events: u64,
+    /// Events with it anywhere; recursion counts once.
+    pub total_events: u64,
+    /// Their weight.
+    pub self_weight: u64,
+    /// Their weight.
+    pub total_weight: u64,
+}
+
+impl SelfAndTotal {
+    fn add(&mut self, counted: &Counted, is_innermost: bool) {
+        self.total_events += counted.events;
+        self.total_weight = self.total_weight.saturating_add(counted.weight);
+        if is_innermost {
+            self.self_events += counted.events;
+            self.self_weight = self.self_weight.saturating_add(counted.weight);
+        }
+    }
+}
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRow {
+    /// Label.
+    pub process: String,
+    /// Counts.
+    pub counts: StackCounts,
+}
+
+/// A module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleRow {
+    /// File name; `None` for addresses in no module, and for events without a stack.
+    pub module: Option<String>,
+    /// Counts.
+    pub counts: SelfAndTotal,
+}
+
+/// A function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionRow {
+    /// Label.
+    pub function: String,
+    /// Its module.
+    pub module: Option<String>,
+    /// Counts.
+    pub counts: SelfAndTotal,
+}
+
+/// A distinct stack of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackRow {
+    /// Process.
+    pub process: String,
+    /// Labels of frames, outermost first.
+    pub frames: Vec<String>,
+    /// Counts.
+    pub counts: StackCounts,
+}
+
+/// The rows that conditions let pass.
+pub(super) struct Shown<'a> {
+    names: &'a Names,
+    processes: &'a Texts,
+    rows: Vec<(Key, Counted)>,
+    /// Converts a sum of weights into the unit of the kind.
+    clock: Option<&'a Clock>,
+}
+
+impl<'a> Shown<'a> {
+    pub fn new(
+        names: &'a Names,
+        (processes, threads): (&'a Texts, &Texts),
+        rows: &FastMap<Key, Counted>,
+        query: &StackQuery,
+        clock: Option<&'a Clock>,
+    ) -> Shown<'a> {
+        let mut shown = Shown { names, processes, rows: Vec::new(), clock };
+        let mut kept: Vec<(Key, Counted)> =
+            rows.iter()
+                .filter(|(key, _)| {
+                    query.conditions.iter().all(|condition| {
+                        condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
+                    })
+                })
+                .map(|(key, counted)| (*key, *counted))
+                .collect();
+        kept.sort_unstable_by_key(|(key, _)| *key);
+        shown.rows = kept;
+        shown
+    }
+
+    /// Frames of a stack, innermost first; one frame stands for none.
+    fn frames(&self, stack: StackId) -> Vec<Frame> {
+        let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
+        let frames: Vec<Frame> = part(stack.kernel).iter().chain(part(stack.user)).copied().collect();
+        if frames.is_empty() { vec![Frame::NoStack] } else { frames }
+    }
+
+    fn module_label(&self, frame: Frame) -> Label {
+        Label::maybe(self.names.module(frame))
+    }
+
+    fn function_label(&self, frame: Frame) -> Label {
+        let text = self.names.text(frame);
+        if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
+    }
+
+    fn stack_text(&self, frames: &[Frame]) -> String {
+        frames.iter().rev().map(|frame| self.names.text(*frame)).collect::<Vec<_>>().join(";")
+    }
+
+    fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
+        let innermost = || self.frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
+        match dimension {
+            Dimension::Process => Label::name(self.processes.get(key.process)),
+            Dimension::Thread => Label::of_text(threads.get(key.thread), crate::facets::Values::Number),
+            Dimension::Processor => Label::number(key.processor),
+            Dimension::Module => self.module_label(innermost()),
+            Dimension::Function => self.function_label(innermost()),
+            Dimension::Stack => Label::name(self.stack_text(&self.frames(key.stack))),
+        }
+    }
+
+    fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Vec<Label> {
+        let frames = || self.frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
+        match dimension {
+            Dimension::Module => frames().map(|frame| self.module_label(frame)).collect(),
+            Dimension::Function => frames().map(|frame| self.function_label(frame)).collect(),
+            _ => vec![self.label(dimension, key, threads)],
+        }
+    }
+
+    fn weight(&self, sum: u64) -> u64 {
+        let Some(clock) = self.clock else { return sum };
+        let ticks = i64::try_from(sum).unwrap_or(i64::MAX);
+        u64::try_from(clock.nanos(Ticks(clock.origin.0.saturating_add(ticks))).0).unwrap_or(u64::MAX)
+    }
+
+    fn counts(&self, counted: &StackCounts) -> StackCounts {
+        StackCounts { weight: self.weight(counted.weight), ..*counted }
+    }
+
+    fn self_and_total(&self, counted: &SelfAndTotal) -> SelfAndTotal {
+        let (self_weight, total_weight) = (self.weight(counted.self_weight), self.weight(counted.total_weight));
+        SelfAndTotal { self_weight, total_weight, ..*counted }
+    }
+
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        let (mut weight, mut with_stack) = (0u64, 0u64);
+        let mut known: FastMap<ListId, Frames> = FastMap::default();
+        for (key, counted) in &self.rows {
+            totals.events += counted.events;
+            totals.with_stack += counted.with_stack;
+            totals.kernel_only += counted.kernel_only;
+            totals.user_only += counted.user_only;
+            totals.incomplete += counted.incomplete;
+            totals.weight_unknown += counted.weight_unknown;
+            weight = weight.saturating_add(counted.weight);
+            if counted.with_stack > 0 {
+                with_stack = with_stack.saturating_add(counted.weight);
+            }
+            for list in [key.stack.kernel, key.stack.user].into_iter().flatten() {
+                let frames = known.entry(list).or_insert_with(|| frame_counts(self.names.labels.get(list)));
+                totals.frames.add_times(frames, counted.with_stack);
+            }
+        }
+        (totals.weight, totals.weight_with_stack) = (self.weight(weight), self.weight(with_stack));
+        totals
+    }
+
+    pub fn processes(&self) -> Vec<ProcessRow> {
+        let mut by_process: BTreeMap<u32, StackCounts> = BTreeMap::new();
+        self.rows.iter().for_each(|(key, counted)| *by_process.entry(key.process).or_default() += counted.into());
+        let row = |(process, counts): (u32, StackCounts)| ProcessRow {
+            process: self.processes.get(process).to_owned(),
+            counts: self.counts(&counts),
+        };
+        let mut rows: Vec<ProcessRow> = by_process.into_iter().map(row).collect();
+        rows.sort_by(|a, b| {
+            let order = |row: &ProcessRow| std::cmp::Reverse((row.counts.weight, row.counts.events));
+            order(a).cmp(&order(b)).then_with(|| a.process.cmp(&b.process))
+        });
+        rows
+    }
+
+    /// Adds each row to what its frames are called, once for each name.
+    fn by_name<N: Ord + Clone>(&self, name: impl Fn(Frame) -> N) -> BTreeMap<N, SelfAndTotal> {
+        let mut numbers: FastMap<Frame, usize> = FastMap::default();
+        let mut by_name: BTreeMap<N, usize> = BTreeMap::new();
+        let mut sums: Vec<SelfAndTotal> = Vec::new();
+        let mut seen: Vec<usize> = Vec::new();
+        for (key, counted) in &self.rows {
+            seen.clear();
+            for (depth, frame) in self.frames(key.stack).into_iter().enumerate() {
+                let number = *numbers.entry(frame).or_insert_with(|| {
+                    let next = by_name.len();
+                    *by_name.entry(name(frame)).or_insert_with(|| {
+                        sums.push(SelfAndTotal::default());
+                        next
+                    })
+                });
+                if let Some(sum) = sums.get_mut(number).filter(|_| !seen.contains(&number)) {
+                    sum.add(counted, depth == 0);
+                    seen.push(number);
+                }
+            }
+        }
+        let sum = |number: usize| sums.get(number).map(|sum| self.self_and_total(sum)).unwrap_or_default();
+        by_name.into_iter().map(|(name, number)| (name, sum(number))).collect()
+    }
+
+    pub fn modules(&self) -> Vec<ModuleRow> {
+        let by_name = self.by_name(|frame| self.names.module(frame).map(str::to_owned));
+        let mut rows: Vec<ModuleRow> =
+            by_name.into_iter().map(|(module, counts)| ModuleRow { module, counts }).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.counts.total_events));
+        rows
+    }
+
+    pub fn functions(&self) -> Vec<FunctionRow> {
+        let by_name = self.by_name(|frame| (self.names.text(frame), self.names.module(frame).map(str::to_owned)));
+        let row = |((function, module), counts)| FunctionRow { function, module, counts };
+        let mut rows: Vec<FunctionRow> = by_name.into_iter().map(row).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.counts.total_events));
+        rows
+    }
+
+    pub fn stacks(&self) -> Vec<StackRow> {
+        let mut by_stack: BTreeMap<(u32, StackId), StackCounts> = BTreeMap::new();
+        for (key, counted) in &self.rows {
+            *by_stack.entry((key.process, key.stack)).or_default() += counted.into();
+        }
+        let row = |((process, stack), counts): ((u32, StackId), StackCounts)| StackRow {
+            process: self.processes.get(process).to_owned(),
+            frames: self.frames(stack).iter().rev().map(|frame| self.names.text(*frame)).collect(),
+            counts: self.counts(&counts),
+        };
+        by_stack.into_iter().map(row).collect()
+    }
+
+    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts) -> Vec<Group<StackCounts>> {
+        let mut groups: BTreeMap<Vec<Label>, StackCounts> = BTreeMap::new();
+        for (key, counted) in &self.rows {
+            let labels = dimensions.iter().map(|dimension| self.label(*dimension, key, threads)).collect();
+            *groups.entry(labels).or_default() += counted.into();
+        }
+        groups.into_iter().map(|(labels, counts)| Group { labels, measure: self.counts(&counts) }).collect()
+    }
+}
+
+impl From<&Counted> for StackCounts {
+    fn from(counted: &Counted) -> StackCounts {
+        StackCounts { events: counted.events, with_stack: counted.with_stack, weight: counted.weight }
+    }
+}
+
+/// True when weights are ticks that become nanoseconds when they are summed up.
+pub(super) fn is_in_ticks(weight: Weight, of_samples: bool) -> bool {
+    weight == Weight::Time && !of_samples
+}
+
+/// Frames of a label list by kind.
+fn frame_counts(labels: &[Frame]) -> Frames {
+    let mut frames = Frames::default();
+    labels.iter().filter_map(|label| label.kind()).for_each(|kind| frames.add(kind));
+    frames
+}

@@ -1,0 +1,275 @@
+//! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
+
+use super::parts::{Carrier, Part, has_no_stack};
+use crate::etl::EtlFile;
+use crate::etl::buffer_order::ranks;
+use crate::etl::extended;
+use crate::etl::record::Record;
+use crate::etl::record_id::{HookId, RecordId};
+use crate::event::clr;
+use crate::event::heap_block::{HeapAlloc, HeapRealloc};
+use crate::event::hooks::*;
+use crate::event::payload::hook_of;
+use crate::event::pool::PoolAction;
+use crate::event::stack::DISK_STARTS;
+use crate::event::virtual_memory::VirtualRange;
+use crate::event::{Decoded, Event, Payload, Phase, decode};
+use crate::load::timed_records::for_each_moment;
+use crate::moment::{At, Moment};
+use crate::units::Ticks;
+use foldhash::{HashMap as FastMap, HashSet as FastSet};
+
+/// A kind of event, as `--of` names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventChoice {
+    /// `0x0f2e`.
+    Samples,
+    /// `0x0524` to another thread than the idle one.
+    ContextSwitches,
+    /// `0x0532`.
+    Ready,
+    /// `0x0262` that commits.
+    VirtualAlloc,
+    /// `0x0276`, `0x0282`.
+    PageAccess,
+    /// `0x0220`.
+    HardFault,
+    /// `0x010c`, `0x010d`, `0x010f`.
+    Disk,
+    /// `0x1021`, and `0x1022` in place.
+    Heap,
+    /// `0x0e20`, `0x0e21`.
+    Pool,
+    /// Any other kind.
+    Other(RecordId),
+}
+
+impl EventChoice {
+    /// Its kernel events; none of [`EventChoice::Other`].
+    pub const fn hooks(&self) -> &'static [HookId] {
+        match self {
+            EventChoice::Samples => &[SAMPLED_PROFILE],
+            EventChoice::ContextSwitches => &[CSWITCH],
+            EventChoice::Ready => &[READY_THREAD],
+            EventChoice::VirtualAlloc => &[VIRTUAL_ALLOC],
+            EventChoice::PageAccess => &[PAGE_ACCESS, PAGE_ACCESS_EX],
+            EventChoice::HardFault => &[HARD_FAULT],
+            EventChoice::Disk => DISK_STARTS,
+            EventChoice::Heap => &[HEAP_ALLOC, HEAP_REALLOC],
+            EventChoice::Pool => &[POOL_ALLOC, SESSION_ALLOC],
+            EventChoice::Other(_) => &[],
+        }
+    }
+
+    #[inline]
+    fn has(&self, id: RecordId) -> bool {
+        match (self, kind_of(id)) {
+            (EventChoice::Other(other), kind) => *other == kind,
+            (named, RecordId::Kernel(hook)) => named.hooks().contains(&hook),
+            _ => false,
+        }
+    }
+}
+
+/// One id for both forms of a kernel event.
+pub fn kind_of(id: RecordId) -> RecordId {
+    hook_of(id).map_or(id, RecordId::Kernel)
+}
+
+/// Whose an event without a stack is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The process of this thread.
+    Thread(u32),
+    /// This process, if known.
+    Process(Option<u32>),
+}
+
+/// What is counted of an event of the chosen kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chosen {
+    /// Bytes, or number of profile intervals; 1 where events are counted.
+    pub amount: u64,
+    /// Whose it is when it has no stack.
+    pub owner: Owner,
+}
+
+/// An event that has, or may have, a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackEvent {
+    /// Its kind, an index into [`Events::kinds`].
+    pub kind: u32,
+    /// Its thread, by the payload or the header.
+    pub thread_id: Option<u32>,
+    /// Where it was logged.
+    pub processor: u16,
+    /// False for an event that only was chosen, but can have no stack.
+    pub may_have_stack: bool,
+    /// Set for events of the chosen kind.
+    pub chosen: Option<Chosen>,
+}
+
+/// What the second walk collects, in record order.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// Kinds.
+    pub kinds: Vec<RecordId>,
+    /// Events.
+    pub events: Vec<At<StackEvent>>,
+    /// Context switches: the thread that stopped, for [`EventChoice::ContextSwitches`].
+    pub stops: Vec<At<u32>>,
+}
+
+impl Events {
+    /// Walks over all records.
+    pub fn new(etl: &EtlFile, parts: &[At<Part>], choice: &EventChoice) -> Events {
+        let stamps: FastSet<Ticks> = parts
+            .iter()
+            .filter_map(|part| match part.value.carrier {
+                Carrier::Walk(time, ..) | Carrier::Reference(time, ..) => Some(time),
+                _ => None,
+            })
+            .collect();
+        let has_clr_stacks = parts.iter().any(|part| matches!(part.value.carrier, Carrier::Clr(_)));
+        let (rank, _) = ranks(&etl.buffers);
+        let readers = etl.fold_buffers(
+            || Reader {
+                stamps: &stamps,
+                has_clr_stacks,
+                choice,
+                kinds: FastMap::default(),
+                events: Vec::new(),
+                stops: Vec::new(),
+            },
+            |reader, area| {
+                for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
+                    let is_named = raw.time().is_some_and(|time| reader.stamps.contains(&time));
+                    let may_be = match hook {
+                        Some(hook) => is_named || choice.has(RecordId::Kernel(hook)),
+                        None => true,
+                    };
+                    if may_be && let Ok(record) = raw.read() {
+                        reader.record(&record, is_named, moment, area.buffer.processor);
+                    }
+                });
+            },
+        );
+        let mut all = Events::default();
+        let mut numbers: FastMap<RecordId, u32> = FastMap::default();
+        for reader in readers {
+            let mut now = vec![0; reader.kinds.len()];
+            for (id, old) in reader.kinds {
+                let number = *numbers.entry(id).or_insert_with(|| {
+                    all.kinds.push(id);
+                    all.kinds.len() as u32 - 1
+                });
+                now.get_mut(old as usize).into_iter().for_each(|slot| *slot = number);
+            }
+            all.events.extend(reader.events.into_iter().map(|mut event| {
+                event.value.kind = now.get(event.value.kind as usize).copied().unwrap_or(0);
+                event
+            }));
+            all.stops.extend(reader.stops);
+        }
+        all.events.sort_by_key(|event| event.moment);
+        all.stops.sort_by_key(|stop| stop.moment);
+        all
+    }
+}
+
+struct Reader<'r> {
+    stamps: &'r FastSet<Ticks>,
+    has_clr_stacks: bool,
+    choice: &'r EventChoice,
+    kinds: FastMap<RecordId, u32>,
+    events: Vec<At<StackEvent>>,
+    stops: Vec<At<u32>>,
+}
+
+impl Reader<'_> {
+    fn record(&mut self, record: &Record<'_>, is_named: bool, moment: Moment, processor: u16) {
+        let id = kind_of(record.id);
+        let is_of_runtime = self.has_clr_stacks && matches!(id, RecordId::Manifest { provider: clr::CLR, .. });
+        let carries = !record.extended.is_empty() && extended::stacks(record.extended).next().is_some();
+        let may_have_stack = (is_named || is_of_runtime || carries) && !has_no_stack(record);
+        let is_chosen = self.choice.has(id);
+        if !may_have_stack && !is_chosen {
+            return;
+        }
+        let event = match decode(record) {
+            Decoded::Event { event, .. } if matches!(id, RecordId::Kernel(_)) => Some(event),
+            _ => None,
+        };
+        let chosen = if is_chosen { self.chosen(record, id, event.as_ref(), moment) } else { None };
+        if !may_have_stack && chosen.is_none() {
+            return;
+        }
+        let thread_id = match event {
+            Some(Event::ProfileSample(sample)) => Some(sample.thread_id),
+            Some(Event::ContextSwitch(switch)) => Some(switch.new_thread_id),
+            Some(Event::HardFault(fault)) => Some(fault.thread_id),
+            _ => record.thread_id,
+        };
+        let next = self.kinds.len() as u32;
+        let kind = *self.kinds.entry(id).or_insert(next);
+        self.events.push(At { moment, value: StackEvent { kind, thread_id, processor, may_have_stack, chosen } });
+    }
+
+    /// What is counted of an event of the chosen kind; `None` when it is none, or does not fit its layout.
+    fn chosen(
+        &mut self,
+        record: &Record<'_>,
+        id: RecordId,
+        event: Option<&Event<'_>>,
+        moment: Moment,
+    ) -> Option<Chosen> {
+        let of_header = Owner::Process(record.process_id);
+        let of_thread = |thread: u32| Owner::Thread(thread);
+        let counted = |amount, owner| Some(Chosen { amount, owner });
+        match (self.choice, event) {
+            (EventChoice::Samples, Some(Event::ProfileSample(found))) => {
+                counted(found.count.into(), of_thread(found.thread_id))
+            }
+            (EventChoice::ContextSwitches, Some(Event::ContextSwitch(found))) => {
+                self.stops.push(At { moment, value: found.old_thread_id });
+                if found.new_thread_id == 0 { None } else { counted(0, of_thread(found.new_thread_id)) }
+            }
+            (EventChoice::VirtualAlloc, Some(Event::VirtualRange { phase: Phase::Start, range })) => {
+                let commits = range.flags & VirtualRange::COMMIT != 0;
+                if commits { counted(range.size_bytes, Owner::Process(Some(range.process_id))) } else { None }
+            }
+            (EventChoice::HardFault, Some(Event::HardFault(found))) => {
+                counted(found.byte_count.into(), of_thread(found.thread_id))
+            }
+            (EventChoice::Pool, Some(Event::Pool { action: PoolAction::Alloc, piece })) => {
+                counted(piece.size_bytes, of_header)
+            }
+            (EventChoice::Heap, _) => {
+                let payload = Payload::of(record)?;
+                let bytes = match id {
+                    RecordId::Kernel(HEAP_ALLOC) => HeapAlloc::read(&payload).ok()?.value.size_bytes,
+                    _ => {
+                        let found = HeapRealloc::read(&payload).ok()?.value;
+                        (found.address == found.old_address).then_some(found.size_bytes)?
+                    }
+                };
+                counted(bytes, of_header)
+            }
+            (EventChoice::Ready | EventChoice::PageAccess | EventChoice::Disk | EventChoice::Other(_), _) => {
+                counted(1, self.owner_of_other(event).unwrap_or(of_header))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whose an event is by its payload.
+    fn owner_of_other(&self, event: Option<&Event<'_>>) -> Option<Owner> {
+        match event? {
+            Event::ProfileSample(found) => Some(Owner::Thread(found.thread_id)),
+            Event::ContextSwitch(found) => Some(Owner::Thread(found.new_thread_id)),
+            Event::HardFault(found) => Some(Owner::Thread(found.thread_id)),
+            Event::VirtualRange { range, .. } => Some(Owner::Process(Some(range.process_id))),
+            _ => None,
+        }
+    }
+}

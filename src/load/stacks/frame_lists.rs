@@ -1,0 +1,71 @@
+//! Lists of frames, each distinct one once.
+
+use foldhash::HashMap as FastMap;
+use std::hash::{BuildHasher, Hash};
+
+/// Number of a list in [`Lists`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ListId(pub u32);
+
+/// Distinct lists, one after the other in one array.
+#[derive(Debug, Clone)]
+pub struct Lists<T> {
+    items: Vec<T>,
+    ends: Vec<usize>,
+    /// Lists by their hash; nearly always one.
+    by_hash: FastMap<u64, Vec<ListId>>,
+    hasher: foldhash::fast::FixedState,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        let hasher = foldhash::fast::FixedState::default();
+        Lists { items: Vec::new(), ends: Vec::new(), by_hash: FastMap::default(), hasher }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Lists<T> {
+    /// The number of this list.
+    pub fn id(&mut self, list: &[T]) -> ListId {
+        let hash = self.hasher.hash_one(list);
+        let known = self.by_hash.get(&hash).into_iter().flatten().copied().find(|id| self.get(*id) == list);
+        known.unwrap_or_else(|| {
+            let id = ListId(self.ends.len() as u32);
+            self.items.extend_from_slice(list);
+            self.ends.push(self.items.len());
+            self.by_hash.entry(hash).or_default().push(id);
+            id
+        })
+    }
+
+    /// A list by its number.
+    pub fn get(&self, id: ListId) -> &[T] {
+        let index = id.0 as usize;
+        let begin = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.ends.get(index).and_then(|end| self.items.get(begin..*end)).unwrap_or_default()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Takes all lists of another one; its numbers now.
+    pub fn take(&mut self, other: &Lists<T>) -> Vec<ListId> {
+        (0..other.len() as u32).map(|id| self.id(other.get(ListId(id)))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_lists_have_one_number() {
+        let (mut a, mut b) = (Lists::default(), Lists::default());
+        assert_eq!([a.id(&[1, 2]), a.id(&[]), a.id(&[1]), a.id(&[1, 2])].map(|id| id.0), [0, 1, 2, 0]);
+        assert_eq!([b.id(&[7]), b.id(&[1])].map(|id| id.0), [0, 1]);
+        assert_eq!(a.take(&b).iter().map(|id| id.0).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!((a.get(ListId(3)), a.get(ListId(1)), a.get(ListId(9)), a.len()), (&[7][..], &[][..], &[][..], 4));
+    }
+}

@@ -1,0 +1,9 @@
+//! Stacks and the events that they belong to, as they lie in the records. Two walks: the first one reads stacks, definitions of keys
+//! and what lies at addresses; the second one the events that stacks name by their time stamps, and those of one kind.
+//!
+//! Sources: `docs/formats.md` ("StackWalk"). `analysis::stacks` joins them.
+
+pub mod addresses;
+pub mod events;
+pub mod frame_lists;
+pub mod parts;

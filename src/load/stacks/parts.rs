@@ -1,0 +1,333 @@
+//! The first walk: records that carry stacks or parts of them, definitions of their keys, images and methods.
+
+use super::addresses::AddressRecord;
+use super::frame_lists::{ListId, Lists};
+use crate::etl::EtlFile;
+use crate::etl::buffer_order::ranks;
+use crate::etl::event_area::EventArea;
+use crate::etl::extended::{self, StackItem};
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::{HookId, RecordId};
+use crate::event::clr::{self, Clr};
+use crate::event::hooks::*;
+use crate::event::payload::PointerArray;
+use crate::event::process::ProcessPhase;
+use crate::event::stack::{DISK_ENDS, EVENT_TRACE_GROUP, STACK_GROUP};
+use crate::event::{Decoded, Event, Phase, decode};
+use crate::load::timed_records::for_each_moment;
+use crate::moment::{At, Moment};
+use crate::units::{PointerSize, Ticks};
+use foldhash::HashMap as FastMap;
+use uuid::{Uuid, uuid};
+
+/// Provider of the event that holds the user part of stacks whose thread was in the kernel.
+pub const EVENT_TRACING: Uuid = uuid!("b675ec37-bdb6-4648-bc92-f3fdc74d3ca2");
+/// Its id.
+pub const DEFERRED_PART: u16 = 18;
+
+/// Which part of a stack a list of frames is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Half {
+    /// It ends in the kernel.
+    Kernel,
+    /// It begins in user mode.
+    User,
+    /// It begins in the kernel and ends in user mode.
+    Whole,
+}
+
+impl Half {
+    /// What a list is, innermost frame first; `None` when it is empty.
+    pub fn of(frames: &[u64], session: PointerSize) -> Option<Half> {
+        let is_kernel = |address: &u64| match session {
+            PointerSize::P8 => *address >= 0xffff_0000_0000_0000,
+            PointerSize::P4 => *address >= 0x8000_0000,
+        };
+        Some(match (is_kernel(frames.first()?), is_kernel(frames.last()?)) {
+            (_, true) => Half::Kernel,
+            (false, false) => Half::User,
+            (true, false) => Half::Whole,
+        })
+    }
+}
+
+/// A record that carries a stack, or a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// `0x1820`: of the event at this time.
+    Walk(Ticks, Half, ListId),
+    /// `0x1825`, `0x1826`: the same by key.
+    Reference(Ticks, Half, u64),
+    /// With the event itself.
+    Item(Half, ListId),
+    /// The same by key.
+    ItemKey(u64),
+    /// The user part of all events of the thread that wait for one.
+    Deferred(ListId),
+    /// Of the runtime's event before it.
+    Clr(ListId),
+    /// A thread of this id began or ended.
+    ThreadChanged,
+}
+
+/// Where and for whom it was logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// What it carries.
+    pub carrier: Carrier,
+    /// Process of the stack.
+    pub process_id: Option<u32>,
+    /// Thread of the stack.
+    pub thread_id: Option<u32>,
+    /// Processor of the record.
+    pub processor: u16,
+}
+
+/// A thread event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadRecord {
+    /// Kind.
+    pub phase: Phase,
+    /// The thread.
+    pub thread_id: u32,
+    /// Its process.
+    pub process_id: u32,
+}
+
+/// Numbers of records of the whole trace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// `0x1820`.
+    pub stacks: u64,
+    /// `0x1825`.
+    pub kernel_keys: u64,
+    /// `0x1826`.
+    pub user_keys: u64,
+    /// `0x1822`–`0x1824`.
+    pub definitions: u64,
+    /// Stacks in extended items.
+    pub items: u64,
+    /// Keys in extended items.
+    pub item_keys: u64,
+    /// User parts that were logged later.
+    pub deferred_parts: u64,
+    /// Stacks of the .NET runtime.
+    pub clr_stacks: u64,
+}
+
+/// What the first walk collects, each list in record order.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// Frames.
+    pub frames: Lists<u64>,
+    /// Records that carry stacks.
+    pub parts: Vec<At<Part>>,
+    /// Definitions of keys.
+    pub definitions: FastMap<(u64, Half), Vec<(Moment, ListId)>>,
+    /// What comes and goes at addresses.
+    pub addresses: Vec<At<AddressRecord>>,
+    /// Thread events.
+    pub threads: Vec<At<ThreadRecord>>,
+    /// Intervals of the profile timer: before and from then on, in 100 ns; true where it was set.
+    pub intervals: Vec<At<(bool, u32, u32)>>,
+    /// Numbers of records.
+    pub counts: Counts,
+}
+
+impl Parts {
+    /// Walks over all records.
+    pub fn new(etl: &EtlFile) -> Parts {
+        let (rank, _) = ranks(&etl.buffers);
+        let session = session_pointer(etl);
+        let empty = || Reader { parts: Parts::default(), session, scratch: Vec::new() };
+        let readers = etl.fold_buffers(empty, |reader, area| {
+            for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
+                reader.record(raw, hook, moment, area)
+            });
+        });
+        let mut all = Parts::default();
+        readers.into_iter().for_each(|reader| all.add(reader.parts));
+        all.parts.sort_by_key(|part| part.moment);
+        all.addresses.sort_by_key(|record| record.moment);
+        all.threads.sort_by_key(|record| record.moment);
+        all.intervals.sort_by_key(|record| record.moment);
+        all.definitions.values_mut().for_each(|list| list.sort_by_key(|(moment, _)| *moment));
+        all
+    }
+
+    fn add(&mut self, other: Parts) {
+        let now = self.frames.take(&other.frames);
+        let renumber = |id: &mut ListId| *id = now.get(id.0 as usize).copied().unwrap_or(*id);
+        let mut parts = other.parts;
+        parts.iter_mut().for_each(|part| match &mut part.value.carrier {
+            Carrier::Walk(_, _, id) | Carrier::Item(_, id) | Carrier::Deferred(id) | Carrier::Clr(id) => renumber(id),
+            Carrier::Reference(..) | Carrier::ItemKey(_) | Carrier::ThreadChanged => {}
+        });
+        self.parts.append(&mut parts);
+        for (key, mut list) in other.definitions {
+            list.iter_mut().for_each(|(_, id)| renumber(id));
+            self.definitions.entry(key).or_default().append(&mut list);
+        }
+        self.addresses.extend(other.addresses);
+        self.threads.extend(other.threads);
+        self.intervals.extend(other.intervals);
+        let (all, of) = (&mut self.counts, other.counts);
+        all.stacks += of.stacks;
+        all.kernel_keys += of.kernel_keys;
+        all.user_keys += of.user_keys;
+        all.definitions += of.definitions;
+        all.items += of.items;
+        all.item_keys += of.item_keys;
+        all.deferred_parts += of.deferred_parts;
+        all.clr_stacks += of.clr_stacks;
+    }
+}
+
+/// Pointer size of the session, which decides what a kernel address is.
+pub fn session_pointer(etl: &EtlFile) -> PointerSize {
+    if etl.header.pointer_bytes == 4 { PointerSize::P4 } else { PointerSize::P8 }
+}
+
+struct Reader {
+    parts: Parts,
+    session: PointerSize,
+    scratch: Vec<u64>,
+}
+
+impl Reader {
+    fn record(&mut self, raw: RawRecord<'_>, hook: Option<HookId>, moment: Moment, area: &EventArea<'_>) {
+        if hook.is_some_and(|hook| !is_wanted(hook)) {
+            return;
+        }
+        let Ok(record) = raw.read() else { return };
+        let part = |carrier, process_id, thread_id| At {
+            moment,
+            value: Part { carrier, process_id, thread_id, processor: area.buffer.processor },
+        };
+        let own = |carrier| part(carrier, record.process_id, record.thread_id);
+        if let RecordId::Manifest { provider, id } = record.id {
+            let is_deferred = provider == EVENT_TRACING && id == DEFERRED_PART;
+            for item in extended::stacks(record.extended) {
+                let carrier = match item {
+                    StackItem::Key(key) => {
+                        self.parts.counts.item_keys += 1;
+                        Carrier::ItemKey(key)
+                    }
+                    StackItem::Frames(bytes, pointer) => {
+                        let counts = &mut self.parts.counts;
+                        *(if is_deferred { &mut counts.deferred_parts } else { &mut counts.items }) += 1;
+                        let Some((half, id)) = self.frames(PointerArray::new(bytes, pointer)) else { continue };
+                        if is_deferred { Carrier::Deferred(id) } else { Carrier::Item(half, id) }
+                    }
+                };
+                self.parts.parts.push(own(carrier));
+            }
+            match Clr::read(&record) {
+                Some(Ok(Clr::Stack(frames))) => {
+                    self.parts.counts.clr_stacks += 1;
+                    if let Some((_, id)) = self.frames(frames) {
+                        self.parts.parts.push(own(Carrier::Clr(id)));
+                    }
+                }
+                Some(Ok(event)) => self
+                    .parts
+                    .addresses
+                    .extend(AddressRecord::of_runtime(&event, &record).map(|value| At { moment, value })),
+                _ => {}
+            }
+            return;
+        }
+        let Decoded::Event { event, .. } = decode(&record) else { return };
+        match event {
+            Event::Stack(walk) => {
+                self.parts.counts.stacks += 1;
+                let Some((half, id)) = self.frames(walk.frames) else { return };
+                let carrier = Carrier::Walk(walk.owner.event_time, half, id);
+                self.parts.parts.push(part(carrier, Some(walk.owner.process_id), Some(walk.owner.thread_id)));
+            }
+            Event::KernelStackReference(found) | Event::UserStackReference(found) => {
+                let is_kernel = matches!(event, Event::KernelStackReference(_));
+                let half = if is_kernel { Half::Kernel } else { Half::User };
+                let counts = &mut self.parts.counts;
+                *(if is_kernel { &mut counts.kernel_keys } else { &mut counts.user_keys }) += 1;
+                let carrier = Carrier::Reference(found.owner.event_time, half, found.key);
+                self.parts.parts.push(part(carrier, Some(found.owner.process_id), Some(found.owner.thread_id)));
+            }
+            Event::StackDefinition(definition) => {
+                self.parts.counts.definitions += 1;
+                if let Some((half, id)) = self.frames(definition.frames) {
+                    // A stack that ends in user mode is a user part, whatever it begins with.
+                    let half = if half == Half::Kernel { Half::Kernel } else { Half::User };
+                    self.parts.definitions.entry((definition.key, half)).or_default().push((moment, id));
+                }
+            }
+            Event::Thread { phase, thread } => {
+                let (thread_id, process_id) = (thread.thread_id, thread.process_id);
+                self.parts.threads.push(At { moment, value: ThreadRecord { phase, thread_id, process_id } });
+                if matches!(phase, Phase::Start | Phase::End) {
+                    self.parts.parts.push(part(Carrier::ThreadChanged, Some(process_id), Some(thread_id)));
+                }
+            }
+            Event::Process { phase: ProcessPhase::Start, process } => {
+                let value = AddressRecord::ProcessStart(process.process_id);
+                self.parts.addresses.push(At { moment, value });
+            }
+            Event::Image { phase, image } => {
+                let value = AddressRecord::of_image(phase, &image, record.process_id);
+                self.parts.addresses.push(At { moment, value });
+            }
+            Event::ProfileInterval { interval, phase } if interval.source == 0 => {
+                let is_set = phase == crate::event::perfinfo::IntervalPhase::Set;
+                self.parts.intervals.push(At { moment, value: (is_set, interval.old_interval, interval.interval) });
+            }
+            _ => {}
+        }
+    }
+
+    fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, ListId)> {
+        self.scratch.clear();
+        self.scratch.extend(frames.iter());
+        Some((Half::of(&self.scratch, self.session)?, self.parts.frames.id(&self.scratch)))
+    }
+}
+
+fn is_wanted(hook: HookId) -> bool {
+    matches!(
+        hook,
+        STACK
+            | KEY_CREATE
+            | KEY_DELETE
+            | KEY_RUNDOWN
+            | STACK_KEY_KERNEL
+            | STACK_KEY_USER
+            | THREAD_START
+            | THREAD_END
+            | THREAD_DC_START
+            | THREAD_DC_END
+            | PROCESS_START
+            | IMAGE_LOAD
+            | IMAGE_UNLOAD
+            | IMAGE_DC_START
+            | IMAGE_DC_END
+            | PROFILE_INTERVAL_SET
+            | PROFILE_INTERVAL_DC_START
+            | PROFILE_INTERVAL_DC_END
+    )
+}
+
+/// True for events that have no stack although their stamps are those of others that have.
+pub fn has_no_stack(record: &Record<'_>) -> bool {
+    use crate::event::{catalog, merged};
+    if let Some(hook) = crate::event::payload::hook_of(record.id) {
+        return [EVENT_TRACE_GROUP, STACK_GROUP].contains(&hook.group()) || DISK_ENDS.contains(&hook);
+    }
+    match record.id {
+        RecordId::Classic { class, .. } => {
+            [merged::SYS_CONFIG, merged::IMAGE_ID, catalog::EVENT_METADATA, catalog::WIN_SAT].contains(&class)
+        }
+        RecordId::Manifest { provider, id } => {
+            (provider, id) == (clr::CLR, clr::CLR_STACK) || (provider, id) == (EVENT_TRACING, DEFERRED_PART)
+        }
+        _ => false,
+    }
+}

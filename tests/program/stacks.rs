@@ -1,0 +1,107 @@
+//! `pfnset stacks` against what is known of a made-up trace: numbers that another program computed.
+
+use crate::program::{out, run};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+fn assert_refused(arguments: &[&str], says: &str) {
+    let ran = run(arguments);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?}: {ran:?}");
+    assert!(ran.err.contains(says), "{arguments:?}: {}", ran.err);
+}
+
+const TRACE: &str = "stacks-keys.etl";
+
+fn json_of(more: &[&str]) -> Value {
+    serde_json::from_str(&out(&[&["stacks", TRACE, "-q", "--format", "json"], more].concat())).expect("JSON")
+}
+
+#[test]
+fn every_record_is_joined_or_counted() {
+    let all = json_of(&[]);
+    let records = json!({
+        "stacks": 122, "kernel_keys": 369, "user_keys": 141, "definitions": 521, "items": 50, "item_keys": 10,
+        "deferred_parts": 10, "clr_stacks": 0, "unmatched": 12, "duplicates": 6, "unresolved_keys": 0,
+        "completed_by_others": 163, "lost_user_parts": 57,
+    });
+    assert_eq!(all["records"], records);
+    let kind =
+        |event: &str| all["kinds"].as_array().expect("a list").iter().find(|kind| kind["event"] == event).cloned();
+    let switches = json!({"event": "0x0524", "events": 142, "with_stack": 80, "kernel_only": 25, "incomplete": 19});
+    assert_eq!(kind("0x0524"), Some(switches));
+    assert_eq!(kind("0x1403"), None, "images in a rundown have no stacks");
+}
+
+#[test]
+fn samples_by_function_process_and_weight() {
+    let all = json_of(&["--of", "samples"]);
+    let totals = json!({
+        "events": 297, "with_stack": 268, "without_stack": 29, "kernel_only": 151, "incomplete": 7, "user_only": 98,
+        "weight": 288_000_000, "weight_with_stack": 261_500_000, "weight_unknown": 0,
+    });
+    assert_eq!((&all["totals"], &all["weight"], &all["of"]), (&totals, &json!("time_ns"), &json!("samples")));
+    let frames = json!({"method": 0, "symbol": 0, "module": 1018, "unknown": 20, "total": 1038});
+    assert_eq!(all["frames"], frames);
+    let first = json!({
+        "module": "fltmgr.sys", "self": 42, "total": 94, "self_weight": 38_000_000, "total_weight": 93_500_000,
+    });
+    assert_eq!(all["modules"][0], first);
+    let sum = |key: &str| {
+        all["functions"].as_array().expect("a list").iter().map(|row| row[key].as_u64()).sum::<Option<u64>>()
+    };
+    assert_eq!((sum("self"), sum("self_weight")), (Some(297), Some(288_000_000)));
+}
+
+/// The weight of a switch is the time since its thread stopped; of some that is not known.
+#[test]
+fn switches_weigh_the_time_that_their_thread_waited() {
+    let totals = &json_of(&["--of", "cswitch"])["totals"];
+    let expected = json!([95, 80, 2_528_500, 2_035_800, 11]);
+    let found =
+        ["events", "with_stack", "weight", "weight_with_stack", "weight_unknown"].map(|key| totals[key].clone());
+    assert_eq!(json!(found), expected);
+}
+
+#[test]
+fn collapsed_stacks_are_sorted_bytes() {
+    let text = out(&["stacks", TRACE, "-q", "--of", "samples", "--format", "collapsed"]);
+    assert!(text.starts_with("Idle (0);0xfffffa8000000011 2\n"), "{text}");
+    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(digest, "f586db0d709fef279e6ab10a2b510ec6bf22a0e6a829659c4e93ee87d6babe25");
+    let weighed = out(&["stacks", TRACE, "-q", "--of", "samples", "--format", "collapsed", "--weight"]);
+    let count = |line: &str| line.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count");
+    assert_eq!(weighed.lines().map(count).sum::<u64>(), 288_000_000);
+}
+
+#[test]
+fn conditions_select_stacks_with_such_a_frame_anywhere() {
+    let all = json_of(&["--of", "samples", "--where", "module=ntdll.dll", "--group-by", "module"]);
+    assert_eq!(all["totals"]["events"], 85);
+    let rows = all["rows"].as_array().expect("a list");
+    let of = |module: &str| rows.iter().find(|row| row["module"] == module).and_then(|row| row["events"].as_u64());
+    assert_eq!(of("ntdll.dll"), Some(15));
+    assert_eq!(rows.iter().filter_map(|row| row["events"].as_u64()).sum::<u64>(), 85);
+}
+
+#[test]
+fn the_first_screen() {
+    insta::assert_snapshot!(out(&["stacks", TRACE, "-q"]));
+}
+
+#[test]
+fn kinds_are_spelled_out() {
+    assert_refused(&["stacks", TRACE, "--of", "sample"], "did you mean \"samples\"?");
+    assert_refused(&["stacks", TRACE, "--weight"], "--weight is for --format collapsed");
+    let ran = run(&["stacks", TRACE, "--of", "0x0420"]);
+    assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{ran:?}");
+    assert!(
+        ran.err.contains("no event of the kind 0x0420 is in the trace. Kinds with stacks in it: 0x0f2e (268 stacks), "),
+        "{}",
+        ran.err
+    );
+    let image = json_of(&["--of", "0x030a"]);
+    assert_eq!(
+        (&image["of"], &image["totals"]["events"], &image["totals"]["with_stack"]),
+        (&json!("0x030a"), &json!(34), &json!(21))
+    );
+}
