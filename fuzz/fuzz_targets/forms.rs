@@ -5,8 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pfnset::analysis::cpu::query::CpuQuery;
-use pfnset::analysis::cpu::{CpuUse, CpuView};
+use pfnset::analysis::cpu::CpuUse;
+use pfnset::analysis::cpu::query::{CpuOrder, CpuQuery};
 use pfnset::analysis::event_statistics::{EventFilter, EventStatistics};
 use pfnset::analysis::info::TraceInfo;
 use pfnset::analysis::memory::MemorySet;
@@ -17,6 +17,7 @@ use pfnset::analysis::refset;
 use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::ResidentQuery;
+use pfnset::answer::cpu::{CpuDisplay, CpuView};
 use pfnset::answer::numbers::{TimeUnit, Unit};
 use pfnset::answer::refset::RefsetView;
 use pfnset::answer::{self, Answer};
@@ -58,8 +59,10 @@ fn say(trace: &Trace) {
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");
     if let Ok(set) = CpuUse::answer(trace, &query) {
-        written(answer::cpu::answer(&set, TimeUnit::default(), CpuView::Rows));
-        written(answer::cpu::answer(&set, TimeUnit::default(), CpuView::Wakers));
+        for view in [CpuView::Rows, CpuView::Wakers] {
+            let display = CpuDisplay { view, order: CpuOrder::default(), top: None, unit: TimeUnit::default() };
+            written(answer::cpu::answer(&set, display));
+        }
     }
     let query = PageQuery::default();
     if let Ok(listing) = PageListing::answer(trace, &query) {

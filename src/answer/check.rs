@@ -34,7 +34,7 @@ pub fn answer<'a>(checked: Checked<'_>, traces: &'a [TraceResult], warnings: Vec
     Answer {
         warnings,
         facts,
-        tables: traces.iter().map(|trace| table(trace, unit)).collect(),
+        tables: traces.iter().map(|trace| table(trace, unit).into()).collect(),
         screen: Some(screen(traces, unit)),
         document: Some(document(traces, unit)),
         units: Units { size: unit, ..Units::default() },

@@ -1,9 +1,9 @@
 //! The answer itself.
 
-use crate::analysis::table::Table;
 use crate::answer::block::Block;
 use crate::answer::facts::Facts;
 use crate::answer::numbers::{TimeUnit, Unit};
+use crate::answer::rows::Rows;
 use crate::error::Error;
 use crate::units::counted;
 
@@ -23,9 +23,9 @@ pub struct Answer<'a> {
     /// What the JSON object holds besides.
     pub facts: Facts<'a>,
     /// The tables with the rows: all with the same fields.
-    pub tables: Vec<Table>,
+    pub tables: Vec<Rows<'a>>,
     /// The same with fields that do not depend on the trace, for answers beside those of other traces; `None`: the tables.
-    pub beside_others: Option<Vec<Table>>,
+    pub beside_others: Option<Vec<Rows<'a>>>,
     /// What text shows; `None`: the tables below their titles.
     pub screen: Option<Vec<Block>>,
     /// What Markdown shows; `None`: the tables below their titles.
@@ -68,7 +68,7 @@ impl<'a> Answer<'a> {
     /// # Errors
     /// A usage error for a name that is no heading.
     pub fn with_columns(mut self, names: &str, place: Place) -> Result<Answer<'a>, Error> {
-        let chosen = |tables: Vec<Table>| -> Result<Vec<Table>, Error> {
+        let chosen = |tables: Vec<Rows<'a>>| -> Result<Vec<Rows<'a>>, Error> {
             tables.into_iter().map(|table| table.with_columns(names)).collect()
         };
         match (&mut self.beside_others, place) {
@@ -80,7 +80,7 @@ impl<'a> Answer<'a> {
     }
 
     /// The tables as a part of those of many traces.
-    pub fn into_tables_beside_others(self) -> Vec<Table> {
+    pub fn into_tables_beside_others(self) -> Vec<Rows<'a>> {
         self.beside_others.unwrap_or(self.tables)
     }
 }

@@ -17,7 +17,7 @@ pub fn answer(types: &[CounterType]) -> Answer<'static> {
     };
     Answer {
         facts: Facts::default().has("types", Fact::Rows(0)),
-        tables: vec![table(types)],
+        tables: vec![table(types).into()],
         screen: Some(screen),
         ..Answer::new("pfnset.counter_type")
     }

@@ -17,7 +17,7 @@ pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
     Answer {
         warnings: diff.warnings.clone(),
         facts: facts(diff),
-        tables: vec![diff.table()],
+        tables: vec![diff.table().into()],
         screen: Some(screen(diff)),
         document: Some(document(diff)),
         units: Units { size: unit, ..Units::default() },

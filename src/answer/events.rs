@@ -32,7 +32,7 @@ pub fn answer<'a>(statistics: &'a EventStatistics, digest: Option<&TraceDigest>)
     Answer {
         warnings: statistics.warnings.clone(),
         facts,
-        tables: vec![statistics.table()],
+        tables: vec![statistics.table().into()],
         screen: Some(screen),
         ..Answer::new("pfnset.events")
     }

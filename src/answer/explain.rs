@@ -39,10 +39,9 @@ pub fn answer<'a>(explanation: &'a Explanation, path: &Path) -> Answer<'a> {
     Answer {
         warnings: explanation.warnings.clone(),
         facts: Facts::of_trace().all(found),
-        tables: vec![Table::of_texts(
-            [("path", "Path"), ("value", "Value")],
-            rows.into_iter().map(<[String; 2]>::from),
-        )],
+        tables: vec![
+            Table::of_texts([("path", "Path"), ("value", "Value")], rows.into_iter().map(<[String; 2]>::from)).into(),
+        ],
         screen: Some(screen(explanation)),
         ..Answer::new("pfnset.explain")
     }

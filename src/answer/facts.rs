@@ -2,6 +2,7 @@
 //! are written.
 
 use crate::analysis::table::{Field, Table, Value};
+use crate::answer::rows::Records;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
@@ -15,11 +16,11 @@ pub enum Fact<'a> {
     Warnings,
     /// A value.
     Is(serde_json::Value),
-    /// The records of the answer's table with this number.
+    /// A value of a table.
+    Value(Value),
+    /// The records of the answer's rows with this number.
     Rows(usize),
-    /// The records of a table.
-    Table(Table),
-    /// Records that are made one after the other.
+    /// Records.
     Records(Records<'a>),
     /// An object.
     Object(Facts<'a>),
@@ -27,17 +28,6 @@ pub enum Fact<'a> {
     Lazy(Box<dyn Fn() -> Fact<'a> + 'a>),
     /// Values that are made one after the other.
     List(Box<dyn Fn() -> Box<dyn Iterator<Item = Fact<'a>> + 'a> + 'a>),
-}
-
-/// Makes records, one after the other.
-type Source<'a> = dyn Fn() -> Box<dyn Iterator<Item = Vec<Value>> + 'a> + 'a;
-
-/// A source of records, for tables that are larger than what memory should hold.
-pub struct Records<'a> {
-    /// Names of the values of a record.
-    pub fields: Vec<Field>,
-    /// Begins with the first record.
-    pub source: Box<Source<'a>>,
 }
 
 /// An object: values with their names, in order.
@@ -53,6 +43,11 @@ impl<'a> Facts<'a> {
     /// Adds a value.
     pub fn is(self, name: impl Into<Cow<'static, str>>, value: impl Serialize) -> Facts<'a> {
         self.has(name, Fact::Is(json(value)))
+    }
+
+    /// Adds a value of a table.
+    pub fn value(self, field: impl Into<Field>, value: Value) -> Facts<'a> {
+        self.has(field.into().name, Fact::Value(value))
     }
 
     /// Adds a value of any kind.
@@ -86,7 +81,7 @@ impl<'a> Fact<'a> {
 
     /// The records of a table that is made where it is written.
     pub fn table(make: impl Fn() -> Table + 'a) -> Fact<'a> {
-        Fact::lazy(move || Fact::Table(make()))
+        Fact::lazy(move || Fact::Records(Records::of(make())))
     }
 
     /// A list of values.
@@ -99,14 +94,13 @@ impl<'a> Fact<'a> {
 
     /// Records, one after the other.
     pub fn records<I: IntoIterator<Item = Vec<Value>> + 'a>(
-        fields: impl IntoIterator<Item = &'static str>,
+        fields: impl IntoIterator<Item = impl Into<Field>>,
         source: impl Fn() -> I + 'a,
     ) -> Fact<'a>
     where
         I::IntoIter: 'a,
     {
-        let source = Box::new(move || -> Box<dyn Iterator<Item = Vec<Value>> + 'a> { Box::new(source().into_iter()) });
-        Fact::Records(Records { fields: fields.into_iter().map(Field::new).collect(), source })
+        Fact::Records(Records::streamed(fields, source))
     }
 }
 
@@ -121,9 +115,9 @@ impl fmt::Debug for Fact<'_> {
             Fact::Trace => f.write_str("Trace"),
             Fact::Warnings => f.write_str("Warnings"),
             Fact::Is(value) => value.fmt(f),
+            Fact::Value(value) => value.fmt(f),
             Fact::Rows(number) => write!(f, "Rows({number})"),
-            Fact::Table(table) => table.fmt(f),
-            Fact::Records(records) => write!(f, "Records({:?})", records.fields),
+            Fact::Records(records) => records.fmt(f),
             Fact::Object(facts) => facts.fmt(f),
             Fact::List(_) | Fact::Lazy(_) => f.write_str(".."),
         }

@@ -6,6 +6,7 @@ use crate::analysis::table::Table;
 use crate::answer::block::Block;
 use crate::answer::content::Answer;
 use crate::answer::facts::{Fact, Facts};
+use crate::answer::rows::Records;
 use crate::answer::{info_of_each, numbers};
 use crate::error::DamageLog;
 use crate::trace::readiness::{Need, Readiness, ReadinessLevel};
@@ -22,15 +23,15 @@ pub fn answer<'a>(info: &'a TraceInfo, path: &Path, files: &[RecordingFile]) -> 
     let said = said(info, path, files);
     let mut facts = facts(info);
     if let Some(table) = &table_of_files {
-        facts = facts.has("files", Fact::Table(table.clone()));
+        facts = facts.has("files", Fact::Records(Records::of(table.clone())));
     }
     Answer {
         warnings: info.trust.warnings(),
         headline: verdict.iter().map(|(what, said)| format!("{what}: {said}")).collect(),
         facts,
         screen: Some(screen(info, files, table_of_files, &said)),
-        tables: vec![rows(info, verdict, said)],
-        beside_others: Some(vec![info_of_each::table(info)]),
+        tables: vec![rows(info, verdict, said).into()],
+        beside_others: Some(vec![info_of_each::table(info).into()]),
         ..Answer::new("pfnset.info")
     }
 }
@@ -127,8 +128,8 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
         )
         .is("session", session(i))
         .is("keywords", &i.keywords)
-        .has("providers", Fact::Table(i.provider_table()))
-        .has("content", Fact::Table(i.content_table()))
+        .has("providers", Fact::table(|| i.provider_table()))
+        .has("content", Fact::table(|| i.content_table()))
         .all(json!({
             "stack_bytes": i.stack_bytes,
             "advice": i.advice,

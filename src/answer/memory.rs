@@ -23,7 +23,7 @@ pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
         warnings: set.warnings.clone(),
         facts: facts(set),
         screen: Some(screen(set, &title)),
-        tables: vec![set.table().titled(title)],
+        tables: vec![set.table().titled(title).into()],
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.memory")
     }
@@ -91,11 +91,11 @@ fn screen(set: &MemorySet, title: &str) -> Vec<Block> {
 fn facts(set: &MemorySet) -> Facts<'_> {
     let is_timeline = set.timeline.is_some();
     let summary = Facts::default()
-        .has("counters", Fact::Table(set.counter_table(|_| true)))
-        .has("repurposed", Fact::Table(set.repurposed_records()));
+        .has("counters", Fact::table(|| set.counter_table(|_| true)))
+        .has("repurposed", Fact::table(|| set.repurposed_records()));
     let rows = match set.group_by.is_some() && !is_timeline {
         true => Fact::Rows(0),
-        false => Fact::Table(Table::default()),
+        false => Fact::table(Table::default),
     };
     let facts = Facts::of_trace()
         .is("physical_pages", set.physical.map(|(pages, _)| pages))

@@ -7,6 +7,7 @@ pub mod block;
 pub mod content;
 pub mod facts;
 pub mod numbers;
+mod rows;
 
 pub(crate) mod check;
 pub mod counter_types;
@@ -25,4 +26,5 @@ pub(crate) mod stacks;
 
 pub use block::Block;
 pub use content::{Answer, Place, Units};
-pub use facts::{Fact, Facts, Records};
+pub use facts::{Fact, Facts};
+pub use rows::{Records, Rows};

@@ -27,7 +27,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
     Answer {
         warnings: set.warnings.clone(),
         facts,
-        tables: vec![set.table().titled(title(set))],
+        tables: vec![set.table().titled(title(set)).into()],
         units: Units { size: unit, ..Units::default() },
         ..Answer::new("pfnset.processes")
     }

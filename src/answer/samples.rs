@@ -17,7 +17,7 @@ pub fn answer(file: &Path, series: &Series) -> Answer<'static> {
     let facts =
         Facts::default().is("file", file.display().to_string()).is("counters", counters).has("rows", Fact::Rows(0));
     let screen = vec![Block::Title(format!("{counters_said}, {samples_said}")), Block::Blank, Block::Rows(0)];
-    Answer { facts, tables: vec![table(series)], screen: Some(screen), ..Answer::new("pfnset.counter") }
+    Answer { facts, tables: vec![table(series).into()], screen: Some(screen), ..Answer::new("pfnset.counter") }
 }
 
 fn table(series: &Series) -> Table {

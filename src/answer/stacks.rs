@@ -22,7 +22,7 @@ pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) ->
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set),
-        tables: vec![rows.titled(title(set))],
+        tables: vec![rows.titled(title(set)).into()],
         screen: (!is_grouped).then(|| first_screen(set)),
         units: Units { size, time },
         ..Answer::new("pfnset.stacks")
@@ -297,9 +297,9 @@ fn rows(set: &StackSet, top: Option<usize>) -> Table {
     let measured = [EVENTS, STACKS, shown, weight];
     let by_weight = |a: &StackCounts, b: &StackCounts| (b.weight, b.events).cmp(&(a.weight, a.events));
     let tree = Node::tree(&set.rows, by_weight, top);
-    Table::of_groups(&set.dimensions, &set.rows, &tree, tree.measure, &measured).with_total(
+    Table::of_groups(&set.dimensions, &set.rows, &tree, &tree.measure, &measured).with_total(
         &tree,
-        tree.measure,
+        &tree.measure,
         &measured,
     )
 }
@@ -315,5 +315,5 @@ pub fn collapsed(set: &StackSet, by_weight: bool) -> Answer<'_> {
     }
     let records = stacks.into_iter().map(|(stack, count)| vec![Value::Text(stack), Value::count(count)]).collect();
     let table = Table { fields: ["stack", "count"].map(Field::new).to_vec(), records, ..Table::default() };
-    Answer { warnings: set.warnings.clone(), tables: vec![table], ..Answer::new("pfnset.stacks") }
+    Answer { warnings: set.warnings.clone(), tables: vec![table.into()], ..Answer::new("pfnset.stacks") }
 }

@@ -1,6 +1,7 @@
 //! Comma-separated values (RFC 4180).
 
-use crate::analysis::table::{Forms, Table};
+use crate::analysis::table::{Field, Forms, Value};
+use crate::answer::Rows;
 use crate::escape::visible;
 use crate::forms::cells::{plain, written};
 use std::borrow::Cow;
@@ -29,26 +30,43 @@ impl Cells {
     }
 }
 
-/// Writes the records of tables with the same fields; without the heading they continue what was written.
+/// Writes records with the same fields, below a heading.
 ///
 /// # Errors
 /// What the writer says.
-pub(crate) fn tables(out: &mut dyn Write, tables: &[Table], has_heading: bool, cells: Cells) -> io::Result<()> {
-    let mut csv = csv::Writer::from_writer(out);
-    let fields = tables.first().into_iter().flat_map(|table| &table.fields);
-    let names: Vec<&str> = fields.filter(|field| WRITTEN.contains(&field.forms)).map(|field| field.name).collect();
-    if has_heading && !names.is_empty() {
-        csv.write_record(names)?;
+pub(crate) fn rows(out: &mut dyn Write, rows: &[Rows<'_>], cells: Cells) -> io::Result<()> {
+    let mut csv = Records::new(out, cells);
+    rows.first().map_or(Ok(()), |first| csv.heading(&first.records.fields))?;
+    rows.iter().try_for_each(|rows| rows.records.each(|record| csv.record(&rows.records.fields, record)))?;
+    csv.finish()
+}
+
+/// Writes records one by one.
+pub(super) struct Records<'o> {
+    csv: csv::Writer<&'o mut dyn Write>,
+    cells: Cells,
+}
+
+impl<'o> Records<'o> {
+    pub(super) fn new(out: &'o mut dyn Write, cells: Cells) -> Records<'o> {
+        Records { csv: csv::Writer::from_writer(out), cells }
     }
-    for table in tables {
-        for record in &table.records {
-            for (_, value) in written(&table.fields, record, &WRITTEN) {
-                csv.write_field(cells.shown(plain(value)).as_bytes())?;
-            }
-            csv.write_record(None::<&[u8]>)?;
+
+    pub(super) fn heading(&mut self, fields: &[Field]) -> io::Result<()> {
+        let names: Vec<&str> = fields.iter().filter(|f| WRITTEN.contains(&f.forms)).map(|field| field.name).collect();
+        if names.is_empty() { Ok(()) } else { Ok(self.csv.write_record(names)?) }
+    }
+
+    pub(super) fn record(&mut self, fields: &[Field], record: &[Value]) -> io::Result<()> {
+        for (_, value) in written(fields, record, &WRITTEN) {
+            self.csv.write_field(self.cells.shown(plain(value)).as_bytes())?;
         }
+        Ok(self.csv.write_record(None::<&[u8]>)?)
     }
-    csv.flush()
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.csv.flush()
+    }
 }
 
 /// Appends one field, with the quotes that it needs.

@@ -1,9 +1,10 @@
 //! Many traces (`--each`): the output of all of them as one table, CSV, JSON lines or Markdown.
 
-use crate::analysis::table::{Field, Table, TraceTable};
-use crate::answer::{Answer, Facts, Units};
+use crate::analysis::table::{Field, TraceTable, Value};
+use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, table, text};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Answers of traces, one after the other.
@@ -59,7 +60,7 @@ impl<'o> OneTable<'o> {
 impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
         self.warnings.extend(answer.warnings.iter().map(|line| format!("{trace}: {line}")));
-        self.table.add(trace, answer.into_tables_beside_others());
+        self.table.add(trace, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
         Ok(())
     }
 
@@ -75,7 +76,7 @@ impl Answers for OneTable<'_> {
                 text::warnings(self.out, &self.warnings, look)?;
                 table::text(self.out, &table, self.units, look.width)
             }
-            None => markdown::tables(self.out, &[table], self.units),
+            None => markdown::tables(self.out, [Cow::Owned(table)], self.units),
         }
     }
 }
@@ -101,32 +102,50 @@ impl<'o> OneCsv<'o> {
     }
 
     fn unread(&mut self) -> io::Result<()> {
+        let mut csv = csv::Records::new(self.out, self.cells);
         for (trace, error) in std::mem::take(&mut self.waiting) {
-            csv::tables(self.out, &[Table::of_unread(&self.fields, &trace, &error)], false, self.cells)?;
+            let mut record = vec![Value::Nothing; self.fields.len()];
+            record.first_mut().into_iter().for_each(|first| *first = Value::text(&trace));
+            record.last_mut().into_iter().for_each(|last| *last = Value::text(&error));
+            csv.record(&self.fields, &record)?;
         }
-        Ok(())
+        csv.finish()
     }
 
-    /// Writes the heading, once.
-    fn head(&mut self, fields: &[Field]) -> io::Result<()> {
+    /// Writes the heading, once: with `trace` before and `error` after these fields.
+    fn head(&mut self, fields: Vec<Field>) -> io::Result<()> {
         if self.fields.is_empty() {
-            self.fields = fields.to_vec();
-            csv::tables(self.out, &[Table { fields: fields.to_vec(), ..Table::default() }], true, self.cells)?;
+            self.fields = fields;
+            let mut csv = csv::Records::new(self.out, self.cells);
+            csv.heading(&self.fields)?;
+            csv.finish()?;
             self.unread()?;
         }
         Ok(())
     }
 }
 
+/// The fields of a trace's records beside those of others.
+fn of_fields(fields: &[Field]) -> Vec<Field> {
+    let [trace, error] = ["trace", "error"].map(Field::new);
+    std::iter::once(trace).chain(fields.iter().copied()).chain([error]).collect()
+}
+
 impl Answers for OneCsv<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
-        for table in answer.into_tables_beside_others() {
-            let table = table.of_trace(trace);
-            self.head(&table.fields)?;
-            if table.fields != self.fields {
+        for rows in answer.into_tables_beside_others() {
+            let fields = of_fields(&rows.records.fields);
+            self.head(fields.clone())?;
+            if fields != self.fields {
                 return Err(io::Error::other(format!("the rows of {trace} have other columns than those before")));
             }
-            csv::tables(self.out, &[table], false, self.cells)?;
+            let mut csv = csv::Records::new(self.out, self.cells);
+            let trace = Value::text(trace);
+            rows.records.each(|record| {
+                let record = std::iter::once(&trace).chain(record).chain([&Value::Nothing]);
+                csv.record(&fields, &record.cloned().collect::<Vec<_>>())
+            })?;
+            csv.finish()?;
         }
         Ok(())
     }
@@ -137,7 +156,7 @@ impl Answers for OneCsv<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        self.head(&Table::default().of_trace("").fields)
+        self.head(of_fields(&[]))
     }
 }
 
@@ -172,6 +191,7 @@ impl Answers for OneObjectEach<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::Records;
 
     #[test]
     fn traces_without_rows_wait_for_the_heading() {
@@ -180,5 +200,22 @@ mod tests {
         csv.add_error("a.etl", "gone").unwrap();
         csv.finish().unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "trace,error\na.etl,gone\n");
+    }
+
+    #[test]
+    fn records_stand_between_trace_and_error() {
+        let records = || Records::streamed(["x", "y"], || (1..3).map(|x| vec![Value::Count(x), Value::Nothing]));
+        let no_table = || unreachable!("a form for programs makes no table");
+        let answer = || Answer { tables: vec![Rows::new(records(), no_table)], ..Answer::new("s") };
+        let mut out = Vec::new();
+        let mut csv = Box::new(OneCsv::new(&mut out, Cells::Plain));
+        csv.add_error("a", "gone").unwrap();
+        csv.add("b", answer()).unwrap();
+        csv.add_error("c", "too").unwrap();
+        csv.finish().unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "trace,x,y,error\na,,,gone\nb,1,,\nb,2,,\nc,,,too\n");
+        let mut lines = Vec::new();
+        json::lines(&mut lines, &answer().tables).unwrap();
+        assert_eq!(String::from_utf8(lines).unwrap(), "{\"x\":1,\"y\":null}\n{\"x\":2,\"y\":null}\n");
     }
 }

@@ -1,8 +1,8 @@
 //! JSON: one object for an answer, or one for each record. Hidden characters are written as `\u`, so that a terminal shows
 //! them and a reader gets them back.
 
-use crate::analysis::table::{Field, Forms, Table, Value};
-use crate::answer::{Answer, Fact, Facts, Records};
+use crate::analysis::table::{Field, Forms, Value};
+use crate::answer::{Answer, Fact, Facts, Records, Rows};
 use crate::escape::is_hidden;
 use crate::forms::cells::{plain, written};
 use serde::ser::{Error as _, SerializeMap, SerializeSeq};
@@ -40,15 +40,14 @@ pub fn compact(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// What the writer says.
-pub fn lines(out: &mut dyn Write, tables: &[Table]) -> io::Result<()> {
+pub fn lines(out: &mut dyn Write, rows: &[Rows<'_>]) -> io::Result<()> {
     const FORMS: &[Forms] = &[Forms::All, Forms::Json, Forms::Alone];
-    for table in tables {
-        for record in &table.records {
-            compact(&Record { fields: &table.fields, record, forms: FORMS }, out)?;
-            writeln!(out)?;
-        }
-    }
-    Ok(())
+    let write = |fields: &[Field], record: &[Value]| {
+        compact(&Record { fields, record, forms: FORMS }, out)?;
+        writeln!(out)
+    };
+    let mut write = write;
+    rows.iter().try_for_each(|rows| rows.records.each(|record| write(&rows.records.fields, record)))
 }
 
 fn write(value: &impl Serialize, formatter: impl Formatter, out: &mut dyn Write) -> io::Result<()> {
@@ -87,12 +86,12 @@ impl Serialize for Of<'_, '_, '_> {
             Fact::Trace => answer.files.first().map(|path| path.display().to_string()).serialize(serializer),
             Fact::Warnings => answer.warnings.serialize(serializer),
             Fact::Is(value) => value.serialize(serializer),
+            Fact::Value(value) => Cell(value).serialize(serializer),
             Fact::Rows(number) => match answer.tables.get(*number) {
-                Some(table) => records(&table.fields, table.records.iter(), serializer),
+                Some(rows) => records(&rows.records, serializer),
                 None => Err(S::Error::custom("a table that the answer does not have")),
             },
-            Fact::Table(table) => records(&table.fields, table.records.iter(), serializer),
-            Fact::Records(Records { fields, source }) => records(fields, source(), serializer),
+            Fact::Records(all) => records(all, serializer),
             Fact::Object(facts) => {
                 let mut map = serializer.serialize_map(Some(facts.0.len()))?;
                 members(&mut map, facts, answer)?;
@@ -110,15 +109,10 @@ impl Serialize for Of<'_, '_, '_> {
     }
 }
 
-fn records<S: Serializer>(
-    fields: &[Field],
-    records: impl Iterator<Item = impl AsRef<[Value]>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn records<S: Serializer>(records: &Records<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(None)?;
-    for record in records {
-        list.serialize_element(&Record { fields, record: record.as_ref(), forms: &[Forms::All, Forms::Json] })?;
-    }
+    let fields = &records.fields;
+    records.each(|record| list.serialize_element(&Record { fields, record, forms: &[Forms::All, Forms::Json] }))?;
     list.end()
 }
 
@@ -149,6 +143,9 @@ impl Serialize for Cell<'_> {
         match self.0 {
             Value::Nothing | Value::Absent | Value::Course(_) => serializer.serialize_none(),
             Value::Numbers(numbers) => numbers.serialize(serializer),
+            Value::Object(values) => {
+                serializer.collect_map(values.iter().map(|(name, value)| (name.as_ref(), Cell(value))))
+            }
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::List(texts) => texts.serialize(serializer),
             Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
@@ -231,18 +228,17 @@ mod tests {
 
     #[test]
     fn an_object_names_all_files_and_takes_rows_from_the_tables() {
-        let table = Table {
-            fields: vec![Field::new("n"), Field::only("csv", Forms::Csv), Field::new("t")],
-            records: vec![vec![Value::Count(1), Value::Count(2), Value::Absent]],
-            ..Table::default()
-        };
+        let nested = Value::Object(vec![("a".into(), Value::Hex(16)), ("b".into(), Value::Nothing)]);
+        let fields = [Field::new("n"), Field::only("csv", Forms::Csv), Field::new("t"), Field::new("o")];
+        let record = move || vec![Value::Count(1), Value::Count(2), Value::Absent, nested.clone()];
+        let rows = Rows::new(Records::streamed(fields, move || [record()]), || unreachable!("no table is written"));
         let facts =
             Facts::of_trace().has("rows", Fact::Rows(0)).has("list", Fact::list(|| (0..2).map(|n| Fact::Is(json!(n)))));
         let facts = facts.has("records", Fact::records(["x"], || (0..2).map(|n| vec![Value::Count(n)])));
-        let answer = Answer { facts, tables: vec![table], ..Answer::new("s") }.of_files(["a", "b"]);
+        let answer = Answer { facts, tables: vec![rows], ..Answer::new("s") }.of_files(["a", "b"]);
         let mut out = Vec::new();
         line(&answer, &mut out).unwrap();
-        let expected = r#"{"schema":"s","version":1,"trace":"a","warnings":[],"rows":[{"n":1}],"list":[0,1],"records":[{"x":0},{"x":1}],"traces":["a","b"]}"#;
+        let expected = r#"{"schema":"s","version":1,"trace":"a","warnings":[],"rows":[{"n":1,"o":{"a":"0x10","b":null}}],"list":[0,1],"records":[{"x":0},{"x":1}],"traces":["a","b"]}"#;
         assert_eq!(String::from_utf8(out).unwrap().trim_end(), expected);
     }
 }

@@ -1,9 +1,10 @@
 //! Markdown (GitHub's). Text from outside stays text: no HTML, link, image, mention or list comes of it.
 
 use crate::analysis::table::{Align, Table};
-use crate::answer::{Answer, Block, Units};
+use crate::answer::{Answer, Block, Rows, Units};
 use crate::escape::visible;
 use crate::forms::cells::{cells, for_table, heading};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Stands between two characters that would have a meaning together; nothing is shown for it.
@@ -19,7 +20,7 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     match &answer.document {
         Some(blocks) => blocks.iter().try_for_each(|part| block(out, part, answer)),
-        None => tables(out, &answer.tables, answer.units),
+        None => tables(out, answer.tables.iter().map(Rows::table), answer.units),
     }
 }
 
@@ -27,12 +28,16 @@ pub fn write(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// What the writer says.
-pub fn tables(out: &mut dyn Write, tables: &[Table], units: Units) -> io::Result<()> {
-    for (number, one) in tables.iter().enumerate() {
+pub fn tables<'t>(
+    out: &mut dyn Write,
+    tables: impl IntoIterator<Item = Cow<'t, Table>>,
+    units: Units,
+) -> io::Result<()> {
+    for (number, one) in tables.into_iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
         }
-        table(out, one, units)?;
+        table(out, &one, units)?;
     }
     Ok(())
 }
@@ -47,7 +52,7 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>) -> io::Result<
         Block::Bar(parts) => parts.iter().try_for_each(|(words, _)| writeln!(out, "- {}", line(words))),
         Block::Rows(number) | Block::Ranked(number, ..) | Block::Either(number, _) => {
             match answer.tables.get(*number) {
-                Some(rows) => table(out, rows, answer.units),
+                Some(rows) => table(out, &rows.table(), answer.units),
                 None => Err(io::Error::other("the answer has no such table")),
             }
         }
@@ -147,7 +152,7 @@ mod tests {
         .titled("Rows");
         table.lines = vec![Line { depth: 1, ..Line::new([Value::text("a|b"), Value::count(1), Value::Share(50.0)]) }];
         let mut out = Vec::new();
-        tables(&mut out, &[table], Units::default()).unwrap();
+        tables(&mut out, [Cow::Owned(table)], Units::default()).unwrap();
         let expected = "**Rows**\n\n| Name | Pages | Share |\n|---|---:|---:|\n| &emsp;a\\|b | 1 | 50.0 % |\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

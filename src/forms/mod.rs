@@ -51,7 +51,7 @@ pub fn write(answer: &Answer<'_>, form: Form, out: &mut dyn Write) -> io::Result
     match form {
         Form::Text(look) => text::write(answer, look, out)?,
         Form::Json => json::object(answer, out)?,
-        Form::Csv(cells) => csv::tables(out, &answer.tables, true, cells)?,
+        Form::Csv(cells) => csv::rows(out, &answer.tables, cells)?,
         Form::JsonLines => json::lines(out, &answer.tables)?,
         Form::Markdown => markdown::write(answer, out)?,
         Form::Collapsed => collapsed::write(answer, out)?,

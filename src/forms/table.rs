@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(lines[2..7], expected, "{text}");
         assert!(lines[7].starts_with("Total") && lines[8] == "the end", "{text}");
         let mut out = Vec::new();
-        markdown::tables(&mut out, &[table], Units::default()).unwrap();
+        markdown::tables(&mut out, [std::borrow::Cow::Owned(table)], Units::default()).unwrap();
         assert!(String::from_utf8(out).unwrap().contains(&format!("| {why} |  |  |\n")));
     }
 

@@ -2,7 +2,7 @@
 //! gets one.
 
 use crate::analysis::table::Table;
-use crate::answer::{Answer, Block, Units};
+use crate::answer::{Answer, Block, Rows, Units};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
@@ -11,6 +11,9 @@ use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
+
+/// Why a block is not written.
+const NO_TABLE: &str = "the answer has no such table";
 
 const HEADING: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -28,7 +31,10 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
     warnings(&mut out, &answer.warnings, look)?;
     match &answer.screen {
         Some(blocks) => blocks.iter().try_for_each(|part| block(&mut out, part, answer, look))?,
-        None => titled_tables(&mut out, &answer.tables, answer.units, look)?,
+        None => {
+            let tables: Vec<_> = answer.tables.iter().map(Rows::table).collect();
+            titled_tables(&mut out, &tables, answer.units, look)?;
+        }
     }
     out.flush()
 }
@@ -37,7 +43,7 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
 ///
 /// # Errors
 /// What the writer says.
-pub fn titled_tables(out: &mut dyn Write, tables: &[Table], units: Units, look: Look) -> io::Result<()> {
+fn titled_tables(out: &mut dyn Write, tables: &[Cow<'_, Table>], units: Units, look: Look) -> io::Result<()> {
     for (number, one) in tables.iter().enumerate() {
         if number > 0 {
             writeln!(out)?;
@@ -53,8 +59,7 @@ pub fn titled_tables(out: &mut dyn Write, tables: &[Table], units: Units, look: 
 
 fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) -> io::Result<()> {
     let (units, width) = (answer.units, usize::from(look.width));
-    let rows =
-        |number: usize| answer.tables.get(number).ok_or_else(|| io::Error::other("the answer has no such table"));
+    let rows = |number: usize| answer.tables.get(number).map(Rows::table).ok_or_else(|| io::Error::other(NO_TABLE));
     match block {
         Block::Heading(text) => wrap(&visible(text), width).iter().try_for_each(|line| heading(out, line, look)),
         Block::Title(text) => heading(out, text, look),
@@ -67,15 +72,17 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) ->
         Block::Pair(label, column, text) => pair(out, label, *column, text, width),
         Block::Item(indent, text) => item(out, *indent, text, width),
         Block::Bar(parts) => bar::text(out, parts, look.width),
-        Block::Rows(number) => table::text(out, rows(*number)?, units, look.width),
+        Block::Rows(number) => table::text(out, rows(*number)?.as_ref(), units, look.width),
         Block::Table(own) => table::text(out, own, units, look.width),
-        Block::Ranked(number, what, more) => match more + table::ranked(out, rows(*number)?, units, look.width)? {
+        Block::Ranked(number, what, more) => match more
+            + table::ranked(out, rows(*number)?.as_ref(), units, look.width)?
+        {
             0 => Ok(()),
             hidden => paragraph(out, &format!("{hidden} smaller {what} are not shown: --format csv has all"), width),
         },
         Block::Either(number, narrow) => {
             let wide = rows(*number)?;
-            let fitting = if table::fits(wide, units, look.width) { wide } else { narrow };
+            let fitting = if table::fits(wide.as_ref(), units, look.width) { wide.as_ref() } else { narrow };
             table::text(out, fitting, units, look.width)
         }
         Block::Blank => writeln!(out),

@@ -14,6 +14,7 @@ mod tables;
 mod thread_labels;
 pub(crate) mod time_grid;
 mod timeline;
+mod timeline_table;
 mod wakeups_and_preemptions;
 mod warnings;
 
@@ -25,8 +26,9 @@ pub use replay::thread_counts::WaitTime;
 pub use rows::{CpuRow, StateTimes};
 pub(crate) use sampled_and_exact::interval;
 pub use sampled_and_exact::{SampledTime, Sampling};
-pub use tables::CpuView;
+pub(crate) use tables::decimal;
 pub use timeline::TimelineStep;
+pub(crate) use timeline_table::SERIES;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
 use crate::error::Error;
@@ -39,7 +41,7 @@ use crate::trace::Trace;
 use crate::trace::readiness::Need;
 use crate::trace::recorded::CPU;
 use crate::units::{Nanos, Ticks};
-use query::{CpuOrder, CpuQuery, Dimension};
+use query::{CpuQuery, Dimension};
 use replay::processor::Processor;
 use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
@@ -108,10 +110,6 @@ pub struct CpuUse {
     pub rows: Vec<CpuRow>,
     /// Delays of groups of rows, where rows are nested.
     pub subtotals: Vec<CpuRow>,
-    /// Rows of a level that are printed; `None` = all.
-    pub top: Option<usize>,
-    /// Order of the rows.
-    pub order: CpuOrder,
     /// Interrupts and deferred procedure calls by routine, those that took longest first.
     pub interrupts: Vec<InterruptRow>,
     /// The ready queue.
@@ -179,8 +177,6 @@ impl CpuUse {
             subtotals: (1..query.group_by.len())
                 .flat_map(|count| rows::rows(&scheduler, &processors, &labels, &query.group_by[..count], query))
                 .collect(),
-            top: query.top,
-            order: query.order,
             interrupts: interrupts::rows(&processors, &images),
             queue: queue(&scheduler.queue, etl, range),
             preemptions: wakeups_and_preemptions::preemptions(&scheduler, &labels, query),

@@ -46,8 +46,6 @@ pub struct CpuQuery {
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which a row must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Rows on each level; `None` = all.
-    pub top: Option<usize>,
     /// Order of the rows.
     pub order: CpuOrder,
     /// Beginning of the window; `None` = the first context switch.
@@ -65,7 +63,6 @@ impl Default for CpuQuery {
         CpuQuery {
             group_by: vec![Dimension::PROCESS],
             conditions: Vec::new(),
-            top: None,
             order: CpuOrder::default(),
             from: None,
             to: None,

@@ -24,8 +24,8 @@ pub struct SampledTime {
 pub struct Sampling {
     /// All samples in the window.
     pub samples: u64,
-    /// By label.
-    pub rows: BTreeMap<String, SampledTime>,
+    /// Processes by label.
+    pub rows: Vec<(String, SampledTime)>,
 }
 
 impl Sampling {
@@ -59,7 +59,7 @@ impl Sampling {
                 row.ticks += ticks;
             }
         }
-        Sampling { samples: scheduler.samples.all, rows }
+        Sampling { samples: scheduler.samples.all, rows: rows.into_iter().collect() }
     }
 }
 

@@ -1,45 +1,22 @@
-//! The tables of `pfnset cpu`.
+//! The tables of `pfnset cpu`. Each list of columns here is told once: CSV, JSON and tables take them from it.
 
 use crate::analysis::cpu::query::CpuOrder;
 use crate::analysis::cpu::ready_delays::{DelayStatistics, ReadyKind};
-use crate::analysis::cpu::replay::processor::ProcessorUse;
-use crate::analysis::cpu::{CpuRow, CpuUse, StateTimes, interval};
-use crate::analysis::table::{Column, Dimension as _, Field, Fit, Group, Line, Measured, Node, Table, Value};
-use crate::units::Nanos;
+use crate::analysis::cpu::replay::processor::{ProcessorUse, RoutineTimes, TicksByUse};
+use crate::analysis::cpu::replay::scheduler::PreemptionTimes;
+use crate::analysis::cpu::replay::thread_counts::WaitTime;
+use crate::analysis::cpu::{CpuRow, CpuUse, ProcessorTimes, SampledTime, StateTimes};
+use crate::analysis::cpu::{WakeupRow, interval};
+use crate::analysis::table::{Column, Dimension as _, Field, Group, Line, Measured, Node, Table, Value};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// The view that is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CpuView {
-    /// One screen.
-    Summary,
-    /// Rows by the dimensions that the user named.
-    Rows,
-    /// What happened in steps of time.
-    Timeline,
-    /// Ready delays by kind.
-    Delays,
-    /// Who took the processor from whom.
-    Preemption,
-    /// Waits by reason.
-    Waits,
-    /// Who readied whom.
-    Wakers,
-    /// Interrupts and deferred procedure calls by routine.
-    Interrupts,
-    /// What each thread did.
-    States,
-    /// Exact times beside samples and clock ticks.
-    Sampling,
-    /// Time at each length of the ready queue.
-    Queue,
-}
+/// A value of a row; times are those of the whole.
+pub(super) type Of<R> = Measured<R, CpuUse>;
 
 /// Sums of rows; times in ticks.
 #[derive(Debug, Clone, Copy, Default)]
 struct RowMeasure {
-    frequency_hz: u64,
-    capacity: u128,
     cpu: u64,
     with_interrupts: u64,
     switches: u64,
@@ -58,8 +35,6 @@ impl std::ops::AddAssign for RowMeasure {
             (0, _) => other.p95,
             _ => None,
         };
-        self.frequency_hz = self.frequency_hz.max(other.frequency_hz);
-        self.capacity = self.capacity.max(other.capacity);
         self.cpu += other.cpu;
         self.with_interrupts += other.with_interrupts;
         self.switches += other.switches;
@@ -71,57 +46,179 @@ impl std::ops::AddAssign for RowMeasure {
 }
 
 impl RowMeasure {
-    fn time(&self, ticks: u64) -> Value {
-        Value::Duration(super::nanos(ticks.into(), self.frequency_hz))
-    }
-
-    fn mean(&self) -> Value {
-        match self.delays {
-            0 => Value::Nothing,
-            delays => Value::Duration(super::mean_nanos(self.delayed, delays, self.frequency_hz)),
+    fn new(row: &CpuRow) -> RowMeasure {
+        RowMeasure {
+            cpu: row.cpu,
+            with_interrupts: row.with_interrupts,
+            switches: row.switches,
+            delays: row.delays.all.count,
+            delayed: row.delays.all.total,
+            p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
+            max: row.delays.all.max,
+            lost: row.delays.lost().1,
         }
     }
 
-    fn delay(&self, ticks: Option<u64>) -> Value {
-        Value::maybe(ticks.filter(|_| self.delays > 0), |ticks| self.time(ticks))
+    /// A length of time that is only known where there are delays.
+    fn delay(&self, ticks: Option<u64>, set: &CpuUse) -> Value {
+        Value::maybe(ticks.filter(|_| self.delays > 0), |ticks| set.time(ticks))
     }
 }
 
-type Shown = Measured<RowMeasure>;
+/// What is known of all rows, also of sums of rows.
+const ROW: [Of<RowMeasure>; 9] = [
+    Of::<RowMeasure>::new("cpu_ns", "CPU", |m, set| set.time(m.cpu)),
+    Of::<RowMeasure>::new("cpu_percent", "CPU %", |m, set| match set.capacity() {
+        0 => Value::Nothing,
+        capacity => percent_of(m.cpu, capacity as f64),
+    })
+    .alone(),
+    Of::<RowMeasure>::new("cpu_with_interrupts_ns", "With interrupts", |m, set| set.time(m.with_interrupts)).leaves(0),
+    Of::<RowMeasure>::new("switches", "Switches", |m, _| Value::count(m.switches)).leaves(1),
+    Of::<RowMeasure>::new("ready_count", "Delays", |m, _| Value::CountIfAny(m.delays)).alone().leaves(3),
+    Of::<RowMeasure>::new("ready_mean_ns", "Mean", |m, set| set.mean(m.delayed, m.delays)).alone().leaves(4),
+    Of::<RowMeasure>::new("ready_p95_ns", "p95", |m, set| m.delay(m.p95, set)).alone(),
+    Of::<RowMeasure>::new("ready_max_ns", "Max", |m, set| m.delay(Some(m.max), set)).alone().leaves(2),
+    Of::<RowMeasure>::new("preempted_ns", "Lost to others", |m, set| match m.lost {
+        0 if m.delays == 0 => Value::Nothing,
+        lost => set.time(lost),
+    })
+    .alone()
+    .leaves(5),
+];
 
-const CPU: Shown = Shown::new("cpu_ns", "CPU", |m, _| m.time(m.cpu));
-const SHARE: Shown = Shown::new("cpu_percent", "CPU %", |m, all| match all.capacity {
-    0 => Value::Nothing,
-    capacity => Value::Share((m.cpu as f64 * 1e11 / capacity as f64).round() / 1e9),
-});
-const WITH_INTERRUPTS: Shown =
-    Shown::new("cpu_with_interrupts_ns", "With interrupts", |m, _| m.time(m.with_interrupts)).leaves(0);
-const SWITCHES: Shown = Shown::new("switches", "Switches", |m, _| Value::count(m.switches)).leaves(1);
-const DELAYS: Shown = Shown::new("ready_count", "Delays", |m, _| Value::CountIfAny(m.delays)).leaves(3);
-const MEAN: Shown = Shown::new("ready_mean_ns", "Mean", |m, _| m.mean()).leaves(4);
-const P95: Shown = Shown::new("ready_p95_ns", "p95", |m, _| m.delay(m.p95));
-const MAX: Shown = Shown::new("ready_max_ns", "Max", |m, _| m.delay(Some(m.max))).leaves(2);
-const LOST: Shown = Shown::new("preempted_ns", "Lost to others", |m, _| match m.lost {
-    0 if m.delays == 0 => Value::Nothing,
-    lost => m.time(lost),
-})
-.leaves(5);
+/// What else a JSON document has of a row: the numbers of other views, nested.
+const ROW_DETAILS: [Of<CpuRow>; 6] = [
+    Of::<CpuRow>::fact("ready", |row, set| {
+        let all = ReadyKind::ALL.map(ReadyKind::name).into_iter().zip(&row.delays.by_kind);
+        let all = all.chain([("all", &row.delays.all)]).filter(|(_, delays)| delays.count > 0);
+        Value::Object(all.map(|(kind, delays)| (kind.into(), Of::object(&DELAYS, delays, set))).collect())
+    }),
+    Of::<CpuRow>::fact("unknown_ready", |row, _| Value::count(row.unknown_ready)),
+    Of::<CpuRow>::fact("unfinished", |row, _| Value::count(row.unfinished)),
+    Of::<CpuRow>::fact("redundant", |row, _| Value::count(row.redundant)),
+    Of::<CpuRow>::fact("waits", |row, set| {
+        let waits = row.waits.iter().map(|(reason, time)| (reason.clone().into(), Of::object(&WAITS, time, set)));
+        Value::Object(waits.collect())
+    }),
+    Of::<CpuRow>::fact("states", |row, set| {
+        row.states.map_or(Value::Absent, |states| Of::object(&STATES, &states, set))
+    }),
+];
 
-const ROW_COLUMNS: [Shown; 9] = [CPU, SHARE, WITH_INTERRUPTS, SWITCHES, DELAYS, MEAN, P95, MAX, LOST];
+const DELAYS: [Of<DelayStatistics>; 7] = [
+    Of::<DelayStatistics>::new("count", "Delays", |d, _| Value::count(d.count)),
+    Of::<DelayStatistics>::new("total_ns", "Sum", |d, set| set.time(d.total)).leaves(0),
+    Of::<DelayStatistics>::new("mean_ns", "Mean", |d, set| set.mean(d.total, d.count)),
+    Of::<DelayStatistics>::new("p50_ns", "p50", |d, set| set.time(d.p50)).leaves(1),
+    Of::<DelayStatistics>::new("p95_ns", "p95", |d, set| set.time(d.p95)),
+    Of::<DelayStatistics>::new("p99_ns", "p99", |d, set| set.time(d.p99)).leaves(2),
+    Of::<DelayStatistics>::new("max_ns", "Max", |d, set| set.time(d.max)),
+];
 
-fn measure(row: &CpuRow, set: &CpuUse) -> RowMeasure {
-    RowMeasure {
-        frequency_hz: set.frequency_hz,
-        capacity: set.capacity(),
-        cpu: row.cpu,
-        with_interrupts: row.with_interrupts,
-        switches: row.switches,
-        delays: row.delays.all.count,
-        delayed: row.delays.all.total,
-        p95: (row.delays.all.count > 0).then_some(row.delays.all.p95),
-        max: row.delays.all.max,
-        lost: row.delays.lost().1,
-    }
+const WAITS: [Of<WaitTime>; 3] = [
+    Of::<WaitTime>::new("count", "Waits", |wait, _| Value::count(wait.count)),
+    Of::<WaitTime>::new("total_ns", "Time", |wait, set| set.time(wait.ticks)),
+    Of::<WaitTime>::new("mean_ns", "Mean", |wait, set| set.mean(wait.ticks, wait.count)).alone().leaves(0),
+];
+
+const STATES: [Of<StateTimes>; 5] = [
+    Of::<StateTimes>::new("running_ns", "Running", |states, set| set.time(states.running)),
+    Of::<StateTimes>::new("ready_ns", "Ready", |states, set| set.time(states.ready)),
+    Of::<StateTimes>::new("waiting_ns", "Waiting", |states, set| set.time(states.waiting)),
+    Of::<StateTimes>::new("unknown_ns", "Unknown", |states, set| set.time(states.unknown)).leaves(1),
+    Of::<StateTimes>::new("not_alive_ns", "Not alive", |states, set| set.time(states.not_alive)).leaves(0),
+];
+
+const PREEMPTIONS: [Of<PreemptionTimes>; 3] = [
+    Of::<PreemptionTimes>::new("count", "Times", |times, _| Value::count(times.count)),
+    Of::<PreemptionTimes>::new("total_ns", "Until it ran again", |times, set| set.time(times.ticks)),
+    Of::<PreemptionTimes>::new("mean_ns", "Mean", |times, set| set.mean(times.ticks, times.count)).alone().leaves(0),
+];
+
+const WAKEUPS: [Of<WakeupRow>; 2] = [
+    Of::<WakeupRow>::new("from_dpc", "From a DPC", |row, _| Value::Flag(row.from_dpc)),
+    Of::<WakeupRow>::new("count", "Times", |row, _| Value::count(row.count)),
+];
+
+const INTERRUPTS: [Of<RoutineTimes>; 5] = [
+    Of::<RoutineTimes>::new("count", "Count", |times, _| Value::count(times.count)),
+    Of::<RoutineTimes>::new("inclusive_ns", "Inclusive", |times, set| set.time(times.inclusive)).leaves(1),
+    Of::<RoutineTimes>::new("exclusive_ns", "Exclusive", |times, set| set.time(times.exclusive)),
+    Of::<RoutineTimes>::new("exclusive_percent", "Exclusive %", |times, set| percent(set.share(times.exclusive)))
+        .alone()
+        .leaves(0),
+    Of::<RoutineTimes>::new("max_ns", "Longest", |times, set| set.time(times.max)),
+];
+
+/// Exact time beside samples and clock ticks.
+const SAMPLED: [Of<SampledTime>; 9] = [
+    Of::<SampledTime>::new("exact_ns", "Exact", |time, set| set.time(time.exact)),
+    Of::<SampledTime>::new("exact_percent", "Exact %", |time, set| percent(set.share(time.exact))),
+    Of::<SampledTime>::new("samples", "Samples", |time, _| Value::count(time.samples)).leaves(1),
+    Of::<SampledTime>::new("samples_percent", "Samples %", |time, set| {
+        set.of_samples(time).map_or(Value::Nothing, |all| percent(all.0))
+    }),
+    Of::<SampledTime>::new("low_percent", "from", |time, set| {
+        set.of_samples(time).map_or(Value::Nothing, |all| percent(all.1))
+    }),
+    Of::<SampledTime>::new("high_percent", "to", |time, set| {
+        set.of_samples(time).map_or(Value::Nothing, |all| percent(all.2))
+    }),
+    Of::<SampledTime>::new("clock_ticks", "Ticks", |time, _| Value::count(time.ticks)).leaves(0),
+    Of::<SampledTime>::new("charged_ns", "Charged", |time, set| Value::Duration(set.charged_ns(time.ticks))),
+    Of::<SampledTime>::new("difference_percent", "Off by", |time, set| {
+        let charged = set.charged_ns(time.ticks) as f64 / set.capacity_ns().max(1) as f64;
+        percent(charged - set.share(time.exact))
+    })
+    .leaves(2),
+];
+
+/// Samples in a JSON document.
+const SAMPLES: [Of<SampledTime>; 5] = [
+    Of::<SampledTime>::fact("samples", |time, _| Value::count(time.samples)),
+    Of::<SampledTime>::fact("share", |time, set| set.of_samples(time).map_or(Value::Nothing, |all| decimal(all.0))),
+    Of::<SampledTime>::fact("low", |time, set| set.of_samples(time).map_or(Value::Nothing, |all| decimal(all.1))),
+    Of::<SampledTime>::fact("high", |time, set| set.of_samples(time).map_or(Value::Nothing, |all| decimal(all.2))),
+    Of::<SampledTime>::fact("exact_share", |time, set| decimal(set.share(time.exact))),
+];
+
+/// Clock ticks in a JSON document.
+const CLOCK_TICKS: [Of<SampledTime>; 3] = [
+    Of::<SampledTime>::fact("ticks", |time, _| Value::count(time.ticks)),
+    Of::<SampledTime>::fact("charged_ns", |time, set| Value::Duration(set.charged_ns(time.ticks))),
+    Of::<SampledTime>::fact("exact_ns", |time, set| set.time(time.exact)),
+];
+
+const QUEUE: [Of<(u64, u64)>; 2] = [
+    Of::<(u64, u64)>::new("ns", "Time", |(_, ticks), set| set.time(*ticks)),
+    Of::<(u64, u64)>::new("percent", "Share", |(_, ticks), set| percent_of(*ticks, set.window_ticks.max(1) as f64))
+        .alone(),
+];
+
+/// What processors were used for.
+pub(super) const USES: [Of<TicksByUse>; 5] = [
+    Of::<TicksByUse>::new("threads_ns", "Threads", |ticks, set| set.time(ticks[ProcessorUse::Threads as usize])),
+    Of::<TicksByUse>::new("idle_ns", "Idle", |ticks, set| set.time(ticks[ProcessorUse::Idle as usize])).leaves(21),
+    Of::<TicksByUse>::new("dpc_ns", "DPC", |ticks, set| set.time(ticks[ProcessorUse::Dpc as usize])).leaves(23),
+    Of::<TicksByUse>::new("isr_ns", "ISR", |ticks, set| set.time(ticks[ProcessorUse::Isr as usize])).leaves(22),
+    Of::<TicksByUse>::new("unknown_ns", "Unknown", |ticks, set| set.time(ticks[ProcessorUse::Unknown as usize]))
+        .leaves(20),
+];
+
+/// A share with nine digits.
+fn percent(share: f64) -> Value {
+    Value::Share((share * 1e11).round() / 1e9)
+}
+
+/// The same of a part of a whole.
+fn percent_of(part: u64, whole: f64) -> Value {
+    Value::Share((part as f64 * 1e11 / whole).round() / 1e9)
+}
+
+/// A number with nine digits.
+pub fn decimal(number: f64) -> Value {
+    Value::Decimal((number * 1e9).round() / 1e9)
 }
 
 /// The labels of a row as people read them.
@@ -142,27 +239,11 @@ fn fill(node: &mut Node<RowMeasure>, path: &mut Vec<String>, known: &HashMap<Vec
 }
 
 impl CpuUse {
-    /// The table of a view, all lines of it or the first `top`.
-    pub fn table(&self, view: CpuView) -> Table {
-        match view {
-            CpuView::Summary | CpuView::Rows => self.row_table(self.top),
-            CpuView::Timeline => self.timeline_table(),
-            CpuView::Delays => self.delay_table(),
-            CpuView::Preemption => self.preemption_table(),
-            CpuView::Waits => self.wait_table(),
-            CpuView::Wakers => self.waker_table(),
-            CpuView::Interrupts => self.interrupt_table(),
-            CpuView::States => self.state_table(),
-            CpuView::Sampling => self.sampling_table(),
-            CpuView::Queue => self.queue_table(),
-        }
-    }
-
     /// Rows by the dimensions; `top` of each level are printed.
-    pub fn row_table(&self, top: Option<usize>) -> Table {
-        let groups: Vec<Group<RowMeasure>> =
-            (self.rows.iter()).map(|row| Group { labels: row.labels.clone(), measure: measure(row, self) }).collect();
-        let key = |m: &RowMeasure| match self.order {
+    pub fn row_table(&self, order: CpuOrder, top: Option<usize>) -> Table {
+        let group = |row: &CpuRow| Group { labels: row.labels.clone(), measure: RowMeasure::new(row) };
+        let groups: Vec<Group<RowMeasure>> = self.rows.iter().map(group).collect();
+        let key = |m: &RowMeasure| match order {
             CpuOrder::Cpu => m.cpu,
             CpuOrder::Name => 0,
             CpuOrder::Switches => m.switches,
@@ -172,34 +253,62 @@ impl CpuUse {
         let mut tree = Node::tree(&groups, |a, b| key(b).cmp(&key(a)), top);
         let known = self.subtotals.iter().map(|row| (shown(row), row.delays.all.p95)).collect();
         fill(&mut tree, &mut Vec::new(), &known);
-        let all = RowMeasure { capacity: self.capacity(), frequency_hz: self.frequency_hz, ..RowMeasure::default() };
-        tree.measure.frequency_hz = self.frequency_hz;
-        Table::of_groups(&self.dimensions, &groups, &tree, all, &ROW_COLUMNS).with_total(&tree, all, &ROW_COLUMNS)
+        Table::of_groups(&self.dimensions, &groups, &tree, self, &ROW).with_total(&tree, self, &ROW)
+    }
+
+    /// Names of the values of [`CpuUse::row_records`].
+    pub fn row_fields(&self) -> Vec<Field> {
+        Field::of_labels(&self.dimensions).chain(Of::fields(&ROW)).chain(Of::fields(&ROW_DETAILS)).collect()
+    }
+
+    /// The rows with all that is known of each.
+    pub fn row_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        self.rows.iter().map(|row| {
+            let labels = row.labels.iter().map(Value::of_label);
+            let counts: Vec<Value> = Of::record(&ROW, &RowMeasure::new(row), self).collect();
+            labels.chain(counts).chain(Of::record(&ROW_DETAILS, row, self)).collect()
+        })
     }
 
     /// What the processors did, all together.
     pub fn owner_table(&self) -> Table {
-        let names = [
-            ("threads", ProcessorUse::Threads),
-            ("idle", ProcessorUse::Idle),
-            ("DPC", ProcessorUse::Dpc),
-            ("ISR", ProcessorUse::Isr),
-            ("unknown", ProcessorUse::Unknown),
-        ];
         let line = |what: &str, ticks: u128| {
             let share = ticks as f64 * 100.0 / self.capacity().max(1) as f64;
             let time = Value::Duration(super::nanos(ticks, self.frequency_hz));
             Line::new([Value::text(what), time, Value::Share(share)])
         };
-        let of = |used_for: ProcessorUse| self.total.by_use.get(used_for as usize).copied().unwrap_or(0);
-        let mut lines: Vec<Line> = names.iter().map(|(name, used_for)| line(name, of(*used_for).into())).collect();
-        let sum: u128 = names.iter().map(|(_, used_for)| u128::from(of(*used_for))).sum();
-        lines.push(Line { ruled: true, ..line("window × processors", sum) });
+        let uses = || ["threads", "idle", "DPC", "ISR", "unknown"].into_iter().zip(self.total.by_use);
+        let sum: u128 = uses().map(|(_, ticks)| u128::from(ticks)).sum();
+        let total = Line { ruled: true, ..line("window × processors", sum) };
         let columns = vec![Column::text("Processor time"), Column::number("Time"), Column::number("Share")];
+        let lines = uses().map(|(name, ticks)| line(name, ticks.into())).chain([total]).collect();
         Table { columns, lines, ..Table::default() }
     }
 
-    fn time(&self, ticks: u64) -> Value {
+    /// What all processors did, with their names for programs.
+    pub fn total_values(&self) -> impl Iterator<Item = (Field, Value)> {
+        let capacity = Value::Duration(self.capacity_ns());
+        let times = Of::fields(&USES).chain([SWITCHES]).zip(self.use_values(&self.total));
+        times.chain([(Field::new("capacity_ns"), capacity)])
+    }
+
+    /// What each processor did, for programs.
+    pub fn processor_table(&self) -> Table {
+        let record = |(number, times): (u64, &ProcessorTimes)| {
+            std::iter::once(Value::Number(number)).chain(self.use_values(times)).collect()
+        };
+        Table {
+            fields: [Field::new("processor")].into_iter().chain(Of::fields(&USES)).chain([SWITCHES]).collect(),
+            records: (0..).zip(&self.by_processor).map(record).collect(),
+            ..Table::default()
+        }
+    }
+
+    fn use_values(&self, times: &ProcessorTimes) -> impl Iterator<Item = Value> {
+        Of::record(&USES, &times.by_use, self).chain([Value::count(times.switches)]).collect::<Vec<_>>().into_iter()
+    }
+
+    pub(super) fn time(&self, ticks: u64) -> Value {
         Value::Duration(self.ns(ticks))
     }
 
@@ -207,235 +316,134 @@ impl CpuUse {
         if count == 0 { Value::Nothing } else { Value::Duration(self.mean_ns(ticks, count)) }
     }
 
-    /// A table whose lines are its records; with a limit the first of them.
-    fn flat(&self, labels: &[(&'static str, &'static str)], numbers: &[Number], records: Vec<Vec<Value>>) -> Table {
-        let names = labels.iter().map(|(name, _)| *name).chain(numbers.iter().map(|number| number.0));
-        let texts = labels.iter().map(|(_, title)| Column::text(*title));
-        let columns = texts.chain(numbers.iter().map(|number| {
-            let column = Column::number(number.1);
-            if number.2 == u8::MAX { column } else { column.fit(Fit::Leaves(number.2)) }
-        }));
-        let shown = self.top.unwrap_or(usize::MAX).min(records.len());
-        let mut lines: Vec<Line> = records.iter().take(shown).cloned().map(Line::new).collect();
-        if shown < records.len() {
-            let rest = Value::More((records.len() - shown) as u64, "more");
-            let blank = std::iter::repeat_n(Value::Nothing, labels.len() + numbers.len() - 1);
-            lines.push(Line::new(std::iter::once(rest).chain(blank)));
-        }
-        Table { title: None, fields: names.map(Field::new).collect(), columns: columns.collect(), lines, records }
+    /// The share of the samples that a process has, and its 95 % interval; `None` without samples.
+    fn of_samples(&self, time: &SampledTime) -> Option<(f64, f64, f64)> {
+        let all = self.sampling.samples;
+        let (low, high) = interval(time.samples, all);
+        (all > 0).then(|| (time.samples as f64 / all as f64, low, high))
     }
 
-    fn labels(&self) -> Vec<(&'static str, &'static str)> {
-        self.dimensions.iter().map(|dimension| (dimension.name(), dimension.title())).collect()
-    }
-
-    fn label_values(&self, row: &CpuRow) -> Vec<Value> {
-        row.labels.iter().map(Value::of_label).collect()
-    }
-
-    fn delay_table(&self) -> Table {
-        let labels = [self.labels(), vec![("kind", "Kind")]].concat();
-        let numbers = [
-            ("count", "Delays", KEEP),
-            ("total_ns", "Sum", 0),
-            ("mean_ns", "Mean", KEEP),
-            ("p50_ns", "p50", 1),
-            ("p95_ns", "p95", KEEP),
-            ("p99_ns", "p99", 2),
-            ("max_ns", "Max", KEEP),
-        ];
-        let record = |row: &CpuRow, kind: &str, d: &DelayStatistics| {
-            let counted = [Value::text(kind), Value::count(d.count), self.time(d.total), self.mean(d.total, d.count)];
-            let ranks = [d.p50, d.p95, d.p99, d.max].map(|ticks| self.time(ticks));
-            self.label_values(row).into_iter().chain(counted).chain(ranks).collect::<Vec<_>>()
+    /// A table whose lines are its records, or the first `top` of them.
+    fn flat<'r, R: 'r>(
+        &self,
+        labels: &[(&'static str, &'static str)],
+        columns: &[Of<R>],
+        rows: impl Iterator<Item = (Vec<Value>, &'r R)>,
+        top: Option<usize>,
+    ) -> Table {
+        let mut table = Table {
+            fields: labels.iter().map(|(name, _)| Field::new(name)).chain(Of::fields(columns)).collect(),
+            columns: labels.iter().map(|(_, title)| Column::text(*title)).chain(Of::columns(columns)).collect(),
+            ..Table::default()
         };
-        let of_row = |row: &CpuRow| {
-            let kinds = ReadyKind::ALL.map(ReadyKind::name).into_iter().zip(row.delays.by_kind);
-            let all = [("all", row.delays.all)].into_iter().chain(kinds).filter(|(_, delays)| delays.count > 0);
-            all.map(|(kind, delays)| record(row, kind, &delays)).collect::<Vec<_>>()
-        };
-        self.flat(&labels, &numbers, self.rows.iter().flat_map(of_row).collect())
-    }
-
-    fn preemption_table(&self) -> Table {
-        let labels = [("process", "Lost the processor"), ("preemptor", "To"), ("kind", "Why")];
-        let numbers = [("count", "Times", KEEP), ("total_ns", "Until it ran again", KEEP), ("mean_ns", "Mean", 0)];
-        let record = |row: &super::PreemptionRow| {
-            let texts = [row.process.as_str(), &row.preemptor, row.kind.name()].map(Value::text);
-            let (count, ticks) = (row.times.count, row.times.ticks);
-            texts.into_iter().chain([Value::count(count), self.time(ticks), self.mean(ticks, count)]).collect()
-        };
-        self.flat(&labels, &numbers, self.preemptions.iter().map(record).collect())
-    }
-
-    fn wait_table(&self) -> Table {
-        let labels = [self.labels(), vec![("reason", "Wait reason")]].concat();
-        let numbers = [("count", "Waits", KEEP), ("total_ns", "Time", KEEP), ("mean_ns", "Mean", 0)];
-        let of_row = |row: &CpuRow| {
-            let mut waits: Vec<_> = row.waits.iter().collect();
-            waits.sort_by_key(|(_, time)| std::cmp::Reverse(time.ticks));
-            let record = |(reason, time): (&String, &super::replay::thread_counts::WaitTime)| {
-                let numbers = [Value::count(time.count), self.time(time.ticks), self.mean(time.ticks, time.count)];
-                let labels = self.label_values(row).into_iter();
-                labels.chain([Value::text(reason)]).chain(numbers).collect::<Vec<_>>()
-            };
-            waits.into_iter().map(record).collect::<Vec<_>>()
-        };
-        self.flat(&labels, &numbers, self.rows.iter().flat_map(of_row).collect())
-    }
-
-    fn waker_table(&self) -> Table {
-        let labels = [("process", "Became ready"), ("waker", "By, or while it ran")];
-        let numbers = [("from_dpc", "From a DPC", KEEP), ("count", "Times", KEEP)];
-        let record = |row: &super::WakeupRow| {
-            let numbers = [Value::Flag(row.from_dpc), Value::count(row.count)];
-            [&row.process, &row.waker].map(Value::text).into_iter().chain(numbers).collect()
-        };
-        self.flat(&labels, &numbers, self.wakeups.iter().map(record).collect())
-    }
-
-    fn interrupt_table(&self) -> Table {
-        let labels = [("kind", "Kind"), ("module", "Module"), ("routine", "Routine")];
-        let numbers = [
-            ("count", "Count", KEEP),
-            ("inclusive_ns", "Inclusive", 1),
-            ("exclusive_ns", "Exclusive", KEEP),
-            ("exclusive_percent", "Exclusive %", 0),
-            ("max_ns", "Longest", KEEP),
-        ];
-        let record = |row: &super::InterruptRow| {
-            let module = Value::maybe(row.module.as_deref(), Value::text);
-            let times = row.times;
-            let share = Value::Share((self.share(times.exclusive) * 1e11).round() / 1e9);
-            let numbers = [Value::count(times.count), self.time(times.inclusive), self.time(times.exclusive), share];
-            let labels = [Value::text(row.kind), module, Value::Hex(row.routine)].into_iter();
-            labels.chain(numbers).chain([self.time(times.max)]).collect()
-        };
-        self.flat(&labels, &numbers, self.interrupts.iter().map(record).collect())
-    }
-
-    fn state_table(&self) -> Table {
-        let numbers = [
-            ("running_ns", "Running", KEEP),
-            ("ready_ns", "Ready", KEEP),
-            ("waiting_ns", "Waiting", KEEP),
-            ("unknown_ns", "Unknown", 1),
-            ("not_alive_ns", "Not alive", 0),
-        ];
-        let record = |row: &CpuRow| {
-            let StateTimes { running, ready, waiting, unknown, not_alive } = row.states?;
-            let times = [running, ready, waiting, unknown, not_alive].map(|ticks| self.time(ticks));
-            Some(self.label_values(row).into_iter().chain(times).collect())
-        };
-        self.flat(&self.labels(), &numbers, self.rows.iter().filter_map(record).collect())
-    }
-
-    fn sampling_table(&self) -> Table {
-        let samples = self.sampling.samples;
-        let numbers = [
-            ("exact_ns", "Exact", KEEP),
-            ("exact_percent", "Exact %", KEEP),
-            ("samples", "Samples", 1),
-            ("samples_percent", "Samples %", KEEP),
-            ("low_percent", "from", KEEP),
-            ("high_percent", "to", KEEP),
-            ("clock_ticks", "Ticks", 0),
-            ("charged_ns", "Charged", KEEP),
-            ("difference_percent", "Off by", 2),
-        ];
-        let percent = |share: f64| Value::Share((share * 1e11).round() / 1e9);
-        let of_samples = |share: f64| if samples > 0 { percent(share) } else { Value::Nothing };
-        let mut rows: Vec<_> = self.sampling.rows.iter().collect();
-        rows.sort_by_key(|(_, charged)| std::cmp::Reverse(charged.exact));
-        let record = |(process, charged): (&String, &super::SampledTime)| {
-            let (low, high) = interval(charged.samples, samples);
-            let by_ticks = self.charged_ns(charged.ticks);
-            let share = charged.samples as f64 / samples.max(1) as f64;
-            let off = self.share_of_ns(by_ticks) - self.share(charged.exact);
-            let exact = [Value::text(process), self.time(charged.exact), percent(self.share(charged.exact))];
-            let sampled = [Value::count(charged.samples), of_samples(share), of_samples(low), of_samples(high)];
-            let ticked = [Value::count(charged.ticks), Value::Duration(by_ticks), percent(off)];
-            exact.into_iter().chain(sampled).chain(ticked).collect()
-        };
-        self.flat(&[("process", "Process")], &numbers, rows.into_iter().map(record).collect())
-    }
-
-    fn share_of_ns(&self, nanos: u64) -> f64 {
-        nanos as f64 / self.capacity_ns().max(1) as f64
-    }
-
-    fn queue_table(&self) -> Table {
-        let window = self.window_ticks.max(1) as f64;
-        let record = |(length, ticks): &(u64, u64)| {
-            vec![Value::Number(*length), self.time(*ticks), Value::Share((*ticks as f64 * 1e11 / window).round() / 1e9)]
-        };
-        let numbers = [("ns", "Time", KEEP), ("percent", "Share", KEEP)];
-        self.flat(&[("length", "Ready threads")], &numbers, self.queue.by_length.iter().map(record).collect())
-    }
-
-    /// The largest groups are columns of the printed table; records have all, a record for each step and series.
-    fn timeline_table(&self) -> Table {
-        let steps = self.timeline.as_deref().unwrap_or_default();
-        let numbers = [
-            ("threads_ns", "Threads", KEEP),
-            ("idle_ns", "Idle", 21),
-            ("dpc_ns", "DPC", 23),
-            ("isr_ns", "ISR", 22),
-            ("unknown_ns", "Unknown", 20),
-            ("queue_mean", "Ready threads", KEEP),
-        ];
-        let record = |step: &super::TimelineStep| {
-            let from = Value::ExactSeconds(Nanos(step.from.0));
-            let times = step.by_use.map(|ticks| self.time(ticks));
-            let mean = Value::Decimal((step.queue_mean * 1e9).round() / 1e9);
-            std::iter::once(from).chain(times).chain([mean]).collect::<Vec<_>>()
-        };
-        let mut table = self.flat(&[("from_s", "From s")], &numbers, steps.iter().map(record).collect());
-        table.fields = ["from_s", "series", "ns", "queue_mean"].map(Field::new).to_vec();
-        table.records = steps.iter().flat_map(|step| self.series(step)).collect();
-        let groups = self.timeline_groups();
-        for (place, (name, _)) in (0..).zip(groups.iter().take(MOST_GROUPS)) {
-            table.columns.push(Column::number(name.clone()).fit(Fit::Leaves(MOST_GROUPS as u8 - place)));
-            for (line, step) in table.lines.iter_mut().zip(steps) {
-                line.cells.push(step.groups.get(name).map_or(Value::Nothing, |ticks| self.time(*ticks)));
+        for (labels, row) in rows {
+            if table.lines.len() < top.unwrap_or(usize::MAX) {
+                table.lines.push(Line::new(labels.iter().cloned().chain(Of::cells(columns, row, self))));
             }
+            table.records.push(labels.into_iter().chain(Of::record(columns, row, self)).collect());
+        }
+        if let more @ 1.. = table.records.len() - table.lines.len() {
+            let blank = std::iter::repeat_n(Value::Nothing, table.columns.len() - 1);
+            table.lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blank)));
         }
         table
     }
 
-    /// The records of a step.
-    fn series(&self, step: &super::TimelineStep) -> Vec<Vec<Value>> {
-        let uses = ["threads", "idle", "dpc", "isr", "unknown"].into_iter().zip(step.by_use);
-        let groups = step.groups.iter().map(|(label, ticks)| (label.as_str(), *ticks));
-        let record =
-            |series: &str, ns: Value, mean: Value| vec![Value::ExactSeconds(step.from), Value::text(series), ns, mean];
-        let times = uses.chain(groups).map(|(series, ticks)| record(series, self.time(ticks), Value::Nothing));
-        let mean = Value::Decimal((step.queue_mean * 1e9).round() / 1e9);
-        times.chain([record("queue", Value::Nothing, mean)]).collect()
+    /// Headings of the labels of rows.
+    fn labels(&self, more: Option<(&'static str, &'static str)>) -> Vec<(&'static str, &'static str)> {
+        self.dimensions.iter().map(|dimension| (dimension.name(), dimension.title())).chain(more).collect()
     }
 
-    /// How many groups of the timeline are no columns of the printed table.
-    pub fn smaller_groups(&self) -> usize {
-        self.timeline_groups().len().saturating_sub(MOST_GROUPS)
+    fn label_values(&self, row: &CpuRow, more: Option<&str>) -> Vec<Value> {
+        row.labels.iter().map(Value::of_label).chain(more.map(Value::text)).collect()
     }
 
-    /// Groups of the timeline, the largest first.
-    fn timeline_groups(&self) -> Vec<(String, u64)> {
-        let mut sums: HashMap<&str, u64> = HashMap::new();
-        for (label, ticks) in self.timeline.iter().flatten().flat_map(|step| &step.groups) {
-            *sums.entry(label).or_default() += ticks;
-        }
-        let mut groups: Vec<(String, u64)> = sums.into_iter().map(|(label, ticks)| (label.to_owned(), ticks)).collect();
-        groups.sort_by(|a, b| (std::cmp::Reverse(a.1), &a.0).cmp(&(std::cmp::Reverse(b.1), &b.0)));
-        groups
+    /// Ready delays by kind.
+    pub fn delay_table(&self, top: Option<usize>) -> Table {
+        let rows = self.rows.iter().flat_map(|row| {
+            let kinds = ReadyKind::ALL.map(ReadyKind::name).into_iter().zip(&row.delays.by_kind);
+            let all = [("all", &row.delays.all)].into_iter().chain(kinds).filter(|(_, delays)| delays.count > 0);
+            all.map(|(kind, delays)| (self.label_values(row, Some(kind)), delays))
+        });
+        self.flat(&self.labels(Some(("kind", "Kind"))), &DELAYS, rows, top)
+    }
+
+    /// Who took the processor from whom.
+    pub fn preemption_table(&self, top: Option<usize>) -> Table {
+        let labels = [("process", "Lost the processor"), ("preemptor", "To"), ("kind", "Why")];
+        let rows = self.preemptions.iter().map(|row| {
+            let labels = [row.process.as_str(), &row.preemptor, row.kind.name()];
+            (labels.map(Value::text).to_vec(), &row.times)
+        });
+        self.flat(&labels, &PREEMPTIONS, rows, top)
+    }
+
+    /// Waits by reason.
+    pub fn wait_table(&self, top: Option<usize>) -> Table {
+        let rows = self.rows.iter().flat_map(|row| {
+            let mut waits: Vec<_> = row.waits.iter().collect();
+            waits.sort_by_key(|(_, time)| Reverse(time.ticks));
+            waits.into_iter().map(|(reason, time)| (self.label_values(row, Some(reason)), time))
+        });
+        self.flat(&self.labels(Some(("reason", "Wait reason"))), &WAITS, rows, top)
+    }
+
+    /// Who readied whom.
+    pub fn waker_table(&self, top: Option<usize>) -> Table {
+        let labels = [("process", "Became ready"), ("waker", "By, or while it ran")];
+        let rows = self.wakeups.iter().map(|row| ([&row.process, &row.waker].map(Value::text).to_vec(), row));
+        self.flat(&labels, &WAKEUPS, rows, top)
+    }
+
+    /// Interrupts and deferred procedure calls by routine.
+    pub fn interrupt_table(&self, top: Option<usize>) -> Table {
+        let labels = [("kind", "Kind"), ("module", "Module"), ("routine", "Routine")];
+        let rows = self.interrupts.iter().map(|row| {
+            let module = Value::maybe(row.module.as_deref(), Value::text);
+            (vec![Value::text(row.kind), module, Value::Hex(row.routine)], &row.times)
+        });
+        self.flat(&labels, &INTERRUPTS, rows, top)
+    }
+
+    /// What each thread did.
+    pub fn state_table(&self, top: Option<usize>) -> Table {
+        let rows = self.rows.iter().filter_map(|row| Some((self.label_values(row, None), row.states.as_ref()?)));
+        self.flat(&self.labels(None), &STATES, rows, top)
+    }
+
+    /// Exact times beside samples and clock ticks.
+    pub fn sampling_table(&self, top: Option<usize>) -> Table {
+        let mut rows: Vec<&(String, SampledTime)> = self.sampling.rows.iter().collect();
+        rows.sort_by_key(|(_, time)| Reverse(time.exact));
+        self.of_processes(&SAMPLED, rows.into_iter(), top)
+    }
+
+    /// Samples, for programs.
+    pub fn sample_records(&self) -> Table {
+        let rows = self.sampling.rows.iter().filter(|_| self.sampling.samples > 0);
+        self.of_processes(&SAMPLES, rows, None)
+    }
+
+    /// Clock ticks, for programs.
+    pub fn clock_tick_records(&self) -> Table {
+        self.of_processes(&CLOCK_TICKS, self.sampling.rows.iter(), None)
+    }
+
+    fn of_processes<'r>(
+        &self,
+        columns: &[Of<SampledTime>],
+        rows: impl Iterator<Item = &'r (String, SampledTime)>,
+        top: Option<usize>,
+    ) -> Table {
+        let rows = rows.map(|(process, time)| (vec![Value::text(process)], time));
+        self.flat(&[("process", "Process")], columns, rows, top)
+    }
+
+    /// Time at each length of the ready queue.
+    pub fn queue_table(&self, top: Option<usize>) -> Table {
+        let rows = self.queue.by_length.iter().map(|row| (vec![Value::Number(row.0)], row));
+        self.flat(&[("length", "Ready threads")], &QUEUE, rows, top)
     }
 }
 
-/// A column of numbers: name, heading, and when it is left out.
-type Number = (&'static str, &'static str, u8);
-
-/// Columns of the printed timeline for its groups, at most.
-const MOST_GROUPS: usize = 8;
-
-/// It is never left out.
-const KEEP: u8 = u8::MAX;
+const SWITCHES: Field = Field::new("switches");

@@ -1,6 +1,6 @@
 //! Processors over time.
 
-use crate::analysis::cpu::query::CpuQuery;
+use crate::analysis::cpu::query::{CpuOrder, CpuQuery};
 use crate::analysis::cpu::replay::processor::ProcessorUse;
 use crate::analysis::cpu::{CpuUse, TimelineStep};
 use crate::analysis::overview::steps::{step_of, thinned};
@@ -58,7 +58,7 @@ impl CpuOverview {
     /// # Errors
     /// [`Error::MissingEvents`] without context switches.
     pub fn new(trace: &Trace, length: Nanos) -> Result<CpuOverview, Error> {
-        let query = CpuQuery { timeline: Some(step_of(length, STEPS)), top: Some(MOST_ROWS), ..CpuQuery::default() };
+        let query = CpuQuery { timeline: Some(step_of(length, STEPS)), ..CpuQuery::default() };
         let mut set = CpuUse::answer(trace, &query)?;
         let steps = set.timeline.take().unwrap_or_default();
         let kept = thinned(steps.len(), MOST_STEPS);
@@ -88,7 +88,7 @@ impl CpuOverview {
 
     /// Processes with their time and delays.
     pub fn process_table(&self) -> Table {
-        self.set.row_table(self.set.top)
+        self.set.row_table(CpuOrder::Cpu, Some(MOST_ROWS))
     }
 }
 

@@ -58,7 +58,8 @@ impl ProcessSet {
     /// The groups.
     pub fn group_table(&self) -> Table {
         let (all, columns) = (self.tree.measure, [&[PROCESSES], self.pages().as_slice()].concat());
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
+        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
+            .with_total(&self.tree, &all, &columns)
     }
 
     /// A record for each process, one after the other.

@@ -20,7 +20,7 @@ mod warnings;
 
 pub use row_key::RowCount;
 pub use summary::{HeldSummary, ProcessHeld};
-pub use totals::balance::{Balance, BalanceLine};
+pub use totals::balance::{Balance, BalanceStep};
 pub use totals::each_holding::Holding;
 pub use totals::mem_info_ws::{MemInfoWsCheck, MemInfoWsDifference};
 pub use totals::process_peaks::{AverageHeld, ProcessPeak};

@@ -6,12 +6,13 @@ use crate::analysis::refset::query::Dimension;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::row_key::RowCount;
 use crate::analysis::refset::summary::{HeldSummary, ProcessHeld};
-use crate::analysis::refset::totals::balance::BalanceLine;
+use crate::analysis::refset::totals::process_peaks::ProcessPeak;
 use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::facets::Label;
 use crate::model::category::Category;
 use crate::units::Nanos;
+use std::borrow::Cow;
 
 /// Most groups that are columns of a timeline for people.
 pub const MOST_COLUMNS: usize = 64;
@@ -47,17 +48,18 @@ impl ReferenceSet {
             false => vec![PAGES, SIZE, SHARE],
         };
         let all = self.tree.measure;
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, all, &columns).with_total(&self.tree, all, &columns)
+        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
+            .with_total(&self.tree, &all, &columns)
     }
 
     /// Largest categories and processes of what is held at the window's end.
     pub fn summary_tables(&self) -> Vec<Table> {
         let Some(HeldSummary { categories, processes, .. }) = &self.summary else { return Vec::new() };
-        let categories = Table::of_tree("Category at stop", categories, categories.measure, &[PAGES, SIZE, SHARE]);
+        let categories = Table::of_tree("Category at stop", categories, &categories.measure, &[PAGES, SIZE, SHARE]);
         let process = [PROCESS_PAGES, PROCESS_SIZE, PROCESS_SHARE];
         let over_time = [PEAK.leaves(2), PEAK_TIME.leaves(1), AVERAGE.leaves(0)];
         let columns = if self.is_selection { process.to_vec() } else { [process, over_time].concat() };
-        vec![categories, Table::of_tree("Process at stop", processes, processes.measure, &columns)]
+        vec![categories, Table::of_tree("Process at stop", processes, &processes.measure, &columns)]
     }
 
     /// Processes that held pages in the window, hold none at its end, and are in no line of the summary.
@@ -68,39 +70,16 @@ impl ReferenceSet {
         })
     }
 
-    /// What was held when, and what came and went: each line is added to those above it, up to what is held at
-    /// stop. `count` writes a number for people.
-    pub fn held_table(&self, count: fn(u64) -> String) -> Table {
-        let line = |what: &str, pages: u64, note: &str| {
-            Line::new([Value::text(what), Value::count(pages), Value::pages(pages as i64), Value::text(note)])
+    /// What each process held, for programs.
+    pub fn process_peak_table(&self) -> Table {
+        let record = |found: &ProcessPeak| {
+            let (pages, time) = found.peak;
+            let peak = [Value::count(pages), Value::ExactSeconds(time), Value::Decimal(found.average)];
+            std::iter::once(Value::text(&found.process)).chain(peak).collect()
         };
-        let step = |step: &BalanceLine| {
-            let (change, size) = (Value::Difference(step.pages), Value::pages(step.pages));
-            Line::new([Value::text(step.title), change, size, Value::text(&step.note)])
-        };
-        let emptied = self.window.resets.contains(&self.window.from);
-        let at_start = if emptied { "active as working sets were emptied" } else { "" };
-        // Parts are rounded, and what is shown of the whole is their sum.
-        let rounded = self.average.by_class.iter().map(|(class, pages)| (class.name(), pages.round().max(0.0) as u64));
-        let average = rounded.clone().map(|(_, pages)| pages).sum();
-        let by_class = rounded.map(|(class, pages)| format!("{class} {}", count(pages))).collect::<Vec<_>>().join(", ");
-        let steps = self.balance.steps(count);
-        let steps = steps.iter().filter(|step| step.pages != 0).map(step);
         Table {
-            columns: vec![
-                Column::text("Held"),
-                Column::number("Pages"),
-                Column::number("").fit(Fit::Leaves(0)),
-                Column::text("").fit(Fit::Wraps),
-            ],
-            lines: std::iter::once(line("at start", self.held_at_start, at_start))
-                .chain(steps)
-                .chain([
-                    Line { ruled: true, ..line("at stop", self.held_at_stop, "") },
-                    line("at the peak", self.peak.0, &format!("at {:.6} s", self.peak.1.seconds())),
-                    line("on average", average, &by_class),
-                ])
-                .collect(),
+            fields: ["process"].into_iter().chain(PeakAndAverage::FIELDS).map(Field::new).collect(),
+            records: self.process_peaks.iter().map(record).collect(),
             ..Table::default()
         }
     }
@@ -123,8 +102,8 @@ fn frequent(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static 
 }
 
 impl Timeline {
-    /// For programs all groups: categories as columns, others as rows of the points at which they hold pages. For people
-    /// the groups with the highest peaks, at most [`MOST_COLUMNS`], in their order; those with low peaks leave first.
+    /// For people the groups with the highest peaks, at most [`MOST_COLUMNS`], in their order; those with low peaks leave
+    /// first.
     pub fn table(&self) -> Table {
         let mut shown: Vec<(usize, usize)> = self.by_peak().into_iter().take(MOST_COLUMNS).enumerate().collect();
         shown.sort_unstable_by_key(|(_, number)| *number);
@@ -146,51 +125,68 @@ impl Timeline {
             line("at s", |extent| Value::Seconds(extent.peak_time)),
             line("Average", |extent| Value::count(extent.average.round().max(0.0) as u64)),
         ];
-        let (fields, records) = if self.is_by_category() { self.wide() } else { self.long() };
         Table {
-            fields,
-            records,
             columns: ["Time s", "Pages"].map(Column::number).into_iter().chain(headings).collect(),
             lines: self.times.iter().zip(&self.pages).enumerate().map(point).chain(last).collect(),
             ..Table::default()
         }
     }
 
-    /// The same for all groups with rows for programs, also by category: which categories there are depends on the trace.
-    pub fn table_of_rows(&self) -> Table {
-        let (fields, records) = self.long();
-        Table { fields, records, ..self.table() }
-    }
-
-    /// One column for each category.
-    fn wide(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
+    /// Names of the values of [`Timeline::wide_records`].
+    pub fn wide_fields(&self) -> impl Iterator<Item = &'static str> {
         let category = |group: &TimelineGroup| {
             group.labels.first().and_then(Label::number_in_list).and_then(|number| Category::ALL.get(number)).copied()
         };
-        let names = self.groups.iter().filter_map(category).map(Category::name);
-        let columns: Vec<Vec<u64>> = self.groups.iter().map(|group| group.pages(self.times.len()).collect()).collect();
-        let record = |(number, (time, pages)): (usize, (&Nanos, &u64))| {
-            let cells = columns.iter().map(|column| Value::CountIfAny(column.get(number).copied().unwrap_or(0)));
-            [Value::ExactSeconds(*time), Value::count(*pages)].into_iter().chain(cells).collect()
-        };
-        let records = self.times.iter().zip(&self.pages).enumerate().map(record).collect();
-        (["time_s", "pages"].into_iter().chain(names).map(Field::new).collect(), records)
+        let name = move |group| category(group).map(Category::name);
+        ["time_s", "pages"].into_iter().chain(self.groups.iter().filter_map(name))
     }
 
-    /// One record for each group at each point.
-    fn long(&self) -> (Vec<Field>, Vec<Vec<Value>>) {
-        let names = self.dimensions.iter().map(|dimension| dimension.name());
+    /// For programs, by category: a record for each point, with a value for each group.
+    pub fn wide_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        let mut groups: Vec<_> = self.groups.iter().map(|group| group.pages(self.times.len())).collect();
+        self.times.iter().zip(&self.pages).map(move |(time, pages)| {
+            let cells = groups.iter_mut().map(|group| Value::CountIfAny(group.next().unwrap_or(0)));
+            [Value::ExactSeconds(*time), Value::count(*pages)].into_iter().chain(cells).collect()
+        })
+    }
+
+    /// Names of the values of [`Timeline::long_records`].
+    pub fn long_fields(&self) -> impl Iterator<Item = &'static str> {
+        ["time_s"].into_iter().chain(self.dimensions.iter().map(|dimension| dimension.name())).chain(["pages"])
+    }
+
+    /// For programs, by any dimensions: a record for each group that holds pages at a point.
+    pub fn long_records(&self) -> impl Iterator<Item = Vec<Value>> {
         let mut groups: Vec<_> = self.groups.iter().map(|group| (group, group.pages(self.times.len()))).collect();
-        let mut records = Vec::new();
-        for time in &self.times {
-            for (group, pages) in &mut groups {
-                let Some(pages) = pages.next().filter(|pages| *pages > 0) else { continue };
+        self.times.iter().flat_map(move |time| {
+            let held = groups.iter_mut().filter_map(|(group, pages)| Some((group, pages.next().filter(|&p| p > 0)?)));
+            let record = |(group, pages): (&mut &TimelineGroup, u64)| {
                 let labels = group.labels.iter().map(Value::of_label);
-                let record = std::iter::once(Value::ExactSeconds(*time)).chain(labels).chain([Value::count(pages)]);
-                records.push(record.collect());
-            }
-        }
-        (std::iter::once("time_s").chain(names).chain(["pages"]).map(Field::new).collect(), records)
+                std::iter::once(Value::ExactSeconds(*time)).chain(labels).chain([Value::count(pages)]).collect()
+            };
+            held.map(record).collect::<Vec<_>>()
+        })
+    }
+
+    /// The points with their pages, by category also those of each.
+    pub fn point_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        let by_category = self.is_by_category();
+        let name = |group: &TimelineGroup| Cow::<'static, str>::Owned(group.category().to_owned());
+        let mut groups: Vec<_> = self.groups.iter().map(|group| (name(group), group.pages(self.times.len()))).collect();
+        self.times.iter().zip(&self.pages).map(move |(time, pages)| {
+            let now = groups.iter_mut().map(|(name, pages)| (name.clone(), Value::count(pages.next().unwrap_or(0))));
+            let now = if by_category { Value::Object(now.collect()) } else { Value::Absent };
+            vec![Value::ExactSeconds(*time), Value::count(*pages), now]
+        })
+    }
+
+    /// The groups, each with its pages at all points.
+    pub fn group_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        self.groups.iter().map(|group| {
+            let labels = group.labels.iter().map(Value::of_label);
+            let pages = Value::Numbers(group.pages(self.times.len()).collect());
+            labels.chain(group.extent.values()).chain([pages]).collect()
+        })
     }
 
     /// How many groups are no columns of the table for people.
@@ -199,7 +195,22 @@ impl Timeline {
     }
 }
 
+impl PeakAndAverage {
+    /// Names of [`PeakAndAverage::values`].
+    pub const FIELDS: [&str; 3] = ["peak_pages", "peak_time_s", "average_pages"];
+
+    /// For programs.
+    pub fn values(&self) -> [Value; 3] {
+        [Value::count(self.peak), Value::ExactSeconds(self.peak_time), Value::Decimal(self.average)]
+    }
+}
+
 impl TimelineGroup {
+    /// The category, where groups are categories.
+    pub fn category(&self) -> &str {
+        self.labels.first().map_or("", Label::as_str)
+    }
+
     /// Its labels above a column of numbers, cut at the left: paths and ids differ at their end.
     fn heading(&self) -> String {
         const MOST: usize = 26;
@@ -211,62 +222,83 @@ impl TimelineGroup {
     }
 }
 
+const AGREEMENT: [Measured<MatchCounts>; 3] = [
+    Measured::new("matched", "Match", |counts, _| Value::CountIfAny(counts.matched)),
+    Measured::new("only_tracked", "Only tracked", |counts, _| Value::CountIfAny(counts.only_tracked)),
+    Measured::new("only_final", "Only in final state", |counts, _| Value::CountIfAny(counts.only_final)),
+];
+
 impl Verification {
-    /// What agrees, by use and by process, for programs.
-    pub fn table(&self) -> Table {
-        let record = |by: &str, name: &str, agreement: &MatchCounts| {
-            [Value::text(by), Value::text(name)].into_iter().chain(counts(agreement)).collect()
+    /// All uses with the pages that agree.
+    pub fn use_table(&self) -> Table {
+        self.agreement_table(("use", "Use"), self.by_use.iter().map(|(page_use, counts)| (page_use.name(), counts)))
+    }
+
+    /// All processes with the pages that agree.
+    pub fn process_table(&self) -> Table {
+        self.agreement_table(
+            ("process", "Process"),
+            self.by_process.iter().map(|(name, counts)| (name.as_str(), counts)),
+        )
+    }
+
+    /// For people only those that disagree.
+    pub fn disagreeing_table(&self) -> Table {
+        let disagree = |(_, a): &(&String, &MatchCounts)| a.only_tracked + a.only_final > 0;
+        let processes = self.by_process.iter().filter(disagree);
+        self.agreement_table(("process", "Process"), processes.map(|(name, counts)| (name.as_str(), counts)))
+    }
+
+    fn agreement_table<'a>(
+        &self,
+        (name, title): (&'static str, &'static str),
+        rows: impl Iterator<Item = (&'a str, &'a MatchCounts)> + Clone,
+    ) -> Table {
+        let values = |name: &str, counts: &MatchCounts| -> Vec<Value> {
+            std::iter::once(Value::text(name)).chain(Measured::record(&AGREEMENT, counts, &self.all)).collect()
         };
-        let by_use = self.by_use.iter().map(|(page_use, agreement)| record("use", page_use.name(), agreement));
-        let by_process = self.by_process.iter().map(|(process, agreement)| record("process", process, agreement));
+        let records: Vec<Vec<Value>> = rows.map(|(name, counts)| values(name, counts)).collect();
         Table {
-            fields: ["by", "name", "matched", "only_tracked", "only_final"].map(Field::new).to_vec(),
-            records: by_use.chain(by_process).collect(),
-            ..Table::default()
+            title: None,
+            fields: [Field::new(name)].into_iter().chain(Measured::fields(&AGREEMENT)).collect(),
+            columns: [Column::text(title)].into_iter().chain(Measured::columns(&AGREEMENT)).collect(),
+            lines: records.iter().cloned().map(Line::new).collect(),
+            records,
         }
     }
 
-    /// The same, for people with the sum alone.
-    pub fn table_of_sum(&self) -> Table {
-        let numbers = ["Match", "Only tracked", "Only in final state", "Residue"].map(Column::number);
-        let mut sum = agreement_line("Total", &self.all);
-        sum.cells.push(Value::Share(self.residue() * 100.0));
+    /// What agrees, by use and by process, for programs; for people the sum alone.
+    pub fn table(&self) -> Table {
+        let by = |name: &'static str, table: Table| {
+            table.records.into_iter().map(move |record| std::iter::once(Value::text(name)).chain(record).collect())
+        };
+        let sum = Measured::cells(&AGREEMENT, &self.all, &self.all).chain([Value::Share(self.residue() * 100.0)]);
+        let residue = Column::number("Residue");
         Table {
-            columns: std::iter::once(Column::text("")).chain(numbers).collect(),
-            lines: vec![Line { ruled: true, ..sum }],
-            ..self.table()
+            title: None,
+            fields: ["by", "name"].into_iter().map(Field::new).chain(Measured::fields(&AGREEMENT)).collect(),
+            records: by("use", self.use_table()).chain(by("process", self.process_table())).collect(),
+            columns: [Column::text("")].into_iter().chain(Measured::columns(&AGREEMENT)).chain([residue]).collect(),
+            lines: vec![Line { ruled: true, ..Line::new(std::iter::once(Value::text("Total")).chain(sum)) }],
         }
-    }
-
-    /// All uses, and the processes that disagree, for people; only tables that say something.
-    pub fn tables(&self) -> Vec<Table> {
-        let uses: Vec<_> = self.by_use.iter().map(|(page_use, a)| agreement_line(page_use.name(), a)).collect();
-        let disagree = |a: &MatchCounts| a.only_tracked + a.only_final > 0;
-        let processes = self.by_process.iter().filter(|(_, a)| disagree(a));
-        let processes: Vec<_> = processes.map(|(process, a)| agreement_line(process, a)).collect();
-        let tables = [("Use", uses), ("Process", processes)].into_iter().filter(|(_, lines)| !lines.is_empty());
-        let numbers = || ["Match", "Only tracked", "Only in final state"].map(Column::number);
-        let columns = |title: &'static str| std::iter::once(Column::text(title)).chain(numbers()).collect();
-        tables.map(|(title, lines)| Table { columns: columns(title), lines, ..Table::default() }).collect()
     }
 
     /// Pages that disagree.
     pub fn examples_table(&self) -> Table {
-        let line = |example: &Example| {
-            Line::new([
-                Value::text(if example.only_tracked { "tracked" } else { "final" }),
-                Value::text(example.page_use.name()),
-                Value::Hex(example.pfn),
-                Value::Hex(example.address),
-                Value::text(&example.process),
-            ])
+        let values = |example: &Example| {
+            let only = Value::text(if example.only_tracked { "tracked" } else { "final" });
+            let (process, page_use) = (Value::text(&example.process), Value::text(example.page_use.name()));
+            [only, process, page_use, Value::Hex(example.pfn), Value::Hex(example.address)]
         };
+        // For people the process comes last.
+        let shown = |[only, process, page_use, pfn, address]: [Value; 5]| [only, page_use, pfn, address, process];
         let [pfn, address] = ["PFN", "Address"].map(Column::number);
         Table {
             title: Some("Examples of what disagrees".into()),
+            fields: ["only", "process", "use", "pfn", "address"].map(Field::new).to_vec(),
+            records: self.examples.iter().map(|example| values(example).to_vec()).collect(),
             columns: vec![Column::text("Only"), Column::text("Use"), pfn, address, Column::text("Process")],
-            lines: self.examples.iter().map(line).collect(),
-            ..Table::default()
+            lines: self.examples.iter().map(|example| Line::new(shown(values(example)))).collect(),
         }
     }
 
@@ -274,12 +306,4 @@ impl Verification {
     pub fn more_examples(&self) -> u64 {
         (self.all.only_tracked + self.all.only_final).saturating_sub(self.examples.len() as u64)
     }
-}
-
-fn counts(a: &MatchCounts) -> [Value; 3] {
-    [a.matched, a.only_tracked, a.only_final].map(Value::CountIfAny)
-}
-
-fn agreement_line(name: &str, agreement: &MatchCounts) -> Line {
-    Line::new(std::iter::once(Value::text(name)).chain(counts(agreement)))
 }

@@ -71,10 +71,10 @@ impl ResidentSet {
         let all = snapshot.tree.measure;
         let columns = self.overview_columns(&all);
         let tree = Node { measure: all, parts: classes, ..Node::default() };
-        let mut table = Table::of_tree("Category", &tree, all, &columns).with_total(&tree, all, &columns);
+        let mut table = Table::of_tree("Category", &tree, &all, &columns).with_total(&tree, &all, &columns);
         if !processes.parts.is_empty() {
             let below = Node { parts: vec![processes], ..Node::default() };
-            let mut lines = Table::of_tree("Process", &below, all, &columns).lines;
+            let mut lines = Table::of_tree("Process", &below, &all, &columns).lines;
             lines.first_mut().into_iter().for_each(|line| line.ruled = true);
             table.lines.append(&mut lines);
         }
@@ -88,7 +88,7 @@ impl ResidentSet {
             Node { measure: all, parts: classes(snapshot, |groups| self.sort.tree(groups, None)), ..Node::default() };
         let columns = [SIZE, WPA_SIZE, DIFFERENCE_SIZE, PAGES, SHARE];
         let columns = [&columns[..], &lists(&all)].concat();
-        Table::of_tree("Category", &tree, all, &columns).with_total(&tree, all, &columns)
+        Table::of_tree("Category", &tree, &all, &columns).with_total(&tree, &all, &columns)
     }
 
     /// Processes with pages of their own, at most `top`.
@@ -97,7 +97,7 @@ impl ResidentSet {
         cut(&mut processes, top, "processes");
         let all = snapshot.tree.measure;
         let columns = [&[PAGES, SIZE, SHARE][..], &lists(&processes.measure)].concat();
-        Table::of_tree("Process", &processes, all, &columns).with_total(&processes, all, &columns)
+        Table::of_tree("Process", &processes, &all, &columns).with_total(&processes, &all, &columns)
     }
 
     /// WPA's number is there if there is room. If it was asked for, it replaces lists.

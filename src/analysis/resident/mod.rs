@@ -175,10 +175,10 @@ impl ResidentSet {
     pub fn table(&self, snapshot: &SnapshotSet) -> Table {
         let all = snapshot.tree.measure;
         let shown = columns::shown(&self.view, self.compares, &all);
-        let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, all, &shown);
-        let people = people.with_total(&snapshot.tree, all, &shown);
+        let people = Table::of_tree(Dimension::titles(&self.dimensions), &snapshot.tree, &all, &shown);
+        let people = people.with_total(&snapshot.tree, &all, &shown);
         let programs = columns::written(self.compares);
-        let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), all, &programs);
+        let table = Table::of_groups(&self.dimensions, &snapshot.rows, &Node::default(), &all, &programs);
         let mut table = Table { columns: people.columns, lines: people.lines, ..table };
         if let Some(at) = self.dimensions.iter().position(|dimension| dimension.names_owner()) {
             table.fields.push(Field::new(PROCESS_OWNER));

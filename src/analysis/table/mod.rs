@@ -11,7 +11,7 @@ mod traces;
 pub use crate::facets::{Condition, Dimension};
 pub(crate) use crate::facets::{NO_LABEL, spelling};
 pub use group::{Group, Measure, Node};
-pub use traces::TraceTable;
+pub(crate) use traces::TraceTable;
 
 use crate::facets::{Label, LabelKind};
 use crate::units::{Nanos, PAGE_BYTES};
@@ -146,6 +146,8 @@ pub enum Value {
     More(u64, &'static str),
     /// How a number changes over time; only people see it.
     Course(Course),
+    /// Values by name; only JSON has it.
+    Object(Vec<(Cow<'static, str>, Value)>),
 }
 
 /// How a number changes over time.
@@ -197,9 +199,20 @@ impl Field {
         Field { name, forms: Forms::All }
     }
 
+    /// Names of the labels of a record.
+    pub fn of_labels<D: Dimension>(dimensions: &[D]) -> impl Iterator<Item = Field> {
+        dimensions.iter().map(|dimension| Field::new(dimension.name()))
+    }
+
     /// A field of some forms.
     pub const fn only(name: &'static str, forms: Forms) -> Field {
         Field { name, forms }
+    }
+}
+
+impl From<&'static str> for Field {
+    fn from(name: &'static str) -> Field {
+        Field::new(name)
     }
 }
 
@@ -232,29 +245,53 @@ impl Line {
     }
 }
 
-/// What is shown of a measure.
+/// A value of a measure: what it is called and how it is shown. `A` is what it is a part of, or what its units are those of.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured<M> {
-    field: Option<&'static str>,
+pub(crate) struct Measured<M, A = M> {
+    field: Option<Field>,
     title: Option<&'static str>,
     fit: Fit,
-    value: fn(&M, all: &M) -> Value,
+    value: fn(&M, all: &A) -> Value,
 }
 
-impl<M> Measured<M> {
+impl<M, A> Measured<M, A> {
     /// A value with its name in CSV and JSON and its heading; an empty heading is that of the user's unit.
-    pub const fn new(field: &'static str, title: &'static str, value: fn(&M, &M) -> Value) -> Measured<M> {
-        Measured { field: Some(field), title: Some(title), fit: Fit::Stays, value }
+    pub const fn new(field: &'static str, title: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
+        Measured { field: Some(Field::new(field)), title: Some(title), fit: Fit::Stays, value }
     }
 
     /// A value that programs can compute themselves: only people see it.
-    pub const fn shown(title: &'static str, value: fn(&M, &M) -> Value) -> Measured<M> {
+    pub const fn shown(title: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
         Measured { field: None, title: Some(title), fit: Fit::Stays, value }
     }
 
+    /// A value that people do not see.
+    pub const fn fact(field: &'static str, value: fn(&M, &A) -> Value) -> Measured<M, A> {
+        Measured { field: Some(Field::new(field)), title: None, fit: Fit::Stays, value }
+    }
+
     /// The same for programs only.
-    pub const fn unseen(self) -> Measured<M> {
+    pub const fn unseen(self) -> Measured<M, A> {
         Measured { title: None, ..self }
+    }
+
+    /// The same where records stand alone: a JSON document says it elsewhere.
+    pub const fn alone(self) -> Measured<M, A> {
+        let field = match self.field {
+            Some(field) => Some(Field::only(field.name, Forms::Alone)),
+            None => None,
+        };
+        Measured { field, ..self }
+    }
+
+    /// The same, left out where the width is small: the lowest number goes first.
+    pub const fn leaves(self, order: u8) -> Measured<M, A> {
+        Measured { fit: Fit::Leaves(order), ..self }
+    }
+
+    /// The same, only where there is room for it: the lowest number goes first.
+    pub const fn spare(self, order: u8) -> Measured<M, A> {
+        Measured { fit: Fit::Spare(order), ..self }
     }
 
     /// The printed column, where it is one.
@@ -262,58 +299,71 @@ impl<M> Measured<M> {
         Some(Column::number(self.title?).fit(self.fit))
     }
 
+    /// The printed columns.
+    pub fn columns(list: &[Measured<M, A>]) -> impl Iterator<Item = Column> {
+        list.iter().filter_map(Measured::column)
+    }
+
     /// The value of a measure; `all` is what shares are of.
-    pub fn value(&self, measure: &M, all: &M) -> Value {
+    pub fn value(&self, measure: &M, all: &A) -> Value {
         (self.value)(measure, all)
     }
 
-    /// The same, left out where the width is small: the lowest number goes first.
-    pub const fn leaves(self, order: u8) -> Measured<M> {
-        Measured { fit: Fit::Leaves(order), ..self }
+    /// The names of the values of a record.
+    pub fn fields(list: &[Measured<M, A>]) -> impl Iterator<Item = Field> {
+        list.iter().filter_map(|measured| measured.field)
     }
 
-    /// The same, only where there is room for it: the lowest number goes first.
-    pub const fn spare(self, order: u8) -> Measured<M> {
-        Measured { fit: Fit::Spare(order), ..self }
+    /// The values of a record.
+    pub fn record(list: &[Measured<M, A>], measure: &M, all: &A) -> impl Iterator<Item = Value> {
+        list.iter().filter(|measured| measured.field.is_some()).map(|measured| measured.value(measure, all))
+    }
+
+    /// The cells of a printed line.
+    pub fn cells(list: &[Measured<M, A>], measure: &M, all: &A) -> impl Iterator<Item = Value> {
+        list.iter().filter(|measured| measured.title.is_some()).map(|measured| measured.value(measure, all))
+    }
+
+    /// A record as an object inside another one.
+    pub fn object(list: &[Measured<M, A>], measure: &M, all: &A) -> Value {
+        let told = list.iter().filter_map(|measured| Some((measured.field?, measured.value(measure, all))));
+        Value::Object(told.filter(|(field, _)| field.forms != Forms::Alone).map(|(f, v)| (f.name.into(), v)).collect())
     }
 }
 
 impl Table {
     /// The table of groups: records of `groups`, lines of `tree`. `all` is what shares are of.
-    pub fn of_groups<D: Dimension, M: Measure>(
+    pub(crate) fn of_groups<D: Dimension, M: Measure, A>(
         dimensions: &[D],
         groups: &[Group<M>],
         tree: &Node<M>,
-        all: M,
-        measured: &[Measured<M>],
+        all: &A,
+        measured: &[Measured<M, A>],
     ) -> Table {
         let mut table = Table::of_tree(D::titles(dimensions), tree, all, measured);
-        let fields = measured.iter().filter_map(|measured| measured.field);
-        table.fields = dimensions.iter().map(|dimension| dimension.name()).chain(fields).map(Field::new).collect();
+        table.fields = Field::of_labels(dimensions).chain(Measured::fields(measured)).collect();
         let record = |group: &Group<M>| -> Vec<Value> {
-            let labels = group.labels.iter().map(Value::of_label);
-            let wanted = measured.iter().filter(|measured| measured.field.is_some());
-            labels.chain(wanted.map(|measured| (measured.value)(&group.measure, &all))).collect()
+            group.labels.iter().map(Value::of_label).chain(Measured::record(measured, &group.measure, all)).collect()
         };
         table.records = groups.iter().map(record).collect();
         table
     }
 
     /// A table for people only: the lines of `tree`.
-    pub fn of_tree<M: Measure>(
+    pub(crate) fn of_tree<M: Measure, A>(
         title: impl Into<Cow<'static, str>>,
         tree: &Node<M>,
-        all: M,
-        measured: &[Measured<M>],
+        all: &A,
+        measured: &[Measured<M, A>],
     ) -> Table {
-        let columns = measured.iter().filter_map(Measured::column);
+        let columns = Measured::columns(measured);
         let mut table =
             Table { columns: std::iter::once(Column::text(title)).chain(columns).collect(), ..Table::default() };
-        table.add_lines(tree, 0, &all, measured);
+        table.add_lines(tree, 0, all, measured);
         table
     }
 
-    fn add_lines<M: Measure>(&mut self, node: &Node<M>, depth: usize, all: &M, measured: &[Measured<M>]) {
+    fn add_lines<M: Measure, A>(&mut self, node: &Node<M>, depth: usize, all: &A, measured: &[Measured<M, A>]) {
         for part in &node.parts {
             self.lines.push(line(Value::text(&part.label), depth, &part.measure, all, measured));
             self.add_lines(part, depth + 1, all, measured);
@@ -339,8 +389,8 @@ impl Table {
     }
 
     /// Adds the sum of all groups below a rule.
-    pub fn with_total<M: Measure>(mut self, tree: &Node<M>, all: M, measured: &[Measured<M>]) -> Table {
-        self.lines.push(Line { ruled: true, ..line(Value::text("Total"), 0, &tree.measure, &all, measured) });
+    pub(crate) fn with_total<M: Measure, A>(mut self, tree: &Node<M>, all: &A, measured: &[Measured<M, A>]) -> Table {
+        self.lines.push(Line { ruled: true, ..line(Value::text("Total"), 0, &tree.measure, all, measured) });
         self
     }
 
@@ -358,8 +408,7 @@ impl Table {
     }
 }
 
-fn line<M>(label: Value, depth: usize, measure: &M, all: &M, measured: &[Measured<M>]) -> Line {
-    let shown = measured.iter().filter(|measured| measured.title.is_some());
-    let cells = std::iter::once(label).chain(shown.map(|measured| (measured.value)(measure, all))).collect();
+fn line<M, A>(label: Value, depth: usize, measure: &M, all: &A, measured: &[Measured<M, A>]) -> Line {
+    let cells = std::iter::once(label).chain(Measured::cells(measured, measure, all)).collect();
     Line { depth, ruled: false, cells }
 }

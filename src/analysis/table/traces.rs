@@ -1,6 +1,6 @@
 //! The tables of many traces as one: the trace is the first dimension.
 
-use super::{Align, Column, Field, Fit, Line, Table, Value};
+use super::{Align, Column, Fit, Line, Table, Value};
 use std::borrow::Cow;
 
 /// Lines of many traces for people. Nested rows are nested in their trace, which has the line of the total; rows of
@@ -104,24 +104,6 @@ fn placed(line: Line, places: &[usize]) -> Line {
     Line { cells, ..line }
 }
 
-impl Table {
-    /// The records with `trace` before and `error` after the other values.
-    pub fn of_trace(self, trace: &str) -> Table {
-        let mut table = self.with_first_field(Field::new("trace"), &Value::text(trace));
-        table.fields.push(Field::new("error"));
-        table.records.iter_mut().for_each(|record| record.push(Value::Nothing));
-        table
-    }
-
-    /// The record of a trace that has none of these fields, which [`Table::of_trace`] gave, and why.
-    pub fn of_unread(fields: &[Field], trace: &str, error: &str) -> Table {
-        let mut record = vec![Value::Nothing; fields.len()];
-        record.first_mut().into_iter().for_each(|first| *first = Value::text(trace));
-        record.last_mut().into_iter().for_each(|last| *last = Value::text(error));
-        Table { fields: fields.to_vec(), records: vec![record], ..Table::default() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,15 +153,5 @@ mod tests {
         let mut none = TraceTable::default();
         none.add_error("x");
         assert_eq!((none.into_table().columns.len(), TraceTable::default().into_table().lines.len()), (1, 0));
-    }
-
-    #[test]
-    fn records_stand_between_trace_and_error() {
-        let rows = Table { fields: vec![Field::new("x")], records: vec![vec![Value::Count(1)]], ..Table::default() };
-        let table = rows.of_trace("a");
-        assert_eq!(table.fields.iter().map(|field| field.name).collect::<Vec<_>>(), ["trace", "x", "error"]);
-        assert_eq!(table.records, [[Value::text("a"), Value::Count(1), Value::Nothing]]);
-        let unread = Table::of_unread(&table.fields, "b", "gone");
-        assert_eq!(unread.records, [[Value::text("b"), Value::Nothing, Value::text("gone")]]);
     }
 }

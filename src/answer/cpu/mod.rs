@@ -2,21 +2,64 @@
 
 mod json;
 
-use crate::analysis::cpu::{CpuUse, CpuView};
+use crate::analysis::cpu::query::CpuOrder;
+use crate::analysis::cpu::{CpuUse, SERIES};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
+use crate::answer::rows::{Records, Rows};
 use crate::units::Nanos;
 
 /// How many rows the summary lists where the user does not say.
 const SUMMARY_ROWS: usize = 12;
 
+/// The view that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuView {
+    /// One screen.
+    Summary,
+    /// Rows by the dimensions that the user named.
+    Rows,
+    /// What happened in steps of time.
+    Timeline,
+    /// Ready delays by kind.
+    Delays,
+    /// Who took the processor from whom.
+    Preemption,
+    /// Waits by reason.
+    Waits,
+    /// Who readied whom.
+    Wakers,
+    /// Interrupts and deferred procedure calls by routine.
+    Interrupts,
+    /// What each thread did.
+    States,
+    /// Exact times beside samples and clock ticks.
+    Sampling,
+    /// Time at each length of the ready queue.
+    Queue,
+}
+
+/// What is shown of a result, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuDisplay {
+    /// The view.
+    pub view: CpuView,
+    /// Order of nested rows, as that of the query.
+    pub order: CpuOrder,
+    /// Rows of a level that people see; `None` = all.
+    pub top: Option<usize>,
+    /// Unit of times for people.
+    pub unit: TimeUnit,
+}
+
 /// The answer of this result, in one of its views.
-pub fn answer(set: &CpuUse, unit: TimeUnit, view: CpuView) -> Answer<'_> {
+pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
+    let CpuDisplay { view, unit, .. } = display;
     let title = title(set, view, unit);
     let mut screen = vec![Block::Title(title.clone()), Block::Blank];
     match view {
-        CpuView::Summary => screen.extend(summary(set, unit)),
+        CpuView::Summary => screen.extend(summary(set, display)),
         _ => screen.push(Block::Rows(0)),
     }
     let more = set.smaller_groups() as u64;
@@ -27,11 +70,30 @@ pub fn answer(set: &CpuUse, unit: TimeUnit, view: CpuView) -> Answer<'_> {
     Answer {
         warnings: set.warnings.clone(),
         facts: json::facts(set),
-        tables: vec![set.table(view).titled(title)],
+        tables: vec![rows(set, display, title)],
         screen: Some(screen),
         units: Units { time: unit, ..Units::default() },
         ..Answer::new("pfnset.cpu")
     }
+}
+
+fn rows(set: &CpuUse, CpuDisplay { view, order, top, .. }: CpuDisplay, title: String) -> Rows<'_> {
+    let table = match view {
+        CpuView::Timeline => {
+            let records = Records::streamed(SERIES, || set.series_records());
+            return Rows::new(records, move || set.timeline_table().titled(title.clone()));
+        }
+        CpuView::Summary | CpuView::Rows => set.row_table(order, top),
+        CpuView::Delays => set.delay_table(top),
+        CpuView::Preemption => set.preemption_table(top),
+        CpuView::Waits => set.wait_table(top),
+        CpuView::Wakers => set.waker_table(top),
+        CpuView::Interrupts => set.interrupt_table(top),
+        CpuView::States => set.state_table(top),
+        CpuView::Sampling => set.sampling_table(top),
+        CpuView::Queue => set.queue_table(top),
+    };
+    table.titled(title).into()
 }
 
 /// `Processors from 0.000432 s to 0.250273 s (249.840 ms), 4 processors`.
@@ -62,7 +124,7 @@ fn title(set: &CpuUse, view: CpuView, unit: TimeUnit) -> String {
     format!("{what} from {from} to {to} ({length}), {processors}")
 }
 
-fn summary(set: &CpuUse, unit: TimeUnit) -> Vec<Block> {
+fn summary(set: &CpuUse, CpuDisplay { order, top, unit, .. }: CpuDisplay) -> Vec<Block> {
     let verdict = if set.is_balanced() { "to the tick" } else { "BUT DO NOT: this is a bug of pfnset" };
     let balance = format!(
         "Threads, idle, DPC, ISR and unknown add up to {} × {} processors, {verdict}. {} context switches.",
@@ -76,7 +138,7 @@ fn summary(set: &CpuUse, unit: TimeUnit) -> Vec<Block> {
         Block::Blank,
         Block::Text(queue_line(set)),
         Block::Blank,
-        Block::Table(set.row_table(set.top.or(Some(SUMMARY_ROWS)))),
+        Block::Table(set.row_table(order, top.or(Some(SUMMARY_ROWS)))),
     ]
 }
 

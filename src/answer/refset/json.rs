@@ -1,28 +1,31 @@
 //! The JSON object of `pfnset refset`.
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state_check::{MatchCounts, Verification};
+use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::reason::{AccessReason, ReleaseReason};
 use crate::analysis::refset::totals::mem_info_ws::MemInfoWsCheck;
-use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
+use crate::analysis::refset::totals::timeline::{PeakAndAverage, Timeline};
 use crate::analysis::table::Dimension as _;
 use crate::answer::facts::{Fact, Facts};
-use crate::answer::numbers;
 use crate::event::page::PageUse;
-use crate::facets::{Label, LabelKind};
 use crate::model::window::Origin;
 use serde_json::{Map, Value, json};
 
 /// The whole object.
 pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
-    let parts = [head(set), flows(set), held(set), outside(set), proof(set)];
-    let mut facts = Facts::of_trace();
-    for part in parts {
-        facts = facts.all(part);
-    }
-    let facts = facts.has("rows", Fact::table(|| set.table()));
+    let none = || Fact::Is(Value::Null);
+    let facts = Facts::of_trace()
+        .all(head(set))
+        .all(flows(set))
+        .all(held(set))
+        .has("held_by_process", Fact::table(|| set.process_peak_table()))
+        .all(outside(set))
+        .has("verification", set.verification.as_ref().map_or_else(none, verification))
+        .is("working_sets", set.mem_info_ws.as_ref().map(working_sets))
+        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .has("rows", Fact::table(|| set.table()));
     match &set.timeline {
-        Some(line) => facts.has("timeline", Fact::lazy(|| Fact::Is(timeline(line)))),
+        Some(line) => facts.has("timeline", timeline(line)),
         None => facts,
     }
 }
@@ -69,7 +72,7 @@ fn flows(set: &ReferenceSet) -> Value {
 
 /// What was held.
 fn held(set: &ReferenceSet) -> Value {
-    let steps = set.balance.steps(numbers::count);
+    let steps = set.balance.steps();
     let by_class = set.average.by_class.iter();
     json!({
         "held_at_start": set.held_at_start,
@@ -80,12 +83,6 @@ fn held(set: &ReferenceSet) -> Value {
             "pages": set.average.pages,
             "by_class": by_class.map(|(class, pages)| (class.name().to_owned(), json!(pages))).collect::<Map<_, _>>(),
         },
-        "held_by_process": set.process_peaks.iter().map(|holder| json!({
-            "process": holder.process,
-            "peak_pages": holder.peak.0,
-            "peak_time_s": holder.peak.1.seconds(),
-            "average_pages": holder.average,
-        })).collect::<Vec<_>>(),
     })
 }
 
@@ -114,15 +111,6 @@ fn outside(set: &ReferenceSet) -> Value {
     })
 }
 
-/// What proves the result.
-fn proof(set: &ReferenceSet) -> Value {
-    json!({
-        "verification": set.verification.as_ref().map(verification),
-        "working_sets": set.mem_info_ws.as_ref().map(working_sets),
-        "group_by": set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>(),
-    })
-}
-
 fn named<'n>(names: impl Iterator<Item = &'n str>, counts: &[u64]) -> Value {
     Value::Object(names.zip(counts).map(|(name, count)| (name.to_owned(), json!(count))).collect())
 }
@@ -141,72 +129,33 @@ fn working_sets(sets: &MemInfoWsCheck) -> Value {
     })
 }
 
-fn verification(v: &Verification) -> Value {
-    let group = |key: &str, name: &str, a: &MatchCounts| json!({ key: name, "matched": a.matched, "only_tracked": a.only_tracked, "only_final": a.only_final });
-    json!({
-        "time_s": v.time.seconds(),
-        "tracked": v.tracked,
-        "matched": v.all.matched,
-        "only_tracked": v.all.only_tracked,
-        "only_final": v.all.only_final,
-        "kernel_pool_and_ranges": v.kernel_pool_and_ranges,
-        "residue": v.residue(),
-        "by_use": v.by_use.iter().map(|(page_use, a)| group("use", page_use.name(), a)).collect::<Vec<_>>(),
-        "by_process": v.by_process.iter().map(|(process, a)| group("process", process, a)).collect::<Vec<_>>(),
-        "examples": v.examples.iter().map(|example| json!({
-            "only": if example.only_tracked { "tracked" } else { "final" },
-            "process": example.process,
-            "use": example.page_use.name(),
-            "pfn": format!("0x{:x}", example.pfn),
-            "address": format!("0x{:x}", example.address),
-        })).collect::<Vec<_>>(),
-    })
+fn verification(v: &Verification) -> Fact<'_> {
+    let facts = Facts::default()
+        .is("time_s", v.time.seconds())
+        .is("tracked", v.tracked)
+        .is("matched", v.all.matched)
+        .is("only_tracked", v.all.only_tracked)
+        .is("only_final", v.all.only_final)
+        .is("kernel_pool_and_ranges", v.kernel_pool_and_ranges)
+        .is("residue", v.residue())
+        .has("by_use", Fact::table(|| v.use_table()))
+        .has("by_process", Fact::table(|| v.process_table()))
+        .has("examples", Fact::table(|| v.examples_table()));
+    Fact::Object(facts)
 }
 
-fn timeline(line: &Timeline) -> Value {
-    let count = line.times.len();
-    let mut points: Vec<Map<String, Value>> = (line.times.iter().zip(&line.pages))
-        .map(|(time, pages)| [("time_s".to_owned(), json!(time.seconds())), ("pages".to_owned(), json!(pages))])
-        .map(|fields| fields.into_iter().collect())
-        .collect();
-    let mut object = Map::new();
-    object.insert("group_by".into(), line.dimensions.iter().map(|dimension| dimension.name()).collect());
-    object.extend(extent(&line.extent));
+fn timeline(line: &Timeline) -> Fact<'_> {
+    let group_by = || line.dimensions.iter().map(|dimension| dimension.name());
+    let mut facts = Facts::default().is("group_by", group_by().collect::<Vec<_>>());
+    for (name, value) in PeakAndAverage::FIELDS.into_iter().zip(line.extent.values()) {
+        facts = facts.value(name, value);
+    }
     if line.is_by_category() {
-        let name = |group: &TimelineGroup| group.labels.concat();
-        object.insert("categories".into(), line.groups.iter().map(name).collect());
-        let mut groups: Vec<_> = line.groups.iter().map(|group| (name(group), group.pages(count))).collect();
-        for point in &mut points {
-            let now = groups.iter_mut().map(|(name, pages)| (name.clone(), json!(pages.next())));
-            point.insert("by_category".into(), Value::Object(now.collect()));
-        }
+        facts = facts.is("categories", line.groups.iter().map(|group| group.category()).collect::<Vec<_>>());
     }
-    let group = |group: &TimelineGroup| {
-        let labels = line.dimensions.iter().zip(&group.labels);
-        let mut fields: Map<String, Value> =
-            labels.map(|(dimension, label)| (dimension.name().to_owned(), value(label))).collect();
-        fields.extend(extent(&group.extent));
-        fields.insert("pages".into(), group.pages(count).collect());
-        fields
-    };
-    object.insert("points".into(), points.into_iter().collect());
-    object.insert("groups".into(), line.groups.iter().map(group).collect());
-    Value::Object(object)
-}
-
-/// A number as a number, other labels as texts.
-fn value(label: &Label) -> Value {
-    match label.kind() {
-        LabelKind::Number(number) => json!(number),
-        _ => json!(label.as_str()),
-    }
-}
-
-/// Peak and average.
-fn extent(extent: &PeakAndAverage) -> [(String, Value); 3] {
-    [
-        ("peak_pages".into(), json!(extent.peak)),
-        ("peak_time_s".into(), json!(extent.peak_time.seconds())),
-        ("average_pages".into(), json!(extent.average)),
-    ]
+    let of_group = group_by().chain(PeakAndAverage::FIELDS).chain(["pages"]);
+    let facts = facts
+        .has("points", Fact::records(["time_s", "pages", "by_category"], || line.point_records()))
+        .has("groups", Fact::records(of_group, || line.group_records()));
+    Fact::Object(facts)
 }

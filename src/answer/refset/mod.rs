@@ -1,15 +1,16 @@
 //! The answer of `pfnset refset`. Wire format: docs/json.md, schema `pfnset.refset`.
 
+mod held;
 mod json;
 mod sentences;
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state_check::Verification;
 use crate::analysis::refset::totals::timeline::Timeline;
 use crate::analysis::table::Table;
 use crate::answer::block::Block;
-use crate::answer::content::{Answer, Units};
+use crate::answer::content::{Answer, Place, Units};
 use crate::answer::numbers::{self, Unit};
+use crate::answer::rows::{Records, Rows};
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, title, verdict};
 
 /// The view that is shown.
@@ -37,15 +38,20 @@ pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, condition
     };
     let (beside, line) = (where_words(", where "), where_words("Where "));
     let (tables, screen) = match view {
-        RefsetView::Summary => (rows(set, &beside), summary(set, &line)),
-        RefsetView::Rows => (rows(set, &beside), row_screen(set, &line)),
-        RefsetView::Timeline => (timeline(set, &beside), timeline_screen(set, &line)),
-        RefsetView::Verification => (set.verification.iter().map(Verification::table).collect(), verification(set)),
+        RefsetView::Summary => (vec![rows(set, &beside)], summary(set, &line)),
+        RefsetView::Rows => (vec![rows(set, &beside)], row_screen(set, &line)),
+        RefsetView::Timeline => {
+            let timeline = set.timeline.iter().map(|line| timeline(set, line, &beside, Place::Alone));
+            (timeline.collect(), timeline_screen(set, &line))
+        }
+        RefsetView::Verification => (set.verification.iter().map(|v| v.table().into()).collect(), verification(set)),
     };
     let beside_others = match view {
-        RefsetView::Summary | RefsetView::Rows => None,
-        RefsetView::Timeline => Some(set.timeline.iter().map(Timeline::table_of_rows).collect()),
-        RefsetView::Verification => Some(set.verification.iter().map(Verification::table_of_sum).collect()),
+        RefsetView::Summary | RefsetView::Rows | RefsetView::Verification => None,
+        // Which categories there are depends on the trace.
+        RefsetView::Timeline => {
+            Some(set.timeline.iter().map(|line| timeline(set, line, &beside, Place::BesideOthers)).collect())
+        }
     };
     Answer {
         warnings: set.warnings.clone(),
@@ -58,13 +64,18 @@ pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, condition
     }
 }
 
-fn rows(set: &ReferenceSet, beside: &str) -> Vec<Table> {
-    vec![set.table().titled(title(set, rows_title(set)) + beside)]
+fn rows<'a>(set: &'a ReferenceSet, beside: &str) -> Rows<'a> {
+    set.table().titled(title(set, rows_title(set)) + beside).into()
 }
 
-fn timeline(set: &ReferenceSet, beside: &str) -> Vec<Table> {
-    let table = |timeline: &Timeline| timeline.table().titled(title(set, "Held pages") + beside);
-    set.timeline.iter().map(table).collect()
+/// Rows of all groups; of categories that stand alone they are columns.
+fn timeline<'a>(set: &ReferenceSet, line: &'a Timeline, beside: &str, place: Place) -> Rows<'a> {
+    let records = match place == Place::Alone && line.is_by_category() {
+        true => Records::streamed(line.wide_fields(), || line.wide_records()),
+        false => Records::streamed(line.long_fields(), || line.long_records()),
+    };
+    let title = title(set, "Held pages") + beside;
+    Rows::new(records, move || line.table().titled(title.clone()))
 }
 
 /// A heading, and below it the conditions.
@@ -99,7 +110,7 @@ fn summary(set: &ReferenceSet, conditions: &str) -> Vec<Block> {
         .chain(recorded)
         .chain([("Kernel, pool", outside), ("Graphics", graphics(set.graphics))]);
     let mut screen = vec![Block::Title(title(set, "Reference set")), Block::Blank];
-    screen.extend([Block::Table(set.held_table(numbers::count)), Block::Blank]);
+    screen.extend([Block::Table(held::table(set)), Block::Blank]);
     screen.extend(pairs.map(|(label, text)| Block::Pair(label.to_owned(), COLUMN, text)));
     screen.extend(largest(set));
     screen
@@ -152,7 +163,9 @@ fn verification(set: &ReferenceSet) -> Vec<Block> {
         Block::Line(verdict(v)),
         Block::Line(format!("{others} more are kernel, pool and range pages: in no working set, so not compared")),
     ];
-    screen.extend(v.tables().into_iter().flat_map(|table| [Block::Blank, Block::Table(table)]));
+    let says_something = |table: &Table| !table.lines.is_empty();
+    let tables = [v.use_table(), v.disagreeing_table()].into_iter().filter(says_something);
+    screen.extend(tables.flat_map(|table| [Block::Blank, Block::Table(table)]));
     if v.examples.is_empty() {
         return screen;
     }

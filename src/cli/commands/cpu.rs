@@ -1,9 +1,9 @@
 //! `pfnset cpu`: from its flags to the report.
 
+use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
-use crate::analysis::cpu::{CpuUse, CpuView};
 use crate::analysis::table::Condition;
-use crate::answer::cpu;
+use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
@@ -172,7 +172,6 @@ impl Cpu {
         let common = &self.common;
         let mut query = CpuQuery {
             conditions: conditions(&self.conditions)?,
-            top: self.top,
             order: self.sort.unwrap_or_default(),
             from: self.from.clone(),
             to: self.to.clone(),
@@ -192,7 +191,9 @@ impl Cpu {
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let answer = cpu::answer(&set, self.unit.unwrap_or_default(), self.view());
+        let display =
+            CpuDisplay { view: self.view(), order: query.order, top: self.top, unit: self.unit.unwrap_or_default() };
+        let answer = cpu::answer(&set, display);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

@@ -70,7 +70,7 @@ impl<'s> PageText<'s> {
         match form {
             // Writing into memory cannot fail.
             PageForm::Csv(_) => {
-                csv::tables(&mut out, &[crate::analysis::pages::columns()], true, Cells::Plain).unwrap_or_default()
+                csv::rows(&mut out, &[crate::analysis::pages::columns().into()], Cells::Plain).unwrap_or_default()
             }
             PageForm::Jsonl => {}
             PageForm::Xperf => return xperf::heading(etl, trace),

@@ -30,7 +30,7 @@ fn sum(set: &ReferenceSet) -> i64 {
 /// Checks one grouping and one pair of conditions, which a number chooses.
 pub fn check(trace: &Trace, query: &Query, set: &ReferenceSet, choice: u64) -> Result<(), TestCaseError> {
     let flows = &set.balance;
-    let steps = flows.steps(|count| count.to_string());
+    let steps = flows.steps();
     let followed = set.held_at_start as i64 + steps.iter().map(|step| step.pages).sum::<i64>();
     prop_assert_eq!(followed, set.held_at_stop as i64, "{:?}", flows);
 

@@ -65,15 +65,13 @@ pub fn add_all(all: &mut [u64], part: &[u64]) {
 
 /// One step: pages that are added, or taken away when they are less than 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BalanceLine {
+pub struct BalanceStep {
     /// Name for programs.
     pub name: &'static str,
-    /// Name for people.
-    pub title: &'static str,
     /// What is added.
     pub pages: i64,
-    /// What they are, for people; empty where the title says it.
-    pub note: String,
+    /// What they are, where that is known, and how many of each.
+    pub parts: Vec<(u64, &'static str)>,
 }
 
 impl Balance {
@@ -113,57 +111,40 @@ impl Balance {
         self.released().saturating_sub(self.released_outside)
     }
 
-    /// The steps from begin to end in the order in which they are shown. `count` writes a number for people.
-    pub fn steps(&self, count: fn(u64) -> String) -> [BalanceLine; 7] {
+    /// The steps from begin to end in the order in which they are shown.
+    pub fn steps(&self) -> [BalanceStep; 7] {
         let minus = |count: u64| -(count as i64);
-        let already = counted(
-            count,
-            [
-                (self.rundown, "of those at start"),
-                (self.reaccessed(), "re-accessed"),
-                (self.second_mappings, "mapped twice"),
-            ],
-        );
-        let never = counted(
-            count,
-            [
-                (self.never_held.saturating_sub(self.unattributed), "cached writes"),
-                (self.unattributed, "by processes never started"),
-            ],
-        );
+        let already = [
+            (self.rundown, "of those at start"),
+            (self.reaccessed(), "re-accessed"),
+            (self.second_mappings, "mapped twice"),
+        ];
+        let never = [
+            (self.never_held.saturating_sub(self.unattributed), "cached writes"),
+            (self.unattributed, "by processes never started"),
+        ];
         let outside = [(self.accessed_outside, "accessed"), (self.released_outside, "released")];
-        let outside = format!("kernel, pool, ranges: {}", counted(count, outside));
-        let step = |name, title, pages, note: &str| BalanceLine { name, title, pages, note: note.to_owned() };
+        let outside_pages = self.released_outside as i64 - self.accessed_outside as i64;
+        let step = |name, pages, parts: &[(u64, &'static str)]| BalanceStep {
+            name,
+            pages,
+            parts: parts.iter().copied().filter(|(pages, _)| *pages > 0).collect(),
+        };
         [
-            step("accessed", "accessed", self.accessed() as i64, ""),
-            step("held_already", "counted before", minus(self.held_already()), &already),
-            step("never_held", "never held", minus(self.never_held), &never),
-            step("not_started", "not yet started", -self.not_started, "process starts after the window"),
-            step("released", "released", minus(self.released()), ""),
-            step(
-                "outside_working_sets",
-                "not in working sets",
-                self.released_outside as i64 - self.accessed_outside as i64,
-                &outside,
-            ),
-            step("emptied", "emptied", minus(self.emptied), "working sets were emptied again"),
+            step("accessed", self.accessed() as i64, &[]),
+            step("held_already", minus(self.held_already()), &already),
+            step("never_held", minus(self.never_held), &never),
+            step("not_started", -self.not_started, &[]),
+            step("released", minus(self.released()), &[]),
+            step("outside_working_sets", outside_pages, &outside),
+            step("emptied", minus(self.emptied), &[]),
         ]
     }
-}
-
-/// `2 of these, 3 of those`, without what there is none of.
-fn counted<const N: usize>(count: fn(u64) -> String, list: [(u64, &str); N]) -> String {
-    let list = list.iter().filter(|(pages, _)| *pages > 0).map(|(pages, what)| format!("{} {what}", count(*pages)));
-    list.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plain(count: u64) -> String {
-        count.to_string()
-    }
 
     #[test]
     fn steps_are_what_they_are_made_of() {
@@ -184,11 +165,11 @@ mod tests {
         let mut twice = flows;
         twice += flows;
         assert_eq!((twice.accessed(), twice.never_held, twice.not_started), (2000, 14, -10));
-        let sum: i64 = flows.steps(plain).iter().map(|step| step.pages).sum();
+        let sum: i64 = flows.steps().iter().map(|step| step.pages).sum();
         assert_eq!(100 + sum, 424);
         assert_eq!((flows.entered(), flows.left()), (635, 300));
         assert_eq!(100 + flows.entered() - flows.left() - flows.emptied, 424);
-        assert_eq!(flows.steps(plain)[1].note, "40 of those at start, 20 re-accessed, 3 mapped twice");
-        assert_eq!(flows.steps(plain)[2].note, "6 cached writes, 1 by processes never started");
+        assert_eq!(flows.steps()[1].parts, [(40, "of those at start"), (20, "re-accessed"), (3, "mapped twice")]);
+        assert_eq!(flows.steps()[2].parts, [(6, "cached writes"), (1, "by processes never started")]);
     }
 }
