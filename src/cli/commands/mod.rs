@@ -173,7 +173,7 @@ commands! {
 mod tests {
     use super::{Cli, SCHEMAS};
     use crate::analysis::memory::query::MemoryDimension;
-    use crate::analysis::{cpu, diff, processes, refset, resident};
+    use crate::analysis::{cpu, diff, processes, refset, resident, stacks};
     use crate::facets::Dimension;
     use clap::CommandFactory;
 
@@ -203,6 +203,7 @@ mod tests {
             ("cpu", names::<cpu::query::Dimension>()),
             ("memory", names::<MemoryDimension>()),
             ("processes", names::<processes::Dimension>()),
+            ("stacks", names::<stacks::Dimension>()),
             ("diff", names::<diff::dimension::Dimension>()),
         ] {
             let cli = Cli::command();

@@ -2,7 +2,7 @@
 
 use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
 use crate::answer::stacks;
-use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use crate::facets::Condition;
@@ -12,13 +12,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>), mut_arg("format", forms))]
-#[command(after_help = "\
+#[command(after_help = help::<Dimension>("Dimensions", "\
 Kinds of events: samples (default where there are any), cswitch, ready,
   virtual-alloc, page-access, hard-fault, disk, heap, pool; any other kernel
   event by its hook id as pfnset events lists it, events of providers as GUID/ID.
-
-Dimensions:
-  process, thread, processor, module, function, stack
 
 Module and function group by the innermost frame; as conditions they select
 stacks that have such a frame anywhere.
@@ -30,7 +27,7 @@ Examples:
   pfnset stacks trace.etl
   pfnset stacks trace.etl --of hard-fault --where \"process=chrome*\"
   pfnset stacks trace.etl --group-by process,module --top 5
-  pfnset stacks trace.etl --format collapsed > out.folded   for speedscope, FlameGraph")]
+  pfnset stacks trace.etl --format collapsed > out.folded   for speedscope, FlameGraph"))]
 pub struct Stacks {
     #[command(flatten)]
     pub common: Common,
