@@ -35,7 +35,7 @@
 //! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), `load` (one parallel pass
 //! over all records), [`model`] (processes, address spaces and names at any time), [`facets`] (what rows can be grouped by and
 //! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names),
-//! `exported` (tables in files, not traces), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
+//! `imported` (tables in files that WPA or pfnset exported), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
 //! `dataset` (files for SQL engines) and `cli` (the program).
 //!
 //! The feature `cli` (on by default) adds the program, `answer` and `forms`; without it the library has few dependencies.
@@ -58,11 +58,11 @@ pub mod error;
 pub(crate) mod escape;
 pub mod etl;
 pub mod event;
-#[cfg(feature = "cli")]
-pub(crate) mod exported;
 pub mod facets;
 #[cfg(feature = "cli")]
 pub mod forms;
+#[cfg(feature = "cli")]
+pub(crate) mod imported;
 pub mod input;
 #[doc(hidden)]
 pub mod internals;

@@ -1,6 +1,6 @@
 //! Units as types: pages, file offsets, clock ticks.
 //!
-//! A number that comes from a trace keeps its unit from the moment it is read until `report` prints it. Arithmetic
+//! A number that comes from a trace keeps its unit from the moment it is read until a form writes it. Arithmetic
 //! here is exact: integers of 128 bits where 64 could overflow, never floating point.
 
 use std::fmt;

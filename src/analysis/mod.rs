@@ -1,6 +1,5 @@
 //! Analyses: typed events in, results out. There are no raw bytes and no printing here.
 
-pub(crate) mod buffer_content;
 pub(crate) mod category_rules;
 #[cfg(feature = "cli")]
 pub(crate) mod check;
@@ -16,10 +15,7 @@ pub mod memory;
 pub(crate) mod overview;
 pub mod pages;
 pub mod processes;
-pub(crate) mod recording_files;
 pub mod refset;
 pub mod resident;
-pub(crate) mod session_limits;
 pub(crate) mod stacks;
 pub mod table;
-pub(crate) mod windows_release;

@@ -1,7 +1,7 @@
 //! The answer of `pfnset info`. Wire format: docs/json.md, schema `pfnset.info`.
 
 use crate::analysis::info::TraceInfo;
-use crate::analysis::recording_files::{self, RecordingFile};
+use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::analysis::table::Table;
 use crate::answer::block::Block;
 use crate::answer::content::Answer;

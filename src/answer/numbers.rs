@@ -1,4 +1,4 @@
-//! Numbers, sizes and times as text: the one place that rounds.
+//! Numbers, sizes and times as text in sentences. Cells of tables are rounded by [`forms`](crate::forms), with these functions.
 
 pub(crate) use crate::units::count;
 use crate::units::{FileTime, Nanos, PAGE_BYTES};

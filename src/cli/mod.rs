@@ -3,13 +3,13 @@
 mod args;
 mod commands;
 mod each;
+mod error_flags;
 mod exit;
 mod new_file;
 mod notes;
 mod output;
 mod progress;
 mod recordings;
-mod settings;
 mod terminal;
 mod threads;
 mod trace;
@@ -27,7 +27,7 @@ pub fn main() -> ExitCode {
     let exit = commands::Cli::read().command.run().unwrap_or_else(|error| {
         let exit = exit::of_error(&error);
         if exit != Exit::Fine {
-            let text = settings::with_flags(&error);
+            let text = error_flags::with_flags(&error);
             match error.downcast_ref() {
                 // The advice how to record has a line for each tool.
                 Some(Error::MissingEvents(_) | Error::MissingPart(_)) => notes::write_lines(&text),

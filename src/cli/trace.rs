@@ -1,14 +1,14 @@
 //! What every command does with its trace: open it, show progress, print the answer, choose the exit code.
 
 use crate::analysis::diff::source::Source;
-use crate::analysis::recording_files::{self, RecordingFile};
+use crate::analysis::info::recording_files::{self, RecordingFile};
 use crate::answer::{Answer, Place};
 use crate::cli::args::{Base, ColumnArgs, Common};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, threads};
 use crate::etl::EtlFile;
-use crate::exported::wpa::WpaOptions;
+use crate::imported::wpa::WpaOptions;
 use crate::input::UnpackLimits;
 use crate::trace::{Trace, recording};
 use anyhow::Context;

@@ -3,10 +3,8 @@
 //! One line for each id. Ids that are missing have no public layout or are not needed: their records are counted only.
 
 use super::cswitch::{CompactSwitches, ContextSwitch, ReadyThread};
-use super::disk::{LogicalDisk, PhysicalDisk};
-use super::fault::{FaultKind, HardFault, PageFault};
 use super::file::{FileName, FileNameKind, MapView, SameFile};
-use super::header::{
+use super::header_group::{
     DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
 use super::heap::HeapRange;
@@ -17,6 +15,7 @@ use super::merged::AddedByMerge;
 use super::outcome::{Fault, Malformed, Oddity, Parsed, Read, Surplus};
 use super::page::{PageIdentity, PageKind};
 use super::page_access::{ExtraInfo, PageAccessEx, PageCombine, PageRange};
+use super::page_fault::{FaultKind, HardFault, PageFault};
 use super::payload::Payload;
 use super::perfinfo::{
     Dpc, DpcKind, Interrupt, InterruptKind, IntervalPhase, Mark, ProfileBatch, ProfileInterval, ProfileSample,
@@ -24,13 +23,14 @@ use super::perfinfo::{
 use super::pool::{PoolAction, PoolPiece};
 use super::pool_snapshot::{PoolSnapshot, PoolSnapshotKind};
 use super::process::{Process, ProcessCounters, ProcessInSwap, ProcessPhase, ProcessTerminate};
-use super::registry::Hive;
+use super::registry_hive::Hive;
 use super::section::{ImageLoadBacked, PagefileSection, SectionObject, SectionPhase, Session};
-use super::service::{self, Service};
 use super::stack::{StackDefinition, StackReference, StackWalk};
 use super::system_config::{
     Boot, Cpu, DeviceFamily, NumaNodes, Platform, Processor, ProcessorNumbers, Virtualization, read_processor_groups,
 };
+use super::system_disk::{LogicalDisk, PhysicalDisk};
+use super::system_service::{self, Service};
 use super::thread::{PriorityKind, Thread, ThreadAffinity, ThreadName, ThreadPriority};
 use super::virtual_memory::{ContiguousMemory, MemReset, VirtualRange, VirtualRotate};
 use super::{Phase, page_access, payload::PointerArray, process, thread};
@@ -415,7 +415,7 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         CPU => to(Cpu::read(p), E::Cpu),
         PHYSICAL_DISK => to(PhysicalDisk::read(p), E::PhysicalDisk),
         LOGICAL_DISK => to(LogicalDisk::read(p), E::LogicalDisk),
-        SERVICES if p.version >= service::FIRST_VERSION => to(Service::read(p), E::Service),
+        SERVICES if p.version >= system_service::FIRST_VERSION => to(Service::read(p), E::Service),
         NUMA_NODE => to(NumaNodes::read(p), E::NumaNodes),
         PLATFORM => to(Platform::read(p), E::Platform),
         PROCESSOR_GROUP => to(read_processor_groups(p), E::ProcessorGroups),

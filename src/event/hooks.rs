@@ -9,17 +9,17 @@ use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
 pub use super::{
-    cswitch::hook::*, disk::hook::*, fault::hook::*, file::hook::*, header::hook::*, heap::hook::*,
-    heap_block::hook::*, image::hook::*, memory_counters::hook::*, page::hook::*, page_access::hook::*,
-    perfinfo::hook::*, pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry::hook::*, section::hook::*,
-    service::hook::*, stack::hook::*, system_config::hook::*, thread::hook::*, virtual_memory::hook::*,
+    cswitch::hook::*, file::hook::*, header_group::hook::*, heap::hook::*, heap_block::hook::*, image::hook::*,
+    memory_counters::hook::*, page::hook::*, page_access::hook::*, page_fault::hook::*, perfinfo::hook::*,
+    pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry_hive::hook::*, section::hook::*, stack::hook::*,
+    system_config::hook::*, system_disk::hook::*, system_service::hook::*, thread::hook::*, virtual_memory::hook::*,
 };
 
 /// All names, sorted by id.
 pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
     let families = [
-        super::header::hook::NAMES,
-        super::fault::hook::NAMES,
+        super::header_group::hook::NAMES,
+        super::page_fault::hook::NAMES,
         super::page::hook::NAMES,
         super::page_access::hook::NAMES,
         super::section::hook::NAMES,
@@ -32,10 +32,10 @@ pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
         super::file::hook::NAMES,
         super::thread::hook::NAMES,
         super::cswitch::hook::NAMES,
-        super::registry::hook::NAMES,
+        super::registry_hive::hook::NAMES,
         super::system_config::hook::NAMES,
-        super::disk::hook::NAMES,
-        super::service::hook::NAMES,
+        super::system_disk::hook::NAMES,
+        super::system_service::hook::NAMES,
         super::pool::hook::NAMES,
         super::pool_snapshot::hook::NAMES,
         super::perfinfo::hook::NAMES,

@@ -3,7 +3,7 @@
 //! They come under two class GUIDs. Sources: `docs/formats.md` ("Records added by merging"), checked on recorded traces
 //! (8-byte pointers).
 
-use super::header::DebugId;
+use super::header_group::DebugId;
 use super::outcome::{Parsed, Read};
 use super::payload::{ANY, Payload};
 use super::system_config::DeviceFamily;

@@ -11,12 +11,10 @@
 pub(crate) mod catalog;
 pub(crate) mod clr;
 pub mod cswitch;
-pub mod disk;
 pub(crate) mod dispatch;
-pub mod fault;
 pub mod file;
 pub(crate) mod fixed_text;
-pub mod header;
+pub mod header_group;
 pub mod heap;
 pub(crate) mod heap_block;
 pub(crate) mod hook_name;
@@ -28,6 +26,7 @@ pub mod merged;
 pub mod outcome;
 pub mod page;
 pub mod page_access;
+pub mod page_fault;
 pub mod payload;
 pub mod perfinfo;
 pub(crate) mod personal;
@@ -35,20 +34,21 @@ pub mod pool;
 pub mod pool_snapshot;
 pub mod process;
 #[cfg(test)]
-mod real_samples;
-pub mod registry;
+mod random_payloads;
 #[cfg(test)]
-mod robustness;
+mod real_payloads;
+pub mod registry_hive;
 pub mod section;
-pub mod service;
 pub mod sid;
 pub mod stack;
 pub mod system_config;
+pub mod system_disk;
+pub mod system_service;
 #[cfg(test)]
 mod testing;
 pub mod thread;
 pub mod virtual_memory;
-pub(crate) mod working_set;
+pub(crate) mod working_set_change;
 
 pub use crate::bytes::{Narrow, Wide};
 pub(crate) use dispatch::is_judged_by_length;

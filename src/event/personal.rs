@@ -3,9 +3,9 @@
 
 use super::dispatch::Event;
 use super::fixed_text::FixedText;
-use super::header::PartitionName;
+use super::header_group::PartitionName;
 use super::merged::AddedByMerge;
-use super::registry::Hive;
+use super::registry_hive::Hive;
 use super::sid::Sid;
 use crate::bytes::{Narrow, Wide};
 

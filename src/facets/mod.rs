@@ -1,7 +1,7 @@
 //! What rows can be grouped by and filtered on, told once for all commands: names, headings, possible labels.
 //!
 //! A fact can have several facets: of a process its name, its session, its services. They stand together in the file of the
-//! fact ([`process`], [`file`]), and an analysis that knows the fact has all of them. Facets that stand alone are in
+//! fact ([`process`], [`file`]), and an analysis can take all of them at once. Facets that stand alone are in
 //! [`vocabulary`]. The [`Dimension`]s of an analysis are the facets that it has: inside, each is a code; at the edge a code
 //! becomes a [`Label`].
 

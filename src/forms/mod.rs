@@ -1,5 +1,6 @@
-//! Forms: each writes any [`Answer`]. Widths, glyphs, colors and rounding are decided here alone, and text from outside is made
-//! harmless ([`escape`](crate::escape)) where a form writes it.
+//! Forms. Each [`Form`] writes any [`Answer`]; the HTML report, JUnit and files of budgets have content of their own. Widths, glyphs,
+//! colors and rounding are decided here alone, and text from outside is made harmless ([`escape`](crate::escape)) where a form
+//! writes it.
 
 pub(crate) mod ascii;
 pub(crate) mod bar;

@@ -9,7 +9,7 @@ use crate::etl::record::{HeaderError, HeaderType, RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::etl::wrong_stamps::WrongStamps;
 use crate::event::Event;
-use crate::event::header::MasksPhase;
+use crate::event::header_group::MasksPhase;
 use crate::event::merged::AddedByMerge;
 use crate::event::system_config::DeviceFamily;
 use crate::load::event_kind_counts::{KindCount, KindCounts, KindKey, Tallies, Tally};

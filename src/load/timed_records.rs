@@ -1,5 +1,5 @@
 //! The records of a buffer with the moments at which they were logged, for readers of millions of them: records with kernel
-//! headers are recognised by their hook ids, without decoding.
+//! headers are recognized by their hook ids, without decoding.
 
 use crate::etl::event_area::EventArea;
 use crate::etl::record::RawRecord;

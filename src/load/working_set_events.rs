@@ -1,12 +1,12 @@
 //! Reads the events that change working sets, and a few others, from the buffers of a stretch of time.
 //!
-//! The hot path of the reference set. Records with kernel headers are recognised by their hook ids; all others are decoded
+//! The hot path of the reference set. Records with kernel headers are recognized by their hook ids; all others are decoded
 //! like any event.
 
 use crate::etl::event_area::EventArea;
 use crate::etl::record::RawRecord;
 use crate::etl::record_id::HookId;
-use crate::event::working_set::WorkingSetEvent;
+use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Decoded, Event, decode};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;

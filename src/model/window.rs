@@ -200,7 +200,7 @@ impl Window {
         self.from < moment && moment <= self.to
     }
 
-    /// Stamps of the points: from the window's begin in steps, and its end.
+    /// Stamps of the points: from the window's start in steps, and its end.
     ///
     /// # Errors
     /// A usage error for a step of 0 or one that gives too many points.

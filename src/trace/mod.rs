@@ -4,10 +4,10 @@
 //! gathers the parts that it needs, and what was gathered is kept for the next question. [`Trace`] owns the file; analyses
 //! borrow the trace. Page records, accesses and scheduling records stay in the file, and are read where they lie.
 
+pub(crate) mod analysis_needs;
 pub mod loss;
 pub mod page_sequences;
 pub mod readiness;
-pub(crate) mod recorded;
 pub(crate) mod recording;
 pub mod trust;
 pub mod trust_level;
@@ -26,9 +26,9 @@ use crate::model::process::Processes;
 use crate::model::rundown::Rundowns;
 use crate::model::snapshot::Snapshot;
 use crate::units::{Nanos, Ticks};
+use analysis_needs::{AnalysisNeeds, RESIDENT_SET};
 use page_sequences::PageSequences;
 use readiness::{Need, Readiness};
-use recorded::{AnalysisNeeds, RESIDENT_SET};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};

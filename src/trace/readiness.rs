@@ -1,10 +1,10 @@
-//! Which analyses can run on a trace: are the events there that they need ([`recorded`](crate::trace::recorded))?
+//! Which analyses can run on a trace: are the events there that they need ([`recorded`](crate::trace::analysis_needs))?
 
 use crate::etl::record_id::HookId;
 use crate::event::keywords;
 use crate::load::survey::Survey;
 use crate::named::named_enum;
-use crate::trace::recorded::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded};
+use crate::trace::analysis_needs::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded};
 
 named_enum! {
     /// Can the analysis run?

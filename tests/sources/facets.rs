@@ -3,7 +3,7 @@
 use crate::{Source, program_sources};
 
 /// Where names of dimensions are compared with what users and files say. Tables, JSON and exports have keys of their own.
-const COMPARED: [&str; 4] = ["analysis/check/", "analysis/diff/", "trace/", "exported/pfnset_csv.rs"];
+const COMPARED: [&str; 4] = ["analysis/check/", "analysis/diff/", "trace/", "imported/pfnset_csv.rs"];
 
 /// The key of a budget's name, which is no dimension there.
 const ALSO_A_KEY: &str = "name";

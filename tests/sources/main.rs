@@ -2,7 +2,7 @@
 //! functions are.
 //!
 //! One direction: `counter` (which needs no trace) and `etl` ← `event` ← `load` ← `model` ← `facets` ← `trace` ← `anonymized` ←
-//! `exported` ← `analysis` ← `answer` ← `forms` ← `dataset` ← `cli`. Reads the sources as text; comments and tests do not count.
+//! `imported` ← `analysis` ← `answer` ← `forms` ← `dataset` ← `cli`. Reads the sources as text; comments and tests do not count.
 
 mod circles;
 mod dependencies;
@@ -25,7 +25,7 @@ const ROOMS: [&str; 15] = [
     "facets",
     "trace",
     "anonymized",
-    "exported",
+    "imported",
     "analysis",
     "answer",
     "forms",
@@ -190,7 +190,7 @@ fn each_dependency_has_its_home() {
                 "etl/index.rs",
                 "load/",
                 "model/",
-                "exported/",
+                "imported/",
                 "analysis/",
                 "dataset/part.rs",
                 "cli/threads.rs",
@@ -198,7 +198,7 @@ fn each_dependency_has_its_home() {
         ),
         ("clap", &["cli/", "main.rs"]),
         ("anyhow", &["cli/", "main.rs"]),
-        ("encoding_rs", &["code_page.rs", "exported/wpa/text.rs"]),
+        ("encoding_rs", &["code_page.rs", "imported/wpa/text.rs"]),
         ("quick_junit", &["forms/junit.rs"]),
         ("maud", &["forms/html/"]),
         ("base64", &["forms/html/script.rs"]),

@@ -3,9 +3,9 @@
 use crate::analysis::check::budget::{Analysis, Budget, Measure};
 use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
-use crate::exported::pfnset_table::PfnsetTable;
-use crate::exported::wpa::columns::ExportedTable;
 use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
+use crate::imported::pfnset_table::PfnsetTable;
+use crate::imported::wpa::columns::ExportedTable;
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -182,7 +182,7 @@ fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
     let counted = table.rows(snapshot, false);
     let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);
     let selected = || counted.iter().filter(|row| passes(&row.labels));
-    let row = |row: &crate::exported::CountedRow| Row {
+    let row = |row: &crate::imported::CountedRow| Row {
         labels: row.labels.iter().map(|label| label.to_string()).collect(),
         pages: row.amount.pages(),
     };

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::facets::Label;
-use crate::trace::recorded::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 

@@ -12,7 +12,9 @@ use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
 use crate::trace::Trace;
-use crate::trace::recorded::{AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS};
+use crate::trace::analysis_needs::{
+    AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS,
+};
 use crate::trace::trust::{AbsenceReason, TrustReport};
 use crate::units::{Nanos, counted};
 use std::collections::{BTreeMap, BTreeSet};

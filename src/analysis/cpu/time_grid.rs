@@ -1,4 +1,4 @@
-//! Points in time at equal distances from the window's begin: clock ticks, and the edges of a timeline's steps.
+//! Points in time at equal distances from the window's start: clock ticks, and the edges of a timeline's steps.
 
 use crate::units::{Nanos, Ticks};
 

@@ -3,9 +3,9 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
-use crate::exported::wpa::columns::PROCESS_NAME;
 use crate::facets::vocabulary::*;
 use crate::facets::{Condition, Dimension as _, FileFacet, Label, NO_LABEL, ProcessFacet, Values, dimensions};
+use crate::imported::wpa::columns::PROCESS_NAME;
 use crate::model::category::Category;
 
 dimensions! {

@@ -5,11 +5,11 @@ use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
-use crate::exported::CountedRow;
-use crate::exported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
-use crate::exported::wpa::columns::SNAPSHOT;
-use crate::exported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
 use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS};
+use crate::imported::CountedRow;
+use crate::imported::pfnset_table::{PfnsetSnapshot, PfnsetTable};
+use crate::imported::wpa::columns::SNAPSHOT;
+use crate::imported::wpa::{WpaExport, WpaQuery, WpaRows, seconds};
 
 /// A query to a file.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::error::{Error, Reason};
-use crate::exported::wpa::columns::ExportedTable;
+use crate::imported::wpa::columns::ExportedTable;
 
 /// A question.
 #[derive(Debug, Clone, Default)]

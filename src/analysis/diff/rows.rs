@@ -5,9 +5,9 @@ use crate::analysis::diff::processes::Matched;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::table::group::natural;
 use crate::escape::visible;
-use crate::exported::CountedRow;
-use crate::exported::amount::{Amount, Limit};
 use crate::facets::Label;
+use crate::imported::CountedRow;
+use crate::imported::amount::{Amount, Limit};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Differences that are allowed: a number of pages, a size, or a share of the larger side.
 
-use crate::exported::amount::{Amount, Limit};
+use crate::imported::amount::{Amount, Limit};
 use crate::units::PAGE_BYTES;
 use std::str::FromStr;
 

@@ -10,13 +10,13 @@ use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::Error;
-use crate::exported::CountedRow;
-use crate::exported::amount::Amount;
 use crate::facets::Label;
+use crate::imported::CountedRow;
+use crate::imported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
-use crate::trace::recorded::RESIDENT_SET;
+use crate::trace::analysis_needs::RESIDENT_SET;
 
 /// A resident-set trace, joined.
 #[derive(Debug)]

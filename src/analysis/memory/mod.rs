@@ -17,7 +17,7 @@ use crate::load::parts::Parts;
 use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
-use crate::trace::recorded::MEMORY_UTILIZATION;
+use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};

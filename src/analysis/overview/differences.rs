@@ -166,8 +166,8 @@ fn tiles<'r>(rows: impl Iterator<Item = &'r DiffRow>) -> Vec<CategoryChange> {
 mod tests {
     use super::*;
     use crate::code_page::CodePage;
-    use crate::exported::amount::{Amount, Limit};
-    use crate::exported::wpa::WpaOptions;
+    use crate::imported::amount::{Amount, Limit};
+    use crate::imported::wpa::WpaOptions;
     use crate::input::UnpackLimits;
     use std::path::Path;
 

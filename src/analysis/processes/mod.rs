@@ -17,7 +17,7 @@ use crate::event::hooks::{PROCESS_DC_END, PROCESS_DC_START, PROCESS_END, PROCESS
 use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
-use crate::trace::recorded::PROCESS_LIST;
+use crate::trace::analysis_needs::PROCESS_LIST;
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.

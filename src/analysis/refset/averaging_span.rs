@@ -11,7 +11,7 @@ pub struct AveragingSpan {
 }
 
 impl AveragingSpan {
-    /// From the window's begin to its end, or to the end of what is known.
+    /// From the window's start to its end, or to the end of what is known.
     pub fn new(window: &Window, last: Ticks) -> AveragingSpan {
         let from = window.from.time;
         AveragingSpan { from, to: window.to.time.min(last).max(from) }

@@ -4,8 +4,8 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::final_state_check::Verification;
 use crate::model::window::Origin;
 use crate::trace::Trace;
+use crate::trace::analysis_needs::REFERENCE_SET;
 use crate::trace::readiness::Need;
-use crate::trace::recorded::REFERENCE_SET;
 use crate::trace::trust::TrustReport;
 use crate::units::count;
 

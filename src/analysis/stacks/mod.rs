@@ -3,16 +3,16 @@
 //!
 //! Sources: `docs/stacks.md`.
 
-mod attach;
+mod address_lifetimes;
 mod dimension;
-mod lives;
-mod names;
-mod owners;
+mod frame_names;
+mod join;
+mod process_labels;
 mod query;
 mod rows;
 
-pub use attach::JoinCounts;
 pub use dimension::Dimension;
+pub use join::JoinCounts;
 #[cfg(feature = "cli")]
 pub use query::Weight;
 pub use query::{Kind, StackQuery};
@@ -22,16 +22,16 @@ pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackCounts, StackRow, Totals
 
 use crate::error::{Error, Missing};
 use crate::etl::record_id::{HookId, RecordId};
-use crate::load::stacks::events::{Chosen, EventChoice, Events, Owner, kind_of};
-use crate::load::stacks::parts::{Counts, Parts, session_pointer};
+use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
+use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, kind_of};
 use crate::moment::At;
 use crate::trace::Trace;
-use crate::trace::recorded::STACK_EVENTS;
+use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::units::counted;
-use attach::{Attached, Joined};
 use foldhash::HashMap as FastMap;
-use names::Names;
-use owners::Owners;
+use frame_names::Names;
+use join::{Attached, Joined};
+use process_labels::Owners;
 use query::{KINDS, event_name};
 use rows::{Counted, Key, StackId};
 use std::collections::BTreeMap;
@@ -92,7 +92,7 @@ impl StackSet {
         let parts = Parts::new(trace.etl());
         let of = query.of.clone().unwrap_or_else(|| default_kind(trace));
         let mut events = Events::new(trace.etl(), &parts.parts, &of.0);
-        let Joined { stacks, counts } = attach::join(&parts, &mut events);
+        let Joined { stacks, counts } = join::join(&parts, &mut events);
         let kinds = kinds(trace, &events, &stacks);
         if !events.events.iter().any(|event| event.value.chosen.is_some()) {
             return Err(nothing_of(trace, &of, &kinds));
@@ -176,8 +176,8 @@ struct Counting<'a> {
     wants_processor: bool,
     rows: FastMap<Key, Counted>,
     /// Labels of processes.
-    processes: names::Texts,
-    threads: names::Texts,
+    processes: frame_names::Texts,
+    threads: frame_names::Texts,
 }
 
 impl<'a> Counting<'a> {
@@ -193,8 +193,8 @@ impl<'a> Counting<'a> {
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: FastMap::default(),
-            processes: names::Texts::default(),
-            threads: names::Texts::default(),
+            processes: frame_names::Texts::default(),
+            threads: frame_names::Texts::default(),
         }
     }
 
@@ -209,7 +209,7 @@ impl<'a> Counting<'a> {
 
     fn event(
         &mut self,
-        event: &At<crate::load::stacks::events::StackEvent>,
+        event: &At<crate::load::stacks::second_walk::StackEvent>,
         stack: &Attached,
         chosen: &Chosen,
         weight: Option<u64>,
@@ -265,7 +265,7 @@ impl<'a> Weights<'a> {
     fn of(
         &mut self,
         of: &EventChoice,
-        event: &At<crate::load::stacks::events::StackEvent>,
+        event: &At<crate::load::stacks::second_walk::StackEvent>,
         chosen: &Chosen,
     ) -> Option<u64> {
         match of {
@@ -291,7 +291,7 @@ impl<'a> Weights<'a> {
     }
 
     /// Stops and starts of threads before an event, in their order.
-    fn stops_before(&mut self, event: &At<crate::load::stacks::events::StackEvent>) {
+    fn stops_before(&mut self, event: &At<crate::load::stacks::second_walk::StackEvent>) {
         loop {
             let stop = self.events.stops.get(self.stop).filter(|stop| stop.moment < event.moment);
             let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);

@@ -4,7 +4,7 @@ use super::dimension::Dimension;
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::facets::{Condition, Dimension as _, spelling};
-use crate::load::stacks::events::EventChoice;
+use crate::load::stacks::second_walk::EventChoice;
 use uuid::Uuid;
 
 /// What is asked for.

@@ -1,7 +1,7 @@
 //! What is counted: by process, module, function and stack.
 
 use super::dimension::Dimension;
-use super::names::{FrameKind, Label as Frame, Names, Texts};
+use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
 use super::query::{StackQuery, Weight};
 use crate::analysis::table::Group;
 use crate::etl::clock::Clock;

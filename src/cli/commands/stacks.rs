@@ -43,7 +43,7 @@ pub struct Stacks {
     pub weight: bool,
 }
 
-/// `--format` with one form more.
+/// `--format` with one more form.
 fn forms(arg: clap::Arg) -> clap::Arg {
     let names = ["table", "json", "csv", "jsonl", "markdown", "collapsed"];
     arg.value_parser(PossibleValuesParser::new(names).map(|name| match name.as_str() {

@@ -3,7 +3,7 @@
 //! A chunk is a 16-bit header (bits 0–11 data bytes − 1, bits 12–14 signature 3, bit 15 compressed) and its data; header
 //! 0 ends the stream. In a compressed chunk a flag byte, least significant bit first, precedes 8 tokens: literals, or
 //! 16-bit matches whose split into distance and length depends on the position in the chunk. No trace with this format
-//! is known; where the document leaves behaviour open, the code follows Windows and a comment says so.
+//! is known; where the document leaves it open, the code follows Windows and a comment says so.
 
 use super::back_copy::back_copy;
 use super::outcome::{CompressionFault, Decompression};

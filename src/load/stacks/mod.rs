@@ -4,6 +4,6 @@
 //! Sources: `docs/formats.md` ("StackWalk"). `analysis::stacks` joins them.
 
 pub mod addresses;
-pub mod events;
+pub mod first_walk;
 pub mod frame_lists;
-pub mod parts;
+pub mod second_walk;

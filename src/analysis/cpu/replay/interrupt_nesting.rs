@@ -54,7 +54,7 @@ pub struct InterruptNesting {
 }
 
 impl InterruptNesting {
-    /// Time stands at the window's begin.
+    /// Time stands at the window's start.
     pub fn new(range: TickRange) -> InterruptNesting {
         InterruptNesting { range, now: range.from, later: BinaryHeap::new(), begun: BinaryHeap::new(), not_nested: 0 }
     }

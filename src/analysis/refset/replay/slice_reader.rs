@@ -15,7 +15,7 @@ use crate::event::hooks::{
 };
 use crate::event::pool::PoolAction;
 use crate::event::section::SectionPhase;
-use crate::event::working_set::WorkingSetEvent;
+use crate::event::working_set_change::WorkingSetEvent;
 use crate::event::{Event, Phase};
 use crate::load::working_set_events::{EventHeader, EventVisitor};
 use crate::moment::Moment;

@@ -15,7 +15,7 @@ pub struct Balance {
     pub reaccesses: [u64; AccessReason::ALL.len()],
     /// The same under WPA's rules.
     pub wpa_reaccesses: [u64; AccessReason::ALL.len()],
-    /// Accesses by the active rundown of pages that count as held at the window's begin.
+    /// Accesses by the active rundown of pages that count as held at the window's start.
     pub rundown: u64,
     /// Accesses of pages that their owner held at another address.
     pub second_mappings: u64,

@@ -124,7 +124,7 @@ impl<'w> HeldOverTime<'w> {
         self.find_peak(&sums, &chosen, changes.collect());
     }
 
-    /// Goes on to the end of a slice. Gives the number of held pages at the begin of each stretch that can hold the
+    /// Goes on to the end of a slice. Gives the number of held pages at the start of each stretch that can hold the
     /// maximum.
     fn add_sums(&mut self, sums: &Sums) -> Vec<Option<i64>> {
         if sums.before != 0 {

@@ -142,7 +142,7 @@ struct Scan {
     signs: u32,
 }
 
-/// Reads the sign at the begin of a text, with its length.
+/// Reads the sign at the start of a text, with its length.
 fn sign_at(text: &[u8]) -> Option<(Sign, usize)> {
     Some(match text {
         [b',', ..] => (Sign::Comma, 1),

@@ -6,7 +6,7 @@ use super::columns::{Columns, ExportedTable, Says};
 use super::culture::{Culture, Decimals, NotANumber, Place, Roles, number};
 use super::labels::{LabelCache, Labels};
 use super::text::Text;
-use crate::exported::amount::Amount;
+use crate::imported::amount::Amount;
 use foldhash::HashMap as FastMap;
 use rayon::prelude::*;
 use std::ops::{AddAssign, Range};

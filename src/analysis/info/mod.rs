@@ -1,9 +1,11 @@
 //! Facts about a trace: session, clock, providers, losses, damage, and which analyses can run on it (`pfnset info`).
 
-use crate::analysis::buffer_content::{self, BufferContent};
-use crate::analysis::session_limits;
+mod buffer_content;
+pub(crate) mod recording_files;
+mod session_limits;
+mod windows_release;
+
 use crate::analysis::table::{Field, Table, Value};
-use crate::analysis::windows_release::release;
 use crate::error::DamageLog;
 use crate::etl::clock::ClockKind;
 use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
@@ -15,7 +17,9 @@ use crate::trace::readiness::Readiness;
 use crate::trace::trust::TrustReport;
 use crate::trace::trust_level::{TrustLevel, good_for};
 use crate::units::{FileOffset, FileTime, Nanos};
+use buffer_content::BufferContent;
 use std::collections::BTreeMap;
+use windows_release::release;
 
 /// A user-mode provider with records in the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]

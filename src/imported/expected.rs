@@ -1,6 +1,6 @@
 //! What a file can be, and what is said of one that is something else.
 
-/// Bytes at the begin of a text that are looked at.
+/// Bytes at the start of a text that are looked at.
 pub const HEAD: usize = 1 << 16;
 
 /// What a file can be, for messages.

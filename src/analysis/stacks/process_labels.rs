@@ -1,8 +1,8 @@
 //! Which process an event is of, as a label.
 
 use crate::event::Phase;
-use crate::load::stacks::events::Owner;
-use crate::load::stacks::parts::ThreadRecord;
+use crate::load::stacks::first_walk::ThreadRecord;
+use crate::load::stacks::second_walk::Owner;
 use crate::model::process::Processes;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;

@@ -13,8 +13,8 @@ pub mod rows;
 pub mod text;
 
 use crate::error::{Reason, Setting};
-use crate::exported::amount::{Amount, CountedRow};
-use crate::exported::expected::{EXPECTED, HEAD, first_bytes};
+use crate::imported::amount::{Amount, CountedRow};
+use crate::imported::expected::{EXPECTED, HEAD, first_bytes};
 use crate::input::Input;
 use columns::{Columns, KnownLabels, Says};
 use culture::{Culture, Decimals};

@@ -1,8 +1,8 @@
 //! JSON that pfnset wrote: `pfnset.resident` and `pfnset.refset`, of any grouping.
 
-use crate::exported::expected::EXPECTED;
-use crate::exported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
-use crate::exported::wpa::columns::ExportedTable;
+use crate::imported::expected::EXPECTED;
+use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::wpa::columns::ExportedTable;
 use serde_json::Value;
 
 /// Version of the two schemas that is read.

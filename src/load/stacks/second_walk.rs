@@ -1,6 +1,6 @@
 //! The second walk: events whose time stamps are named by stacks, events that carry stacks, and all events of one kind.
 
-use super::parts::{Carrier, Part, has_no_stack};
+use super::first_walk::{Carrier, Part, has_no_stack};
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
 use crate::etl::extended;

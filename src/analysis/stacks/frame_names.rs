@@ -3,7 +3,7 @@
 //! Events are asked for in time order; what lies at addresses is kept for the current time only. Names of a list of frames are
 //! found once until something changes in its process.
 
-use super::lives::Lives;
+use super::address_lifetimes::Lives;
 use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::At;
@@ -123,10 +123,12 @@ impl Names {
     pub fn new(records: &[At<AddressRecord>], session: PointerSize) -> Names {
         let lives = Lives::new(records);
         let mut texts = Texts::default();
-        let name = |life: &super::lives::Life| match records.get(life.record as usize).map(|record| &record.value) {
-            Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
-            _ => texts.id(""),
-        };
+        let name =
+            |life: &super::address_lifetimes::Life| match records.get(life.record as usize).map(|record| &record.value)
+            {
+                Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
+                _ => texts.id(""),
+            };
         let name_of_life: Vec<u32> = lives.lives.iter().map(name).collect();
         let module_of_life = modules(records, &lives, &mut texts);
         let mut changes: Vec<Change> = (0u32..)
@@ -257,7 +259,7 @@ fn modules(records: &[At<AddressRecord>], lives: &Lives, texts: &mut Texts) -> F
             AddressRecord::Module { .. } | AddressRecord::Image { .. } => {}
         }
     }
-    let of_life = |(number, life): (u32, &super::lives::Life)| {
+    let of_life = |(number, life): (u32, &super::address_lifetimes::Life)| {
         let name = methods.get(&life.record).and_then(|key| names.get(key))?;
         Some((number, *name))
     };

@@ -1,13 +1,13 @@
 //! CSV that pfnset wrote: rows of `resident`, `refset` and `pages`.
 
 use crate::error::Reason;
-use crate::exported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
-use crate::exported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
-use crate::exported::wpa::culture::Culture;
-use crate::exported::wpa::heading::Heading;
-use crate::exported::wpa::rows::Reading;
-use crate::exported::wpa::text::Text;
 use crate::facets::vocabulary;
+use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
+use crate::imported::wpa::culture::Culture;
+use crate::imported::wpa::heading::Heading;
+use crate::imported::wpa::rows::Reading;
+use crate::imported::wpa::text::Text;
 use std::collections::BTreeMap;
 
 /// Names of columns that rows are grouped by.

@@ -1,7 +1,7 @@
 //! The contents of a file that pfnset wrote.
 
-use crate::exported::amount::{Amount, CountedRow};
-use crate::exported::wpa::columns::ExportedTable;
+use crate::imported::amount::{Amount, CountedRow};
+use crate::imported::wpa::columns::ExportedTable;
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 
 use crate::etl::record_id::RecordId;
 use crate::event::clr;
-use crate::load::stacks::events::Events;
+use crate::load::stacks::first_walk::{Carrier, Half, Part, Parts};
 use crate::load::stacks::frame_lists::ListId;
-use crate::load::stacks::parts::{Carrier, Half, Part, Parts};
+use crate::load::stacks::second_walk::Events;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
 use foldhash::HashMap as FastMap;

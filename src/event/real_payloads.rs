@@ -3,7 +3,7 @@
 //! The sheets lie beside the traces, in the directory named by `PFNSET_TRACES` or in `../shared/traces/real`. Without
 //! them the test says so and passes.
 
-use super::header::LogFile;
+use super::header_group::LogFile;
 use super::process::ProcessPhase;
 use super::testing::{P4, P8, exercise, with_id};
 use super::{Decoded, Event, decode};
