@@ -37,6 +37,10 @@ impl Pattern {
         self.has_matched.load(Ordering::Relaxed)
     }
 
+    fn forget(&self) {
+        self.has_matched.store(false, Ordering::Relaxed);
+    }
+
     fn matches(&self, text: &str) -> bool {
         let hit = self.matcher.matches(text);
         if hit {
@@ -62,6 +66,16 @@ impl Patterns {
     /// All patterns, those with a leading `!` last.
     pub fn all(&self) -> impl Iterator<Item = &Pattern> {
         self.wanted.iter().chain(&self.unwanted)
+    }
+
+    /// Those without a leading `!`.
+    pub(crate) fn wanted(&self) -> &[Pattern] {
+        &self.wanted
+    }
+
+    /// Forgets what each has matched, before another trace.
+    pub(crate) fn forget(&self) {
+        self.all().for_each(Pattern::forget);
     }
 
     /// True when nothing passed: there are plain patterns and none has matched.
@@ -104,5 +118,7 @@ mod tests {
         let noted: Vec<_> = p.all().map(|p| (p.text.as_str(), p.has_matched())).collect();
         assert_eq!(noted, [("a*", true), ("ab", true), ("x", false), ("b", true), ("y", false)]);
         assert!(!p.select_nothing());
+        p.forget();
+        assert!(p.select_nothing() && copy.select_nothing());
     }
 }

@@ -31,6 +31,6 @@ fuzz_target!(|data: &[u8]| {
         let is_beyond = budget.limits.iter().any(|limit| limit.room_bytes < 0);
         assert_eq!(is_beyond, budget.verdict == Verdict::Fail, "{budget:?}");
         assert!(budget.value.is_some() || budget.verdict == Verdict::Invalid);
-        assert!(budget.verdict <= result.verdict);
+        assert!(budget.verdict <= result.verdict || budget.budget.optional);
     }
 });

@@ -46,7 +46,7 @@ fn of_trace<'a>(trace: &TraceResult, unit: Unit) -> Facts<'a> {
     Facts::default()
         .is("trace", trace.path().display().to_string())
         .is("verdict", trace.verdict.name())
-        .is("warnings", &trace.warnings)
+        .is("warnings", trace.all_warnings())
         .is("budgets", trace.budgets.iter().map(|result| budget(result, unit)).collect::<Vec<_>>())
         .files(&trace.files)
 }
@@ -126,7 +126,8 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
     };
     match (result.verdict, &result.fault) {
         (Verdict::Pass, _) => None,
-        (Verdict::Invalid, Some(fault)) => Some(fault.clone()),
+        (Verdict::NoMatch, Some(fault)) if result.is_absent() => Some(format!("{fault}; the budget is optional")),
+        (Verdict::Invalid | Verdict::NoMatch, Some(fault)) => Some(fault.clone()),
         _ => decisive(result).map(of_limit),
     }
 }
@@ -209,6 +210,7 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
             optional(decisive(result).map(|limit| limit.room_bytes)),
             optional(result.baseline.map(bytes_of)),
             Cell::maybe(reason(result, unit), Cell::text),
+            Cell::text(trace.warnings.iter().chain(&result.warnings).cloned().collect::<Vec<_>>().join("; ")),
         ]
     };
     let fields = [
@@ -221,6 +223,7 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
         "room_bytes",
         "baseline_bytes",
         "reason",
+        "warnings",
     ];
     Table {
         title: Some(title(trace)),
@@ -261,7 +264,9 @@ fn budget(result: &BudgetResult, unit: Unit) -> Value {
         "analysis": result.budget.measure.analysis().name(),
         "measure": result.budget.measure.name(),
         "where": result.budget.filter.iter().map(condition).collect::<Vec<_>>(),
+        "optional": result.budget.optional,
         "verdict": result.verdict.name(),
+        "warnings": result.warnings,
         "value_pages": result.value,
         "value_bytes": result.value.map(bytes_of),
         "limit": decisive(result).map(|limit| limit.kind.name()),

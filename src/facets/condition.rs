@@ -71,7 +71,7 @@ impl<D: Dimension> Condition<D> {
     pub fn unmatched(conditions: &[Condition<D>]) -> Vec<String> {
         let mut lines = Vec::new();
         for (number, condition) in conditions.iter().enumerate() {
-            let is_closed = condition.dimension.facet().values.closed().is_some();
+            let is_closed = condition.is_closed();
             let missed = |pattern: &&Pattern| !(pattern.has_matched() || is_closed && pattern.is_literal());
             let of_what = if number == 0 { "" } else { " of what the conditions before it let pass" };
             let line = |pattern: &Pattern| {
@@ -83,6 +83,20 @@ impl<D: Dimension> Condition<D> {
             }
         }
         lines
+    }
+
+    /// After a run: true when a condition let nothing pass, and none of its patterns is a name that is known to exist. Of a
+    /// known name, nothing is a true 0; of another one it may be misspelled.
+    pub(crate) fn has_no_match(conditions: &[Condition<D>]) -> bool {
+        let deciding = conditions.iter().find(|condition| condition.patterns.select_nothing());
+        deciding.is_some_and(|condition| {
+            !(condition.is_closed() && condition.patterns.wanted().iter().any(Pattern::is_literal))
+        })
+    }
+
+    /// True where all labels are known before a trace is read.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.dimension.facet().values.closed().is_some()
     }
 }
 

@@ -17,6 +17,7 @@ Each budget: what is measured, and within which limits it must be.
   max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
   max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
   watch = \"90 %\" (default): the part of a limit from which the verdict is watch
+  optional = true: where may match nothing; else that is no match, as a failure
 Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.";
 
 /// A text in quotation marks. Hidden characters are written as numbers, so that a reader gets them back.

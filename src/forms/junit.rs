@@ -1,4 +1,5 @@
-//! Verdicts as JUnit XML: a suite for each trace, a case for each budget. A failed budget is a failure, an invalid one an error.
+//! Verdicts as JUnit XML: a suite for each trace, a case for each budget. A failed budget is a failure, an invalid one an error,
+//! one that is optional and matches nothing is skipped.
 
 use crate::analysis::check::TraceResult;
 use crate::analysis::check::verdict::Verdict;
@@ -13,6 +14,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 /// What the writer says.
 pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
+    let warning = |line: &str| format!("warning: {}", visible(line));
     for trace in traces {
         let name = visible(&trace.path().display().to_string()).into_owned();
         let mut suite = TestSuite::new(name.clone());
@@ -27,19 +29,37 @@ pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
             };
             let status = match result.verdict {
                 Verdict::Pass | Verdict::Watch => TestCaseStatus::success(),
-                Verdict::Fail => not_passed(NonSuccessKind::Failure),
+                Verdict::NoMatch if result.is_absent() => {
+                    let mut status = TestCaseStatus::skipped();
+                    status.set_message(lines.first().cloned().unwrap_or_default());
+                    status
+                }
+                Verdict::Fail | Verdict::NoMatch => not_passed(NonSuccessKind::Failure),
                 Verdict::Invalid => not_passed(NonSuccessKind::Error),
             };
             let mut case = TestCase::new(visible(&result.budget.name), status);
             case.set_classname(name.clone());
+            let mut told = Vec::new();
             if result.verdict == Verdict::Watch {
-                case.set_system_out(format!("watch: {}", lines.join("\n")));
+                told.push(format!("watch: {}", lines.join("\n")));
+            }
+            // Where nothing matches they are the reason.
+            if result.verdict != Verdict::NoMatch {
+                told.extend(result.warnings.iter().map(|line| warning(line)));
+            }
+            if !told.is_empty() {
+                case.set_system_out(told.join("\n"));
             }
             suite.add_test_case(case);
         }
+        if !trace.warnings.is_empty() {
+            let told: Vec<String> = trace.warnings.iter().map(|line| warning(line)).collect();
+            suite.set_system_err(told.join("\n"));
+        }
         report.add_test_suite(suite);
     }
+    let skipped = format!(" skipped=\"{}\"", report.skipped);
     let text = report.to_string().map_err(|error| error.to_string())?;
     // The first is that of the whole report, which the usual schema does not know; those of suites it does.
-    Ok(text.replacen(" skipped=\"0\"", "", 1))
+    Ok(text.replacen(&skipped, "", 1))
 }

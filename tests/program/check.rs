@@ -90,6 +90,76 @@ fn wrong_budgets_and_options_are_told_with_their_place() {
     }
 }
 
+/// A name that is wrong is no proof that memory is within its budget.
+#[test]
+fn a_condition_that_matches_nothing_is_no_match() {
+    let (pass, watch, fail, no_match) = ("pass", "watch", "fail", "no match");
+    for (rest, code, verdict, of_trace) in [
+        ("where = { process = \"nobody.exe (*)\" }\nmax = \"1 GiB\"", 1, no_match, no_match),
+        ("where = { process = \"nobody.exe (*)\" }\nmin = \"1 page\"", 1, no_match, no_match),
+        ("where = { process = \"nobody.exe (*)\" }\nmax = \"1 GiB\"\noptional = true", 0, no_match, pass),
+        ("where = { process = \"nobody.exe (*)\" }\nmin = \"1 page\"\noptional = true", 0, no_match, pass),
+        ("where = { process = \"csrss.exe (*);nobody*\" }\nmax = \"1 GiB\"", 0, pass, pass),
+        ("where = { process = \"csrss.exe (*)\" }\nmax = \"1 page\"\noptional = true", 1, fail, fail),
+        // The program knows the name: 0 is the answer.
+        ("where = { category = \"BadPage\" }\nmax = \"0\"", 0, pass, pass),
+        ("where = { category = \"BadPage\", process = \"csrss.exe (*)\" }\nmin = \"0\"", 0, pass, pass),
+        ("where = { category = \"BadPage\", process = \"nobody*\" }\nmax = \"0\"", 1, no_match, no_match),
+        ("analysis = \"refset\"\nwhere = { process = \"nobody*\" }\nmax = \"1 GiB\"", 1, no_match, no_match),
+        (
+            "analysis = \"refset\"\nmeasure = \"peak\"\nwhere = { file = \"nothing\" }\nmax = \"0\"",
+            1,
+            no_match,
+            no_match,
+        ),
+        ("analysis = \"refset\"\nwhere = { process = \"csrss.exe (*)\" }\nmax = \"306 pages\"", 0, watch, watch),
+    ] {
+        let folder = folder(&format!("[[budget]]\nname = \"x\"\n{rest}\n"));
+        let ran = check(&folder, "refset-small.etl --budgets budgets.toml --format json");
+        let json = json(&ran);
+        let found = (ran.code, &verdicts(&json)[0].1[..], json["verdict"].as_str().unwrap());
+        assert_eq!(found, (code, verdict, of_trace), "{rest}: {}", ran.out);
+        assert_eq!(json["traces"][0]["verdict"], json["verdict"]);
+        let budget = &json["traces"][0]["budgets"][0];
+        if verdict == no_match {
+            assert_eq!((&budget["value_pages"], &budget["limits"]), (&0.into(), &Value::Array(Vec::new())));
+            assert!(budget["reason"].as_str().unwrap().contains("matches nothing"), "{budget}");
+        }
+        let is_told = ran.err.contains("budget \"x\": ") && ran.err.contains("matches nothing");
+        assert_eq!(is_told, rest.contains("no"), "{rest}: {}", ran.err);
+    }
+}
+
+/// What matched in the baseline or in the trace before says nothing about this one.
+#[test]
+fn each_trace_has_its_own_matches() {
+    let folder = folder("[[budget]]\nname = \"child\"\nwhere = { process = \"child1.exe (*)\" }\nmax = \"1 GiB\"\n");
+    for arguments in [
+        "refset-small.etl resident-small.etl --budgets budgets.toml",
+        "resident-small.etl --baseline refset-small.etl --budgets budgets.toml",
+    ] {
+        let ran = check(&folder, arguments);
+        assert!(ran.code == 1 && ran.out.contains("resident-small.etl: no match"), "{arguments}: {}", ran.out);
+        assert!(ran.out.contains("child: process \"child1.exe (*)\" matches nothing"), "{arguments}: {}", ran.out);
+        assert_eq!(ran.out.contains("refset-small.etl: pass"), arguments.starts_with("refset"), "{}", ran.out);
+    }
+    assert_eq!(check(&folder, "refset-small.etl --budgets budgets.toml").code, 0);
+}
+
+/// Rows of CSV say what makes them doubtful: those of the trace, and of their own budget.
+#[test]
+fn rows_have_their_warnings() {
+    let both = "[[budget]]\nname = \"csrss\"\nwhere = { process = \"csrss*;nobody*\" }\nmax = \"1 GiB\"\n";
+    let folder = folder(&format!("{FILES}max = \"100 %\"\n{both}"));
+    let lossy = without_buffer(&folder, "refset-small.etl", 8);
+    let ran = check(&folder, &format!("{lossy} --budgets budgets.toml --format csv -q"));
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert!(ran.code == 0 && lines[0].ends_with(",reason,warnings"), "{}", ran.out);
+    assert!(lines[1].contains("1 missing sequence number") && !lines[1].contains("matches nothing"), "{}", ran.out);
+    let own = "process \"\"nobody*\"\" matches nothing";
+    assert!(lines[2].contains("1 missing sequence number") && lines[2].contains(own), "{}", ran.out);
+}
+
 const PARTS: &str = "\
 [[budget]]\nname = \"Kernel stacks\"\nwhere = { category = \"KernelStack\" }\nmax = \"100 %\"\n\
 [[budget]]\nname = \"csrss\"\nwhere = { process = \"csrss.exe (*)\" }\nmax = \"100 %\"\n\

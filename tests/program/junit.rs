@@ -176,8 +176,34 @@ fn verdicts_are_valid_junit() {
     let of = |tag: &str| document.descendants().filter(|node| node.has_tag_name(tag)).collect::<Vec<_>>();
     let names: Vec<_> = of("testsuite").iter().map(|suite| suite.attribute("name").unwrap()).collect();
     assert_eq!(names, ["a<&\">é.etl", "cut.etl", "none.etl"]);
-    assert_eq!(["testcase", "failure", "error", "system-out"].map(|tag| of(tag).len()), [9, 1, 6, 2], "{xml}");
+    assert_eq!(["testcase", "failure", "error", "system-out"].map(|tag| of(tag).len()), [9, 1, 6, 3], "{xml}");
     assert!(of("failure")[0].text().unwrap().contains("its largest parts"), "{xml}");
+}
+
+/// What makes verdicts doubtful reaches those who read only this file.
+#[test]
+fn warnings_are_in_junit() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lossy = std::fs::read(fixtures().join("refset-small.etl")).unwrap();
+    lossy.drain(8 * 0x1_0000..9 * 0x1_0000);
+    std::fs::write(folder.path().join("lossy.etl"), lossy).unwrap();
+    let budget =
+        |name: &str, rest: &str| format!("[[budget]]\nname = \"{name}\"\nmax = \"100 %\"\nwhere.process = {rest}\n");
+    let budgets = budget("one", "\"csrss*;nobody*\"") + &budget("two", "\"nobody*\"");
+    let budgets = budgets + &budget("three", "\"nobody*\"\noptional = true");
+    std::fs::write(folder.path().join("budgets.toml"), budgets).unwrap();
+    let line = ["check", "lossy.etl", "--budgets", "budgets.toml", "--junit", "out.xml", "-q"];
+    let ran = finish(pfnset(&line).current_dir(folder.path()));
+    assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
+    let xml = std::fs::read_to_string(folder.path().join("out.xml")).unwrap();
+    assert_eq!(all_faults(&xml), [""; 0], "{xml}");
+    let document = Document::parse(&xml).unwrap();
+    let of = |tag: &str| document.descendants().find(|node| node.has_tag_name(tag)).unwrap();
+    assert!(of("system-out").text().unwrap().contains("warning: process \"nobody*\" matches nothing"), "{xml}");
+    assert!(of("system-err").text().unwrap().contains("warning: "), "{xml}");
+    assert_eq!(of("failure").attribute("type"), Some("no match"), "{xml}");
+    assert_eq!(of("failure").attribute("message"), Some("two: process \"nobody*\" matches nothing"), "{xml}");
+    assert!(of("skipped").attribute("message").unwrap().ends_with("the budget is optional"), "{xml}");
 }
 
 /// The test of the test.

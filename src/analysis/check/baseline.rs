@@ -117,7 +117,7 @@ impl Saved {
         let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
         let rows = saved.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
-        Ok(Value { pages, total, dimensions: saved.dimensions.clone(), rows: rows.collect() })
+        Ok(Value { pages, total, dimensions: saved.dimensions.clone(), rows: rows.collect(), ..Value::default() })
     }
 }
 
@@ -191,5 +191,6 @@ fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
         total: sum(&mut counted.iter().map(|row| row.amount.pages())),
         dimensions: table.dimensions.clone(),
         rows: selected().map(row).collect(),
+        ..Value::default()
     })
 }

@@ -67,6 +67,28 @@ impl Conditions {
         }
     }
 
+    /// Conditions on names that a trace brings stand before those on names that are known: a process that is not there is
+    /// seen also where the category after it has no page.
+    pub(crate) fn put_open_first(&mut self) {
+        match self {
+            Conditions::Resident(all) => all.sort_by_key(Condition::is_closed),
+            Conditions::Reference(all) => all.sort_by_key(Condition::is_closed),
+        }
+    }
+
+    /// Before a run: what patterns matched in another trace does not count.
+    pub(crate) fn forget(&self) {
+        self.by_name().into_iter().for_each(|(_, patterns)| patterns.forget());
+    }
+
+    /// After a run: true when nothing meets them, and a name may be wrong.
+    pub(crate) fn has_no_match(&self) -> bool {
+        match self {
+            Conditions::Resident(all) => Condition::has_no_match(all),
+            Conditions::Reference(all) => Condition::has_no_match(all),
+        }
+    }
+
     /// After a run: a line for each pattern that matched nothing.
     pub fn unmatched(&self) -> Vec<String> {
         match self {
@@ -98,6 +120,8 @@ pub struct Budget {
     pub max_growth: Option<Limit>,
     /// The part of a limit from which the verdict is `watch`, millionths.
     pub watch: u64,
+    /// True when its conditions may match nothing.
+    pub optional: bool,
 }
 
 impl Budget {

@@ -12,7 +12,7 @@ use std::path::Path;
 use toml::Spanned;
 
 /// Keys of a budget.
-const KEYS: [&str; 8] = ["name", "analysis", "where", "measure", "max", "min", "max_growth", "watch"];
+const KEYS: [&str; 9] = ["name", "analysis", "where", "measure", "max", "min", "max_growth", "watch", "optional"];
 /// Default of `watch`: the part of a limit from which the verdict is `watch`, millionths.
 const WATCH: u64 = 900_000;
 
@@ -35,6 +35,7 @@ struct BudgetForm {
     min: Option<Spanned<String>>,
     max_growth: Option<Spanned<String>>,
     watch: Option<Spanned<String>>,
+    optional: Option<Spanned<bool>>,
 }
 
 /// Patterns as people write them.
@@ -139,7 +140,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     if max.is_none() && min.is_none() && max_growth.is_none() {
         return Err(wrong(&form.name, format!("budget \"{name}\" has no limit: give max, min or max_growth")));
     }
-    let conditions = match measure.analysis() {
+    let mut conditions = match measure.analysis() {
         Analysis::Resident => Conditions::Resident(conditions::<ResidentDimension>(form)?),
         Analysis::Reference => {
             let all = conditions::<ReferenceDimension>(form)?;
@@ -149,7 +150,12 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     };
     let texts = form.conditions.values().map(|patterns| patterns.get_ref().text());
     let filter = conditions.by_name().into_iter().map(|(name, _)| name).zip(texts).collect();
-    Ok(Budget { name, measure, conditions, filter, max, min, max_growth, watch: watch(form)? })
+    conditions.put_open_first();
+    let optional = form.optional.as_ref().is_some_and(|optional| *optional.get_ref());
+    if let Some(at) = form.optional.as_ref().filter(|_| optional && form.conditions.is_empty()) {
+        return Err(wrong(at, "optional is for budgets with where: without conditions all pages match"));
+    }
+    Ok(Budget { name, measure, conditions, filter, max, min, max_growth, watch: watch(form)?, optional })
 }
 
 fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
@@ -261,6 +267,7 @@ mod tests {
             ("[[budget]]\nname = \"x\"\nmax =", "line 3, column 6"),
             (&format!("{budget}watch = \"2 MiB\""), "line 4, column 9: \"2 MiB\": expected a share"),
             (&format!("{budget}watch = \"200 %\""), "expected a share of a limit"),
+            (&format!("{budget}optional = true"), "line 4, column 12: optional is for budgets with where"),
             (
                 &format!("{budget}analysis = \"ref\""),
                 "line 4, column 12: unknown analysis \"ref\"; did you mean \"refset\"?",

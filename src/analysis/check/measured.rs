@@ -38,6 +38,10 @@ pub struct Value {
     pub dimensions: Vec<String>,
     /// The parts of the value; parts of a peak have their own peaks.
     pub rows: Vec<Row>,
+    /// A line for each pattern of the conditions that matched nothing.
+    pub(crate) unmatched: Vec<String>,
+    /// True when nothing meets the conditions, and a name may be wrong.
+    pub(crate) has_no_match: bool,
 }
 
 /// The values of a trace.
@@ -45,7 +49,7 @@ pub struct Value {
 pub struct TraceValues {
     /// The values in the order of the budgets, or why one is not known.
     pub values: Vec<Result<Value, String>>,
-    /// Doubts, most important first.
+    /// Doubts about the trace, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
@@ -72,6 +76,7 @@ impl TraceValues {
         let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
+            budget.conditions.forget();
             let value = match &budget.conditions {
                 Conditions::Resident(conditions) => {
                     resident.as_mut().map(|values| values.value(trace, budget, conditions))
@@ -80,10 +85,10 @@ impl TraceValues {
                     reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
             };
-            let value = value.unwrap_or_else(|| Err(String::new()));
-            if value.is_ok() {
-                let lines = budget.conditions.unmatched();
-                all.warnings.extend(lines.into_iter().map(|line| format!("budget \"{}\": {line}", budget.name)));
+            let mut value = value.unwrap_or_else(|| Err(String::new()));
+            if let Ok(value) = &mut value {
+                value.unmatched = budget.conditions.unmatched();
+                value.has_no_match = budget.conditions.has_no_match();
             }
             all.values.push(value);
         }
@@ -148,6 +153,7 @@ impl ResidentValues {
             total: snapshot.pages,
             dimensions: dimensions.map(|dimension| dimension.name().to_owned()).to_vec(),
             rows: pages.into_iter().map(row).collect(),
+            ..Value::default()
         })
     }
 }
@@ -227,12 +233,14 @@ fn held(set: &ReferenceSet, measure: Measure, all: &ReferenceSet) -> Value {
             rows: (timeline.groups.iter())
                 .map(|group| Row { labels: texts(&group.labels), pages: signed(group.extent.peak) })
                 .collect(),
+            ..Value::default()
         },
         _ => Value {
             pages: u64::try_from(set.tree.measure.pages).unwrap_or(0),
             total: all.held_at_stop,
             dimensions,
             rows: set.rows.iter().map(|row| Row { labels: texts(&row.labels), pages: row.measure.pages }).collect(),
+            ..Value::default()
         },
     }
 }
@@ -250,5 +258,6 @@ fn by_reason(counts: &[u64; AccessReason::ALL.len()], conditions: &[Condition<Re
         total: counts.iter().sum(),
         dimensions: vec![ReferenceDimension::AccessReason.name().to_owned()],
         rows: rows.iter().map(row).collect(),
+        ..Value::default()
     }
 }

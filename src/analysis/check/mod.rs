@@ -24,7 +24,7 @@ use verdict::{LimitResult, Verdict, judge};
 pub struct BudgetResult {
     /// The budget.
     pub budget: Budget,
-    /// The worst of its limits.
+    /// The worst of its limits, or why none was judged.
     pub verdict: Verdict,
     /// Pages; `None` where they are not known.
     pub value: Option<u64>,
@@ -32,12 +32,26 @@ pub struct BudgetResult {
     pub baseline: Option<u64>,
     /// Its limits, the one that decides first.
     pub limits: Vec<LimitResult>,
-    /// Why it is invalid, and why it has no baseline.
+    /// Why it is invalid, why nothing matches, and why it has no baseline.
     pub fault: Option<String>,
     /// Dimensions of what grew.
     pub dimensions: Vec<String>,
     /// What grew, of a budget that failed.
     pub grown: Vec<Grown>,
+    /// Patterns of its conditions that match nothing, a line each.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl BudgetResult {
+    /// True when nothing matched, and that is allowed.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.verdict == Verdict::NoMatch && self.budget.optional
+    }
+
+    /// What it contributes to the verdict on the trace.
+    fn counted(&self) -> Verdict {
+        if self.is_absent() { Verdict::Pass } else { self.verdict }
+    }
 }
 
 /// The results of one trace.
@@ -45,7 +59,7 @@ pub struct BudgetResult {
 pub struct TraceResult {
     /// Its files, as the user named them; the first is the trace.
     pub files: Vec<PathBuf>,
-    /// The worst of its budgets.
+    /// The worst of its budgets; one that is optional and matches nothing counts as a pass.
     pub verdict: Verdict,
     /// In the order of the file.
     pub budgets: Vec<BudgetResult>,
@@ -68,13 +82,22 @@ impl TraceResult {
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
-        TraceResult { files, verdict: worst(budgets.iter().map(|b| b.verdict)), budgets, warnings, doubtful }
+        TraceResult { files, verdict: worst(budgets.iter().map(BudgetResult::counted)), budgets, warnings, doubtful }
     }
 
     /// The results of a trace that cannot be read: all budgets are invalid.
     pub fn unreadable(files: Vec<PathBuf>, budgets: &[Budget], reason: &str) -> TraceResult {
         let values = budgets.iter().map(|_| Err(reason.to_owned())).collect();
         TraceResult::new(files, budgets, TraceValues { values, ..TraceValues::default() }, None)
+    }
+
+    /// Doubts about the trace, then those about each budget with its name.
+    pub(crate) fn all_warnings(&self) -> Vec<String> {
+        let of_budget = |result: &BudgetResult| {
+            let name = result.budget.name.clone();
+            result.warnings.clone().into_iter().map(move |line| format!("budget \"{name}\": {line}"))
+        };
+        self.warnings.iter().cloned().chain(self.budgets.iter().flat_map(of_budget)).collect()
     }
 
     /// The trace: the first of its files.
@@ -99,6 +122,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         fault: None,
         dimensions: Vec::new(),
         grown: Vec::new(),
+        warnings: Vec::new(),
     };
     let value = match value {
         Err(reason) => {
@@ -108,6 +132,12 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         Ok(value) => value,
     };
     result.value = Some(value.pages);
+    result.warnings = value.unmatched.clone();
+    if value.has_no_match {
+        result.verdict = Verdict::NoMatch;
+        result.fault = Some(value.unmatched.join("; "));
+        return result;
+    }
     result.limits = judge(budget, value.pages, value.total, result.baseline);
     result.verdict = worst(result.limits.iter().map(|limit| limit.verdict));
     // A limit that cannot be judged makes the budget invalid, unless another one is exceeded for certain.

@@ -52,6 +52,7 @@ fn whole(measure: Measure) -> Budget {
         min: None,
         max_growth: None,
         watch: 0,
+        optional: false,
     }
 }
 

@@ -13,6 +13,8 @@ named_enum! {
         Watch = "watch",
         /// Not known: data that it needs is not in the trace.
         Invalid = "invalid",
+        /// Its conditions match nothing: a name may be wrong, or what it names was not there.
+        NoMatch = "no match",
         /// Beyond a limit.
         Fail = "fail",
     }

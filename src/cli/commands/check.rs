@@ -37,12 +37,14 @@ Budgets in TOML, one table for each:
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
   max, min    a value equal to its limit meets it
   watch       part of a limit from which the verdict is watch, default 90 %
+  optional    true: where may match nothing
 
-Verdicts: pass; watch: near a limit; fail: beyond it; invalid: data that the
-budget needs was lost, damaged or not recorded. Other losses do not matter.
+Verdicts: pass; watch: near a limit; fail: beyond it; no match: where matches
+nothing; invalid: data that the budget needs was lost, damaged or not recorded.
+Other losses do not matter.
 
-Exit codes: 0 pass or watch, 1 a budget failed, 2 the budgets file or the
-options are wrong, 3 invalid or unreadable.
+Exit codes: 0 pass or watch, 1 a budget failed or matches nothing and is not
+optional, 2 the budgets file or the options are wrong, 3 invalid or unreadable.
 
 Examples:
   pfnset check --init trace.etl -o budgets.toml
@@ -120,12 +122,13 @@ impl Check {
             traces.push(self.of_trace(recording, &budgets, earlier.as_deref())?);
         }
         let has_several = traces.len() > 1;
-        let line = |trace: &TraceResult, line: &String| match has_several {
+        let line = |trace: &TraceResult, line: String| match has_several {
             true => format!("{}: {line}", trace.path().display()),
-            false => line.clone(),
+            false => line,
         };
-        let warnings: Vec<String> =
-            traces.iter().flat_map(|trace| trace.warnings.iter().map(move |text| line(trace, text))).collect();
+        let warnings: Vec<String> = (traces.iter())
+            .flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)))
+            .collect();
         let verdict = worst(traces.iter().map(|trace| trace.verdict));
         let unit = self.unit.unwrap_or_default();
         if let Some(path) = &self.junit {
@@ -136,7 +139,7 @@ impl Check {
         output::print(&check::answer(checked, &traces, warnings, unit), common.format, common.csv.cells(), common)?;
         let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
         Ok(match verdict {
-            Verdict::Fail => Exit::Difference,
+            Verdict::Fail | Verdict::NoMatch => Exit::Difference,
             Verdict::Invalid => Exit::BadInput,
             Verdict::Pass | Verdict::Watch if doubtful => Exit::BadInput,
             Verdict::Pass | Verdict::Watch => Exit::Fine,
