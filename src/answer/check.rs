@@ -128,7 +128,12 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
         (Verdict::Pass, _) => None,
         (Verdict::NoMatch, Some(fault)) if result.is_absent() => Some(format!("{fault}; the budget is optional")),
         (Verdict::Invalid | Verdict::NoMatch, Some(fault)) => Some(fault.clone()),
-        _ => decisive(result).map(of_limit),
+        // Each limit that is as bad as the worst: whoever mends one wants to know of the others.
+        _ => {
+            let worst = decisive(result)?.verdict;
+            let all: Vec<String> = result.limits.iter().filter(|limit| limit.verdict == worst).map(of_limit).collect();
+            Some(all.join("; "))
+        }
     }
 }
 
@@ -191,7 +196,9 @@ fn line(result: &BudgetResult, unit: Unit) -> Line {
         Cell::text(&result.budget.name),
         Cell::text(result.verdict.name()),
         shown(result.value.map(bytes_of)),
-        shown(decisive(result).map(|limit| limit.limit_bytes)),
+        Cell::maybe(decisive(result), |limit| {
+            Cell::text(format!("{} {}", limit.kind.name(), size(unit, limit.limit_bytes)))
+        }),
         shown(decisive(result).map(|limit| limit.room_bytes)),
         Cell::maybe(growth(result), |bytes| Cell::text(change(unit, bytes))),
     ])
@@ -206,6 +213,7 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
             Cell::text(result.verdict.name()),
             Cell::maybe(result.value, Cell::count),
             optional(result.value.map(bytes_of)),
+            Cell::maybe(decisive(result), |limit| Cell::text(limit.kind.name())),
             optional(decisive(result).map(|limit| limit.limit_bytes)),
             optional(decisive(result).map(|limit| limit.room_bytes)),
             optional(result.baseline.map(bytes_of)),
@@ -219,6 +227,7 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
         "verdict",
         "value_pages",
         "value_bytes",
+        "limit",
         "limit_bytes",
         "room_bytes",
         "baseline_bytes",

@@ -130,6 +130,23 @@ fn a_condition_that_matches_nothing_is_no_match() {
     }
 }
 
+/// Each limit that is broken, and by how much; the one that decides is named beside its amount.
+#[test]
+fn all_broken_limits_are_told() {
+    let folder = folder(&format!("{FILES}max = \"1300 pages\"\nmax_growth = \"10 pages\"\n"));
+    check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json");
+    let path = folder.path().join("base.json");
+    let saved = std::fs::read_to_string(&path).unwrap().replacen("\"pages\": 1338", "\"pages\": 1308", 1);
+    std::fs::write(&path, saved).unwrap();
+    let line = "resident-small.etl --budgets budgets.toml --baseline base.json --unit pages";
+    let ran = check(&folder, line);
+    let reason = "Files: 38 pages above max 1,300 pages; grew by 30 pages, 20 pages more than max_growth 10 pages";
+    assert!(ran.code == 1 && ran.out.contains(reason), "{}", ran.out);
+    assert!(ran.out.contains("  max 1,300 pages  "), "{}", ran.out);
+    let csv = check(&folder, &format!("{line} --format csv")).out;
+    assert!(csv.contains(",value_bytes,limit,limit_bytes,") && csv.contains(",max,5324800,-155648,"), "{csv}");
+}
+
 /// What matched in the baseline or in the trace before says nothing about this one.
 #[test]
 fn each_trace_has_its_own_matches() {
