@@ -104,10 +104,8 @@ fn check_truth(machine: &Machine, set: &CpuUse, from: usize, to: usize) {
     let unknown = machine.schedule.unknown_ready.iter().filter(|time| (from..to).contains(time)).count() as u64;
     assert_eq!(set.rows.iter().map(|row| row.unknown_ready).sum::<u64>(), unknown);
     let mut redundant: BTreeMap<Vec<String>, u64> = BTreeMap::new();
-    for (record, known, life) in &machine.schedule.redundant {
-        if (from..to).contains(record) && *known < to {
-            *redundant.entry(labels(*life)).or_default() += 1;
-        }
+    for (_, life) in machine.schedule.redundant.iter().filter(|(record, _)| (from..to).contains(record)) {
+        *redundant.entry(labels(*life)).or_default() += 1;
     }
     let found = set.rows.iter().filter(|row| row.redundant > 0).map(|row| (texts(row), row.redundant)).collect();
     assert_eq!(redundant, found);
@@ -122,7 +120,7 @@ fn texts(row: &CpuRow) -> Vec<String> {
 fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels: &impl Fn(usize) -> Vec<String>) {
     let mut states: BTreeMap<Vec<String>, [u64; 4]> = BTreeMap::new();
     let mut lengths: BTreeMap<u64, u64> = BTreeMap::new();
-    let doing = machine.doing_until(to);
+    let doing = machine.doing();
     for moment in from..to {
         let mut ready = 0;
         for (life, list) in doing.iter().enumerate() {
@@ -138,6 +136,15 @@ fn check_states(machine: &Machine, set: &CpuUse, from: usize, to: usize, labels:
     let found: BTreeMap<_, _> = alive.filter(|(_, parts)| parts.iter().any(|ticks| *ticks > 0)).collect();
     assert_eq!(states, found);
     assert_eq!(lengths.into_iter().collect::<Vec<_>>(), set.queue.by_length);
+}
+
+/// Records that made a thread ready, by process, waker, and whether a deferred procedure call did it.
+fn wakeups(sets: &[&CpuUse]) -> BTreeMap<(String, String, bool), u64> {
+    let mut sums = BTreeMap::new();
+    for row in sets.iter().flat_map(|set| &set.wakeups) {
+        *sums.entry((row.process.clone(), row.waker.clone(), row.from_dpc)).or_default() += row.count;
+    }
+    sums
 }
 
 /// The machine's trace, and the moments of its first and its last switch.
@@ -185,6 +192,7 @@ proptest! {
         threads in 1usize..12,
         moments in 200usize..3000,
         cut in 0usize..100,
+        cut_at_end in 0usize..100,
     ) {
         let Some((machine, session, first, last)) = live(seed, processors, threads, moments) else { return Ok(()) };
         prop_assume!(all_switched(&machine) && machine.is_closed());
@@ -199,6 +207,14 @@ proptest! {
         let set = ask(&bytes, "process,thread", window, t0);
         check_sums(&set);
         check_truth(&machine, &set, from, last);
+        // A part that ends earlier, and the rest.
+        let to = last - (last - first) * cut_at_end / 400;
+        prop_assume!(from < to && to < last);
+        let before = ask(&bytes, "process,thread", Some((machine.stamp(from), machine.stamp(to))), t0);
+        check_sums(&before);
+        check_truth(&machine, &before, from, to);
+        let after = ask(&bytes, "process,thread", Some((machine.stamp(to), machine.stamp(last))), t0);
+        prop_assert_eq!(wakeups(&[&before, &after]), wakeups(&[&set]));
     }
 
     /// A recording in two files, by processor or by the kind of the records.
@@ -264,7 +280,7 @@ fn machines_race_repeat_and_log_packets() {
     let equal = |pair: &[Rec]| pair[0].time == pair[1].time && pair[0].processor != pair[1].processor;
     assert!(records.iter().flat_map(|records| records[20..].windows(2)).filter(|pair| equal(pair)).count() > 100);
     assert!(machines.iter().map(|machine| machine.schedule.redundant.len()).sum::<usize>() > 100);
-    assert!(machines.iter().any(|machine| machine.doing_until(usize::MAX) != machine.schedule.doing));
+    assert!(machines.iter().any(|machine| machine.doing() != machine.schedule.doing));
     assert!(machines.iter().filter(|machine| machine.is_closed()).count() > 15);
 }
 
@@ -293,5 +309,45 @@ fn records_of_equal_time_count_in_the_order_of_the_file() {
         // The first switch-in comes after nothing that is known.
         let expected = if is_ready_first { (1, 1, 0) } else { (0, 2, 0) };
         assert_eq!((row.delays.all.count, row.unknown_ready, row.delays.all.max), expected);
+    }
+}
+
+/// Records, and the tick and processor of each.
+type Placed<'r> = Vec<(u64, u16, &'r Rec)>;
+
+/// A thread is readied while it runs. What that record was, records after the window tell.
+#[test]
+fn a_record_is_what_it_was_wherever_the_window_ends() {
+    const TO: u64 = 120;
+    let ready = thread::ready(Ptr::P8, 8, 1, 0, 0);
+    let switch =
+        |new: u32, old: u32, state: u8| thread::Switch { new, old, state, ..thread::Switch::default() }.rec(Ptr::P8, 4);
+    let (waits, preempted) = (switch(0, 8, 5), switch(0, 8, 1));
+    let (runs_again, other) = (switch(8, 0, 5), switch(0, 16, 5));
+    // What follows on both processors, wakeups, redundant records, and the ticks for which the thread is ready.
+    let cases: [(&str, Placed<'_>, [u64; 3]); 9] = [
+        ("switched out as ready", vec![(130, 0, &preempted)], [0, 1, 0]),
+        ("waits, and the trace ends", vec![(130, 0, &waits)], [1, 0, 0]),
+        ("waits from the window's end on", vec![(TO, 0, &waits)], [1, 0, 0]),
+        ("waits, and runs again", vec![(130, 0, &waits), (140, 0, &runs_again), (150, 1, &ready)], [1, 0, 0]),
+        ("waits, and is readied again", vec![(130, 0, &waits), (140, 1, &ready)], [0, 1, 0]),
+        ("the trace ends", vec![(130, 1, &ready)], [0, 0, 0]),
+        ("waited in the window, and runs again", vec![(117, 0, &waits), (140, 0, &runs_again)], [1, 0, 3]),
+        ("waited in the window, and is readied again", vec![(117, 0, &waits), (140, 1, &ready)], [0, 1, 0]),
+        ("another thread leaves", vec![(130, 0, &other), (140, 0, &preempted)], [0, 0, 0]),
+    ];
+    for (what, later, [woken, redundant, ready_ticks]) in cases {
+        let session = session(2);
+        let at = |rec: &Rec, processor: u16, tick: u64| rec.clone().on(processor).at(session.t0 + tick);
+        let first = [at(&switch(8, 0, 5), 0, 100), at(&switch(12, 0, 5), 1, 105), at(&ready, 1, 110)];
+        let later = later.into_iter().map(|(tick, processor, rec)| at(rec, processor, tick));
+        let last = at(&switch(0, 12, 5), 1, 160);
+        let bytes = Trace::new(session.clone()).push_all(first.into_iter().chain(later).chain([last])).finish();
+        let t0 = session.t0;
+        let set = ask(&bytes, "thread", Some((t0 + 100, t0 + TO)), t0);
+        check_sums(&set);
+        let row = set.rows.iter().find(|row| row.labels == ["8"]).expect("the thread");
+        let found = [set.wakeups.iter().map(|row| row.count).sum(), row.redundant, row.states.map_or(0, |s| s.ready)];
+        assert_eq!(found, [woken, redundant, ready_ticks], "{what}");
     }
 }

@@ -16,6 +16,26 @@ use std::slice::Iter;
 /// Events that are merged together, about.
 const EVENTS: usize = 1 << 12;
 
+/// What events in order are passed on to.
+pub(crate) trait InOrder {
+    /// An event of a processor, see [`Scheduler::event`].
+    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]);
+
+    /// A thread event.
+    fn thread_event(&mut self, event: &At<ThreadEvent>);
+}
+
+impl InOrder for Scheduler<'_> {
+    #[inline(always)]
+    fn event(&mut self, event: &ProcessorEvent, parts: &[StepPart]) {
+        Scheduler::event(self, event, parts);
+    }
+
+    fn thread_event(&mut self, event: &At<ThreadEvent>) {
+        Scheduler::thread_event(self, event);
+    }
+}
+
 /// A slice.
 #[derive(Debug, Default)]
 pub struct MergedEvents<'t> {
@@ -48,17 +68,17 @@ impl<'t> MergedEvents<'t> {
     }
 
     /// Passes everything on in order.
-    pub fn replay(&self, scheduler: &mut Scheduler<'_>) {
+    pub(crate) fn replay(&self, reader: &mut impl InOrder) {
         let mut threads = self.threads.iter();
         for Stretch { list, thread_events } in &self.stretches {
             let (mut from, mut parts) = (0, list.parts.as_slice());
             for until in thread_events.iter().copied().map(Some).chain([None]) {
                 let events = list.events.get(from..until.unwrap_or(list.events.len())).unwrap_or_default();
                 for (index, event) in (from..).zip(events) {
-                    scheduler.event(event, take_parts(&mut parts, index));
+                    reader.event(event, take_parts(&mut parts, index));
                 }
                 from += events.len();
-                until.and_then(|_| threads.next()).into_iter().for_each(|event| scheduler.thread_event(event));
+                until.and_then(|_| threads.next()).into_iter().for_each(|event| reader.thread_event(event));
             }
         }
     }

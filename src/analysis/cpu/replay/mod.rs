@@ -3,9 +3,11 @@
 //! Each [`processor`], set up by [`processor_setup`], reads its buffers with `load::scheduling` and finds out what it is used
 //! for at each moment ([`interrupt_nesting`]). Its [`processor_event`]s are merged with those of the other processors
 //! ([`event_merge`]). In that order the [`scheduler`] follows the [`thread_instances`], counts in [`thread_counts`] and
-//! [`process_pair_counts`], and updates the [`ready_queue_length`]. [`pipeline`] runs these steps slice by slice: while the scheduler
+//! [`process_pair_counts`], and updates the [`ready_queue_length`]. [`after_window`] reads on where only later records tell what one
+//! in the window was. [`pipeline`] runs these steps slice by slice: while the scheduler
 //! works on one slice, the next one is read and merged.
 
+mod after_window;
 pub mod event_merge;
 pub mod interrupt_nesting;
 pub mod pipeline;

@@ -1,14 +1,17 @@
 //! From buffers to the scheduler: a slice of time is read, and its processors are handled in parallel. Meanwhile the scheduler
 //! handles the slice before it, in order.
 
+use crate::analysis::cpu::replay::after_window::AfterWindow;
 use crate::analysis::cpu::replay::event_merge::MergedEvents;
 use crate::analysis::cpu::replay::processor::Processor;
 use crate::analysis::cpu::replay::processor_event::ProcessorEvents;
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::etl::EtlFile;
 use crate::etl::time_slice::{TimeSlice, slices};
+use crate::load::event_values::ThreadEvent;
 use crate::load::scheduling::{BufferFacts, SchedulingReader};
 use crate::load::survey::Survey;
+use crate::moment::At;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use rayon::prelude::*;
@@ -21,7 +24,7 @@ pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Schedule
     let (etl, survey, facts) = (trace.etl(), trace.survey(), trace.scheduling().buffers.as_slice());
     let reader = SchedulingReader::new(etl);
     let begin = survey.spans.iter().flatten().map(|span| span.first).min().unwrap_or_default();
-    let slices = relevant_slices(survey, facts);
+    let slices = relevant_slices(survey, facts, Ticks(i64::MIN));
     let horizons = horizons(&slices, facts);
     let end = scheduler.range.to;
     let mut threads = trace.scheduling().threads.as_slice();
@@ -47,11 +50,46 @@ pub fn run(trace: &Trace, processors: &mut [Processor], scheduler: &mut Schedule
     processors.par_iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
     next.merge(&lists, &mut threads, end);
     next.replay(scheduler);
+    let mut after = AfterWindow::new(scheduler);
+    if !after.is_settled() {
+        read_on(trace, &reader, processors, &mut after, threads);
+    }
     scheduler.finish(threads);
 }
 
-/// Slices of the buffers that hold what is needed.
-fn relevant_slices(survey: &Survey, facts: &[BufferFacts]) -> Vec<TimeSlice> {
+/// Reads what comes after the window until it is known what the records in it were.
+fn read_on(
+    trace: &Trace,
+    reader: &SchedulingReader<'_>,
+    processors: &[Processor],
+    after: &mut AfterWindow<'_, '_>,
+    mut threads: &[At<ThreadEvent>],
+) {
+    let (etl, facts) = (trace.etl(), trace.scheduling().buffers.as_slice());
+    let mut processors: Vec<Processor> = processors.iter().map(Processor::after_window).collect();
+    let slices = relevant_slices(trace.survey(), facts, after.begin());
+    let mut lists: Vec<ProcessorEvents> = processors.iter().map(|_| ProcessorEvents::default()).collect();
+    let mut merged = MergedEvents::default();
+    for (slice, horizon) in slices.iter().zip(horizons(&slices, facts)) {
+        let buffers = by_processor(etl, &slice.buffers, processors.len());
+        processors.par_iter_mut().zip(&mut lists).zip(buffers).for_each(|((processor, out), buffers)| {
+            buffers.into_iter().for_each(|buffer| processor.read(reader, buffer, Ticks(i64::MIN)));
+            processor.advance(horizon, out);
+        });
+        merged.merge(&lists, &mut threads, horizon);
+        merged.replay(after);
+        if after.is_settled() {
+            return;
+        }
+    }
+    processors.iter_mut().zip(&mut lists).for_each(|(processor, out)| processor.finish(out));
+    merged.merge(&lists, &mut threads, Ticks(i64::MAX));
+    merged.replay(after);
+    after.finish();
+}
+
+/// Slices of the buffers that hold what is needed from `begin` on.
+fn relevant_slices(survey: &Survey, facts: &[BufferFacts], begin: Ticks) -> Vec<TimeSlice> {
     let mut spans = vec![None; survey.spans.len()];
     for fact in facts {
         let index = fact.buffer as usize;
@@ -59,7 +97,7 @@ fn relevant_slices(survey: &Survey, facts: &[BufferFacts]) -> Vec<TimeSlice> {
             *slot = *span;
         }
     }
-    slices(&spans, Ticks(i64::MIN), Ticks(i64::MAX), RECORDS)
+    slices(&spans, begin, Ticks(i64::MAX), RECORDS)
 }
 
 /// For each slice, the time before which everything is known when the slice has been read: everything in later buffers begins

@@ -55,6 +55,8 @@ pub type Routine = (Interruption, u64, u32);
 pub struct ProcessorSetup {
     /// Number of the processor.
     pub number: u16,
+    /// Records before it have been handled.
+    pub(crate) begin: Ticks,
     /// The window.
     pub range: TickRange,
     /// Steps of the timeline.
@@ -150,6 +152,14 @@ impl Processor {
         }
     }
 
+    /// The same processor in the time after the window; it reads the buffers of that time again.
+    pub(crate) fn after_window(&self) -> Processor {
+        let begin = self.setup.range.to;
+        let range = TickRange { from: begin, to: Ticks(i64::MAX) };
+        let setup = ProcessorSetup { begin, range, timeline: None, clock: None, ..self.setup.clone() };
+        Processor { running: self.running, after_hole: self.after_hole, ..Processor::new(setup) }
+    }
+
     /// The thread that runs at first, as far as it is known.
     pub fn first_thread(&self) -> Option<u32> {
         self.setup.first_switches.first().map(|&(_, old)| old)
@@ -173,6 +183,9 @@ impl Processor {
             let outside = new.iter().skip(inside).find_map(switched);
             self.next_outside = [self.next_outside, outside].into_iter().flatten().min();
             events.truncate(before + inside);
+            let handled = events.get(before..).unwrap_or_default();
+            let handled = handled.partition_point(|event| event.moment.time < self.setup.begin);
+            events.drain(before..before + handled);
         }
         let mut interruptions = std::mem::take(&mut self.records.interruptions);
         interruptions.drain(..).for_each(|event| self.interruption(&event, trace_begin));

@@ -45,6 +45,7 @@ pub fn setups(
     let seen = facts.iter().map(|facts| usize::from(processor(facts.buffer)) + 1).max().unwrap_or(0);
     let clock = Grid::new(range.from, query.tick, etl.clock.frequency_hz);
     let one = ProcessorSetup {
+        begin: Ticks(i64::MIN),
         range,
         timeline,
         clock: Some(clock),

@@ -5,10 +5,11 @@ use crate::analysis::cpu::ready_delays::ReadyKind;
 use crate::analysis::cpu::replay::process_numbers::ProcessNumbers;
 use crate::analysis::cpu::replay::process_pair_counts::{PairCounts, ProcessNumber};
 use crate::analysis::cpu::replay::processor_event::{ProcessorEvent, ProcessorEventKind, StepPart};
-use crate::analysis::cpu::replay::ready_queue_length::ReadyQueue;
+use crate::analysis::cpu::replay::ready_queue_length::{PendingEntry, ReadyQueue};
 use crate::analysis::cpu::replay::thread_counts::CountsByThread;
 use crate::analysis::cpu::replay::thread_instances::{
-    EarlyReadyRecords, IDLE_INSTANCE, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE, WaitReason,
+    EarlyReadyRecords, IDLE_INSTANCE, ReadiedAtEnd, ReadyRecord, State, ThreadIndex, ThreadInstances, UNKNOWN_INSTANCE,
+    WaitReason,
 };
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::load::scheduling::UNKNOWN_THREAD;
@@ -53,6 +54,8 @@ pub struct Scheduler<'p> {
     pub(crate) counts: CountsByThread,
     pub(crate) queue: ReadyQueue,
     runs: Vec<Option<Run>>,
+    /// Threads that run when the window ends and were readied meanwhile.
+    pub(crate) readied_at_end: Vec<ReadiedAtEnd>,
     pub(crate) processes: &'p Processes,
     pub(crate) process_numbers: ProcessNumbers,
     /// Thread, waker, 1 = from a deferred procedure call.
@@ -79,6 +82,7 @@ impl<'p> Scheduler<'p> {
             counts: CountsByThread::new(query.needs_processors()),
             queue: ReadyQueue::new(range, timeline),
             runs: vec![None; first_threads.len()],
+            readied_at_end: Vec::new(),
             processes,
             process_numbers: ProcessNumbers::default(),
             wakeups: PairCounts::new(2),
@@ -118,6 +122,11 @@ impl<'p> Scheduler<'p> {
                     self.credit(processor, run, event, parts);
                     let instance = self.instances.get_mut(run.instance);
                     if instance.state == State::Running && instance.processor == processor {
+                        if event.time >= self.range.to
+                            && let Some(records) = instance.early_ready.take()
+                        {
+                            self.readied_at_end.push(ReadiedAtEnd { instance: run.instance, processor, records });
+                        }
                         self.set(run.instance, State::Unknown, event.time);
                     }
                 }
@@ -315,7 +324,7 @@ impl<'p> Scheduler<'p> {
     }
 
     /// Ready records that changed nothing.
-    fn redundant(&mut self, id: ThreadIndex, records: impl Iterator<Item = (Ticks, u16)>) {
+    pub(crate) fn redundant(&mut self, id: ThreadIndex, records: impl Iterator<Item = (Ticks, u16)>) {
         for (time, processor) in records {
             self.counts.of(id, processor).redundant += u64::from(self.range.holds(time));
         }
@@ -345,13 +354,7 @@ impl<'p> Scheduler<'p> {
                 None => return self.redundant(id, std::iter::once((time, processor))),
                 // It still waited when the record came that seemed to have ended its wait.
                 Some(entry) => {
-                    instance.state = State::Waiting;
-                    let early_ready = instance.early_ready.take();
-                    self.queue.settle(entry, false);
-                    self.redundant(
-                        id,
-                        early_ready.iter().map(|early_ready| (early_ready.first.time, early_ready.first.processor)),
-                    );
+                    self.supersede(id, entry);
                 }
             },
         }
@@ -362,8 +365,17 @@ impl<'p> Scheduler<'p> {
         self.woken(id, &record);
     }
 
+    /// A thread still waits that an early record seemed to have readied.
+    pub(crate) fn supersede(&mut self, id: ThreadIndex, entry: PendingEntry) {
+        let instance = self.instances.get_mut(id);
+        instance.state = State::Waiting;
+        let early_ready = instance.early_ready.take();
+        self.queue.settle(entry, false);
+        self.redundant(id, early_ready.iter().map(|early_ready| (early_ready.first.time, early_ready.first.processor)));
+    }
+
     #[inline(always)]
-    fn woken(&mut self, id: ThreadIndex, record: &ReadyRecord) {
+    pub(crate) fn woken(&mut self, id: ThreadIndex, record: &ReadyRecord) {
         if self.range.holds(record.time) && self.instances.get_mut(id).is_wanted {
             let (process, waker) = (self.process_number(id), self.process_number(record.waker));
             *self.wakeups.of(process, waker, record.from_dpc.into()) += 1;

@@ -68,7 +68,7 @@ impl Scheduler<'_> {
         !self.instances.get_mut(id).has_records && self.may_be_of(id, process_id)
     }
 
-    fn may_be_of(&mut self, id: ThreadIndex, process_id: u32) -> bool {
+    pub(crate) fn may_be_of(&mut self, id: ThreadIndex, process_id: u32) -> bool {
         self.instances.get_mut(id).process.is_none_or(|known| known.process_id == process_id)
     }
 

@@ -99,6 +99,17 @@ impl EarlyReadyRecords {
     }
 }
 
+/// A thread that runs when the window ends, and its ready records until then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReadiedAtEnd {
+    /// The thread.
+    pub instance: ThreadIndex,
+    /// Where it runs.
+    pub processor: u16,
+    /// The records.
+    pub records: Box<EarlyReadyRecords>,
+}
+
 /// A thread from its start to its end.
 #[derive(Debug, Clone)]
 pub struct ThreadInstance {

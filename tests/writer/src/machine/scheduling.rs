@@ -71,10 +71,10 @@ pub struct Schedule {
     pub unknown_ready: Vec<usize>,
     /// Times of all switches.
     pub switches: Vec<usize>,
-    /// Ready records that changed nothing: when they were logged, when that is known, thread.
-    pub redundant: Vec<(usize, usize, usize)>,
-    /// Waits that seemed to have ended: when that is known, thread, moments.
-    waits: Vec<(usize, usize, Range<usize>)>,
+    /// Ready records that changed nothing: when they were logged, thread.
+    pub redundant: Vec<(usize, usize)>,
+    /// Waits that seemed to have ended: thread, moments.
+    waits: Vec<(usize, Range<usize>)>,
     /// Threads that an action of this moment is about.
     touched: Vec<usize>,
     /// Stamp of the first moment.
@@ -213,20 +213,20 @@ impl Machine {
         let work = &mut self.threads[number].work;
         match (work.doing, work.raced_ready.take()) {
             (Doing::Runs, _) => work.raced.push(now),
-            (_, None) => self.schedule.redundant.push((now, now, number)),
+            (_, None) => self.schedule.redundant.push((now, number)),
             // It still waited when the earlier record seemed to have ended its wait.
             (_, Some((since, record))) => {
                 work.ready = Some(now);
-                self.schedule.redundant.push((record, now, number));
-                self.schedule.waits.push((now, number, since..now));
+                self.schedule.redundant.push((record, number));
+                self.schedule.waits.push((number, since..now));
             }
         }
     }
 
-    /// What each thread did in each moment, as it is known at `to`.
-    pub fn doing_until(&self, to: usize) -> Vec<Vec<Doing>> {
+    /// What each thread did in each moment, as it is known in the end.
+    pub fn doing(&self) -> Vec<Vec<Doing>> {
         let mut doing = self.schedule.doing.clone();
-        for (_, number, moments) in self.schedule.waits.iter().filter(|(known, ..)| *known < to) {
+        for (number, moments) in &self.schedule.waits {
             doing[*number][moments.clone()].fill(Doing::Waits);
         }
         doing
@@ -325,7 +325,7 @@ impl Machine {
                 (work.doing, work.ready, work.asleep) = (Doing::Ready, Some(now), false);
                 work.raced_ready = Some((now, raced.remove(0)));
             }
-            self.schedule.redundant.extend(raced.into_iter().map(|record| (record, now, old)));
+            self.schedule.redundant.extend(raced.into_iter().map(|record| (record, old)));
         }
         self.schedule.processors[at].runs = new;
     }
