@@ -59,6 +59,7 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
         }
         Value::Bytes(bytes) => numbers::bytes(*bytes),
         Value::Share(percent) => format!("{percent:.1} %"),
+        Value::Points(points) => format!("{points:.1}"),
         Value::Seconds(time) | Value::ExactSeconds(time) => numbers::seconds(*time),
         Value::Duration(nanos) => units.time.show(*nanos),
         Value::Decimal(number) => format!("{number:.3}"),
@@ -82,7 +83,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             Some(*number as f64)
         }
-        Value::Share(number) | Value::Decimal(number) => Some(*number),
+        Value::Share(number) | Value::Points(number) | Value::Decimal(number) => Some(*number),
         Value::Seconds(time) | Value::ExactSeconds(time) => Some(time.seconds()),
         Value::Hex(number) => Some(*number as f64),
     }
@@ -99,11 +100,10 @@ pub(super) fn plain(value: &Value) -> Cow<'_, str> {
         Value::Number(number) | Value::CountIfAny(number) | Value::Bytes(number) | Value::Duration(number) => {
             number.to_string()
         }
-        Value::Decimal(number) => number.to_string(),
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             number.to_string()
         }
-        Value::Share(percent) => percent.to_string(),
+        Value::Share(number) | Value::Points(number) | Value::Decimal(number) => number.to_string(),
         Value::Seconds(time) => numbers::seconds(*time),
         Value::ExactSeconds(time) => time.seconds().to_string(),
         Value::Hex(_) | Value::More(..) => shown(value, Units::default()),

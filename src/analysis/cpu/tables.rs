@@ -152,7 +152,7 @@ const INTERRUPTS: [Of<RoutineTimes>; 5] = [
 ];
 
 /// Exact time beside samples and clock ticks.
-const SAMPLED: [Of<SampledTime>; 9] = [
+const SAMPLED: [Of<SampledTime>; 10] = [
     Of::<SampledTime>::new("exact_ns", "Exact", |time, set| set.time(time.exact)),
     Of::<SampledTime>::new("exact_percent", "Exact %", |time, set| percent(set.share(time.exact))),
     Of::<SampledTime>::new("samples", "Samples", |time, _| Value::count(time.samples)).leaves(1),
@@ -167,9 +167,14 @@ const SAMPLED: [Of<SampledTime>; 9] = [
     }),
     Of::<SampledTime>::new("clock_ticks", "Ticks", |time, _| Value::count(time.ticks)).leaves(0),
     Of::<SampledTime>::new("charged_ns", "Charged", |time, set| Value::Duration(set.charged_ns(time.ticks))),
-    Of::<SampledTime>::new("difference_percent", "Off by", |time, set| {
+    Of::<SampledTime>::new("difference_points", "Off, points", |time, set| {
         let charged = set.charged_ns(time.ticks) as f64 / set.capacity_ns().max(1) as f64;
-        percent(charged - set.share(time.exact))
+        Value::Points(of_hundred(charged - set.share(time.exact)))
+    })
+    .leaves(2),
+    Of::<SampledTime>::new("difference_relative_percent", "Off, relative", |time, set| match set.ns(time.exact) {
+        0 => Value::Nothing,
+        exact => percent(set.charged_ns(time.ticks) as f64 / exact as f64 - 1.0),
     })
     .leaves(2),
 ];
@@ -208,7 +213,11 @@ pub(super) const USES: [Of<TicksByUse>; 5] = [
 
 /// A share with nine digits.
 fn percent(share: f64) -> Value {
-    Value::Share((share * 1e11).round() / 1e9)
+    Value::Share(of_hundred(share))
+}
+
+fn of_hundred(share: f64) -> f64 {
+    (share * 1e11).round() / 1e9
 }
 
 /// The same of a part of a whole.

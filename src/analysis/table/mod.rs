@@ -132,6 +132,8 @@ pub enum Value {
     Bytes(u64),
     /// A share in percent.
     Share(f64),
+    /// A difference of shares in percentage points.
+    Points(f64),
     /// A time; CSV and text tables have six digits.
     Seconds(Nanos),
     /// A time with all digits in CSV and JSON.
