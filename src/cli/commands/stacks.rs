@@ -15,7 +15,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Kinds of events: samples (default where there are any), cswitch, ready,
   virtual-alloc, page-access, hard-fault, disk, heap, pool; any other kernel
-  event by its hook id as pfnset events lists it, events of providers as GUID/ID.
+  event by its hook id as pfnset events lists it, events of providers as
+  GUID/ID.
 
 Module and function group by the innermost frame; as conditions they select
 stacks that have such a frame anywhere.
@@ -27,7 +28,7 @@ Examples:
   pfnset stacks trace.etl
   pfnset stacks trace.etl --of hard-fault --where \"process=chrome*\"
   pfnset stacks trace.etl --group-by process,module --top 5
-  pfnset stacks trace.etl --format collapsed > out.folded   for speedscope, FlameGraph"))]
+  pfnset stacks trace.etl --format collapsed > out.folded    for flame graphs"))]
 pub struct Stacks {
     #[command(flatten)]
     pub common: Common,
