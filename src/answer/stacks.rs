@@ -311,7 +311,8 @@ pub fn collapsed(set: &StackSet, by_weight: bool) -> Answer<'_> {
     for row in &set.stacks {
         let names = std::iter::once(&row.process).chain(&row.frames).map(clean);
         let stack = names.collect::<Vec<_>>().join(";");
-        *stacks.entry(stack).or_default() += if by_weight { row.counts.weight } else { row.counts.events };
+        let sum = stacks.entry(stack).or_default();
+        *sum = sum.saturating_add(if by_weight { row.counts.weight } else { row.counts.events });
     }
     let records = stacks.into_iter().map(|(stack, count)| vec![Value::Text(stack), Value::count(count)]).collect();
     let table = Table { fields: ["stack", "count"].map(Field::new).to_vec(), records, ..Table::default() };

@@ -237,7 +237,7 @@ impl<'a> Counting<'a> {
         let processor = if self.wants_processor { value.processor } else { 0 };
         let counted = self.rows.entry(Key { process, thread, processor, stack: id }).or_default();
         counted.events += 1;
-        counted.weight += weight.unwrap_or(0);
+        counted.weight = counted.weight.saturating_add(weight.unwrap_or(0));
         counted.weight_unknown += u64::from(weight.is_none());
         counted.kernel_only += u64::from(has_stack && !stack.has_user_frames());
         counted.user_only += u64::from(has_stack && !stack.has_kernel_frames());
