@@ -1,6 +1,8 @@
 //! The answer of `pfnset stacks`. Wire format: docs/json.md, schema `pfnset.stacks`.
 
-use crate::analysis::stacks::{FunctionRow, ModuleRow, SelfAndTotal, StackCounts, StackSet, Weight};
+use crate::analysis::stacks::{
+    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, Weight,
+};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
@@ -90,16 +92,35 @@ fn frames(set: &StackSet) -> serde_json::Value {
 }
 
 fn first_screen(set: &StackSet) -> Vec<Block> {
-    let processes = set.processes.iter().map(|row| (&*row.process, row.counts.events));
-    let modules = most_self(&set.modules, |row| row.counts.self_events).into_iter();
+    let processes = most(&set.processes, |row| row.counts.events).into_iter();
+    let processes = processes.map(|row| (&*row.process, row.counts.events));
+    let modules = most(&set.modules, |row| row.counts.self_events).into_iter();
     let modules = modules.filter_map(|row| Some((row.module.as_deref()?, row.counts.self_events)));
-    vec![
+    let mut blocks = vec![
         Block::Title(title(set)),
         Block::Text(by_share("By process", set, processes)),
         Block::Text(by_share("Innermost module", set, modules)),
-        Block::Blank,
-        Block::Rows(0),
-    ]
+    ];
+    blocks.extend(not_joined(set).map(Block::Text));
+    blocks.extend([Block::Blank, Block::Rows(0)]);
+    blocks
+}
+
+/// What of this kind and of the whole trace is not known, where something is.
+fn not_joined(set: &StackSet) -> Option<String> {
+    let (totals, joined) = (&set.totals, &set.joined);
+    let told = [
+        (totals.weight_unknown, "events of unknown length"),
+        (totals.incomplete, "stacks without their user frames"),
+        (joined.unmatched, "of the trace's stacks of no event"),
+        (joined.duplicates, "of events that have one"),
+        (joined.unresolved_keys, "by keys that nothing defines"),
+        (joined.lost_user_parts, "events of the trace whose user part did not come"),
+    ];
+    let told: Vec<String> = (told.iter().filter(|(number, _)| *number > 0))
+        .map(|(number, what)| format!("{} {what}", numbers::count(*number)))
+        .collect();
+    (!told.is_empty()).then(|| format!("Not known: {}", told.join(", ")))
 }
 
 /// `79,528 samples, 79.528 s; 92.1 % without a stack; of 128,232 frames 23.3 % in methods, 76.4 % in modules, 0.3 % unknown`.
@@ -123,8 +144,8 @@ fn title(set: &StackSet) -> String {
     )
 }
 
-/// Most innermost first.
-fn most_self<R>(rows: &[R], events: impl Fn(&R) -> u64) -> Vec<&R> {
+/// Those with most events first.
+fn most<R>(rows: &[R], events: impl Fn(&R) -> u64) -> Vec<&R> {
     let mut sorted: Vec<&R> = rows.iter().collect();
     sorted.sort_by_key(|row| std::cmp::Reverse(events(row)));
     sorted
@@ -158,128 +179,87 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
 }
 
+fn size(bytes: u64) -> Value {
+    Value::Size(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
 fn weight(set: &StackSet, weight: u64) -> Value {
     match set.of.weight() {
         Weight::Time => Value::Duration(weight),
-        Weight::Bytes => Value::Bytes(weight),
+        Weight::Bytes => size(weight),
         Weight::Pages | Weight::Count => Value::count(weight),
     }
 }
 
-fn weight_title(set: &StackSet) -> &'static str {
+/// The heading of weights; none where they are the numbers of events. An empty one is that of the user's unit.
+fn weight_title(set: &StackSet) -> Option<&'static str> {
     match set.of.weight() {
-        Weight::Time => "Time",
-        Weight::Bytes => "Bytes",
-        Weight::Pages => "Pages",
-        Weight::Count => "Weight",
+        Weight::Time => Some("Time"),
+        Weight::Bytes => Some(""),
+        Weight::Pages | Weight::Count => None,
     }
 }
 
 fn kinds(set: &StackSet) -> Table {
-    let fields = ["event", "events", "with_stack", "kernel_only", "incomplete"];
-    Table {
-        fields: fields.map(Field::new).to_vec(),
-        records: (set.kinds.iter())
-            .map(|kind| {
-                let numbers = [kind.events, kind.with_stack, kind.kernel_only, kind.incomplete].map(Value::count);
-                std::iter::once(Value::text(&*kind.event)).chain(numbers).collect()
-            })
-            .collect(),
-        ..Table::default()
-    }
-}
-
-/// A table whose lines for people end with the rows that are left out.
-fn table<const F: usize, R>(
-    fields: [&'static str; F],
-    columns: Vec<Column>,
-    rows: &[R],
-    top: Option<usize>,
-    record: impl Fn(&R) -> Vec<Value>,
-    cells: impl Fn(&R) -> Vec<Value>,
-) -> Table {
-    let shown = top.unwrap_or(rows.len());
-    let mut lines: Vec<Line> = rows.iter().take(shown).map(|row| Line::new(cells(row))).collect();
-    if let Some(more) = rows.len().checked_sub(shown).filter(|more| *more > 0) {
-        let blanks = std::iter::repeat_with(|| Value::Nothing).take(columns.len().saturating_sub(1));
-        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blanks)));
-    }
-    Table {
-        title: None,
-        fields: fields.map(Field::new).to_vec(),
-        records: rows.iter().map(record).collect(),
-        columns,
-        lines,
-    }
+    let record = |kind: &KindRow| {
+        let numbers = [kind.events, kind.with_stack, kind.kernel_only, kind.incomplete].map(Value::count);
+        std::iter::once(Value::text(&*kind.event)).chain(numbers).collect()
+    };
+    records_of(["event", "events", "with_stack", "kernel_only", "incomplete"], &set.kinds, record)
 }
 
 fn processes(set: &StackSet) -> Table {
-    let columns = vec![Column::text("Process"), Column::number("Events"), Column::number(weight_title(set))];
-    table(
-        ["process", "events", "with_stack", "weight"],
-        columns,
-        &set.processes,
-        None,
-        |row| {
-            let StackCounts { events, with_stack, weight } = row.counts;
-            vec![Value::text(&*row.process), Value::count(events), Value::count(with_stack), Value::count(weight)]
-        },
-        |row| vec![Value::text(&*row.process), Value::count(row.counts.events), weight(set, row.counts.weight)],
-    )
+    let record = |row: &ProcessRow| {
+        let StackCounts { events, with_stack, weight } = row.counts;
+        vec![Value::text(&*row.process), Value::count(events), Value::count(with_stack), Value::count(weight)]
+    };
+    records_of(["process", "events", "with_stack", "weight"], &set.processes, record)
+}
+
+/// Records for programs; people see no such table.
+fn records_of<const F: usize, R>(fields: [&'static str; F], rows: &[R], record: impl Fn(&R) -> Vec<Value>) -> Table {
+    Table { fields: fields.map(Field::new).to_vec(), records: rows.iter().map(record).collect(), ..Table::default() }
 }
 
 fn self_and_total(counts: &SelfAndTotal) -> [Value; 4] {
     [counts.self_events, counts.total_events, counts.self_weight, counts.total_weight].map(Value::count)
 }
 
-fn shown(set: &StackSet, counts: &SelfAndTotal) -> [Value; 4] {
-    let all = set.totals.events;
-    [
-        Value::count(counts.self_events),
-        Value::share(counts.self_events, all),
-        Value::count(counts.total_events),
-        weight(set, counts.total_weight),
-    ]
-}
-
-fn numbers_of(set: &StackSet) -> [Column; 4] {
-    [
-        Column::number("Self"),
-        Column::number("Share").fit(Fit::Leaves(0)),
-        Column::number("Total"),
-        Column::number(weight_title(set)).fit(Fit::Leaves(1)),
-    ]
-}
-
 fn modules(set: &StackSet) -> Table {
     let name = |row: &ModuleRow| Value::maybe(row.module.as_deref(), Value::text);
-    table(
-        ["module", "self", "total", "self_weight", "total_weight"],
-        std::iter::once(Column::text("Module")).chain(numbers_of(set)).collect(),
-        &set.modules,
-        None,
-        |row| std::iter::once(name(row)).chain(self_and_total(&row.counts)).collect(),
-        |row| std::iter::once(name(row)).chain(shown(set, &row.counts)).collect(),
-    )
+    let record = |row: &ModuleRow| std::iter::once(name(row)).chain(self_and_total(&row.counts)).collect();
+    records_of(["module", "self", "total", "self_weight", "total_weight"], &set.modules, record)
 }
 
+/// For programs most total first; for people, who look for where time goes, most self, and what has no stack last. The lines end with
+/// the number of those left out.
 fn functions(set: &StackSet, top: Option<usize>) -> Table {
-    // People look for where time goes: by self, and what has no stack last.
-    let mut sorted = most_self(&set.functions, |row| row.counts.self_events);
-    sorted.sort_by_key(|row| row.function == NO_STACK);
     let names = |row: &FunctionRow| [Value::text(&*row.function), Value::maybe(row.module.as_deref(), Value::text)];
-    let mut table = table(
-        ["function", "module", "self", "total", "self_weight", "total_weight"],
-        std::iter::once(Column::text("Function")).chain(numbers_of(set)).collect(),
-        &sorted,
-        top,
-        |row| names(row).into_iter().chain(self_and_total(&row.counts)).collect(),
-        |row| std::iter::once(Value::text(&*row.function)).chain(shown(set, &row.counts)).collect(),
-    );
-    // Programs get the order of the JSON.
-    table.records =
-        set.functions.iter().map(|row| names(row).into_iter().chain(self_and_total(&row.counts)).collect()).collect();
-    table
+    let record = |row: &FunctionRow| names(row).into_iter().chain(self_and_total(&row.counts)).collect();
+    let fields = ["function", "module", "self", "total", "self_weight", "total_weight"];
+    let mut sorted = most(&set.functions, |row| row.counts.self_events);
+    sorted.sort_by_key(|row| row.function == NO_STACK);
+    let shown = top.unwrap_or(sorted.len());
+    let mut lines: Vec<Line> = sorted.iter().take(shown).map(|row| function(set, row)).collect();
+    if let Some(more) = sorted.len().checked_sub(shown).filter(|more| *more > 0) {
+        let blanks = std::iter::repeat_with(|| Value::Nothing).take(3 + weight_title(set).iter().len());
+        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blanks)));
+    }
+    let numbers = [Column::number("Self"), Column::number("Share").fit(Fit::Leaves(0)), Column::number("Total")];
+    let weight = weight_title(set).map(|title| Column::number(title).fit(Fit::Leaves(1)));
+    let columns = std::iter::once(Column::text("Function")).chain(numbers).chain(weight).collect();
+    Table { columns, lines, ..records_of(fields, &set.functions, record) }
+}
+
+fn function(set: &StackSet, row: &FunctionRow) -> Line {
+    let counts = &row.counts;
+    let numbers = [
+        Value::text(&*row.function),
+        Value::count(counts.self_events),
+        Value::share(counts.self_events, set.totals.events),
+        Value::count(counts.total_events),
+    ];
+    Line::new(numbers.into_iter().chain(weight_title(set).map(|_| weight(set, counts.total_weight))))
 }
 
 fn rows(set: &StackSet, top: Option<usize>) -> Table {
@@ -287,14 +267,13 @@ fn rows(set: &StackSet, top: Option<usize>) -> Table {
     const EVENTS: Measured<StackCounts> = Measured::new("events", "Events", |counts, _| Value::count(counts.events));
     const STACKS: Measured<StackCounts> =
         Measured::new("with_stack", "With stack", |counts, _| Value::count(counts.with_stack));
-    let shown = match set.of.weight() {
-        Weight::Time => Measured::shown("Time", |counts: &StackCounts, _| Value::Duration(counts.weight)),
-        Weight::Bytes => Measured::shown("Bytes", |counts: &StackCounts, _| Value::Bytes(counts.weight)),
-        Weight::Pages => Measured::shown("Pages", |counts: &StackCounts, _| Value::count(counts.weight)),
-        Weight::Count => Measured::shown("Weight", |counts: &StackCounts, _| Value::count(counts.weight)),
-    };
     let weight = Measured::new("weight", "", |counts: &StackCounts, _| Value::count(counts.weight)).unseen();
-    let measured = [EVENTS, STACKS, shown, weight];
+    let shown = match set.of.weight() {
+        Weight::Time => Some(Measured::shown("Time", |counts: &StackCounts, _| Value::Duration(counts.weight))),
+        Weight::Bytes => Some(Measured::shown("", |counts: &StackCounts, _| size(counts.weight))),
+        Weight::Pages | Weight::Count => None,
+    };
+    let measured: Vec<Measured<StackCounts>> = [EVENTS, STACKS, weight].into_iter().chain(shown).collect();
     let by_weight = |a: &StackCounts, b: &StackCounts| (b.weight, b.events).cmp(&(a.weight, a.events));
     let tree = Node::tree(&set.rows, by_weight, top);
     Table::of_groups(&set.dimensions, &set.rows, &tree, &tree.measure, &measured).with_total(

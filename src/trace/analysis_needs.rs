@@ -23,10 +23,8 @@ pub struct Recorded {
     /// Other events, any of which show that the keyword was recorded.
     pub others: &'static [HookId],
     /// Dimensions whose labels come from it.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
     pub dimensions: fn() -> Vec<&'static str>,
     /// Pages that have another category without it.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
     pub exchanges: &'static [Exchange],
 }
 
@@ -68,7 +66,6 @@ impl Things {
 
 /// Categories that pages are exchanged between when a part of the things is not known.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
 pub struct Exchange {
     /// Those that cannot occur without the keyword.
     pub needs: &'static [Category],
@@ -100,7 +97,6 @@ impl Recorded {
     }
 
     /// Records of rundowns.
-    #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "`check` is a part of the program"))]
     pub fn rundowns(&self) -> impl Iterator<Item = HookId> + use<> {
         self.things.iter().flat_map(Things::rundowns)
     }

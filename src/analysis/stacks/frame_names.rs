@@ -5,6 +5,7 @@
 
 use super::address_lifetimes::Lives;
 use crate::load::stacks::addresses::AddressRecord;
+use crate::load::stacks::first_walk::is_kernel_frame;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::At;
 use crate::units::{PointerSize, Ticks};
@@ -197,10 +198,7 @@ impl Names {
             return Label::Address(0);
         }
         let looked_up = if is_exact { address } else { address - 1 };
-        let is_kernel = match self.session {
-            PointerSize::P8 => address >= 0xffff_0000_0000_0000,
-            PointerSize::P4 => address >= 0x8000_0000,
-        };
+        let is_kernel = is_kernel_frame(address, self.session);
         let Some(space) = self.spaces.get(if is_kernel { &0 } else { &process_id }) else {
             return Label::Address(address);
         };

@@ -178,14 +178,13 @@ impl Joining<'_> {
                 }
             }
             Carrier::Deferred(list) => {
-                for event in part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default() {
-                    self.complete(event, Slot::Frames(list), part);
-                    self.counts.completed_by_others += 1;
+                for event in self.take_waiting(part) {
+                    self.counts.completed_by_others += u64::from(self.complete(event, Slot::Frames(list), part));
                 }
             }
             Carrier::Clr(list) => self.runtime(at, list),
             Carrier::ThreadChanged => {
-                let left = part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default();
+                let left = self.take_waiting(part);
                 self.lose(&left);
             }
         }
@@ -234,10 +233,15 @@ impl Joining<'_> {
         }
     }
 
-    fn complete(&mut self, event: u32, slot: Slot, part: &Part) {
-        if let Some(stack) = self.stacks.get_mut(event as usize) {
-            stack.put(Half::User, slot, part);
-        }
+    /// The events of a thread that wait; they do so no longer.
+    fn take_waiting(&mut self, part: &Part) -> Vec<u32> {
+        part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default()
+    }
+
+    /// Gives an event its user part; false when it has one already, which it keeps.
+    fn complete(&mut self, event: u32, slot: Slot, part: &Part) -> bool {
+        let stack = self.stacks.get_mut(event as usize).filter(|stack| !stack.has(Half::User));
+        stack.map(|stack| stack.put(Half::User, slot, part)).is_some()
     }
 
     /// Events whose user part will not come; one that came with the event itself is not lost.
@@ -248,17 +252,13 @@ impl Joining<'_> {
 
     /// All that wait since the event or later get it; those that wait longer had left the kernel in between.
     fn user_part(&mut self, event: Option<usize>, time: Ticks, slot: Slot, part: &Part) {
-        for waiting in part.thread_id.and_then(|thread| self.waiting.remove(&thread)).unwrap_or_default() {
+        for waiting in self.take_waiting(part) {
             let is_later = self.events.events.get(waiting as usize).is_some_and(|event| event.moment.time >= time);
             if !is_later {
                 self.lose(&[waiting]);
-                continue;
+            } else if self.complete(waiting, slot, part) {
+                self.counts.completed_by_others += u64::from(Some(waiting as usize) != event);
             }
-            if self.stacks.get(waiting as usize).is_some_and(|stack| stack.has(Half::User)) {
-                continue;
-            }
-            self.complete(waiting, slot, part);
-            self.counts.completed_by_others += u64::from(Some(waiting as usize) != event);
         }
         if let Some(event) = event.filter(|event| self.stacks.get(*event).is_some_and(|stack| !stack.has(Half::User))) {
             self.attach(event, Half::User, slot, part);
@@ -317,6 +317,9 @@ impl Joining<'_> {
                 have_it = true;
             } else if best.is_none_or(|(so_far, _)| rank < so_far) {
                 best = Some((rank, index));
+                if rank == 1 {
+                    break; // none is better
+                }
             }
         }
         match best {

@@ -20,14 +20,16 @@ pub use query::{Kind, StackQuery};
 pub use rows::SelfAndTotal;
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackCounts, StackRow, Totals};
 
+use crate::analysis::table::Group;
 use crate::error::{Error, Missing};
 use crate::etl::record_id::{HookId, RecordId};
+use crate::event::Phase;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
-use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, kind_of};
+use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, StackEvent, kind_of};
 use crate::moment::At;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::units::counted;
+use crate::units::{Ticks, counted};
 use foldhash::HashMap as FastMap;
 use frame_names::Names;
 use join::{Attached, Joined};
@@ -74,12 +76,12 @@ pub struct StackSet {
     pub modules: Vec<ModuleRow>,
     /// By function, most total first.
     pub functions: Vec<FunctionRow>,
-    /// Distinct stacks with their processes.
+    /// Distinct stacks with their processes, where they were wanted.
     pub stacks: Vec<StackRow>,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
     /// Rows by these dimensions.
-    pub rows: Vec<crate::analysis::table::Group<StackCounts>>,
+    pub rows: Vec<Group<StackCounts>>,
 }
 
 impl StackSet {
@@ -113,7 +115,7 @@ impl StackSet {
             processes: shown.processes(),
             modules: shown.modules(),
             functions: shown.functions(),
-            stacks: shown.stacks(),
+            stacks: if query.whole_stacks { shown.stacks() } else { Vec::new() },
             rows: if query.group_by.is_empty() { Vec::new() } else { shown.groups(&query.group_by, &threads) },
             dimensions: query.group_by.clone(),
             of,
@@ -207,13 +209,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    fn event(
-        &mut self,
-        event: &At<crate::load::stacks::second_walk::StackEvent>,
-        stack: &Attached,
-        chosen: &Chosen,
-        weight: Option<u64>,
-    ) {
+    fn event(&mut self, event: &At<StackEvent>, stack: &Attached, chosen: &Chosen, weight: Option<u64>) {
         let At { moment, value } = event;
         let has_stack = stack.has_stack();
         let process_id = if has_stack { stack.process_id } else { self.owners.process_of(chosen.owner, *moment) };
@@ -253,7 +249,7 @@ struct Weights<'a> {
     interval: usize,
     stop: usize,
     thread: usize,
-    stopped: FastMap<u32, crate::units::Ticks>,
+    stopped: FastMap<u32, Ticks>,
 }
 
 impl<'a> Weights<'a> {
@@ -262,12 +258,7 @@ impl<'a> Weights<'a> {
     }
 
     /// Ticks of the clock for context switches, nanoseconds for samples; `None` = unknown.
-    fn of(
-        &mut self,
-        of: &EventChoice,
-        event: &At<crate::load::stacks::second_walk::StackEvent>,
-        chosen: &Chosen,
-    ) -> Option<u64> {
+    fn of(&mut self, of: &EventChoice, event: &At<StackEvent>, chosen: &Chosen) -> Option<u64> {
         match of {
             EventChoice::Samples => {
                 const MILLISECOND: u32 = 10_000;
@@ -291,7 +282,7 @@ impl<'a> Weights<'a> {
     }
 
     /// Stops and starts of threads before an event, in their order.
-    fn stops_before(&mut self, event: &At<crate::load::stacks::second_walk::StackEvent>) {
+    fn stops_before(&mut self, event: &At<StackEvent>) {
         loop {
             let stop = self.events.stops.get(self.stop).filter(|stop| stop.moment < event.moment);
             let thread = self.parts.threads.get(self.thread).filter(|thread| thread.moment < event.moment);
@@ -301,7 +292,7 @@ impl<'a> Weights<'a> {
                     self.stop += 1;
                 }
                 (_, Some(thread)) => {
-                    if thread.value.phase == crate::event::Phase::Start {
+                    if thread.value.phase == Phase::Start {
                         self.stopped.remove(&thread.value.thread_id);
                     }
                     self.thread += 1;

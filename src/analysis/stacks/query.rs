@@ -10,12 +10,14 @@ use uuid::Uuid;
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
 pub struct StackQuery {
-    /// Events of this kind; `None`: samples where there are any, else the most frequent kind with stacks.
+    /// Events of this kind; `None`: the first of the named kinds of which the trace has records.
     pub of: Option<Kind>,
     /// Dimensions of the rows, outermost first.
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Condition<Dimension>>,
+    /// True when the distinct stacks are wanted.
+    pub whole_stacks: bool,
 }
 
 impl StackQuery {
@@ -103,6 +105,11 @@ impl Kind {
             EventChoice::Other(id) => event_name(id),
             _ => String::new(),
         })
+    }
+
+    /// True when weights are amounts of memory.
+    pub fn is_of_memory(&self) -> bool {
+        self.weight() == Weight::Bytes
     }
 
     /// Its unit.

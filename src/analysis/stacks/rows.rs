@@ -228,8 +228,9 @@ impl<'a> Shown<'a> {
         if frame == Frame::NoStack { Label::unknown(text) } else { Label::name(text) }
     }
 
+    /// Outermost first; a `;` inside a name becomes `:`.
     fn stack_text(&self, frames: &[Frame]) -> String {
-        frames.iter().rev().map(|frame| self.names.text(*frame)).collect::<Vec<_>>().join(";")
+        frames.iter().rev().map(|frame| self.names.text(*frame).replace(';', ":")).collect::<Vec<_>>().join(";")
     }
 
     fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
@@ -312,20 +313,23 @@ impl<'a> Shown<'a> {
         let mut numbers: FastMap<Frame, usize> = FastMap::default();
         let mut by_name: BTreeMap<N, usize> = BTreeMap::new();
         let mut sums: Vec<SelfAndTotal> = Vec::new();
-        let mut seen: Vec<usize> = Vec::new();
-        for (key, counted) in &self.rows {
-            seen.clear();
+        // By name, the last row that was added to it: recursion counts once.
+        let mut added: Vec<usize> = Vec::new();
+        for (row, (key, counted)) in self.rows.iter().enumerate() {
             for (depth, frame) in self.frames(key.stack).into_iter().enumerate() {
                 let number = *numbers.entry(frame).or_insert_with(|| {
                     let next = by_name.len();
                     *by_name.entry(name(frame)).or_insert_with(|| {
                         sums.push(SelfAndTotal::default());
+                        added.push(usize::MAX);
                         next
                     })
                 });
-                if let Some(sum) = sums.get_mut(number).filter(|_| !seen.contains(&number)) {
+                if let (Some(sum), Some(last)) = (sums.get_mut(number), added.get_mut(number))
+                    && *last != row
+                {
                     sum.add(counted, depth == 0);
-                    seen.push(number);
+                    *last = row;
                 }
             }
         }

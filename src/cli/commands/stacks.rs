@@ -78,7 +78,10 @@ impl Stacks {
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
         )?;
         let trace = trace::open(common)?;
+        query.whole_stacks = is_collapsed;
         let set = trace::with_bar(common, &trace, 3, || StackSet::answer(&trace, &query))?;
+        let no_memory = rows.unit.is_some() && !set.of.is_of_memory();
+        refuse(&format!("--of {}", set.of.name()), &[(no_memory, "counts no memory: --unit has no effect")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = match is_collapsed {
             true => stacks::collapsed(&set, self.weight),

@@ -14,12 +14,13 @@ pub struct Lists<T> {
     ends: Vec<usize>,
     /// Lists by their hash; nearly always one.
     by_hash: FastMap<u64, Vec<ListId>>,
-    hasher: foldhash::fast::FixedState,
+    /// Seeded: lists come from the trace, and none shall be made to collide.
+    hasher: foldhash::fast::RandomState,
 }
 
 impl<T> Default for Lists<T> {
     fn default() -> Self {
-        let hasher = foldhash::fast::FixedState::default();
+        let hasher = foldhash::fast::RandomState::default();
         Lists { items: Vec::new(), ends: Vec::new(), by_hash: FastMap::default(), hasher }
     }
 }

@@ -64,6 +64,10 @@ impl EventChoice {
     #[inline]
     fn has(&self, id: RecordId) -> bool {
         match (self, kind_of(id)) {
+            // `GUID/ID` names an event by its id, or a classic one by its type.
+            (EventChoice::Other(RecordId::Manifest { provider, id }), RecordId::Classic { class, opcode }) => {
+                (*provider, *id) == (class, u16::from(opcode))
+            }
             (EventChoice::Other(other), kind) => *other == kind,
             (named, RecordId::Kernel(hook)) => named.hooks().contains(&hook),
             _ => false,
@@ -271,5 +275,20 @@ impl Reader<'_> {
             Event::VirtualRange { range, .. } => Some(Owner::Process(Some(range.process_id))),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_guid_and_a_number_name_classic_events_too() {
+        let choice = EventChoice::Other(RecordId::Manifest { provider: Uuid::max(), id: 7 });
+        assert!(choice.has(RecordId::Classic { class: Uuid::max(), opcode: 7 }));
+        assert!(choice.has(RecordId::Manifest { provider: Uuid::max(), id: 7 }));
+        assert!(!choice.has(RecordId::Classic { class: Uuid::max(), opcode: 8 }));
+        assert!(!choice.has(RecordId::Classic { class: Uuid::nil(), opcode: 7 }));
     }
 }
