@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const TRACES: [&str; 3] = ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl"];
-const ROUNDS: u64 = 18;
+const ROUNDS: u64 = 12;
 
 fn export(dataset: &Path) -> Command {
     let mut command = command(&["export"]);
@@ -69,7 +69,7 @@ fn a_dataset_is_as_before_or_complete_for_each_trace() {
     let (before, complete) = (by_trace(&at("before")), by_trace(&at("complete")));
     let dataset = at("dataset");
     let (mut state, mut kills, mut unlisted, mut kept, mut replaced) = (1, 0, 0, 0, 0);
-    let rounds = times(ROUNDS).max(ROUNDS);
+    let rounds = times(ROUNDS).max(6);
     for round in 0..rounds {
         let _ = fs::remove_dir_all(&dataset);
         // New traces, traces in another form, and the same again.
