@@ -8,6 +8,7 @@ use super::header_group::{
     DebugId, GroupMasks, LastDroppedTimes, LogFile, MasksPhase, PartitionInfo, ProviderBinary, read_build_lab,
 };
 use super::heap::HeapRange;
+use super::heap_block::HeapRecord;
 use super::hooks::*;
 use super::image::{Image, read_address};
 use super::memory_counters::{KernelMemUsage, MemInfo, MmStats, WorkingSets};
@@ -141,6 +142,8 @@ pub enum Event<'a> {
     ContiguousMemory(ContiguousMemory),
     /// `0x0264`–`0x0268`, Win32HeapRanges.
     Heap(HeapRange<'a>),
+    /// `0x1020`–`0x1026`, `0x102a`.
+    HeapBlock(HeapRecord),
     /// `0x0248`, `0x0249`, `0x024f`.
     PagefileSection { phase: SectionPhase, section: PagefileSection },
     /// `0x0287`.
@@ -264,6 +267,12 @@ pub(crate) const fn is_judged_by_length(hook: HookId) -> bool {
             | VIRTUAL_FREE
             | VIRTUAL_ALLOC_DC_START
             | VIRTUAL_ALLOC_DC_END
+            | POOL_ALLOC
+            | SESSION_ALLOC
+            | POOL_FREE
+            | SESSION_FREE
+            | HEAP_ALLOC
+            | HEAP_FREE
             | MAP_FILE
             | UNMAP_FILE
             | MAP_FILE_DC_START
@@ -424,6 +433,9 @@ fn by_hook<'a>(p: &Payload<'a>) -> Option<Read<Event<'a>>> {
         PROCESSOR => to(Processor::read(p), E::Processor),
         VIRTUALIZATION => to(Virtualization::read(p), E::Virtualization),
         BOOT => to(Boot::read(p), E::Boot),
+
+        HEAP_CREATE | HEAP_ALLOC | HEAP_REALLOC | HEAP_DESTROY | HEAP_FREE | HEAP_EXPAND | HEAP_SNAPSHOT
+        | HEAP_CONTRACT => to(HeapRecord::read(p), E::HeapBlock),
 
         POOL_ALLOC => pool(PoolAction::Alloc, PoolPiece::read(p)),
         SESSION_ALLOC => pool(PoolAction::Alloc, PoolPiece::read_session(p)),

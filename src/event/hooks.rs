@@ -57,7 +57,7 @@ const fn x(hook: u16, name: &'static str, alias: &'static str) -> (u16, KernelNa
 }
 
 /// Events that are only counted.
-static COUNTED: [(u16, KernelName); 137] = [
+static COUNTED: [(u16, KernelName); 138] = [
     k(0x0030, "EventTrace: RundownBegin"),
     k(0x0031, "EventTrace: RundownEnd"),
     k(0x0041, "EventTrace: DbgIdNB10"),
@@ -178,9 +178,10 @@ static COUNTED: [(u16, KernelName); 137] = [
     k(0x0f65, "PerfInfo: DpcExecution"),
     k(0x0f66, "PerfInfo: InterruptSteering"),
     k(0x0f6d, "PerfInfo: ShouldYieldProcessor"),
-    k(0x1020, "Heap: Create"),
-    k(0x1023, "Heap: Destroy"),
-    k(0x1024, "Heap: Free"),
+    k(0x102b, "Heap: Lock"),
+    k(0x102c, "Heap: Unlock"),
+    k(0x102d, "Heap: Validate"),
+    k(0x102e, "Heap: Walk"),
     k(0x1120, "Object: CreateHandle"),
     k(0x1121, "Object: CloseHandle"),
     k(0x1122, "Object: DuplicateHandle"),

@@ -127,6 +127,7 @@ pub fn add_personal_parts<'a>(event: &Event<'a>, parts: &mut Vec<PersonalPart<'a
         | Event::MemReset(_)
         | Event::ContiguousMemory(_)
         | Event::Heap(_)
+        | Event::HeapBlock(_)
         | Event::PagefileSection { .. }
         | Event::SectionObjectCreate(_)
         | Event::SectionObjectDelete(_)
