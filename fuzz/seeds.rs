@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `dataset` (lines with paths, tabs and contents).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -11,7 +11,7 @@ use pfnset::etl::{EtlFile, Scratch};
 use pfnset::event::Payload;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::{env, error, fs, io};
 
@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.budgets()?;
     seeds.datasets()?;
     seeds.exported()?;
+    seeds.symbols()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -114,6 +115,14 @@ impl Seeds<'_> {
             self.write("exported", &[text.as_bytes()])?;
         }
         Ok(())
+    }
+
+    /// The program database of the tests.
+    fn symbols(&mut self) -> io::Result<()> {
+        let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/program/symbols/CrashWithException.pdb.gz");
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(fs::File::open(packed)?).read_to_end(&mut bytes)?;
+        self.write("symbols", &[&bytes])
     }
 
     fn datasets(&mut self) -> io::Result<()> {

@@ -16,6 +16,7 @@ pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]
 pub use crate::forms::{ascii::ascii, budgets::write as write_budgets, html::HtmlReport};
 pub use crate::load::sha256_digest::TraceDigest;
+pub use crate::symbols::database::functions_of;
 
 /// Decompression of buffers.
 pub mod compression {

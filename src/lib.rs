@@ -32,7 +32,7 @@
 //! (payloads). [`counter`] needs no trace: types of performance counters, and the values of raw samples.
 //!
 //! Data flows in one direction, and each module imports only from those before it: [`input`] (the bytes of a file or of a
-//! trace in an archive), [`etl`] (buffers and record headers of the file), [`event`] (payloads), `load` (one parallel pass
+//! trace in an archive), `symbols` (functions of images, from their databases), [`etl`] (buffers and record headers of the file), [`event`] (payloads), `load` (one parallel pass
 //! over all records), [`model`] (processes, address spaces and names at any time), [`facets`] (what rows can be grouped by and
 //! filtered on), [`trace`] (the file with what was gathered of it), [`anonymized`] (a trace written again with other names),
 //! `imported` (tables in files that WPA or pfnset exported), [`analysis`], `answer` (what a command found), `forms` (text, CSV, JSON, …),
@@ -73,6 +73,7 @@ mod named;
 pub mod pattern;
 #[cfg(test)]
 mod random_cases;
+pub(crate) mod symbols;
 pub mod trace;
 pub mod units;
 

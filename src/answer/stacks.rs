@@ -1,7 +1,7 @@
 //! The answer of `pfnset stacks`. Wire format: docs/json.md, schema `pfnset.stacks`.
 
 use crate::analysis::stacks::{
-    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, Weight,
+    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, SymbolUse, Weight,
 };
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::block::Block;
@@ -9,6 +9,8 @@ use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::facets::Dimension as _;
+use crate::symbols::PdbSearch;
+use crate::units::counted;
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -101,9 +103,33 @@ fn first_screen(set: &StackSet) -> Vec<Block> {
         Block::Text(by_share("By process", set, processes)),
         Block::Text(by_share("Innermost module", set, modules)),
     ];
+    blocks.extend(without_names(set).map(Block::Text));
     blocks.extend(not_joined(set).map(Block::Text));
     blocks.extend([Block::Blank, Block::Rows(0)]);
     blocks
+}
+
+/// `Without a name: ntdll.dll 12.1 % (no ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first.
+fn without_names(set: &StackSet) -> Option<String> {
+    const SHOWN: usize = 2;
+    let all = set.totals.frames.total();
+    let nameless: Vec<&SymbolUse> = set.symbols.iter().filter(|one| one.frames > one.named).collect();
+    let reason = |one: &SymbolUse| match (&one.pdb, &one.search) {
+        (Some(_), Some(PdbSearch::Found(_))) => "its PDB has none there".to_owned(),
+        (Some(pdb), Some(PdbSearch::NotFound { folders: 0 })) => format!("needs {} {}", pdb.name, pdb.key()),
+        (Some(pdb), Some(PdbSearch::NotFound { folders })) => {
+            let folders = counted(*folders as u64, "folder", "folders");
+            format!("no PDB, looked for {} {} in {folders}", pdb.name, pdb.key())
+        }
+        _ => "the trace does not name its PDB".to_owned(),
+    };
+    let mut parts: Vec<String> = (nameless.iter().take(SHOWN))
+        .map(|one| format!("{} {} ({})", one.module, percent(one.frames - one.named, all), reason(one)))
+        .collect();
+    if nameless.len() > SHOWN {
+        parts.push(format!("{} more", nameless.len() - SHOWN));
+    }
+    (!parts.is_empty()).then(|| format!("Frames without a name: {}", parts.join(", ")))
 }
 
 /// What of this kind and of the whole trace is not known, where something is.
@@ -132,15 +158,22 @@ fn title(set: &StackSet) -> String {
         Weight::Pages | Weight::Count => String::new(),
     };
     let frames = &totals.frames;
+    let kinds = [
+        (frames.method, "in methods"),
+        (frames.symbol, "in functions"),
+        (frames.module, "in modules"),
+        (frames.unknown, "unknown"),
+    ];
+    let kinds: Vec<String> = (kinds.iter().filter(|(number, _)| *number > 0))
+        .map(|(number, what)| format!("{} {what}", percent(*number, frames.total())))
+        .collect();
     format!(
-        "{} {}{weight}; {} without a stack; of {} frames {} in methods, {} in modules, {} unknown",
+        "{} {}{weight}; {} without a stack; of {} frames {}",
         numbers::count(totals.events),
         events_of(set),
         percent(totals.events - totals.with_stack, totals.events),
         numbers::count(frames.total()),
-        percent(frames.method, frames.total()),
-        percent(frames.module, frames.total()),
-        percent(frames.unknown, frames.total()),
+        if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") },
     )
 }
 

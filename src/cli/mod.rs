@@ -10,6 +10,7 @@ mod notes;
 mod output;
 mod progress;
 mod recordings;
+mod symbols;
 mod terminal;
 mod threads;
 mod trace;

@@ -5,7 +5,7 @@
 
 mod archive;
 mod cab;
-mod map;
+pub(crate) mod map;
 mod members;
 mod store;
 mod zip;

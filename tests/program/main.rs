@@ -39,6 +39,7 @@ mod refset;
 mod report;
 mod resident;
 mod stacks;
+mod symbols;
 mod trust;
 mod widths;
 mod written;

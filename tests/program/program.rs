@@ -41,8 +41,18 @@ pub fn pfnset(arguments: &[&str]) -> Command {
 }
 
 /// Variables that change what is printed. `PFNSET_CHARACTERS` is not among them: it belongs to a script for Wine.
-const SETTINGS: [&str; 9] =
-    ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "RUST_BACKTRACE", "LC_ALL", "LC_CTYPE", "LANG"];
+const SETTINGS: [&str; 10] = [
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "TERM",
+    "RUST_BACKTRACE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LANG",
+    "_NT_SYMBOL_PATH",
+];
 
 /// The same to be spawned.
 pub fn command(arguments: &[&str]) -> std::process::Command {

@@ -27,6 +27,8 @@ pub struct Life {
     pub until: Ticks,
     /// True for a method.
     pub is_method: bool,
+    /// Index of the record that names its database.
+    pub pdb: Option<u32>,
 }
 
 /// What is known of one kind of thing in one process.
@@ -57,6 +59,7 @@ impl Lives {
     /// Follows the records.
     pub fn new(records: &[At<AddressRecord>]) -> Lives {
         let mut all = Lives::default();
+        let pdbs = databases(records);
         for (index, At { moment, value }) in (0u32..).zip(records) {
             let time = moment.time;
             match *value {
@@ -70,7 +73,10 @@ impl Lives {
                         Phase::End => Change::Ends,
                         Phase::DcStart | Phase::DcEnd => Change::IsListed,
                     };
-                    all.change(change, new(process_id, base, size, index, time, false));
+                    let life = all.change(change, new(process_id, base, size, index, time, false));
+                    if let Some(life) = life.and_then(|life| all.lives.get_mut(life)) {
+                        life.pdb = life.pdb.or_else(|| pdbs.get(&(process_id, base, time)).copied());
+                    }
                 }
                 AddressRecord::Method { phase, process_id, start, size, .. } => {
                     let change = match phase {
@@ -80,7 +86,7 @@ impl Lives {
                     };
                     all.change(change, new(process_id, start, size, index, time, true));
                 }
-                AddressRecord::Module { .. } => {}
+                AddressRecord::Module { .. } | AddressRecord::Pdb { .. } => {}
             }
         }
         all
@@ -94,15 +100,16 @@ impl Lives {
         *space = Space { start: Some(time), ..Space::default() };
     }
 
-    fn change(&mut self, change: Change, life: Life) {
+    /// The index of the life that the record is of.
+    fn change(&mut self, change: Change, life: Life) -> Option<usize> {
         if life.end <= life.base {
-            return;
+            return None;
         }
         let time = life.until;
         let space = self.spaces.entry((life.process_id, life.is_method)).or_default();
         let known = space.alive.get(&life.base).copied();
         match change {
-            Change::IsListed if known.is_some() => return,
+            Change::IsListed if known.is_some() => return known,
             Change::Ends => {
                 if let Some(index) = known {
                     space.alive.remove(&life.base);
@@ -110,7 +117,7 @@ impl Lives {
                         known.until = time;
                         space.note_end(known.base, known.end, time);
                     }
-                    return;
+                    return Some(index);
                 }
             }
             Change::Begins | Change::IsListed => {}
@@ -135,12 +142,24 @@ impl Lives {
             space.alive.insert(life.base, self.lives.len());
         }
         self.lives.push(Life { from, until, ..life });
+        Some(self.lives.len() - 1)
     }
+}
+
+/// The first record of a database by process, address of the image and time.
+fn databases(records: &[At<AddressRecord>]) -> FastMap<(u32, u64, Ticks), u32> {
+    let mut first = FastMap::default();
+    for (index, record) in (0u32..).zip(records) {
+        if let AddressRecord::Pdb { process_id, base, .. } = &record.value {
+            first.entry((*process_id, *base, record.moment.time)).or_insert(index);
+        }
+    }
+    first
 }
 
 /// A life of which only the time of the record is known, in `until`.
 fn new(process_id: u32, base: u64, size: u64, record: u32, time: Ticks, is_method: bool) -> Life {
-    Life { process_id, base, end: base.saturating_add(size), record, from: time, until: time, is_method }
+    Life { process_id, base, end: base.saturating_add(size), record, from: time, until: time, is_method, pdb: None }
 }
 
 impl Space {

@@ -8,6 +8,7 @@ use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::first_walk::is_kernel_frame;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::At;
+use crate::symbols::PdbId;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ use std::collections::BTreeMap;
 pub enum FrameKind {
     /// In a method of .NET.
     Method,
+    /// In a function of an image.
+    Symbol,
     /// In an image.
     Module,
     /// Nowhere.
@@ -28,25 +31,16 @@ pub enum FrameKind {
 pub enum Label {
     /// Module and method, both texts.
     Method(u32, u32),
-    /// Image and offset in it.
-    Image(u32, u64),
+    /// Image, offset in it, and its place in the database, an index into [`Names::places`], or [`NO_PLACE`].
+    Image(u32, u64, u32),
     /// An address.
     Address(u64),
     /// The one frame of an event without a stack.
     NoStack,
 }
 
-impl Label {
-    /// What it is counted as; `None` for [`Label::NoStack`].
-    pub fn kind(self) -> Option<FrameKind> {
-        match self {
-            Label::Method(..) => Some(FrameKind::Method),
-            Label::Image(..) => Some(FrameKind::Module),
-            Label::Address(_) => Some(FrameKind::Unknown),
-            Label::NoStack => None,
-        }
-    }
-}
+/// Of an image whose database nobody names.
+const NO_PLACE: u32 = u32::MAX;
 
 /// Distinct texts.
 #[derive(Debug, Default)]
@@ -110,6 +104,8 @@ pub struct Names {
     name_of_life: Vec<u32>,
     /// Module of each method by the records of modules.
     module_of_life: FastMap<u32, u32>,
+    /// By life, the database of the image, an index into [`Names::pdbs`].
+    pdb_of_life: FastMap<u32, u32>,
     managed: u32,
     session: PointerSize,
     found: FastMap<Asked, (u32, u32, ListId)>,
@@ -117,6 +113,13 @@ pub struct Names {
     pub texts: Texts,
     /// Names of distinct lists of frames.
     pub labels: Lists<Label>,
+    /// Databases of images.
+    pub pdbs: Vec<PdbId>,
+    /// Distinct places in databases that frames have: index of the database, address relative to the image.
+    pub places: Vec<(u32, u32)>,
+    place_numbers: FastMap<(u32, u32), u32>,
+    /// By place, the text of its function, once databases were read.
+    functions: FastMap<u32, u32>,
 }
 
 impl Names {
@@ -144,6 +147,7 @@ impl Names {
             .collect();
         changes.sort_unstable();
         let managed = texts.id("[managed]");
+        let (pdbs, pdb_of_life) = databases(records, &lives);
         Names {
             lives,
             changes,
@@ -151,11 +155,16 @@ impl Names {
             spaces: FastMap::default(),
             name_of_life,
             module_of_life,
+            pdb_of_life,
             managed,
             session,
             found: FastMap::default(),
             texts,
             labels: Lists::default(),
+            pdbs,
+            places: Vec::new(),
+            place_numbers: FastMap::default(),
+            functions: FastMap::default(),
         }
     }
 
@@ -193,7 +202,7 @@ impl Names {
         }
     }
 
-    fn label(&self, process_id: u32, address: u64, is_exact: bool) -> Label {
+    fn label(&mut self, process_id: u32, address: u64, is_exact: bool) -> Label {
         if address == 0 {
             return Label::Address(0);
         }
@@ -214,8 +223,52 @@ impl Names {
             return Label::Method(module.unwrap_or(self.managed), name(method));
         }
         match image {
-            Some((image, base)) => Label::Image(name(image), address.wrapping_sub(base)),
+            Some((image, base)) => {
+                let (module, pdb) = (name(image), self.pdb_of_life.get(&image).copied());
+                let rva = u32::try_from(looked_up - base).ok();
+                let place = pdb.zip(rva).map_or(NO_PLACE, |at| self.place(at));
+                Label::Image(module, address.wrapping_sub(base), place)
+            }
             None => Label::Address(address),
+        }
+    }
+
+    fn place(&mut self, at: (u32, u32)) -> u32 {
+        let next = self.places.len() as u32;
+        let number = *self.place_numbers.entry(at).or_insert(next);
+        if number == next {
+            self.places.push(at);
+        }
+        number
+    }
+
+    /// The database of a frame in an image, an index into [`Names::pdbs`].
+    pub fn pdb(&self, label: Label) -> Option<u32> {
+        let Label::Image(_, _, place) = label else { return None };
+        self.places.get(place as usize).map(|(pdb, _)| *pdb)
+    }
+
+    /// Takes the functions of a database, by address relative to the image.
+    pub fn take_functions(&mut self, pdb: u32, functions: &FastMap<u32, Box<str>>) {
+        for (number, (of, rva)) in (0u32..).zip(&self.places) {
+            if let Some(name) = functions.get(rva).filter(|_| *of == pdb) {
+                self.functions.insert(number, self.texts.id(name));
+            }
+        }
+    }
+
+    fn function(&self, place: u32) -> Option<&str> {
+        self.functions.get(&place).map(|text| self.texts.get(*text))
+    }
+
+    /// What a frame is counted as; `None` for [`Label::NoStack`].
+    pub fn kind(&self, label: Label) -> Option<FrameKind> {
+        match label {
+            Label::Method(..) => Some(FrameKind::Method),
+            Label::Image(_, _, place) if self.functions.contains_key(&place) => Some(FrameKind::Symbol),
+            Label::Image(..) => Some(FrameKind::Module),
+            Label::Address(_) => Some(FrameKind::Unknown),
+            Label::NoStack => None,
         }
     }
 
@@ -223,7 +276,10 @@ impl Names {
     pub fn text(&self, label: Label) -> String {
         match label {
             Label::Method(module, method) => format!("{}!{}", self.texts.get(module), self.texts.get(method)),
-            Label::Image(module, offset) => format!("{}+0x{offset:x}", self.texts.get(module)),
+            Label::Image(module, offset, place) => match self.function(place) {
+                Some(function) => format!("{}!{function}", self.texts.get(module)),
+                None => format!("{}+0x{offset:x}", self.texts.get(module)),
+            },
             Label::Address(address) => format!("0x{address:x}"),
             Label::NoStack => "[no stack]".to_owned(),
         }
@@ -232,10 +288,27 @@ impl Names {
     /// Its module.
     pub fn module(&self, label: Label) -> Option<&str> {
         match label {
-            Label::Method(module, _) | Label::Image(module, _) => Some(self.texts.get(module)),
+            Label::Method(module, _) | Label::Image(module, ..) => Some(self.texts.get(module)),
             Label::Address(_) | Label::NoStack => None,
         }
     }
+}
+
+/// Distinct databases, and which of them each image has.
+fn databases(records: &[At<AddressRecord>], lives: &Lives) -> (Vec<PdbId>, FastMap<u32, u32>) {
+    let (mut pdbs, mut of_life) = (Vec::new(), FastMap::default());
+    let mut numbers: FastMap<&PdbId, u32> = FastMap::default();
+    for (number, life) in (0u32..).zip(&lives.lives) {
+        let record = life.pdb.and_then(|record| records.get(record as usize));
+        if let Some(AddressRecord::Pdb { id, .. }) = record.map(|record| &record.value) {
+            let pdb = *numbers.entry(id).or_insert_with(|| {
+                pdbs.push(id.clone());
+                pdbs.len() as u32 - 1
+            });
+            of_life.insert(number, pdb);
+        }
+    }
+    (pdbs, of_life)
 }
 
 /// The module of each method, by the records of the same process until its id is used again, whenever they come.
@@ -254,7 +327,7 @@ fn modules(records: &[At<AddressRecord>], lives: &Lives, texts: &mut Texts) -> F
             AddressRecord::Method { process_id, module_id, .. } => {
                 methods.insert(number, (*process_id, start(process_id), *module_id));
             }
-            AddressRecord::Module { .. } | AddressRecord::Image { .. } => {}
+            _ => {}
         }
     }
     let of_life = |(number, life): (u32, &super::address_lifetimes::Life)| {

@@ -10,6 +10,7 @@ mod join;
 mod process_labels;
 mod query;
 mod rows;
+mod symbol_use;
 
 pub use dimension::Dimension;
 pub use join::JoinCounts;
@@ -19,6 +20,7 @@ pub use query::{Kind, StackQuery};
 #[cfg(feature = "cli")]
 pub use rows::SelfAndTotal;
 pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackCounts, StackRow, Totals};
+pub use symbol_use::SymbolUse;
 
 use crate::analysis::table::Group;
 use crate::error::{Error, Missing};
@@ -82,6 +84,8 @@ pub struct StackSet {
     pub dimensions: Vec<Dimension>,
     /// Rows by these dimensions.
     pub rows: Vec<Group<StackCounts>>,
+    /// Images of frames, those with most frames without a name first.
+    pub symbols: Vec<SymbolUse>,
 }
 
 impl StackSet {
@@ -101,12 +105,13 @@ impl StackSet {
         }
         let mut counting = Counting::new(trace, &parts, query);
         counting.count(&events, &stacks, &of);
+        let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
         let trust = trace.trust();
         let Counting { names, rows, processes, threads, .. } = counting;
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
         Ok(StackSet {
-            warnings: trust.warnings(),
+            warnings: trust.warnings().into_iter().chain(told).collect(),
             doubtful: trust.any(),
             counts: parts.counts,
             joined: counts,
@@ -118,6 +123,7 @@ impl StackSet {
             stacks: if query.whole_stacks { shown.stacks() } else { Vec::new() },
             rows: if query.group_by.is_empty() { Vec::new() } else { shown.groups(&query.group_by, &threads) },
             dimensions: query.group_by.clone(),
+            symbols: shown.symbols(&searches),
             of,
         })
     }

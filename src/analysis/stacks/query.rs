@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::facets::{Condition, Dimension as _, spelling};
 use crate::load::stacks::second_walk::EventChoice;
+use crate::symbols::folders::SymbolFolders;
 use uuid::Uuid;
 
 /// What is asked for.
@@ -16,6 +17,8 @@ pub struct StackQuery {
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Condition<Dimension>>,
+    /// Where databases of images are looked for.
+    pub symbols: SymbolFolders,
     /// True when the distinct stacks are wanted.
     pub whole_stacks: bool,
 }

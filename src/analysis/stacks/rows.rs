@@ -3,10 +3,12 @@
 use super::dimension::Dimension;
 use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
 use super::query::{StackQuery, Weight};
+use super::symbol_use::{self, SymbolUse};
 use crate::analysis::table::Group;
 use crate::etl::clock::Clock;
 use crate::facets::Label;
 use crate::load::stacks::frame_lists::ListId;
+use crate::symbols::PdbSearch;
 use crate::units::Ticks;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct Frames {
     /// In methods of .NET.
     pub method: u64,
-    /// In functions, by symbols. Symbol files are not read yet, so there are none.
+    /// In functions of images, by their databases.
     pub symbol: u64,
     /// In images without symbols.
     pub module: u64,
@@ -33,6 +35,7 @@ impl Frames {
     pub(super) fn add(&mut self, kind: FrameKind) {
         *match kind {
             FrameKind::Method => &mut self.method,
+            FrameKind::Symbol => &mut self.symbol,
             FrameKind::Module => &mut self.module,
             FrameKind::Unknown => &mut self.unknown,
         } += 1;
@@ -269,6 +272,17 @@ impl<'a> Shown<'a> {
         SelfAndTotal { self_weight, total_weight, ..*counted }
     }
 
+    /// The images of all frames.
+    pub fn symbols(&self, searches: &[PdbSearch]) -> Vec<SymbolUse> {
+        let mut lists: FastMap<ListId, u64> = FastMap::default();
+        for (key, counted) in &self.rows {
+            for list in [key.stack.kernel, key.stack.user].into_iter().flatten() {
+                *lists.entry(list).or_default() += counted.with_stack;
+            }
+        }
+        symbol_use::uses(self.names, &lists, searches)
+    }
+
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         let (mut weight, mut with_stack) = (0u64, 0u64);
@@ -285,7 +299,7 @@ impl<'a> Shown<'a> {
                 with_stack = with_stack.saturating_add(counted.weight);
             }
             for list in [key.stack.kernel, key.stack.user].into_iter().flatten() {
-                let frames = known.entry(list).or_insert_with(|| frame_counts(self.names.labels.get(list)));
+                let frames = known.entry(list).or_insert_with(|| frame_counts(self.names, list));
                 totals.frames.add_times(frames, counted.with_stack);
             }
         }
@@ -388,8 +402,8 @@ pub(super) fn is_in_ticks(weight: Weight, of_samples: bool) -> bool {
 }
 
 /// Frames of a label list by kind.
-fn frame_counts(labels: &[Frame]) -> Frames {
+fn frame_counts(names: &Names, list: ListId) -> Frames {
     let mut frames = Frames::default();
-    labels.iter().filter_map(|label| label.kind()).for_each(|kind| frames.add(kind));
+    names.labels.get(list).iter().filter_map(|label| names.kind(*label)).for_each(|kind| frames.add(kind));
     frames
 }

@@ -4,6 +4,7 @@ use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
 use crate::answer::stacks;
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::facets::Condition;
 use anyhow::Context;
@@ -22,11 +23,13 @@ Module and function group by the innermost frame; as conditions they select
 stacks that have such a frame anywhere.
 
 Self counts events with the function innermost, total those with it anywhere.
-Names: methods of .NET by the trace's own records, else module and offset.
+Names: methods of .NET by the trace's own records, functions by symbol files
+  (pfnset symbols lists which a trace needs), else module and offset.
 
 Examples:
   pfnset stacks trace.etl
   pfnset stacks trace.etl --of hard-fault --where \"process=chrome*\"
+  pfnset stacks trace.etl --symbols C:\\symbols
   pfnset stacks trace.etl --group-by process,module --top 5
   pfnset stacks trace.etl --format collapsed > out.folded    for flame graphs"))]
 pub struct Stacks {
@@ -39,6 +42,8 @@ pub struct Stacks {
     pub rows: RowArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// With --format collapsed: weights instead of numbers of events
     #[arg(long)]
     pub weight: bool,
@@ -77,6 +82,7 @@ impl Stacks {
             "this form",
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
         )?;
+        query.symbols = self.symbols.folders(common.quiet)?;
         let trace = trace::open(common)?;
         query.whole_stacks = is_collapsed;
         let set = trace::with_bar(common, &trace, 3, || StackSet::answer(&trace, &query))?;

@@ -4,6 +4,8 @@ use crate::etl::record::Record;
 use crate::event::Phase;
 use crate::event::clr::{Clr, MethodPhase};
 use crate::event::image::Image;
+use crate::event::merged::AddedByMerge;
+use crate::symbols::PdbId;
 
 /// A record about something at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +49,15 @@ pub enum AddressRecord {
         /// Last component of the path of its file.
         name: Box<str>,
     },
+    /// The database of the image that a record of the same time, process and address names.
+    Pdb {
+        /// Where.
+        process_id: u32,
+        /// First address of the image.
+        base: u64,
+        /// The database.
+        id: PdbId,
+    },
 }
 
 /// Longest name that is kept, bytes.
@@ -70,6 +81,13 @@ impl AddressRecord {
         let process_id = image.process_id.or(logged_by).unwrap_or(0);
         let name = last_component(&image.file_name.text());
         AddressRecord::Image { phase, process_id, base: image.base, size: image.size_bytes, name }
+    }
+
+    /// Of a record that merging adds; `None` for others than those of databases of native code.
+    pub fn of_merged(added: &AddedByMerge<'_>) -> Option<AddressRecord> {
+        let AddedByMerge::Pdb { managed: false, base, process_id, id } = added else { return None };
+        let id = PdbId { name: last_component(&id.pdb_name.text()), guid: id.guid, age: id.age };
+        Some(AddressRecord::Pdb { process_id: *process_id, base: *base, id })
     }
 
     /// Of the runtime; `None` for its stacks.

@@ -282,6 +282,10 @@ impl Reader {
                 let value = AddressRecord::of_image(phase, &image, record.process_id);
                 self.parts.addresses.push(At { moment, value });
             }
+            Event::Merged(added) => {
+                let record = AddressRecord::of_merged(&added);
+                self.parts.addresses.extend(record.map(|value| At { moment, value }));
+            }
             Event::ProfileInterval { interval, phase } if interval.source == 0 => {
                 let is_set = phase == crate::event::perfinfo::IntervalPhase::Set;
                 self.parts.intervals.push(At { moment, value: (is_set, interval.old_interval, interval.interval) });

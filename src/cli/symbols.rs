@@ -1,0 +1,97 @@
+//! `--symbols` and the variable `_NT_SYMBOL_PATH`: folders with symbol files. Servers in the variable are named, never asked.
+
+use crate::cli::notes;
+use crate::error::Error;
+use crate::symbols::folders::SymbolFolders;
+use clap::Args;
+use std::path::PathBuf;
+
+/// The variable that debuggers read.
+const VARIABLE: &str = "_NT_SYMBOL_PATH";
+
+/// Flags of commands that name functions.
+#[derive(Debug, Args)]
+pub struct SymbolArgs {
+    /// A folder with symbol files (PDB), flat or as symbol servers lay them out; repeatable. After them come the folders of
+    /// _NT_SYMBOL_PATH
+    #[arg(long, value_name = "DIR")]
+    pub symbols: Vec<PathBuf>,
+}
+
+impl SymbolArgs {
+    /// All folders, in the order of the search.
+    ///
+    /// # Errors
+    /// A usage error for a folder that is none.
+    pub fn folders(&self, quiet: bool) -> Result<SymbolFolders, Error> {
+        if let Some(none) = self.symbols.iter().find(|path| !path.is_dir()) {
+            return Err(Error::Usage(format!("--symbols {}: there is no such folder", none.display())));
+        }
+        let mut folders = self.symbols.clone();
+        let places = std::env::var(VARIABLE).map(|value| Places::read(&value)).unwrap_or_default();
+        folders.extend(places.folders.into_iter().filter(|folder| folder.is_dir()));
+        if !quiet && !places.servers.is_empty() {
+            notes::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
+        }
+        let mut seen = Vec::new();
+        folders.retain(|folder| {
+            !seen.contains(folder) && {
+                seen.push(folder.clone());
+                true
+            }
+        });
+        Ok(SymbolFolders(folders))
+    }
+}
+
+/// What the variable names.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Places {
+    folders: Vec<PathBuf>,
+    servers: Vec<String>,
+}
+
+impl Places {
+    /// Elements stand between `;`: a folder, `srv*CACHE*SERVER`, `symsrv*DLL*CACHE*SERVER`, `cache*CACHE`.
+    fn read(text: &str) -> Places {
+        let mut places = Places::default();
+        for element in text.split(';') {
+            let parts: Vec<&str> = element.split('*').map(str::trim).collect();
+            let kind = parts.first().map(|first| first.to_ascii_lowercase());
+            let skipped = match kind.as_deref().filter(|_| parts.len() > 1) {
+                Some("srv" | "cache") => 1,
+                Some("symsrv") => 2,
+                _ => 0,
+            };
+            for part in parts.into_iter().skip(skipped).filter(|part| !part.is_empty()) {
+                match is_on_network(part) {
+                    true => places.servers.push(part.to_owned()),
+                    false => places.folders.push(PathBuf::from(part)),
+                }
+            }
+        }
+        places
+    }
+}
+
+/// URLs, and shares of other machines.
+fn is_on_network(part: &str) -> bool {
+    let is_share = part.starts_with(r"\\") && !part.starts_with(r"\\?\") && !part.starts_with(r"\\.\");
+    is_share || part.contains("://") || part.to_ascii_lowercase().starts_with(r"\\?\unc\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_folders_and_servers() {
+        let places = Places::read(
+            r"srv*C:\sym*https://msdl.microsoft.com/download/symbols; D:\build ;cache*E:\cache;symsrv*symsrv.dll*F:\s*\\build\symbols;;srv*",
+        );
+        assert_eq!(places.folders, [r"C:\sym", r"D:\build", r"E:\cache", r"F:\s"].map(PathBuf::from));
+        assert_eq!(places.servers, ["https://msdl.microsoft.com/download/symbols", r"\\build\symbols"]);
+        assert!(is_on_network(r"\\?\UNC\build\s") && !is_on_network(r"\\?\C:\s"));
+        assert_eq!(Places::read(""), Places::default());
+    }
+}

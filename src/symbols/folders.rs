@@ -1,0 +1,172 @@
+//! Folders with databases, as debuggers and symbol servers lay them out.
+//!
+//! In each folder, in order: `NAME/GUIDAGE/NAME`; where it has an `index2.txt`, `na/NAME/GUIDAGE/NAME` with the first two letters; `NAME`.
+//! Names are compared without case. Names come from traces: they are only compared with what a folder lists, never joined to a path.
+
+use super::database::{Database, Functions, Unfit};
+use super::{PdbId, PdbSearch};
+use crate::input::map::Mapping;
+use foldhash::HashMap as FastMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Entries of a folder that are looked at. The largest symbol servers have some hundred thousand.
+const MOST_ENTRIES: usize = 4_000_000;
+
+/// Paths by their names in lower case.
+type Listing = FastMap<String, Vec<PathBuf>>;
+
+/// Folders in which databases are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SymbolFolders(pub Vec<PathBuf>);
+
+/// The same, with what they list.
+#[derive(Debug)]
+pub struct ListedFolders {
+    folders: Vec<Folder>,
+    /// Files that did not fit, folders that cannot be read.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    names: Listing,
+    has_letters: bool,
+}
+
+/// Functions of one image.
+#[derive(Debug)]
+pub struct Answer {
+    /// Which file it is.
+    pub search: PdbSearch,
+    /// What it says.
+    pub functions: Functions,
+}
+
+impl SymbolFolders {
+    /// Lists the folders.
+    pub fn list(&self) -> ListedFolders {
+        let mut warnings = Vec::new();
+        let folders = self.0.iter().filter_map(|path| match listing(path) {
+            Ok(names) => Some(Folder { has_letters: names.contains_key("index2.txt"), names }),
+            Err(error) => {
+                warnings.push(format!("symbols: cannot read {}: {error}", path.display()));
+                None
+            }
+        });
+        let folders = folders.collect();
+        ListedFolders { folders, warnings }
+    }
+}
+
+impl ListedFolders {
+    /// How many could be read.
+    pub fn count(&self) -> usize {
+        self.folders.len()
+    }
+
+    /// The functions that hold these addresses of the image of a database. Each file is opened once.
+    pub fn functions(&mut self, id: &PdbId, addresses: &[u32]) -> Answer {
+        let candidates: Vec<PathBuf> = self.folders.iter().flat_map(|folder| folder.candidates(id)).collect();
+        for path in candidates {
+            match read(&path, id, addresses) {
+                Ok(functions) => {
+                    if let Some(damage) = &functions.damage {
+                        self.warnings.push(format!("{}: {damage}; functions may lack names", path.display()));
+                    }
+                    return Answer { search: PdbSearch::Found(path), functions };
+                }
+                Err(unfit) => {
+                    self.warnings.push(format!("{}: {unfit}; looked for {} {}", path.display(), id.name, id.key()))
+                }
+            }
+        }
+        Answer { search: PdbSearch::NotFound { folders: self.count() }, functions: Functions::default() }
+    }
+}
+
+/// Why a file gives no names.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error("{0}")]
+    Unfit(Unfit),
+    #[error("cannot read it: {0}")]
+    Io(std::io::Error),
+    #[error("it is compressed (.pd_), which is not read; `expand` of Windows unpacks it")]
+    Compressed,
+}
+
+struct Mapped(Mapping);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+fn read(path: &Path, id: &PdbId, addresses: &[u32]) -> Result<Functions, Unread> {
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pd_")) {
+        return Err(Unread::Compressed);
+    }
+    let mapping = Mapped(Mapping::open(path).map_err(Unread::Io)?);
+    let mut database = Database::open(Arc::new(mapping)).map_err(Unread::Unfit)?;
+    database.fits(id).map_err(Unread::Unfit)?;
+    Ok(database.functions(addresses))
+}
+
+impl Folder {
+    /// Files that may be this database, in the order of the search.
+    fn candidates(&self, id: &PdbId) -> Vec<PathBuf> {
+        let name = id.name.to_lowercase();
+        let key = id.key().to_lowercase();
+        let mut files = Vec::new();
+        let below = |names: &Listing, files: &mut Vec<PathBuf>| {
+            for folder in named(names, &name).filter(|path| path.is_dir()) {
+                for with_key in entries(folder, &key) {
+                    files.extend(database_in(&listing(&with_key).unwrap_or_default(), &name));
+                }
+            }
+        };
+        below(&self.names, &mut files);
+        if self.has_letters
+            && let Some((letters, _)) = name.char_indices().nth(2).map(|(end, _)| name.split_at(end))
+        {
+            for folder in named(&self.names, letters).filter(|path| path.is_dir()) {
+                below(&listing(folder).unwrap_or_default(), &mut files);
+            }
+        }
+        files.extend(database_in(&self.names, &name));
+        files
+    }
+}
+
+/// The file of this name in a folder; where there is none, its compressed form.
+fn database_in(names: &Listing, name: &str) -> Vec<PathBuf> {
+    let file = |path: &&PathBuf| !path.is_dir();
+    let plain: Vec<PathBuf> = named(names, name).filter(file).cloned().collect();
+    if !plain.is_empty() {
+        return plain;
+    }
+    let compressed = name.strip_suffix(".pdb").map(|stem| format!("{stem}.pd_")).unwrap_or_default();
+    named(names, &compressed).filter(file).cloned().collect()
+}
+
+fn named<'l>(names: &'l Listing, name: &str) -> impl Iterator<Item = &'l PathBuf> {
+    names.get(name).into_iter().flatten()
+}
+
+/// What a folder has of this name, whatever the case.
+fn entries(folder: &Path, name: &str) -> Vec<PathBuf> {
+    listing(folder).ok().and_then(|mut names| names.remove(name)).unwrap_or_default()
+}
+
+fn listing(folder: &Path) -> std::io::Result<Listing> {
+    let mut names = Listing::default();
+    for entry in std::fs::read_dir(folder)?.take(MOST_ENTRIES).flatten() {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        names.entry(name).or_default().push(entry.path());
+    }
+    // The system lists in any order; two names that differ in case only come in the same order each time.
+    names.values_mut().for_each(|paths| paths.sort_unstable());
+    Ok(names)
+}

@@ -1,0 +1,121 @@
+//! Names of public symbols as people write them: C++ without what the compiler encoded, C of 32-bit x86 without the marks of its calling
+//! conventions.
+//!
+//! The crate `msvc-demangler` does the first. It follows a name by recursion and copies what the name refers back to, so a hostile name
+//! of a few hundred bytes could overflow the stack or fill the memory. So names come to it on a thread with a large stack, are at most
+//! [`super::functions::LONGEST`] bytes long, and their work is estimated before.
+
+use super::functions::{Found, LONGEST};
+use msvc_demangler::{DemangleFlags, demangle};
+
+/// Enough for the deepest name of [`LONGEST`] bytes: without optimization 64 MiB were, and 32 were not.
+const STACK_BYTES: usize = 128 << 20;
+
+/// Work of a name, and of all names of a database, beyond which they are left as they are. A name of a large C++ program has some
+/// thousand.
+const MOST_OF_NAME: u64 = 4_000_000;
+const MOST_OF_ALL: u64 = 400_000_000;
+
+/// The names of what was found. Of functions with equal code that were folded: the first in byte order.
+pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Box<str>)> {
+    let mut left = MOST_OF_ALL;
+    let all = || -> Vec<(K, Box<str>)> {
+        found.into_iter().filter_map(|(key, found)| Some((key, one(found, is_x86, &mut left)?))).collect()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, all);
+        thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    })
+}
+
+fn one(found: Found, is_x86: bool, left: &mut u64) -> Option<Box<str>> {
+    match found {
+        Found::Procedure(name) => Some(name),
+        Found::Publics(names) => names.iter().map(|name| public(name, is_x86, left)).min(),
+    }
+}
+
+fn public(name: &str, is_x86: bool, left: &mut u64) -> Box<str> {
+    if !name.starts_with('?') {
+        return if is_x86 { c_of_x86(name) } else { name }.into();
+    }
+    let work = work(name.as_bytes());
+    if name.len() > LONGEST || work > MOST_OF_NAME || work > *left {
+        return name.into();
+    }
+    *left -= work;
+    let undecorated = demangle(name, DemangleFlags::NAME_ONLY).ok().filter(|text| !text.trim().is_empty());
+    undecorated.map_or_else(|| name.into(), |text| text.trim().into())
+}
+
+/// How much the parts of a name can grow. A type of a function can hold up to ten earlier ones many times, so each such level
+/// multiplies by the references that it can have.
+fn work(name: &[u8]) -> u64 {
+    let digits = name.iter().filter(|byte| byte.is_ascii_digit()).count() as u64;
+    let is_function = |pair: &&[u8]| matches!(pair, [b'A'..=b'F' | b'I' | b'P'..=b'S', b'6'..=b'9']);
+    let levels = name.windows(2).filter(is_function).count().clamp(1, 10) as u32;
+    (digits / u64::from(levels) + 2).saturating_pow(levels).saturating_mul(name.len() as u64)
+}
+
+/// `_name`, `_name@8` and `@name@8` are `name`.
+fn c_of_x86(name: &str) -> &str {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let bare = name.get(..name.len() - digits).filter(|_| digits > 0).and_then(|rest| rest.strip_suffix('@'));
+    let is_fast = bare.is_some_and(|bare| bare.starts_with('@'));
+    let rest = bare.unwrap_or(name);
+    let short = rest.strip_prefix(if is_fast { '@' } else { '_' }).unwrap_or(rest).trim_end_matches('@');
+    if short.is_empty() { name } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, is_x86: bool) -> String {
+        let found = names(vec![((), Found::Publics(vec![name.into()]))], is_x86);
+        found.first().map(|(_, name)| name.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn names_are_undecorated_without_parameters() {
+        for (name, plain) in [
+            ("?run@Task@app@@QEAAXHH@Z", "app::Task::run"),
+            ("??0Task@app@@QEAA@XZ", "app::Task::Task"),
+            ("??$make@H@app@@YAXXZ", "app::make<int>"),
+            ("?", "?"),
+            ("??@0123456789abcdef0123456789abcdef@", "??@0123456789abcdef0123456789abcdef@"),
+            ("_main", "_main"),
+            ("_sum@8", "_sum@8"),
+        ] {
+            assert_eq!(named(name, false), plain);
+        }
+        for (name, plain) in
+            [("_main", "main"), ("_sum@8", "sum"), ("@fast@12", "fast"), ("__SEH_prolog4", "_SEH_prolog4"), ("_", "_")]
+        {
+            assert_eq!(named(name, true), plain);
+        }
+    }
+
+    #[test]
+    fn of_folded_functions_the_first_name_counts() {
+        let folded = ["?b@@YAXXZ", "?a@x@@YAXXZ", "_c"].map(Box::from).to_vec();
+        assert_eq!(names(vec![(7, Found::Publics(folded))], false), [(7, "_c".into())]);
+    }
+
+    /// Each of these would overflow the stack of a thread, or take gigabytes, without the limits.
+    #[test]
+    fn hostile_names_end() {
+        let cut = |name: String| name.chars().take(LONGEST).collect::<String>();
+        for deep in ["PEA", "P6A", "?$A@V", "$$BY0A@", "?A0x1@?$", "V?$a@", "Y0", "??", "?0?"] {
+            named(&cut(format!("?f@@YAX{}", deep.repeat(3000))), true);
+            named(&cut(format!("?f@{}", deep.repeat(3000))), true);
+            named(&cut(format!("??{}", deep.repeat(3000))), true);
+        }
+        let mut name = String::from("?f@@YAXPEAH");
+        for level in 0..9 {
+            name += &format!("P6AX{}@Z", level.to_string().repeat(12));
+        }
+        assert_eq!(named(&format!("{name}@Z"), false), format!("{name}@Z"), "left as it is");
+        assert_eq!(named("?f@@YAXPEAHP6AX00@Z1@Z", false), "f");
+    }
+}

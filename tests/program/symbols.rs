@@ -1,0 +1,181 @@
+//! Functions of images by their databases: where files are looked for, which ones count, what is said of the others, and files that are
+//! damaged.
+
+use crate::program::{command, run};
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "CrashWithException.pdb";
+const KEY: &str = "F535C5FB2AE84BB8AA206C30BE566C5A1";
+
+fn place(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/symbols").join(file)
+}
+
+fn trace() -> String {
+    place("stacks-symbols.etl.gz").to_string_lossy().into_owned()
+}
+
+fn database() -> Vec<u8> {
+    let packed = fs::read(place("CrashWithException.pdb.gz")).expect("the database");
+    let mut bytes = Vec::new();
+    GzDecoder::new(&packed[..]).read_to_end(&mut bytes).expect("gzip");
+    bytes
+}
+
+/// A folder with files at these paths.
+fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (path, bytes) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, bytes).expect("a file");
+    }
+    folder
+}
+
+/// The answer with these folders; its warnings, without folders in them.
+fn asked(folders: &[&tempfile::TempDir]) -> (Value, Vec<String>) {
+    let trace = trace();
+    let mut arguments = vec!["stacks", &trace, "-q", "--format", "json"];
+    let paths: Vec<String> = folders.iter().map(|folder| folder.path().to_string_lossy().into_owned()).collect();
+    paths.iter().for_each(|path| arguments.extend(["--symbols", path]));
+    let ran = run(&arguments);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let all: Value = serde_json::from_str(&ran.out).expect("JSON");
+    let bare = |warning: &Value| {
+        let warning = warning.as_str().expect("text").to_owned();
+        paths.iter().fold(warning, |text, path| text.replace(&format!("{path}{}", std::path::MAIN_SEPARATOR), ""))
+    };
+    let warnings = all["warnings"].as_array().expect("a list").iter().map(bare).collect();
+    (all, warnings)
+}
+
+/// Frames with the name of a function.
+fn named(all: &Value) -> u64 {
+    all["frames"]["symbol"].as_u64().expect("a number")
+}
+
+#[test]
+fn all_layouts_are_read_and_names_have_no_case() {
+    let bytes = database();
+    let server = format!("{NAME}/{KEY}/{NAME}");
+    let letters = format!("cr/{NAME}/{KEY}/{NAME}");
+    let layouts: [Vec<(&str, &[u8])>; 4] = [
+        vec![(NAME, &bytes)],
+        vec![(&server, &bytes)],
+        vec![("index2.txt", b""), (&letters, &bytes)],
+        vec![("crashwithexception.PDB/f535c5fb2ae84bb8aa206c30be566c5a1/CRASHWITHEXCEPTION.pdb", &bytes)],
+    ];
+    for files in layouts {
+        let (all, warnings) = asked(&[&folder(&files)]);
+        assert_eq!((named(&all), warnings.len()), (133, 0), "{:?} {warnings:?}", files[0].0);
+        assert_eq!(all["frames"]["total"], 2605);
+    }
+    // Without `index2.txt` the folder of two letters is none of a symbol server.
+    assert_eq!(named(&asked(&[&folder(&[(&letters, &bytes)])]).0), 0);
+    let functions = asked(&[&folder(&[(NAME, &bytes)])]).0["functions"].to_string();
+    for function in ["malloc", "std::bad_alloc::bad_alloc", "std::exception::`scalar deleting destructor'"] {
+        assert!(functions.contains(&format!("\"CrashWithException.exe!{function}\"")), "{function}");
+    }
+}
+
+/// Each file that does not fit is told of, and the search goes on.
+#[test]
+fn files_that_do_not_fit_do_not_count() {
+    let right = database();
+    let mut other_guid = right.clone();
+    let guid: [u8; 4] = 0xF535_C5FB_u32.to_le_bytes();
+    (0..right.len() - 4).filter(|at| right[*at..].starts_with(&guid)).for_each(|at| other_guid[at] ^= 1);
+    let compressed = format!("{NAME}/{KEY}/CrashWithException.pd_");
+    let folders = [
+        folder(&[(NAME, b"no database")]),
+        folder(&[(NAME, &other_guid)]),
+        folder(&[(NAME, b"Microsoft MSFZ Container\r\n\x1aALD\0\0")]),
+        folder(&[(&compressed, b"SZDD")]),
+        folder(&[(NAME, &right[..right.len() / 8])]),
+        folder(&[(NAME, b"")]),
+    ];
+    let (all, warnings) = asked(&folders.iter().collect::<Vec<_>>());
+    assert_eq!(named(&all), 0);
+    let wanted = format!("; looked for {NAME} {KEY}");
+    let expected =
+        ["it is no PDB", "its GUID is f535c5fa-", "compressed (MSFZ)", "compressed (.pd_)", "damaged", "it is no PDB"];
+    assert_eq!(warnings.len(), expected.len(), "{warnings:?}");
+    for (warning, says) in warnings.iter().zip(expected) {
+        assert!(warning.contains(says) && warning.ends_with(&wanted), "{warning}: {says}");
+    }
+    let good = folder(&[(NAME, &right)]);
+    assert_eq!(named(&asked(&[&folders[0], &folders[4], &good]).0), 133);
+}
+
+#[test]
+fn the_first_screen_says_why_frames_have_no_name() {
+    let trace = trace();
+    let said = |more: &[&str]| run(&[&["stacks", &trace, "-q"], more].concat()).out;
+    let none = said(&[]);
+    assert!(none.contains("crash.exe 21.0 % (needs crash.pdb 3249D99D0C4049318610F4E4FB0B69361)"), "{none}");
+    let empty = folder(&[]);
+    let path = empty.path().to_string_lossy();
+    let none = said(&["--symbols", &path]);
+    assert!(none.contains("(no PDB, looked for crash.pdb 3249D99D0C4049318610F4E4FB0B69361"), "{none}");
+    assert!(none.replace('\n', " ").contains("in 1 folder)"), "{none}");
+    let ran = run(&["stacks", &trace, "--symbols", "no-such-folder"]);
+    assert_eq!((ran.code, ran.err.contains("--symbols no-such-folder: there is no such folder")), (2, true), "{ran:?}");
+}
+
+/// Local parts of the variable are read; servers are named.
+#[test]
+fn the_variable_of_debuggers_counts_after_the_flag() {
+    let cache = folder(&[(&format!("{NAME}/{KEY}/{NAME}"), &database())]);
+    let value = format!("srv*{}*https://symbols.example/download", cache.path().display());
+    let output = command(&["stacks", &trace(), "--format", "json"])
+        .env("_NT_SYMBOL_PATH", value)
+        .output()
+        .expect("the program runs");
+    let all: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(named(&all), 133);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        said.contains("symbol servers of _NT_SYMBOL_PATH are not asked: https://symbols.example/download"),
+        "{said}"
+    );
+}
+
+/// Bytes changed and cut anywhere: names or none, but an end.
+#[test]
+fn damaged_databases_end() {
+    let right = database();
+    let addresses: Vec<u32> = (0x1000..0x3000).step_by(3).collect();
+    let read = |bytes: Vec<u8>| pfnset::internals::functions_of(bytes, &addresses);
+    let (all, damage) = read(right.clone()).expect("a database");
+    assert!(all.len() > 1000 && damage.is_none(), "{} {damage:?}", all.len());
+    let by_name: BTreeMap<&String, usize> = all.values().fold(BTreeMap::new(), |mut sums, name| {
+        *sums.entry(name).or_default() += 1;
+        sums
+    });
+    assert!(by_name.contains_key(&"malloc".to_owned()), "{:?}", by_name.keys().next());
+    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % below as u64) as usize
+    };
+    let mut fewer = 0;
+    for round in 0..60 {
+        let mut bytes = right.clone();
+        match round % 3 {
+            0 => bytes.truncate(next(right.len())),
+            // The header, the list of streams, and what they hold.
+            1 => (0..4).for_each(|_| bytes[next(64)] ^= 1 << next(8)),
+            _ => (0..2000).for_each(|_| bytes[next(right.len())] = next(256) as u8),
+        }
+        fewer += usize::from(read(bytes).map_or(true, |(names, damage)| names.len() < all.len() || damage.is_some()));
+    }
+    assert!(fewer > 40, "{fewer}");
+}
