@@ -9,6 +9,7 @@ pub mod diff;
 pub mod event_statistics;
 #[cfg(feature = "export")]
 pub mod export;
+pub(crate) mod faults;
 pub mod info;
 pub mod memory;
 #[cfg(feature = "cli")]

@@ -15,6 +15,7 @@ pub mod cpu;
 pub mod diff;
 pub mod events;
 pub mod explain;
+pub(crate) mod faults;
 pub mod info;
 mod info_of_each;
 pub mod memory;

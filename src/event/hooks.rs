@@ -9,16 +9,18 @@ use crate::etl::record_id::HookId;
 use std::sync::LazyLock;
 
 pub use super::{
-    cswitch::hook::*, file::hook::*, header_group::hook::*, heap::hook::*, heap_block::hook::*, image::hook::*,
-    memory_counters::hook::*, page::hook::*, page_access::hook::*, page_fault::hook::*, perfinfo::hook::*,
-    pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry_hive::hook::*, section::hook::*, stack::hook::*,
-    system_config::hook::*, system_disk::hook::*, system_service::hook::*, thread::hook::*, virtual_memory::hook::*,
+    cswitch::hook::*, disk_io::hook::*, file::hook::*, header_group::hook::*, heap::hook::*, heap_block::hook::*,
+    image::hook::*, memory_counters::hook::*, page::hook::*, page_access::hook::*, page_fault::hook::*,
+    perfinfo::hook::*, pool::hook::*, pool_snapshot::hook::*, process::hook::*, registry_hive::hook::*,
+    section::hook::*, stack::hook::*, system_config::hook::*, system_disk::hook::*, system_service::hook::*,
+    thread::hook::*, virtual_memory::hook::*,
 };
 
 /// All names, sorted by id.
 pub(super) static ALL: LazyLock<Vec<(HookId, KernelName)>> = LazyLock::new(|| {
     let families = [
         super::header_group::hook::NAMES,
+        super::disk_io::hook::NAMES,
         super::page_fault::hook::NAMES,
         super::page::hook::NAMES,
         super::page_access::hook::NAMES,
@@ -57,16 +59,10 @@ const fn x(hook: u16, name: &'static str, alias: &'static str) -> (u16, KernelNa
 }
 
 /// Events that are only counted.
-static COUNTED: [(u16, KernelName); 138] = [
+static COUNTED: [(u16, KernelName); 132] = [
     k(0x0030, "EventTrace: RundownBegin"),
     k(0x0031, "EventTrace: RundownEnd"),
     k(0x0041, "EventTrace: DbgIdNB10"),
-    x(0x010a, "DiskIo: Read", "DiskRead"),
-    x(0x010b, "DiskIo: Write", "DiskWrite"),
-    x(0x010c, "DiskIo: ReadInit", "DiskReadInit"),
-    x(0x010d, "DiskIo: WriteInit", "DiskWriteInit"),
-    x(0x010e, "DiskIo: FlushBuffers", "DiskFlush"),
-    x(0x010f, "DiskIo: FlushInit", "DiskFlushInit"),
     k(0x0221, "Memory: RemovePageByColor"),
     k(0x0222, "Memory: RemovePageFromList"),
     k(0x0224, "Memory: InsertInFreeList"),

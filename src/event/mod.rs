@@ -11,6 +11,7 @@
 pub(crate) mod catalog;
 pub(crate) mod clr;
 pub mod cswitch;
+pub(crate) mod disk_io;
 pub(crate) mod dispatch;
 pub mod file;
 pub(crate) mod fixed_text;

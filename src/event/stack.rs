@@ -3,6 +3,7 @@
 //! Sources: `docs/formats.md` ("StackWalk"), checked on recorded traces (8-byte pointers). Joining a stack with its
 //! event (by time stamp and thread), and a key with its stack, is left to callers.
 
+use super::disk_io::hook::*;
 use super::outcome::{Fault, Oddity, Parsed, Read};
 use super::payload::{Payload, PointerArray, Versions};
 use crate::bytes::layout;
@@ -20,9 +21,9 @@ super::hook_name::hooks! {
 }
 
 /// Disk requests: their start has the stack, not their end.
-pub(crate) const DISK_STARTS: &[HookId] = &[HookId(0x010c), HookId(0x010d), HookId(0x010f)];
+pub(crate) const DISK_STARTS: &[HookId] = &[DISK_READ_INIT, DISK_WRITE_INIT, DISK_FLUSH_INIT];
 /// Ends of disk requests.
-pub(crate) const DISK_ENDS: &[HookId] = &[HookId(0x010a), HookId(0x010b), HookId(0x010e)];
+pub(crate) const DISK_ENDS: &[HookId] = &[DISK_READ, DISK_WRITE, DISK_FLUSH];
 /// Group of the session's own records.
 pub(crate) const EVENT_TRACE_GROUP: u8 = 0x00;
 /// Group of stacks.

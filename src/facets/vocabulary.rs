@@ -34,6 +34,9 @@ alone! {
     MODULE: "module", "Module", Values::Text;
     FUNCTION: "function", "Function", Values::Text;
     STACK: "stack", "Stack", Values::Text;
+    KIND: "kind", "Kind", Values::Text;
+    DISK: "disk", "Disk", Values::Number;
+    OPERATION: "operation", "Operation", Values::Text;
     NAME: "name", "Name", Values::Text;
     PARENT: "parent", "Parent", Values::Text;
     STARTED: "started", "Started in the trace", Values::YesNo;

@@ -360,6 +360,30 @@ pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
              xperf -on PROC_THREAD+LOADER+PROFILE+CSWITCH -stackwalk Profile+CSwitch, then xperf -d trace.etl",
 };
 
+static HARD_FAULTS: Recorded =
+    Recorded::of_events("HardFaults", "HARD_FAULTS", "hard faults (HardFault)", &[HARD_FAULT]);
+static DISK: Recorded = Recorded::of_events("DiskIO", "DISK_IO", "disk requests", &[DISK_READ, DISK_WRITE, DISK_FLUSH]);
+static DISK_STARTS: Recorded =
+    Recorded::of_events("DiskIOInit", "DISK_IO_INIT", "starts of disk requests", &[DISK_READ_INIT, DISK_WRITE_INIT]);
+
+/// Hard faults and the disk.
+pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
+    name: "faults",
+    title: "hard faults and disk (pfnset faults)",
+    required: &HARD_FAULTS,
+    optional: &[
+        (&DISK, "disk requests"),
+        (&DISK_STARTS, "queue depth, and threads of disk requests"),
+        (&PROCESSES, PROCESS_NAMES),
+        (&FILES, "file names"),
+        (&IMAGES, "modules, and which faults read images"),
+    ],
+    absent: "the trace holds no faults and no disk requests (Memory: HardFault, DiskIo)",
+    advice: "Record with the keywords HardFaults, DiskIO, DiskIOInit, Filename, ProcessThread and Loader:\n  \
+             wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+HARD_FAULTS+DISK_IO+DISK_IO_INIT+FILENAME+MEMINFO, then xperf -d trace.etl",
+};
+
 /// Those that `pfnset info` judges.
 pub(crate) static ANALYSES: [&AnalysisNeeds; 4] = [&RESIDENT_SET, &REFERENCE_SET, &MEMORY_UTILIZATION, &CPU];
 

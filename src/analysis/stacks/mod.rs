@@ -12,8 +12,11 @@ mod query;
 mod rows;
 mod symbol_use;
 
+pub(crate) use address_lifetimes::Lives;
 pub use dimension::Dimension;
+pub(crate) use frame_names::Texts;
 pub use join::JoinCounts;
+pub(crate) use process_labels::Owners;
 #[cfg(feature = "cli")]
 pub use query::Weight;
 pub use query::{Kind, StackQuery};
@@ -35,7 +38,6 @@ use crate::units::{Ticks, counted};
 use foldhash::HashMap as FastMap;
 use frame_names::Names;
 use join::{Attached, Joined};
-use process_labels::Owners;
 use query::{KINDS, event_name};
 use rows::{Counted, Key, StackId};
 use std::collections::BTreeMap;

@@ -45,13 +45,19 @@ impl<'t> Owners<'t> {
         }
     }
 
-    /// `name (pid)`: of the last start of this id, else of its first record.
+    /// The instance that an id names: of its last start, else of its first record.
+    pub fn instance(&self, id: u32, moment: Moment) -> Option<usize> {
+        let lives = self.by_id.get(&id).map_or(&[][..], Vec::as_slice);
+        let has_started = |index: &usize| {
+            self.processes.instances.get(*index).is_some_and(|life| life.start_logged && life.begin <= moment)
+        };
+        lives.iter().rev().copied().find(has_started).or_else(|| lives.first().copied())
+    }
+
+    /// `name (pid)` of that instance.
     pub fn label(&self, process_id: Option<u32>, moment: Moment) -> String {
         let Some(id) = process_id else { return "Unknown".to_owned() };
-        let lives = self.by_id.get(&id).map_or(&[][..], Vec::as_slice);
-        let instance = |index: &usize| self.processes.instances.get(*index);
-        let started = lives.iter().rev().filter_map(instance).find(|life| life.start_logged && life.begin <= moment);
-        let found = started.or_else(|| lives.first().and_then(instance));
+        let found = self.instance(id, moment).and_then(|index| self.processes.instances.get(index));
         found.map_or_else(|| format!("Unknown ({id})"), |process| process.label())
     }
 }

@@ -89,7 +89,7 @@ const ORDERS: OneOf<CpuOrder> = OneOf(&[
     ("preempted", "Most time lost to others first", CpuOrder::Preempted),
 ]);
 
-const UNITS: OneOf<TimeUnit> = OneOf(&[
+pub(super) const UNITS: OneOf<TimeUnit> = OneOf(&[
     ("ns", "", TimeUnit::Nanoseconds),
     ("us", "", TimeUnit::Microseconds),
     ("ms", "", TimeUnit::Milliseconds),
@@ -108,7 +108,7 @@ const PRESETS: OneOf<CpuView> = OneOf(&[
     ("queue", "Time at each length of the ready queue", CpuView::Queue),
 ]);
 
-fn span(text: &str) -> Result<Nanos, String> {
+pub(super) fn span(text: &str) -> Result<Nanos, String> {
     duration(text)
         .filter(|span| span.0 > 0)
         .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())

@@ -8,6 +8,7 @@ pub mod cpu;
 pub mod diff;
 pub mod events;
 pub mod export;
+pub mod faults;
 pub mod info;
 pub mod man;
 pub mod memory;
@@ -146,6 +147,8 @@ commands! {
     Cpu(cpu::Cpu), Some("pfnset.cpu");
     /// Which code did it: stacks of samples, context switches, allocations, page accesses and any other event
     Stacks(stacks::Stacks), Some("pfnset.stacks");
+    /// What was read because it was not in RAM: hard faults, who waited for them, the disk, soft faults by kind
+    Faults(faults::Faults), Some("pfnset.faults");
     /// One row for each page of a snapshot, in PFN order
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot

@@ -1,0 +1,264 @@
+//! Figures of groups of hard faults and disk requests. Times are ticks until they are summed up.
+
+use super::hard::Hard;
+use super::query::{Dimension, PRIORITIES};
+use super::requests::Request;
+use super::{Row, query::HardKind};
+use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::stacks::Texts;
+use crate::event::disk_io::DiskOperation;
+use crate::event::page_fault::FaultKind;
+use crate::facets::{Condition, Label, LabelKind};
+use crate::units::Ticks;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, HashMap};
+
+/// Figures of hard faults; times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HardFigures {
+    /// Faults.
+    pub events: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Those of them that had been read before.
+    pub bytes_again: u64,
+    /// Sum of all waits.
+    pub waited_ns: u64,
+    /// Time in which at least one thread waited.
+    pub blocked_ns: u64,
+    /// 50th, 95th and 99th percentile, and the longest wait; `None` where no wait is known.
+    pub waits: Option<[u64; 4]>,
+    /// Faults whose begin cannot be true.
+    pub malformed: u64,
+}
+
+/// Figures of disk requests; times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RequestFigures {
+    /// Requests.
+    pub operations: u64,
+    /// Bytes that were read and written.
+    pub bytes: u64,
+    /// Bytes of reads that the disk had read before.
+    pub bytes_again: u64,
+    /// Sum of response times.
+    pub response_ns: u64,
+    /// Time for which the disks worked on them.
+    pub service_ns: u64,
+    /// Most requests of one disk that were open at once.
+    pub queue_max: u64,
+    /// Requests whose start is not in the trace.
+    pub no_start: u64,
+}
+
+/// Soft faults of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SoftRow {
+    /// The process.
+    pub process: String,
+    /// Their kind.
+    pub kind: FaultKind,
+    /// Faults.
+    pub events: u64,
+}
+
+/// Makes rows and figures.
+pub struct Rows<'a> {
+    texts: &'a Texts,
+    range: TickRange,
+    frequency_hz: u64,
+    conditions: &'a [Condition<Dimension>],
+}
+
+impl<'a> Rows<'a> {
+    /// For events of this window that meet the conditions.
+    pub fn new(
+        texts: &'a Texts,
+        range: TickRange,
+        frequency_hz: u64,
+        conditions: &'a [Condition<Dimension>],
+    ) -> Rows<'a> {
+        Rows { texts, range, frequency_hz, conditions }
+    }
+
+    /// Hard faults of the window that meet the conditions.
+    pub fn hard_faults(&self, mut all: Vec<Hard>) -> Vec<Hard> {
+        all.retain(|hard| self.range.holds(hard.end.time));
+        all.retain(|hard| self.is_wanted(|dimension| self.hard_label(dimension, hard)));
+        all
+    }
+
+    /// Requests that meet the conditions, also those that were completed outside of the window: they stood in the queue.
+    pub fn requests(&self, mut all: Vec<Request>) -> Vec<Request> {
+        all.retain(|request| self.is_wanted(|dimension| self.request_label(dimension, request)));
+        all
+    }
+
+    fn is_wanted(&self, label: impl Fn(Dimension) -> Label) -> bool {
+        self.conditions.iter().all(|condition| condition.lets_pass([&label(condition.dimension)]))
+    }
+
+    /// Figures of all.
+    pub fn hard_figures(&self, all: &[Hard]) -> HardFigures {
+        self.of_faults(&all.iter().collect::<Vec<_>>())
+    }
+
+    /// Figures of all.
+    pub fn request_figures(&self, all: &[Request]) -> RequestFigures {
+        self.of_requests(&all.iter().collect::<Vec<_>>())
+    }
+
+    /// Rows by the dimensions that hard faults have, longest waits first.
+    pub fn hard_rows(&self, all: &[Hard], dimensions: &[Dimension]) -> Vec<Row<HardFigures>> {
+        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| own.is_of_hard_faults()).collect();
+        let groups = grouped(all, &dimensions, |dimension, hard| self.hard_label(dimension, hard));
+        let mut rows: Vec<Row<HardFigures>> =
+            groups.into_iter().map(|(labels, group)| (labels, self.of_faults(&group))).collect();
+        rows.sort_by(|a, b| by_most(a, b, |figures| (figures.waited_ns, figures.bytes)));
+        rows
+    }
+
+    /// Rows by the dimensions that requests have, longest responses first.
+    pub fn request_rows(&self, all: &[Request], dimensions: &[Dimension]) -> Vec<Row<RequestFigures>> {
+        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| own.is_of_requests()).collect();
+        let groups = grouped(all, &dimensions, |dimension, request| self.request_label(dimension, request));
+        let mut rows: Vec<Row<RequestFigures>> =
+            groups.into_iter().map(|(labels, group)| (labels, self.of_requests(&group))).collect();
+        rows.retain(|(_, figures)| figures.operations > 0);
+        rows.sort_by(|a, b| by_most(a, b, |figures| (figures.response_ns, figures.bytes)));
+        rows
+    }
+
+    fn text(&self, number: u32) -> Label {
+        Label::name(self.texts.get(number))
+    }
+
+    fn hard_label(&self, dimension: Dimension, hard: &Hard) -> Label {
+        match dimension {
+            Dimension::Process => self.text(hard.process),
+            Dimension::Thread => Label::number(hard.thread_id),
+            Dimension::File => self.text(hard.file),
+            Dimension::Kind => Label::listed(hard.kind as usize, HardKind::name(hard.kind)),
+            Dimension::Module => hard.module.map_or_else(Label::nothing, |module| self.text(module)),
+            Dimension::Disk | Dimension::Priority | Dimension::Operation => Label::nothing(),
+        }
+    }
+
+    fn request_label(&self, dimension: Dimension, request: &Request) -> Label {
+        let priority = usize::from(request.priority);
+        match dimension {
+            Dimension::Process => self.text(request.process),
+            Dimension::Thread => request.thread_id.map_or_else(Label::nothing, Label::number),
+            Dimension::File => request.file.map_or_else(Label::nothing, |file| self.text(file)),
+            Dimension::Disk => Label::number(request.disk),
+            Dimension::Priority => Label::listed(priority, PRIORITIES.get(priority).copied().unwrap_or_default()),
+            Dimension::Operation => Label::listed(request.operation as usize, DiskOperation::name(request.operation)),
+            Dimension::Kind | Dimension::Module => Label::nothing(),
+        }
+    }
+
+    fn ns(&self, ticks: u128) -> u64 {
+        let ns = ticks.saturating_mul(1_000_000_000) / u128::from(self.frequency_hz.max(1));
+        u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+
+    fn of_faults(&self, group: &[&Hard]) -> HardFigures {
+        let mut waits: Vec<u64> = group.iter().filter_map(|hard| hard.waited()).collect();
+        waits.sort_unstable();
+        let spans = group.iter().filter_map(|hard| Some((hard.begin?, hard.end.time)));
+        let sum = |of: fn(&Hard) -> u64| group.iter().map(|hard| of(hard)).fold(0u64, u64::saturating_add);
+        // By nearest rank: the smallest wait that so many of a hundred do not exceed.
+        let rank = |percent: usize| waits.get((waits.len() * percent).div_ceil(100).saturating_sub(1)).copied();
+        let ranks = [rank(50), rank(95), rank(99), waits.last().copied()];
+        HardFigures {
+            events: group.len() as u64,
+            bytes: sum(|hard| hard.bytes),
+            bytes_again: sum(|hard| hard.bytes_again),
+            waited_ns: self.ns(waits.iter().map(|ticks| u128::from(*ticks)).sum()),
+            blocked_ns: self.ns(union(spans.collect())),
+            waits: (!waits.is_empty()).then(|| ranks.map(|ticks| self.ns(ticks.unwrap_or(0).into()))),
+            malformed: group.iter().filter(|hard| hard.begin.is_none()).count() as u64,
+        }
+    }
+
+    fn of_requests(&self, group: &[&Request]) -> RequestFigures {
+        let inside = || group.iter().filter(|request| self.range.holds(request.end.time));
+        let sum = |of: fn(&Request) -> u64| inside().map(|request| of(request)).fold(0u64, u64::saturating_add);
+        let served = |request: &Request| self.range.between(request.served_from, request.end.time);
+        RequestFigures {
+            operations: inside().count() as u64,
+            bytes: sum(|request| request.bytes),
+            bytes_again: sum(|request| request.bytes_again),
+            response_ns: self.ns(inside().map(|request| u128::from(request.response)).sum()),
+            service_ns: self.ns(inside().map(|request| u128::from(served(request))).sum()),
+            queue_max: deepest(group.iter().copied(), self.range),
+            no_start: inside().filter(|request| request.start.is_none()).count() as u64,
+        }
+    }
+}
+
+/// Items by their labels; nothing without dimensions.
+fn grouped<'i, T>(
+    all: &'i [T],
+    dimensions: &[Dimension],
+    label: impl Fn(Dimension, &T) -> Label,
+) -> HashMap<Vec<Label>, Vec<&'i T>> {
+    let mut groups: HashMap<Vec<Label>, Vec<&T>> = HashMap::new();
+    for item in all.iter().take(if dimensions.is_empty() { 0 } else { usize::MAX }) {
+        groups.entry(dimensions.iter().map(|own| label(*own, item)).collect()).or_default().push(item);
+    }
+    groups
+}
+
+/// Largest figures first, then by labels: none first, numbers as numbers, texts by their bytes.
+fn by_most<F>(a: &Row<F>, b: &Row<F>, figures: impl Fn(&F) -> (u64, u64)) -> Ordering {
+    let key = |label: &'_ Label| match label.kind() {
+        LabelKind::Nothing => (0, 0),
+        LabelKind::Number(number) => (1, number),
+        _ => (2, 0),
+    };
+    let labels = |a: &Row<F>, b: &Row<F>| {
+        let pairs = a.0.iter().zip(&b.0);
+        pairs.map(|(a, b)| key(a).cmp(&key(b)).then_with(|| a.as_str().cmp(b.as_str()))).find(|order| order.is_ne())
+    };
+    Reverse(figures(&a.1)).cmp(&Reverse(figures(&b.1))).then_with(|| labels(a, b).unwrap_or(Ordering::Equal))
+}
+
+/// Length of the union of spans.
+fn union(mut spans: Vec<(Ticks, Ticks)>) -> u128 {
+    spans.sort_unstable();
+    let (mut sum, mut until) = (0u128, Ticks(i64::MIN));
+    for (from, to) in spans {
+        let from = from.max(until);
+        sum += u128::from(if to > from { to.0.abs_diff(from.0) } else { 0 });
+        until = until.max(to);
+    }
+    sum
+}
+
+/// Times at which requests of each disk were opened (true) and closed (false), in order; what is closed goes first. Without those whose
+/// start is not known, and cut to a range.
+pub fn changes<'r>(requests: impl Iterator<Item = &'r Request>, range: TickRange) -> BTreeMap<u32, Vec<(Ticks, bool)>> {
+    let mut by_disk: BTreeMap<u32, Vec<(Ticks, bool)>> = BTreeMap::new();
+    for request in requests {
+        let Some(start) = request.start else { continue };
+        let (from, to) = (range.clip(start.time), range.clip(request.end.time));
+        if from < to {
+            by_disk.entry(request.disk).or_default().extend([(from, true), (to, false)]);
+        }
+    }
+    by_disk.values_mut().for_each(|list| list.sort_unstable());
+    by_disk
+}
+
+/// Most requests of one disk that were open at one time.
+fn deepest<'r>(requests: impl Iterator<Item = &'r Request>, range: TickRange) -> u64 {
+    let most = |list: Vec<(Ticks, bool)>| {
+        let depths = list.into_iter().scan(0u64, |depth, (_, opens)| {
+            *depth = if opens { *depth + 1 } else { depth.saturating_sub(1) };
+            Some(*depth)
+        });
+        depths.max().unwrap_or(0)
+    };
+    changes(requests, range).into_values().map(most).max().unwrap_or(0)
+}

@@ -1,0 +1,194 @@
+//! Faults and requests as tables and records.
+
+use super::{Dimension, FaultSet, FaultStep, HardFigures, RequestFigures, Row, SoftRow};
+use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Table, Value};
+use crate::event::page_fault::FaultKind;
+use crate::facets::{Label, LabelKind};
+
+const fn size(bytes: u64) -> Value {
+    Value::Bytes(bytes)
+}
+
+fn wait(figures: &HardFigures, rank: usize) -> Value {
+    Value::maybe(figures.waits.and_then(|waits| waits.get(rank).copied()), Value::Duration)
+}
+
+type OfFaults = Measured<HardFigures>;
+type OfRequests = Measured<RequestFigures>;
+
+const HARD: [OfFaults; 10] = [
+    OfFaults::new("events", "Faults", |figures, _| Value::count(figures.events)),
+    OfFaults::new("bytes", "Read", |figures, _| size(figures.bytes)),
+    OfFaults::new("bytes_again", "Again", |figures, _| size(figures.bytes_again)).leaves(2),
+    OfFaults::new("waited_ns", "Waited", |figures, _| Value::Duration(figures.waited_ns)),
+    OfFaults::new("blocked_ns", "Blocked", |figures, _| Value::Duration(figures.blocked_ns)).leaves(0),
+    OfFaults::new("p50_ns", "p50", |figures, _| wait(figures, 0)).spare(0),
+    OfFaults::new("p95_ns", "p95", |figures, _| wait(figures, 1)).leaves(1),
+    OfFaults::new("p99_ns", "p99", |figures, _| wait(figures, 2)).spare(1),
+    OfFaults::new("max_ns", "Longest", |figures, _| wait(figures, 3)).leaves(3),
+    Measured::fact("malformed", |figures, _| Value::count(figures.malformed)),
+];
+
+const DISK: [OfRequests; 7] = [
+    OfRequests::new("operations", "Requests", |figures, _| Value::count(figures.operations)),
+    OfRequests::new("bytes", "Bytes", |figures, _| size(figures.bytes)),
+    OfRequests::new("bytes_again", "Again", |figures, _| size(figures.bytes_again)).leaves(1),
+    OfRequests::new("response_ns", "Response", |figures, _| Value::Duration(figures.response_ns)),
+    OfRequests::new("service_ns", "Service", |figures, _| Value::Duration(figures.service_ns)).leaves(2),
+    OfRequests::new("queue_max", "Queue", |figures, _| Value::count(figures.queue_max)).leaves(0),
+    Measured::fact("no_start", |figures, _| Value::count(figures.no_start)),
+];
+
+const SOFT_FIELDS: [&str; 3] = ["process", "kind", "events"];
+
+const STEP: [Measured<FaultStep>; 6] = [
+    Measured::new("hard_faults", "Hard faults", |step, _| Value::count(step.hard_faults)),
+    Measured::new("bytes", "Read", |step, _| size(step.bytes)),
+    Measured::new("waited_ns", "Waited", |step, _| Value::Duration(step.waited_ns)),
+    Measured::new("disk_bytes", "Disk", |step, _| size(step.disk_bytes)),
+    Measured::new("queue_max", "Queue", |step, _| Value::count(step.queue_max)),
+    Measured::new("available_pages", "Available pages", |step, _| Value::maybe(step.available_pages, Value::count)),
+];
+
+/// Name of a kind of soft fault.
+pub const fn soft_name(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::Transition => "transition",
+        FaultKind::DemandZero => "demand_zero",
+        FaultKind::CopyOnWrite => "copy_on_write",
+        FaultKind::GuardPage => "guard_page",
+        FaultKind::Hard => "hard",
+        FaultKind::AccessViolation => "access_violation",
+    }
+}
+
+/// In these rows what is not there is null, and no text.
+fn value(label: &Label) -> Value {
+    match label.kind() {
+        LabelKind::Nothing => Value::Nothing,
+        _ => Value::of_label(label),
+    }
+}
+
+/// A table of rows; people see the first `top` of them, and the sum of the others.
+fn table<F: Default>(
+    dimensions: &[Dimension],
+    rows: &[Row<F>],
+    measured: &[Measured<F>],
+    top: Option<usize>,
+    sum: impl Fn(&[Row<F>]) -> Vec<Value>,
+) -> Table {
+    let all = F::default();
+    let titles = dimensions.iter().map(|dimension| Column::text(dimension.title()));
+    let record = |(labels, figures): &Row<F>| -> Vec<Value> {
+        labels.iter().map(value).chain(Measured::record(measured, figures, &all)).collect()
+    };
+    let line = |(labels, figures): &Row<F>| {
+        let texts = labels.iter().map(|label| Value::text(label.shown()));
+        Line::new(texts.chain(Measured::cells(measured, figures, &all)))
+    };
+    let (shown, rest) = rows.split_at(top.unwrap_or(rows.len()).min(rows.len()));
+    let mut lines: Vec<Line> = shown.iter().map(line).collect();
+    if !rest.is_empty() {
+        let more = std::iter::once(Value::More(rest.len() as u64, "more"));
+        let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
+        lines.push(Line::new(more.chain(blanks).chain(sum(rest))));
+    }
+    Table {
+        title: None,
+        fields: Field::of_labels(dimensions).chain(Measured::fields(measured)).collect(),
+        records: rows.iter().map(record).collect(),
+        columns: titles.chain(Measured::columns(measured)).collect(),
+        lines,
+    }
+}
+
+/// What can be added up of the rows that are not listed.
+fn hard_sum(rows: &[Row<HardFigures>]) -> Vec<Value> {
+    let sum = |of: fn(&HardFigures) -> u64| rows.iter().map(|(_, figures)| of(figures)).fold(0, u64::saturating_add);
+    let (events, bytes) = (sum(|figures| figures.events), sum(|figures| figures.bytes));
+    let (again, waited) = (sum(|figures| figures.bytes_again), sum(|figures| figures.waited_ns));
+    let known = [Value::count(events), size(bytes), size(again), Value::Duration(waited)];
+    known.into_iter().chain(std::iter::repeat_n(Value::Nothing, 5)).collect()
+}
+
+fn disk_sum(rows: &[Row<RequestFigures>]) -> Vec<Value> {
+    let sum = |of: fn(&RequestFigures) -> u64| rows.iter().map(|(_, figures)| of(figures)).fold(0, u64::saturating_add);
+    let (operations, bytes) = (sum(|figures| figures.operations), sum(|figures| figures.bytes));
+    let (response, service) = (sum(|figures| figures.response_ns), sum(|figures| figures.service_ns));
+    let again = sum(|figures| figures.bytes_again);
+    let times = [Value::Duration(response), Value::Duration(service), Value::Nothing];
+    [Value::count(operations), size(bytes), size(again)].into_iter().chain(times).collect()
+}
+
+/// A whole as values by name.
+pub type Total = Vec<(Field, Value)>;
+
+fn total<F>(measured: &[Measured<F>], figures: &F) -> Total {
+    Measured::fields(measured).zip(Measured::record(measured, figures, figures)).collect()
+}
+
+impl FaultSet {
+    fn dimensions(&self, has: fn(Dimension) -> bool) -> Vec<Dimension> {
+        self.dimensions.iter().copied().filter(|dimension| has(*dimension)).collect()
+    }
+
+    /// Hard faults by the dimensions that they have.
+    pub fn hard_table(&self, top: Option<usize>) -> Table {
+        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, hard_sum)
+    }
+
+    /// Hard faults by file.
+    pub fn file_table(&self, top: usize) -> Table {
+        table(&[Dimension::File], &self.by_file, &HARD, Some(top), hard_sum)
+    }
+
+    /// Disk requests by the dimensions that they have.
+    pub fn disk_table(&self, top: Option<usize>) -> Table {
+        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, disk_sum)
+    }
+
+    /// Figures of all hard faults.
+    pub fn hard_total(&self) -> Total {
+        total(&HARD, &self.hard)
+    }
+
+    /// Figures of all requests.
+    pub fn disk_total(&self) -> Total {
+        total(&DISK, &self.disk)
+    }
+
+    /// Soft faults by process and kind.
+    pub fn soft_table(&self, top: Option<usize>) -> Table {
+        let record = |row: &SoftRow| {
+            vec![Value::text(&*row.process), Value::text(soft_name(row.kind)), Value::count(row.events)]
+        };
+        let shown = top.unwrap_or(self.soft.len()).min(self.soft.len());
+        let (shown, rest) = self.soft.split_at(shown);
+        let mut lines: Vec<Line> = shown.iter().map(|row| Line::new(record(row))).collect();
+        if !rest.is_empty() {
+            let events = rest.iter().map(|row| row.events).sum();
+            lines.push(Line::new([Value::More(rest.len() as u64, "more"), Value::Nothing, Value::count(events)]));
+        }
+        Table {
+            title: None,
+            fields: SOFT_FIELDS.map(Field::new).to_vec(),
+            records: self.soft.iter().map(record).collect(),
+            columns: vec![Column::text("Process"), Column::text("Kind").fit(Fit::Stays), Column::number("Faults")],
+            lines,
+        }
+    }
+
+    /// The timeline.
+    pub fn timeline_table(&self) -> Table {
+        let steps = self.timeline.as_deref().unwrap_or_default();
+        let time = |step: &FaultStep| std::iter::once(Value::ExactSeconds(step.from));
+        Table {
+            title: None,
+            fields: std::iter::once(Field::new("from_s")).chain(Measured::fields(&STEP)).collect(),
+            records: steps.iter().map(|step| time(step).chain(Measured::record(&STEP, step, step)).collect()).collect(),
+            columns: std::iter::once(Column::text("From s")).chain(Measured::columns(&STEP)).collect(),
+            lines: steps.iter().map(|step| Line::new(time(step).chain(Measured::cells(&STEP, step, step)))).collect(),
+        }
+    }
+}

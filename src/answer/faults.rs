@@ -1,0 +1,170 @@
+//! The answer of `pfnset faults`. Wire format: docs/json.md, schema `pfnset.faults`.
+
+use crate::analysis::faults::FaultSet;
+use crate::analysis::table::Dimension as _;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, TimeUnit};
+use crate::units::Nanos;
+use serde_json::json;
+
+/// Rows of each table on the first screen, where the user does not say.
+const FIRST: usize = 5;
+
+/// Which rows are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FaultView {
+    /// One screen of all.
+    #[default]
+    Summary,
+    /// Hard faults.
+    Hard,
+    /// Disk requests.
+    Disk,
+    /// Soft faults.
+    Soft,
+    /// What happened in steps of time.
+    Timeline,
+}
+
+/// The answer of this result; `top` rows of each table for people.
+pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUnit) -> Answer<'_> {
+    let table = match view {
+        FaultView::Summary => set.hard_table(top.or(Some(FIRST))),
+        FaultView::Hard => set.hard_table(top),
+        FaultView::Disk => set.disk_table(top),
+        FaultView::Soft => set.soft_table(top),
+        FaultView::Timeline => set.timeline_table(),
+    };
+    let title = title(set, view);
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: facts(set),
+        tables: vec![table.titled(title.clone()).into()],
+        screen: (view == FaultView::Summary).then(|| summary(set, title, top, time)),
+        units: Units { time, ..Units::default() },
+        ..Answer::new("pfnset.faults")
+    }
+}
+
+fn facts(set: &FaultSet) -> Facts<'_> {
+    let window = json!({
+        "start_s": set.window_times.0.seconds(),
+        "stop_s": set.window_times.1.seconds(),
+        "ticks": set.window_ticks,
+        "start_mark": set.window.from_mark,
+        "stop_mark": set.window.to_mark,
+    });
+    let of = |total: crate::analysis::faults::Total| {
+        total.into_iter().fold(Facts::default(), |all, (field, value)| all.value(field, value))
+    };
+    let hard = of(set.hard_total()).has("rows", Fact::table(|| set.hard_table(None)));
+    let disk = of(set.disk_total()).is("unfinished", set.unfinished).has("rows", Fact::table(|| set.disk_table(None)));
+    let soft = Facts::default()
+        .is("events", set.soft_events())
+        .is("hard_markers", set.hard_markers)
+        .has("rows", Fact::table(|| set.soft_table(None)));
+    let facts = Facts::of_trace()
+        .is("window", window)
+        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .has("hard", Fact::Object(hard))
+        .has("disk", Fact::Object(disk))
+        .has("soft", Fact::Object(soft));
+    match &set.timeline {
+        Some(_) => facts.has("timeline", Fact::table(|| set.timeline_table())),
+        None => facts,
+    }
+}
+
+/// `Faults and disk from 0.000000 s to 79.553171 s (79.55 s)`.
+fn title(set: &FaultSet, view: FaultView) -> String {
+    let what = match view {
+        FaultView::Summary => "Faults and disk",
+        FaultView::Hard => "Hard faults",
+        FaultView::Disk => "Disk requests",
+        FaultView::Soft => "Soft faults",
+        FaultView::Timeline => "Hard faults and disk over time",
+    };
+    let (from, to) = set.window_times;
+    let end = |time: Nanos, mark: &Option<String>| match mark {
+        Some(mark) => format!("{:.6} s \"{mark}\"", time.seconds()),
+        None => format!("{:.6} s", time.seconds()),
+    };
+    format!("{what} from {} to {}", end(from, &set.window.from_mark), end(to, &set.window.to_mark))
+}
+
+fn summary(set: &FaultSet, title: String, top: Option<usize>, unit: TimeUnit) -> Vec<Block> {
+    let first = top.unwrap_or(FIRST);
+    let mut blocks = vec![Block::Title(title), Block::Line(hard_line(set, unit))];
+    if set.disk.operations > 0 {
+        blocks.push(Block::Line(disk_line(set, unit)));
+    }
+    if set.soft_events() > 0 {
+        blocks.push(Block::Line(soft_line(set)));
+    }
+    if set.hard.events > 0 {
+        blocks.extend([Block::Blank, Block::Rows(0)]);
+    }
+    if !set.by_file.is_empty() {
+        blocks.extend([Block::Blank, Block::Table(set.file_table(first))]);
+    }
+    if set.disk.operations > 0 {
+        blocks.extend([Block::Blank, Block::Table(set.disk_table(Some(first)))]);
+    }
+    blocks
+}
+
+/// `153 hard faults read 2.1 MiB, 4.0 KiB of it again; threads waited 1.32 s (p95 33 ms, longest 110 ms), ...`.
+fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
+    let hard = &set.hard;
+    if hard.events == 0 {
+        return "No hard fault in the window.".to_owned();
+    }
+    let waits = match hard.waits {
+        Some([_, p95, _, longest]) => format!(" (p95 {}, longest {})", unit.show(p95), unit.show(longest)),
+        None => String::new(),
+    };
+    let malformed = match hard.malformed {
+        0 => String::new(),
+        some => format!("; {} of them without a time that can be true", numbers::count(some)),
+    };
+    format!(
+        "{} hard faults read {}, {} of it again; threads waited {}{waits}, in {} of the window at least one{malformed}",
+        numbers::count(hard.events),
+        numbers::bytes(hard.bytes),
+        numbers::bytes(hard.bytes_again),
+        unit.show(hard.waited_ns),
+        unit.show(hard.blocked_ns),
+    )
+}
+
+/// `1,231 disk requests, 56 MiB, 1.2 MiB of it read again; the disks worked 1.80 s, responses took 20 s; at most 12 open at once`.
+fn disk_line(set: &FaultSet, unit: TimeUnit) -> String {
+    let disk = &set.disk;
+    let unfinished = match set.unfinished {
+        0 => String::new(),
+        some => format!("; {} more were not finished", numbers::count(some)),
+    };
+    let no_start = match disk.no_start {
+        0 => String::new(),
+        some => format!("; {} without their start", numbers::count(some)),
+    };
+    format!(
+        "{} disk requests, {}, {} of it read again; the disks worked {}, responses took {}; at most {} open at once{no_start}\
+         {unfinished}",
+        numbers::count(disk.operations),
+        numbers::bytes(disk.bytes),
+        numbers::bytes(disk.bytes_again),
+        unit.show(disk.service_ns),
+        unit.show(disk.response_ns),
+        numbers::count(disk.queue_max),
+    )
+}
+
+/// `12,345 soft faults: demand_zero 10,000, transition 2,345`.
+fn soft_line(set: &FaultSet) -> String {
+    let kinds: Vec<String> =
+        set.soft_kinds().iter().map(|(kind, events)| format!("{kind} {}", numbers::count(*events))).collect();
+    format!("{} soft faults: {}", numbers::count(set.soft_events()), kinds.join(", "))
+}

@@ -1,0 +1,138 @@
+//! `pfnset faults`: from its flags to the report.
+
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet};
+use crate::answer::faults::{self, FaultView};
+use crate::answer::numbers::TimeUnit;
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
+use crate::cli::commands::cpu::{UNITS, span};
+use crate::cli::exit::Exit;
+use crate::cli::{output, trace};
+use crate::facets::Condition;
+use crate::model::window::Bound;
+use crate::units::Nanos;
+use anyhow::Context;
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(after_help = help::<Dimension>("Dimensions", "\
+Kind and module are those of hard faults; disk, priority and operation those of
+disk requests. A table leaves out the dimensions that it lacks.
+
+Waited: time from fault to page, summed over threads. Blocked: time in which at
+least one thread waited. Again: bytes that had been read before. Response: from
+start to completion of a request. Service: time for which the disk worked on
+it alone.
+
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset faults trace.etl
+  pfnset faults trace.etl --group-by file,kind --top 10
+  pfnset faults trace.etl --where \"process=chrome.exe*\" --group-by module
+  pfnset faults trace.etl --of disk --group-by disk,priority,operation
+  pfnset faults trace.etl --from \"click*\" --to 12.5 --timeline 100ms"))]
+pub struct Faults {
+    #[command(flatten)]
+    pub common: Common,
+    /// Rows of these alone
+    #[arg(long, value_parser = VIEWS, value_name = "WHAT")]
+    pub of: Option<FaultView>,
+    /// Rows by these dimensions, in this order [default: process]
+    #[arg(long, value_name = "DIM,…")]
+    pub group_by: Option<String>,
+    /// Only what has a label that matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS")]
+    pub conditions: Vec<String>,
+    /// Only the first N rows, and one row for the rest
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    /// Unit of times [default: auto]
+    #[arg(long, value_parser = UNITS, value_name = "UNIT")]
+    pub unit: Option<TimeUnit>,
+    /// Begin of the window: seconds since trace start, or the text of a mark
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+    /// Faults, requests and available memory every STEP (seconds, or with a unit as in 100ms)
+    #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "of")]
+    pub timeline: Option<Nanos>,
+}
+
+const VIEWS: OneOf<FaultView> = OneOf(&[
+    ("hard", "Hard faults", FaultView::Hard),
+    ("disk", "Disk requests", FaultView::Disk),
+    ("soft", "Soft faults by process and kind", FaultView::Soft),
+]);
+
+impl Faults {
+    fn view(&self) -> FaultView {
+        match self.of {
+            Some(view) => view,
+            None if self.timeline.is_some() => FaultView::Timeline,
+            None => FaultView::Summary,
+        }
+    }
+
+    /// Flags that would be without effect are refused.
+    fn check(&self, query: &FaultQuery) -> anyhow::Result<()> {
+        let (view, common) = (self.view(), &self.common);
+        let is_json = common.format == OutputFormat::Json;
+        let has = |of: fn(Dimension) -> bool| query.group_by.iter().any(|dimension| of(*dimension));
+        let of_steps = view == FaultView::Timeline && !is_json;
+        refuse(
+            "--timeline",
+            &[
+                (of_steps && self.group_by.is_some(), "has steps: --group-by is for --format json beside it"),
+                (of_steps && self.top.is_some(), "is shown as a whole: --top has no effect"),
+            ],
+        )?;
+        let soft = view == FaultView::Soft;
+        refuse(
+            "--of soft",
+            &[
+                (soft && self.group_by.is_some(), "is by process and kind: --group-by has no effect"),
+                (soft && !self.conditions.is_empty(), "is of all processes: --where has no effect"),
+            ],
+        )?;
+        let (hard, disk) = (view == FaultView::Hard, view == FaultView::Disk);
+        refuse("--of hard", &[(hard && !has(Dimension::is_of_hard_faults), "has none of these dimensions")])?;
+        refuse("--of disk", &[(disk && !has(Dimension::is_of_requests), "has none of these dimensions")])?;
+        let form = match common.format {
+            OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
+            OutputFormat::Json => "json",
+            OutputFormat::Csv => "csv",
+            OutputFormat::Jsonl => "jsonl",
+            OutputFormat::Collapsed => "collapsed",
+        };
+        let all = (self.top.is_some(), "has all rows; --top is for table and markdown");
+        let unit = (self.unit.is_some(), "has nanoseconds; --unit is for table and markdown");
+        Ok(refuse(&format!("--format {form}"), &[all, unit])?)
+    }
+
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let common = &self.common;
+        let mut query = FaultQuery {
+            conditions: conditions(&self.conditions)?,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            timeline: self.timeline,
+            ..FaultQuery::default()
+        };
+        if let Some(names) = &self.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        self.check(&query)?;
+        self.columns.check(common.format)?;
+        let trace = trace::open(common)?;
+        let set = trace::with_bar(common, &trace, 2, || FaultSet::answer(&trace, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        let answer = faults::answer(&set, self.view(), self.top, self.unit.unwrap_or_default());
+        trace::finish_with(&self.columns, answer, common, set.doubtful)
+    }
+}
