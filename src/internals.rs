@@ -6,6 +6,7 @@ pub use crate::analysis::check::{
     TraceResult, baseline::Baseline, baseline::Saved, file::read as read_budgets, measured::TraceValues,
     suggest::suggest, verdict::Verdict,
 };
+pub use crate::analysis::faults::{FaultQuery, FaultSet};
 #[cfg(feature = "cli")]
 pub use crate::analysis::overview::{Overview, treemap::Tile};
 pub use crate::analysis::stacks::{StackQuery, StackSet};

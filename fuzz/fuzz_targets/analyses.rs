@@ -14,7 +14,7 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::{refset, resident};
-use pfnset::internals::{StackQuery, StackSet};
+use pfnset::internals::{FaultQuery, FaultSet, StackQuery, StackSet};
 use pfnset::trace::Trace;
 
 #[path = "../scratch_file.rs"]
@@ -46,6 +46,11 @@ fn analyse(trace: &Trace) {
     if let Ok(set) = StackSet::answer(trace, &StackQuery::default()) {
         let innermost: u64 = set.functions.iter().map(|row| row.counts.self_events).sum();
         assert_eq!((innermost, set.totals.with_stack <= set.totals.events), (set.totals.events, true));
+    }
+    if let Ok(set) = FaultSet::answer(trace, &FaultQuery::default()) {
+        let events: u64 = set.hard_rows.iter().map(|(_, figures)| figures.events).sum();
+        let operations: u64 = set.disk_rows.iter().map(|(_, figures)| figures.operations).sum();
+        assert_eq!((events, operations), (set.hard.events, set.disk.operations));
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");

@@ -10,7 +10,7 @@ use crate::units::Nanos;
 use serde_json::json;
 
 /// Rows of each table on the first screen, where the user does not say.
-const FIRST: usize = 5;
+const FIRST: usize = 3;
 
 /// Which rows are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,7 +109,7 @@ fn summary(set: &FaultSet, title: String, top: Option<usize>, unit: TimeUnit) ->
     if !set.by_file.is_empty() {
         blocks.extend([Block::Blank, Block::Table(set.file_table(first))]);
     }
-    if set.disk.operations > 0 {
+    if set.hard.events == 0 && set.disk.operations > 0 {
         blocks.extend([Block::Blank, Block::Table(set.disk_table(Some(first)))]);
     }
     blocks

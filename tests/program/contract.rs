@@ -219,6 +219,10 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
         "pfnset.stacks" => {
             &["stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack"]
         }
+        "pfnset.faults" => &[
+            "faults faults-x86.etl --format json --group-by process,thread,file,kind,module,disk,priority,operation",
+            "faults faults-x86.etl --format json --from work-start --to work-end --timeline 20ms",
+        ],
         "pfnset.processes" => {
             &["processes two.etl --format json --group-by process,name,pid,parent,session,command_line,started,ended"]
         }
@@ -276,7 +280,7 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("beside.etl", &Trace::new(recording::beside()).finish());
     let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
     write("memory.etl", &memory.into_inner());
-    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl", "stacks-keys.etl"] {
+    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl", "stacks-keys.etl", "faults-x86.etl"] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }
     std::fs::create_dir(folder.path().join("counters")).expect("a folder");

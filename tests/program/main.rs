@@ -16,6 +16,7 @@ mod dimensions;
 mod each;
 mod every_form;
 mod export;
+mod faults;
 mod filters;
 mod first_screen;
 mod hostile;

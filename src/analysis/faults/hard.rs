@@ -2,9 +2,9 @@
 
 use super::coverage::Coverage;
 use super::file_names::FileNames;
+use super::named::{Named, is_after};
 use super::places::Places;
 use super::query::HardKind;
-use super::{Named, is_after};
 use crate::event::page_fault::HardFault;
 use crate::load::fault_records::FaultRecords;
 use crate::load::stacks::addresses::AddressRecord;

@@ -3,8 +3,10 @@
 //! Sources: `docs/faults.md`.
 
 mod coverage;
+mod fault_set;
 mod file_names;
 mod hard;
+mod named;
 mod places;
 mod query;
 mod requests;
@@ -12,16 +14,14 @@ mod rows;
 mod tables;
 mod timeline;
 
+pub use fault_set::FaultSet;
 pub use query::{Dimension, FaultQuery};
-pub use rows::{HardFigures, RequestFigures, SoftRow};
 pub use tables::Total;
-pub use timeline::FaultStep;
 
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Owners, Texts};
 use crate::error::Error;
 use crate::event::page_fault::FaultKind;
-use crate::facets::Label;
 use crate::load::fault_records::{FaultRecords, SoftOwner};
 use crate::load::parts::Parts;
 use crate::load::stacks::first_walk::session_pointer;
@@ -29,70 +29,11 @@ use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::units::{Nanos, Ticks, counted};
+use crate::units::{Ticks, counted};
 use file_names::FileNames;
+use named::Named;
 use requests::Requests;
 use std::collections::BTreeMap;
-
-/// A row: labels in order of the dimensions, and its figures.
-pub type Row<F> = (Vec<Label>, F);
-
-/// What `pfnset faults` shows.
-#[derive(Debug)]
-pub struct FaultSet {
-    /// Doubts, most important first.
-    pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
-    pub doubtful: bool,
-    /// The window.
-    pub window: Window,
-    /// Its ends since trace start.
-    pub window_times: (Nanos, Nanos),
-    /// Its length.
-    pub window_ticks: u64,
-    /// Dimensions of the rows.
-    pub dimensions: Vec<Dimension>,
-    /// All hard faults of the window.
-    pub hard: HardFigures,
-    /// Hard faults by the dimensions that they have; empty where they have none of them.
-    pub hard_rows: Vec<Row<HardFigures>>,
-    /// All disk requests that were completed in the window.
-    pub disk: RequestFigures,
-    /// Requests that were started in the window and never completed.
-    pub unfinished: u64,
-    /// Disk requests by the dimensions that they have.
-    pub disk_rows: Vec<Row<RequestFigures>>,
-    /// Soft faults by process and kind.
-    pub soft: Vec<SoftRow>,
-    /// Markers of hard faults among the soft ones.
-    pub hard_markers: u64,
-    /// The timeline, if asked for.
-    pub timeline: Option<Vec<FaultStep>>,
-    /// Hard faults by file, where rows are by something else: what was read most.
-    pub by_file: Vec<Row<HardFigures>>,
-}
-
-/// Texts, and whose threads and processes are.
-pub(crate) struct Named<'t> {
-    owners: Owners<'t>,
-    texts: Texts,
-}
-
-impl Named<'_> {
-    fn process(&mut self, process_id: Option<u32>, moment: Moment) -> u32 {
-        let label = self.owners.label(process_id, moment);
-        self.texts.id(&label)
-    }
-
-    fn file(&mut self, files: &FileNames, key: u64, moment: Moment) -> u32 {
-        files.at(key, moment).unwrap_or_else(|| self.texts.id(&format!("Unknown (0x{key:x})")))
-    }
-}
-
-/// The moment after all records of a time.
-const fn is_after(time: Ticks) -> Moment {
-    Moment { time, order: u64::MAX }
-}
 
 impl FaultSet {
     /// Answers a query.
@@ -117,7 +58,7 @@ impl FaultSet {
         let files = FileNames::new(&records.names, &mut named.texts);
         let hard = hard::hard_faults(&records, &mut named, &files, session_pointer(etl), clock.origin);
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
-        let counted = rows::Rows::new(&named.texts, range, clock.frequency_hz, &query.conditions);
+        let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
         let soft = soft(&records, &by_process, trace);
         let has_file = query.group_by.contains(&Dimension::File);
@@ -141,22 +82,6 @@ impl FaultSet {
     }
 }
 
-impl FaultSet {
-    /// Soft faults of all kinds.
-    pub fn soft_events(&self) -> u64 {
-        self.soft.iter().map(|row| row.events).sum()
-    }
-
-    /// Soft faults by kind, most first.
-    pub fn soft_kinds(&self) -> Vec<(&'static str, u64)> {
-        let mut by_kind: BTreeMap<&'static str, u64> = BTreeMap::new();
-        self.soft.iter().for_each(|row| *by_kind.entry(tables::soft_name(row.kind)).or_default() += row.events);
-        let mut kinds: Vec<(&'static str, u64)> = by_kind.into_iter().collect();
-        kinds.sort_by_key(|(_, events)| std::cmp::Reverse(*events));
-        kinds
-    }
-}
-
 /// The window: the trace from its header's stamp to one tick after its last record, or as the user says.
 fn window(trace: &Trace, query: &FaultQuery) -> Result<(Window, TickRange), Error> {
     let clock = &trace.etl().clock;
@@ -172,7 +97,7 @@ fn window(trace: &Trace, query: &FaultQuery) -> Result<(Window, TickRange), Erro
 }
 
 /// Soft faults by process and kind, and the number of markers of hard ones.
-fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace) -> (Vec<SoftRow>, u64) {
+fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace) -> (Vec<rows::SoftRow>, u64) {
     let mut markers = 0;
     let mut by_label: BTreeMap<(String, FaultKind), u64> = BTreeMap::new();
     for (((id, instance), kind), count) in &records.soft {
@@ -184,8 +109,8 @@ fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace) -> (Vec<Soft
         let label = process.map_or_else(|| owners.label(*id, Moment::FIRST), |process| process.label());
         *by_label.entry((label, *kind)).or_default() += count;
     }
-    let row = |((process, kind), events)| SoftRow { process, kind, events };
-    let mut rows: Vec<SoftRow> = by_label.into_iter().map(row).collect();
+    let row = |((process, kind), events)| rows::SoftRow { process, kind, events };
+    let mut rows: Vec<rows::SoftRow> = by_label.into_iter().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.events));
     (rows, markers)
 }

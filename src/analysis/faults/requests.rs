@@ -1,8 +1,8 @@
 //! Disk requests: a completion with its start, whose it was, and how long the disk worked on it.
 
-use super::Named;
 use super::coverage::Coverage;
 use super::file_names::FileNames;
+use super::named::Named;
 use crate::event::disk_io::{DiskEnd, DiskEvent, DiskOperation, DiskStart, NO_THREAD};
 use crate::load::stacks::second_walk::Owner;
 use crate::moment::{At, Moment};
@@ -37,6 +37,9 @@ pub struct Request {
     /// The file, a text; `None` of a flush.
     pub file: Option<u32>,
 }
+
+/// The number of a read, its offset and its length.
+type NumberedRange = (usize, (u64, u64));
 
 /// All requests in the order of their completions, and the starts that no completion took.
 #[derive(Debug, Default)]
@@ -73,7 +76,7 @@ impl Requests {
     }
 
     fn read_again(&mut self, records: &[At<DiskEvent>]) {
-        let mut ranges: FastMap<u32, Vec<(usize, (u64, u64))>> = FastMap::default();
+        let mut ranges: FastMap<u32, Vec<NumberedRange>> = FastMap::default();
         let ends = records.iter().filter_map(|record| match &record.value {
             DiskEvent::End(operation, end) => Some((*operation, end)),
             DiskEvent::Start(..) => None,

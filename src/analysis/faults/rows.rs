@@ -1,17 +1,21 @@
 //! Figures of groups of hard faults and disk requests. Times are ticks until they are summed up.
 
 use super::hard::Hard;
-use super::query::{Dimension, PRIORITIES};
+use super::query::{Dimension, HardKind, PRIORITIES};
 use super::requests::Request;
-use super::{Row, query::HardKind};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::Texts;
 use crate::event::disk_io::DiskOperation;
 use crate::event::page_fault::FaultKind;
 use crate::facets::{Condition, Label, LabelKind};
+use crate::model::drive_paths::DrivePaths;
+use crate::trace::Trace;
 use crate::units::Ticks;
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashMap};
+
+/// A row: labels in order of the dimensions, and its figures.
+pub type Row<F> = (Vec<Label>, F);
 
 /// Figures of hard faults; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,9 +66,24 @@ pub struct SoftRow {
     pub events: u64,
 }
 
+impl SoftRow {
+    /// Name of its kind.
+    pub const fn kind_name(&self) -> &'static str {
+        match self.kind {
+            FaultKind::Transition => "transition",
+            FaultKind::DemandZero => "demand_zero",
+            FaultKind::CopyOnWrite => "copy_on_write",
+            FaultKind::GuardPage => "guard_page",
+            FaultKind::Hard => "hard",
+            FaultKind::AccessViolation => "access_violation",
+        }
+    }
+}
+
 /// Makes rows and figures.
 pub struct Rows<'a> {
     texts: &'a Texts,
+    paths: DrivePaths,
     range: TickRange,
     frequency_hz: u64,
     conditions: &'a [Condition<Dimension>],
@@ -72,13 +91,9 @@ pub struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// For events of this window that meet the conditions.
-    pub fn new(
-        texts: &'a Texts,
-        range: TickRange,
-        frequency_hz: u64,
-        conditions: &'a [Condition<Dimension>],
-    ) -> Rows<'a> {
-        Rows { texts, range, frequency_hz, conditions }
+    pub fn new(trace: &Trace, texts: &'a Texts, range: TickRange, conditions: &'a [Condition<Dimension>]) -> Rows<'a> {
+        let paths = DrivePaths::new(&trace.system().volumes);
+        Rows { texts, paths, range, frequency_hz: trace.etl().clock.frequency_hz, conditions }
     }
 
     /// Hard faults of the window that meet the conditions.
@@ -133,11 +148,16 @@ impl<'a> Rows<'a> {
         Label::name(self.texts.get(number))
     }
 
+    fn path(&self, number: u32) -> Label {
+        let path = self.texts.get(number);
+        Label::name(path).shown_as(&self.paths.shown(path))
+    }
+
     fn hard_label(&self, dimension: Dimension, hard: &Hard) -> Label {
         match dimension {
             Dimension::Process => self.text(hard.process),
             Dimension::Thread => Label::number(hard.thread_id),
-            Dimension::File => self.text(hard.file),
+            Dimension::File => self.path(hard.file),
             Dimension::Kind => Label::listed(hard.kind as usize, HardKind::name(hard.kind)),
             Dimension::Module => hard.module.map_or_else(Label::nothing, |module| self.text(module)),
             Dimension::Disk | Dimension::Priority | Dimension::Operation => Label::nothing(),
@@ -149,7 +169,7 @@ impl<'a> Rows<'a> {
         match dimension {
             Dimension::Process => self.text(request.process),
             Dimension::Thread => request.thread_id.map_or_else(Label::nothing, Label::number),
-            Dimension::File => request.file.map_or_else(Label::nothing, |file| self.text(file)),
+            Dimension::File => request.file.map_or_else(Label::nothing, |file| self.path(file)),
             Dimension::Disk => Label::number(request.disk),
             Dimension::Priority => Label::listed(priority, PRIORITIES.get(priority).copied().unwrap_or_default()),
             Dimension::Operation => Label::listed(request.operation as usize, DiskOperation::name(request.operation)),

@@ -1,8 +1,10 @@
 //! Faults and requests as tables and records.
 
-use super::{Dimension, FaultSet, FaultStep, HardFigures, RequestFigures, Row, SoftRow};
+use super::fault_set::FaultSet;
+use super::query::Dimension;
+use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
+use super::timeline::FaultStep;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Table, Value};
-use crate::event::page_fault::FaultKind;
 use crate::facets::{Label, LabelKind};
 
 const fn size(bytes: u64) -> Value {
@@ -50,18 +52,6 @@ const STEP: [Measured<FaultStep>; 6] = [
     Measured::new("available_pages", "Available pages", |step, _| Value::maybe(step.available_pages, Value::count)),
 ];
 
-/// Name of a kind of soft fault.
-pub const fn soft_name(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::Transition => "transition",
-        FaultKind::DemandZero => "demand_zero",
-        FaultKind::CopyOnWrite => "copy_on_write",
-        FaultKind::GuardPage => "guard_page",
-        FaultKind::Hard => "hard",
-        FaultKind::AccessViolation => "access_violation",
-    }
-}
-
 /// In these rows what is not there is null, and no text.
 fn value(label: &Label) -> Value {
     match label.kind() {
@@ -70,12 +60,13 @@ fn value(label: &Label) -> Value {
     }
 }
 
-/// A table of rows; people see the first `top` of them, and the sum of the others.
+/// A table of rows; people see the first `top` of them, the sum of the others, and all.
 fn table<F: Default>(
     dimensions: &[Dimension],
     rows: &[Row<F>],
     measured: &[Measured<F>],
     top: Option<usize>,
+    total: &F,
     sum: impl Fn(&[Row<F>]) -> Vec<Value>,
 ) -> Table {
     let all = F::default();
@@ -94,6 +85,9 @@ fn table<F: Default>(
         let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
         lines.push(Line::new(more.chain(blanks).chain(sum(rest))));
     }
+    let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
+    let of_all = std::iter::once(Value::text("Total")).chain(blanks).chain(Measured::cells(measured, total, &all));
+    lines.push(Line { ruled: true, ..Line::new(of_all) });
     Table {
         title: None,
         fields: Field::of_labels(dimensions).chain(Measured::fields(measured)).collect(),
@@ -135,17 +129,17 @@ impl FaultSet {
 
     /// Hard faults by the dimensions that they have.
     pub fn hard_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, hard_sum)
+        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, &self.hard, hard_sum)
     }
 
     /// Hard faults by file.
     pub fn file_table(&self, top: usize) -> Table {
-        table(&[Dimension::File], &self.by_file, &HARD, Some(top), hard_sum)
+        table(&[Dimension::File], &self.by_file, &HARD, Some(top), &self.hard, hard_sum)
     }
 
     /// Disk requests by the dimensions that they have.
     pub fn disk_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, disk_sum)
+        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, &self.disk, disk_sum)
     }
 
     /// Figures of all hard faults.
@@ -160,9 +154,8 @@ impl FaultSet {
 
     /// Soft faults by process and kind.
     pub fn soft_table(&self, top: Option<usize>) -> Table {
-        let record = |row: &SoftRow| {
-            vec![Value::text(&*row.process), Value::text(soft_name(row.kind)), Value::count(row.events)]
-        };
+        let record =
+            |row: &SoftRow| vec![Value::text(&*row.process), Value::text(row.kind_name()), Value::count(row.events)];
         let shown = top.unwrap_or(self.soft.len()).min(self.soft.len());
         let (shown, rest) = self.soft.split_at(shown);
         let mut lines: Vec<Line> = shown.iter().map(|row| Line::new(record(row))).collect();
@@ -170,6 +163,8 @@ impl FaultSet {
             let events = rest.iter().map(|row| row.events).sum();
             lines.push(Line::new([Value::More(rest.len() as u64, "more"), Value::Nothing, Value::count(events)]));
         }
+        let total = Line::new([Value::text("Total"), Value::Nothing, Value::count(self.soft_events())]);
+        lines.push(Line { ruled: true, ..total });
         Table {
             title: None,
             fields: SOFT_FIELDS.map(Field::new).to_vec(),

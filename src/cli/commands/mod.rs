@@ -176,7 +176,7 @@ commands! {
 mod tests {
     use super::{Cli, SCHEMAS};
     use crate::analysis::memory::query::MemoryDimension;
-    use crate::analysis::{cpu, diff, processes, refset, resident, stacks};
+    use crate::analysis::{cpu, diff, faults, processes, refset, resident, stacks};
     use crate::facets::Dimension;
     use clap::CommandFactory;
 
@@ -207,6 +207,7 @@ mod tests {
             ("memory", names::<MemoryDimension>()),
             ("processes", names::<processes::Dimension>()),
             ("stacks", names::<stacks::Dimension>()),
+            ("faults", names::<faults::Dimension>()),
             ("diff", names::<diff::dimension::Dimension>()),
         ] {
             let cli = Cli::command();

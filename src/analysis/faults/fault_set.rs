@@ -1,0 +1,59 @@
+//! The result.
+
+use super::query::Dimension;
+use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
+use super::timeline::FaultStep;
+use crate::model::window::Window;
+use crate::units::Nanos;
+use std::collections::BTreeMap;
+
+/// What `pfnset faults` shows.
+#[derive(Debug)]
+pub struct FaultSet {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// The window.
+    pub window: Window,
+    /// Its ends since trace start.
+    pub window_times: (Nanos, Nanos),
+    /// Its length.
+    pub window_ticks: u64,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// All hard faults of the window.
+    pub hard: HardFigures,
+    /// Hard faults by the dimensions that they have; empty where they have none of them.
+    pub hard_rows: Vec<Row<HardFigures>>,
+    /// All disk requests that were completed in the window.
+    pub disk: RequestFigures,
+    /// Requests that were started in the window and never completed.
+    pub unfinished: u64,
+    /// Disk requests by the dimensions that they have.
+    pub disk_rows: Vec<Row<RequestFigures>>,
+    /// Soft faults by process and kind.
+    pub soft: Vec<SoftRow>,
+    /// Markers of hard faults among the soft ones.
+    pub hard_markers: u64,
+    /// The timeline, if asked for.
+    pub timeline: Option<Vec<FaultStep>>,
+    /// Hard faults by file, where rows are by something else: what was read most.
+    pub by_file: Vec<Row<HardFigures>>,
+}
+
+impl FaultSet {
+    /// Soft faults of all kinds.
+    pub fn soft_events(&self) -> u64 {
+        self.soft.iter().map(|row| row.events).sum()
+    }
+
+    /// Soft faults by kind, most first.
+    pub fn soft_kinds(&self) -> Vec<(&'static str, u64)> {
+        let mut by_kind: BTreeMap<&'static str, u64> = BTreeMap::new();
+        self.soft.iter().for_each(|row| *by_kind.entry(row.kind_name()).or_default() += row.events);
+        let mut kinds: Vec<(&'static str, u64)> = by_kind.into_iter().collect();
+        kinds.sort_by_key(|(_, events)| std::cmp::Reverse(*events));
+        kinds
+    }
+}

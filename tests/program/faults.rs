@@ -1,0 +1,128 @@
+//! `pfnset faults` against what is known of a made-up trace: numbers that another program computed.
+
+use crate::program::{out, run};
+use serde_json::{Value, json};
+
+const TRACE: &str = "faults-x86.etl";
+
+fn json_of(more: &[&str]) -> Value {
+    serde_json::from_str(&out(&[&["faults", TRACE, "-q", "--format", "json"], more].concat())).expect("JSON")
+}
+
+/// An object without its lists.
+fn flat(value: &Value) -> Value {
+    let object = value.as_object().expect("an object");
+    object.iter().filter(|(_, value)| !value.is_array()).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[test]
+fn totals_are_those_of_another_program() {
+    let all = json_of(&[]);
+    assert_eq!(
+        flat(&all["hard"]),
+        json!({"events": 289, "bytes": 2_519_552, "bytes_again": 1_990_144, "waited_ns": 3_468_037_155u64, "blocked_ns": 1_126_254_251, "p50_ns": 2_138_626, "p95_ns": 42_772_532, "p99_ns": 42_789_641, "max_ns": 42_790_924, "malformed": 3})
+    );
+    assert_eq!(
+        flat(&all["disk"]),
+        json!({"operations": 322, "bytes": 3_091_456, "bytes_again": 1_675_776, "response_ns": 2_427_180_404u64, "service_ns": 963_760_116, "queue_max": 5, "no_start": 17, "unfinished": 14})
+    );
+    assert_eq!(flat(&all["soft"]), json!({"events": 176, "hard_markers": 31}));
+    let part = json_of(&["--from", "work-start", "--to", "work-end"]);
+    assert_eq!(
+        flat(&part["hard"]),
+        json!({"events": 133, "bytes": 1_160_192, "bytes_again": 972_800, "waited_ns": 1_786_244_695, "blocked_ns": 596_242_689, "p50_ns": 2_155_735, "p95_ns": 42_772_960, "p99_ns": 42_790_069, "max_ns": 42_790_924, "malformed": 0})
+    );
+    assert_eq!(
+        flat(&part["disk"]),
+        json!({"operations": 160, "bytes": 1_679_872, "bytes_again": 853_504, "response_ns": 1_367_337_354, "service_ns": 519_205_081, "queue_max": 5, "no_start": 8, "unfinished": 3})
+    );
+    let kinds = json_of(&["--group-by", "kind"])["hard"]["rows"].clone();
+    let events: Vec<_> =
+        kinds.as_array().expect("rows").iter().map(|row| (row["kind"].clone(), row["events"].clone())).collect();
+    assert_eq!(
+        events,
+        [("image", 120), ("unknown", 88), ("page_file", 38), ("mapped_file", 18), ("cache", 25)]
+            .map(|(kind, events)| (json!(kind), json!(events)))
+    );
+}
+
+#[test]
+fn rows_add_up_to_their_totals() {
+    for by in ["process", "thread", "file", "process,file,kind,disk", "priority", "operation,module"] {
+        let all = json_of(&["--group-by", by]);
+        for (list, of, sums) in [
+            ("hard", "kind module process thread file", ["events", "bytes", "bytes_again", "malformed"]),
+            ("disk", "disk priority operation process thread file", ["operations", "bytes", "bytes_again", "no_start"]),
+        ] {
+            let rows = all[list]["rows"].as_array().expect("rows");
+            let has_rows = by.split(',').any(|own| of.split(' ').any(|known| known == own));
+            assert_eq!(has_rows, !rows.is_empty(), "{list} by {by}");
+            for sum in sums.into_iter().filter(|_| has_rows) {
+                let added: u64 = rows.iter().map(|row| row[sum].as_u64().expect("a number")).sum();
+                assert_eq!(Some(added), all[list][sum].as_u64(), "{list} by {by}: {sum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_add_up_to_the_whole() {
+    let all = json_of(&["--timeline", "7ms"]);
+    let steps = all["timeline"].as_array().expect("steps");
+    let sum = |key: &str| steps.iter().map(|step| step[key].as_u64().expect("a number")).sum::<u64>();
+    assert_eq!(
+        (Some(sum("hard_faults")), Some(sum("bytes"))),
+        (all["hard"]["events"].as_u64(), all["hard"]["bytes"].as_u64())
+    );
+    assert_eq!(Some(sum("disk_bytes")), all["disk"]["bytes"].as_u64());
+    let deepest = steps.iter().filter_map(|step| step["queue_max"].as_u64()).max();
+    assert_eq!(deepest, all["disk"]["queue_max"].as_u64());
+    assert!(steps.iter().any(|step| step["available_pages"].is_u64()));
+}
+
+#[test]
+fn conditions_select_before_sums() {
+    let all = json_of(&["--group-by", "kind"]);
+    let of = |kind: &str| json_of(&["--where", &format!("kind={kind}")]);
+    let images = of("image");
+    let row = all["hard"]["rows"].as_array().expect("rows").iter().find(|row| row["kind"] == "image").expect("a row");
+    for key in ["events", "bytes", "waited_ns", "blocked_ns", "p95_ns"] {
+        assert_eq!(images["hard"][key], row[key], "{key}");
+    }
+    assert_eq!(images["disk"]["operations"], 0, "requests have no kind");
+    let ran = run(&["faults", TRACE, "--where", "process=nobody.exe*"]);
+    assert!(ran.err.contains("matches nothing"), "{}", ran.err);
+}
+
+#[test]
+fn the_first_screen() {
+    insta::assert_snapshot!(out(&["faults", TRACE, "-q"]));
+    insta::assert_snapshot!(
+        "disk_requests",
+        out(&["faults", TRACE, "-q", "--of", "disk", "--group-by", "disk,operation"])
+    );
+    insta::assert_snapshot!("soft_faults", out(&["faults", TRACE, "-q", "--of", "soft", "--top", "4"]));
+    insta::assert_snapshot!("over_time", out(&["faults", TRACE, "-q", "--timeline", "50ms"]));
+}
+
+#[test]
+fn what_has_no_effect_is_refused() {
+    for (more, says) in [
+        (&["--of", "soft", "--group-by", "process"][..], "--group-by has no effect"),
+        (&["--of", "hard", "--group-by", "disk"], "has none of these dimensions"),
+        (&["--of", "disk", "--group-by", "module"], "has none of these dimensions"),
+        (&["--timeline", "50ms", "--top", "3"], "--top has no effect"),
+        (&["--format", "csv", "--top", "3"], "has all rows"),
+    ] {
+        let ran = run(&[&["faults", TRACE], more].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{more:?}: {ran:?}");
+        assert!(ran.err.contains(says), "{more:?}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_trace_without_faults_says_how_to_record_them() {
+    let ran = run(&["faults", "resident-small.etl"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.err.contains("HARD_FAULTS"), "{}", ran.err);
+}
