@@ -31,7 +31,7 @@ pub enum FaultView {
 /// The answer of this result; `top` rows of each table for people.
 pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUnit) -> Answer<'_> {
     let table = match view {
-        FaultView::Summary => set.hard_table(top.or(Some(FIRST))),
+        FaultView::Summary => set.first_table(top.unwrap_or(FIRST)),
         FaultView::Hard => set.hard_table(top),
         FaultView::Disk => set.disk_table(top),
         FaultView::Soft => set.soft_table(top),

@@ -66,7 +66,7 @@ fn table<F: Default>(
     rows: &[Row<F>],
     measured: &[Measured<F>],
     top: Option<usize>,
-    total: &F,
+    total: Option<&F>,
     sum: impl Fn(&[Row<F>]) -> Vec<Value>,
 ) -> Table {
     let all = F::default();
@@ -85,9 +85,11 @@ fn table<F: Default>(
         let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
         lines.push(Line::new(more.chain(blanks).chain(sum(rest))));
     }
-    let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
-    let of_all = std::iter::once(Value::text("Total")).chain(blanks).chain(Measured::cells(measured, total, &all));
-    lines.push(Line { ruled: true, ..Line::new(of_all) });
+    lines.extend(total.map(|total| {
+        let blanks = std::iter::repeat_n(Value::Nothing, dimensions.len().saturating_sub(1));
+        let of_all = std::iter::once(Value::text("Total")).chain(blanks).chain(Measured::cells(measured, total, &all));
+        Line { ruled: true, ..Line::new(of_all) }
+    }));
     Table {
         title: None,
         fields: Field::of_labels(dimensions).chain(Measured::fields(measured)).collect(),
@@ -129,17 +131,23 @@ impl FaultSet {
 
     /// Hard faults by the dimensions that they have.
     pub fn hard_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, &self.hard, hard_sum)
+        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, Some(&self.hard), hard_sum)
+    }
+
+    /// The first of these rows, below a text that says the totals.
+    pub fn first_table(&self, top: usize) -> Table {
+        let dimensions = self.dimensions(Dimension::is_of_hard_faults);
+        table(&dimensions, &self.hard_rows, &HARD, Some(top), None, hard_sum)
     }
 
     /// Hard faults by file.
     pub fn file_table(&self, top: usize) -> Table {
-        table(&[Dimension::File], &self.by_file, &HARD, Some(top), &self.hard, hard_sum)
+        table(&[Dimension::File], &self.by_file, &HARD, Some(top), None, hard_sum)
     }
 
     /// Disk requests by the dimensions that they have.
     pub fn disk_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, &self.disk, disk_sum)
+        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, Some(&self.disk), disk_sum)
     }
 
     /// Figures of all hard faults.
