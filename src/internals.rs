@@ -1,6 +1,7 @@
 //! What this repository's own program, tests, benches and fuzz targets use beside the public library. It is public for them only:
 //! it can change or go at any time, also in a version that breaks nothing else.
 
+pub use crate::analysis::allocations::{AllocationQuery, AllocationSet, Figures};
 #[cfg(feature = "cli")]
 pub use crate::analysis::check::{
     TraceResult, baseline::Baseline, baseline::Saved, file::read as read_budgets, measured::TraceValues,

@@ -14,7 +14,7 @@ use pfnset::analysis::refset::ReferenceSet;
 use pfnset::analysis::resident::ResidentSet;
 use pfnset::analysis::resident::query::SnapshotChoice;
 use pfnset::analysis::{refset, resident};
-use pfnset::internals::{FaultQuery, FaultSet, StackQuery, StackSet};
+use pfnset::internals::{AllocationQuery, AllocationSet, FaultQuery, FaultSet, StackQuery, StackSet};
 use pfnset::trace::Trace;
 
 #[path = "../scratch_file.rs"]
@@ -51,6 +51,14 @@ fn analyse(trace: &Trace) {
         let events: u64 = set.hard_rows.iter().map(|(_, figures)| figures.events).sum();
         let operations: u64 = set.disk_rows.iter().map(|(_, figures)| figures.operations).sum();
         assert_eq!((events, operations), (set.hard.events, set.disk.operations));
+    }
+    for group_by in ["process,thread", "tag,pool,session", "process,heap,source", "reason,size,function,free_stack"] {
+        let mut query = AllocationQuery::default();
+        query.group_by(group_by).expect("dimensions");
+        if let Ok(set) = AllocationSet::answer(trace, &query) {
+            let at_end: u128 = set.rows.iter().map(|row| row.figures.at_end().bytes).sum();
+            assert_eq!((set.is_balanced, at_end), (true, set.total.at_end().bytes), "{group_by}");
+        }
     }
     let mut query = CpuQuery::default();
     query.group_by("process,thread").expect("dimensions");

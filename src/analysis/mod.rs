@@ -1,5 +1,6 @@
 //! Analyses: typed events in, results out. There are no raw bytes and no printing here.
 
+pub(crate) mod allocations;
 pub(crate) mod category_rules;
 #[cfg(feature = "cli")]
 pub(crate) mod check;

@@ -1,6 +1,6 @@
 //! The parts of what people see.
 
-use crate::analysis::table::Table;
+use crate::analysis::table::{Course, Table};
 
 /// A part of what people see.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub enum Block {
     Item(usize, String),
     /// The parts of a whole: as a bar, and in these words.
     Bar(Vec<(String, u64)>),
+    /// How a number changes over time, below a label.
+    Course(String, Course),
     /// The table of the answer with this number.
     Rows(usize),
     /// A table of its own.

@@ -9,6 +9,7 @@ pub mod facts;
 pub mod numbers;
 mod rows;
 
+pub(crate) mod allocations;
 pub(crate) mod check;
 pub mod counter_types;
 pub mod cpu;

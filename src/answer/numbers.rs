@@ -69,6 +69,7 @@ impl Unit {
         };
         match self {
             Unit::Pages => count(size / PAGE_BYTES),
+            Unit::Kib if size > 0 && size < 1024 => "<1".to_owned(),
             Unit::Kib => count(size / 1024),
             Unit::Mib => in_unit(1 << 20),
             Unit::WholeMib if size > 0 && size < 1 << 19 => "<1".to_owned(),

@@ -40,7 +40,12 @@ pub struct PoolTag(pub u32);
 impl PoolTag {
     /// The four characters, without the *protected* mark in bit 7 of the last one.
     pub const fn characters(self) -> [u8; 4] {
-        (self.0 & 0x7fff_ffff).to_le_bytes()
+        self.without_mark().0.to_le_bytes()
+    }
+
+    /// The same tag without that mark.
+    pub(crate) const fn without_mark(self) -> PoolTag {
+        PoolTag(self.0 & 0x7fff_ffff)
     }
 
     /// True when freeing needs the tag too.
@@ -48,9 +53,9 @@ impl PoolTag {
         self.0 >> 31 != 0
     }
 
-    /// True when all four characters can be printed.
-    pub fn is_printable(self) -> bool {
-        self.characters().iter().all(|c| (0x20..0x7f).contains(c))
+    /// True when at least one character can be printed.
+    pub fn has_printable(self) -> bool {
+        self.characters().iter().any(|c| (0x20..0x7f).contains(c))
     }
 }
 
@@ -148,8 +153,8 @@ mod tests {
     #[test]
     fn tags_lose_their_protected_mark_in_print() {
         let tag = PoolTag(u32::from_le_bytes(*b"Fil\xe5"));
-        assert_eq!((tag.to_string().as_str(), tag.is_protected(), tag.is_printable()), ("File", true, true));
+        assert_eq!((tag.to_string().as_str(), tag.is_protected(), tag.has_printable()), ("File", true, true));
         let plain = PoolTag(u32::from_le_bytes(*b"A\0\x01 "));
-        assert_eq!((plain.to_string().as_str(), plain.is_protected(), plain.is_printable()), ("A.. ", false, false));
+        assert_eq!((plain.to_string().as_str(), plain.is_protected(), plain.has_printable()), ("A.. ", false, true));
     }
 }

@@ -109,13 +109,13 @@ impl<'a> PoolSnapshot<'a> {
     }
 
     /// True when the payload is header and entries of this form, to the byte, and all entries are plausible: kernel
-    /// addresses, page-aligned for big allocations, with printable tags.
+    /// addresses, page-aligned for big allocations, with tags of which a character can be printed (drivers have tags with others).
     pub fn fits(&self, form: PoolForm) -> bool {
         let page_aligned = |entry: &PoolEntry| form == PoolForm::Pages || entry.address.is_multiple_of(PAGE_BYTES);
         let plausible = |entry: PoolEntry| {
             self.is_kernel_address(entry.address)
                 && page_aligned(&entry)
-                && (!entry.allocated || entry.tag.is_printable())
+                && (!entry.allocated || entry.tag.has_printable())
         };
         self.entries(form).is_some_and(|mut entries| entries.all(plausible))
     }
@@ -142,6 +142,17 @@ impl<'a> PoolSnapshot<'a> {
             next_address = next_address.wrapping_add(entry.size_bytes);
             Some(PoolEntry { address, ..entry })
         }))
+    }
+
+    /// The session that a record is of, by a form that says it.
+    pub fn session_id(&self, form: PoolForm) -> Option<u32> {
+        let (PoolForm::PaddedCount { session_id }
+        | PoolForm::Count { session_id }
+        | PoolForm::EntriesOnly { session_id }) = form
+        else {
+            return None;
+        };
+        if session_id { Cursor::new(self.bytes, self.pointer).u32("session id").ok() } else { None }
     }
 
     /// The bytes of the entries, and the address of the first one (0 where entries have their own).

@@ -37,6 +37,15 @@ alone! {
     KIND: "kind", "Kind", Values::Text;
     DISK: "disk", "Disk", Values::Number;
     OPERATION: "operation", "Operation", Values::Text;
+    FREE_STACK: "free_stack", "Stack that freed", Values::Text;
+    FREE_FUNCTION: "free_function", "Function that freed", Values::Text;
+    REASON: "reason", "Freed by", Values::Text;
+    SIZE: "size", "Size", Values::Number;
+    PAGE_SIZE: "pages", "Pages", Values::OneOf(|| vec!["normal", "large"]);
+    TAG: "tag", "Tag", Values::Text;
+    POOL: "pool", "Pool", Values::OneOf(|| vec!["paged", "nonpaged"]);
+    HEAP: "heap", "Heap", Values::Text;
+    SOURCE: "source", "Source", Values::Text;
     NAME: "name", "Name", Values::Text;
     PARENT: "parent", "Parent", Values::Text;
     STARTED: "started", "Started in the trace", Values::YesNo;

@@ -9,11 +9,14 @@ const NARROW: (u16, usize) = (100, 8);
 
 /// A course; on a narrow screen it is shorter, and what falls together becomes its mean. Blank where nothing is known.
 pub(super) fn shown(course: &Course, width: Option<u16>) -> String {
+    let columns = width.filter(|width| *width < NARROW.0).map_or(usize::MAX, |_| NARROW.1);
+    in_columns(course, columns)
+}
+
+/// A course in at most so many characters.
+pub(super) fn in_columns(course: &Course, most: usize) -> String {
     let all = course.heights.len();
-    let columns = match width.filter(|width| *width < NARROW.0) {
-        Some(_) => all.min(NARROW.1),
-        None => all,
-    };
+    let columns = all.min(most.max(1));
     let height = |at: usize| {
         let (from, to) = (at * all / columns, (at + 1) * all / columns);
         let known = || course.heights.iter().take(to).skip(from).flatten().map(|height| usize::from(*height));

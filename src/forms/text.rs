@@ -6,7 +6,7 @@ use crate::answer::{Answer, Block, Rows, Units};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
 use crate::forms::lines::{paragraph, wrap};
-use crate::forms::{Look, bar, table};
+use crate::forms::{Look, bar, course, table};
 use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -72,6 +72,10 @@ fn block(out: &mut dyn Write, block: &Block, answer: &Answer<'_>, look: Look) ->
         Block::Pair(label, column, text) => pair(out, label, *column, text, width),
         Block::Item(indent, text) => item(out, *indent, text, width),
         Block::Bar(parts) => bar::text(out, parts, look.width),
+        Block::Course(label, course) => {
+            let label = visible(label);
+            writeln!(out, "{label} {}", course::in_columns(course, width.saturating_sub(label.width() + 1)))
+        }
         Block::Rows(number) => table::text(out, rows(*number)?.as_ref(), units, look.width),
         Block::Table(own) => table::text(out, own, units, look.width),
         Block::Ranked(number, what, more) => match more

@@ -10,9 +10,10 @@ use crate::imported::wpa::rows::Reading;
 use crate::imported::wpa::text::Text;
 use std::collections::BTreeMap;
 
-/// Names of columns that rows are grouped by.
+/// Names of columns that rows are grouped by. `pages` is a number here: the dimension of that name is one of allocations.
 fn dimensions() -> impl Iterator<Item = &'static str> {
-    std::iter::once(SNAPSHOT).chain(vocabulary::all().map(|facet| facet.name))
+    let names = vocabulary::all().map(|facet| facet.name).filter(|name| *name != vocabulary::PAGE_SIZE.name);
+    std::iter::once(SNAPSHOT).chain(names)
 }
 
 fn headings(head: &str) -> Vec<&str> {

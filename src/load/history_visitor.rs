@@ -349,7 +349,7 @@ impl Visitor for HistoryVisitor<'_> {
                 history.spaces.pool.push(At { moment, value });
             }
             Event::PoolSnapshot { phase, snapshot } if parts.has(Parts::SPACES) => {
-                history.spaces.pool_rundown.add(moment, phase, &snapshot);
+                history.spaces.pool_rundown.add_big(moment, phase, &snapshot);
             }
             Event::Page { .. } if !parts.has(Parts::PAGES) => {}
             // A page record that is logged under its class GUID.

@@ -1,5 +1,6 @@
 //! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
+pub(crate) mod allocations;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;
 pub(crate) mod event_values;
@@ -10,7 +11,7 @@ pub(crate) mod mem_info_ws;
 pub(crate) mod misfits;
 pub(crate) mod page_run;
 pub mod parts;
-mod pool_rundown;
+pub(crate) mod pool_rundown;
 pub(crate) mod presence;
 pub(crate) mod scheduling;
 pub mod sha256_digest;

@@ -261,6 +261,7 @@ pub struct AnalysisNeeds {
 }
 
 const PROCESS_NAMES: &str = "process names, UserStack";
+const PROCESS_LIVES: &str = "process names, and which process an id was used for";
 const REGION_KINDS: &str = "VirtualAlloc, and UserStack beyond its first pages";
 const COPIES_ON_WRITE: &str = "CopyOnWrite… and SessionCopyOnWriteImage";
 const DRIVERS: &str = "Driver pages and their names";
@@ -382,6 +383,46 @@ pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
     advice: "Record with the keywords HardFaults, DiskIO, DiskIOInit, Filename, ProcessThread and Loader:\n  \
              wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
              xperf -on PROC_THREAD+LOADER+HARD_FAULTS+DISK_IO+DISK_IO_INIT+FILENAME+MEMINFO, then xperf -d trace.etl",
+};
+
+static POOL: Recorded =
+    Recorded::of_events("Pool", "POOL", "pool allocations", &[POOL_ALLOC, SESSION_ALLOC, POOL_FREE, SESSION_FREE]);
+/// The heap provider writes into a session of its own.
+static HEAP_BLOCKS: Recorded = Recorded {
+    others: &[HEAP_ALLOC, HEAP_REALLOC, HEAP_FREE],
+    ..Recorded::new("Heap", Some("-heap -pids in a user session"), "allocations of heaps")
+};
+
+/// What was committed.
+pub(crate) static COMMIT_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
+    name: "allocations",
+    title: "allocations (pfnset allocations)",
+    required: &REGIONS,
+    optional: &[(&PROCESSES, PROCESS_LIVES)],
+    absent: "the trace holds no VirtualAlloc events, so nothing is known of what was committed",
+    advice: "Record with the keyword VirtualAllocation, and stacks to see who allocates:\n  \
+             wpr -start VirtualAllocation -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+VIRT_ALLOC -stackwalk VirtualAlloc+VirtualFree, then xperf -d trace.etl",
+};
+
+/// What was allocated from the kernel's pools.
+pub(crate) static POOL_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
+    required: &POOL,
+    absent: "the trace holds no pool events, so nothing is known of what drivers allocated",
+    advice: "Record with the keyword Pool, and stacks to see who allocates:\n  \
+             wpr -start Pool -filemode, then wpr -stop trace.etl\n  \
+             xperf -on PROC_THREAD+LOADER+POOL -stackwalk PoolAlloc+PoolFree, then xperf -d trace.etl",
+    ..COMMIT_ALLOCATIONS
+};
+
+/// What was allocated from heaps.
+pub(crate) static HEAP_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
+    required: &HEAP_BLOCKS,
+    absent: "the trace holds no heap events, so nothing is known of the blocks that programs allocated",
+    advice: "Record the heaps of a process beside the kernel's session:\n  \
+             wpr -start Heap -filemode (TracingFlags = 1 of its image), then wpr -stop trace.etl\n  \
+             xperf -start heap -heap -pids 1234, then xperf -stop heap -d heap.etl",
+    ..COMMIT_ALLOCATIONS
 };
 
 /// Those that `pfnset info` judges.

@@ -216,6 +216,11 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
         ],
+        "pfnset.allocations" => &[
+            "allocations alloc-x86.etl --format json --group-by process,thread,reason,size,pages --timeline 1",
+            "allocations alloc-x86.etl --of pool --format json --group-by tag,pool,session",
+            "allocations alloc-x86.etl --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
+        ],
         "pfnset.stacks" => {
             &["stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack"]
         }
@@ -280,7 +285,14 @@ fn every_key_is_documented_and_every_documented_key_is_written() {
     write("beside.etl", &Trace::new(recording::beside()).finish());
     let memory = generate_memory(&MemorySpec::default(), std::io::Cursor::new(Vec::new())).expect("a trace").0;
     write("memory.etl", &memory.into_inner());
-    for name in ["resident-small.etl", "refset-small.etl", "cpu-compressed.etl", "stacks-keys.etl", "faults-x86.etl"] {
+    for name in [
+        "resident-small.etl",
+        "refset-small.etl",
+        "cpu-compressed.etl",
+        "stacks-keys.etl",
+        "faults-x86.etl",
+        "alloc-x86.etl",
+    ] {
         write(name, &std::fs::read(fixtures().join(name)).expect("a fixture"));
     }
     std::fs::create_dir(folder.path().join("counters")).expect("a folder");

@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 use unicode_width::UnicodeWidthStr;
 
 /// Flags with which commands print other lines. A command that is not listed runs without flags.
-const FLAGS: [&str; 21] = [
+const FLAGS: [&str; 25] = [
+    "allocations --preset leaks --group-by process,function",
+    "allocations --preset lifetimes",
+    "allocations --of pool --preset churn --group-by tag,pool,session",
+    "allocations --timeline 1",
     "resident --all --wpa",
     "resident --pivot list --group-by use",
     "resident --group-by process_name --columns size,active,standby",

@@ -7,6 +7,7 @@ mod address_lifetimes;
 mod dimension;
 mod frame_names;
 mod join;
+mod of_events;
 mod process_labels;
 mod query;
 mod rows;
@@ -16,6 +17,7 @@ pub(crate) use address_lifetimes::Lives;
 pub use dimension::Dimension;
 pub(crate) use frame_names::Texts;
 pub use join::JoinCounts;
+pub(crate) use of_events::EventStacks;
 pub(crate) use process_labels::Owners;
 #[cfg(feature = "cli")]
 pub use query::Weight;

@@ -1,5 +1,6 @@
 //! The commands: each has a file with its flags and its run, and a line in the list below.
 
+pub mod allocations;
 pub mod anonymize;
 pub mod check;
 pub mod completions;
@@ -149,6 +150,8 @@ commands! {
     Stacks(stacks::Stacks), Some("pfnset.stacks");
     /// What was read because it was not in RAM: hard faults, who waited for them, the disk, soft faults by kind
     Faults(faults::Faults), Some("pfnset.faults");
+    /// What was allocated and never freed: commit, kernel pool, heap blocks, by process, tag, function
+    Allocations(allocations::Allocations), Some("pfnset.allocations");
     /// One row for each page of a snapshot, in PFN order
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot
@@ -176,7 +179,7 @@ commands! {
 mod tests {
     use super::{Cli, SCHEMAS};
     use crate::analysis::memory::query::MemoryDimension;
-    use crate::analysis::{cpu, diff, faults, processes, refset, resident, stacks};
+    use crate::analysis::{allocations, cpu, diff, faults, processes, refset, resident, stacks};
     use crate::facets::Dimension;
     use clap::CommandFactory;
 
@@ -208,6 +211,7 @@ mod tests {
             ("processes", names::<processes::Dimension>()),
             ("stacks", names::<stacks::Dimension>()),
             ("faults", names::<faults::Dimension>()),
+            ("allocations", names::<allocations::Dimension>()),
             ("diff", names::<diff::dimension::Dimension>()),
         ] {
             let cli = Cli::command();

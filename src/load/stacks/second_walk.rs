@@ -40,6 +40,8 @@ pub enum EventChoice {
     Heap,
     /// `0x0e20`, `0x0e21`.
     Pool,
+    /// Kernel events with any of these hook ids, each counted as one.
+    AnyOf(&'static [HookId]),
     /// Any other kind.
     Other(RecordId),
 }
@@ -57,6 +59,7 @@ impl EventChoice {
             EventChoice::Disk => DISK_STARTS,
             EventChoice::Heap => &[HEAP_ALLOC, HEAP_REALLOC],
             EventChoice::Pool => &[POOL_ALLOC, SESSION_ALLOC],
+            EventChoice::AnyOf(hooks) => hooks,
             EventChoice::Other(_) => &[],
         }
     }
@@ -259,9 +262,14 @@ impl Reader<'_> {
                 };
                 counted(bytes, of_header)
             }
-            (EventChoice::Ready | EventChoice::PageAccess | EventChoice::Disk | EventChoice::Other(_), _) => {
-                counted(1, self.owner_of_other(event).unwrap_or(of_header))
-            }
+            (
+                EventChoice::Ready
+                | EventChoice::PageAccess
+                | EventChoice::Disk
+                | EventChoice::AnyOf(_)
+                | EventChoice::Other(_),
+                _,
+            ) => counted(1, self.owner_of_other(event).unwrap_or(of_header)),
             _ => None,
         }
     }

@@ -1,0 +1,315 @@
+//! Pieces become rows: each gets the numbers of its labels, conditions are asked once for each combination, sums are added up.
+//!
+//! Where a dimension is known only when a piece ends, changes of the sums are kept and sorted at the end: 32 bytes for each.
+
+use super::figures::{BEFORE, Figures, Piece, Reason, RowState};
+use super::labels::{ABSENT, Labels};
+use super::lives::Lives;
+use super::query::{AllocationQuery, Dimension};
+use super::timeline::{TimelineStep, TimelineTrack};
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::facets::Condition;
+use crate::load::allocations::AllocationKind;
+use crate::load::stacks::frame_lists::{ListId, Lists};
+use crate::moment::Moment;
+use crate::units::Ticks;
+
+/// What is known of a piece when it is opened, as numbers; [`ABSENT`] where it is not known.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Life of the process.
+    pub life: u32,
+    /// Thread.
+    pub thread: u32,
+    /// 1 for large pages.
+    pub large: u32,
+    /// Pool tag without its mark.
+    pub tag: u32,
+    /// 1 for paged pool.
+    pub paged: u32,
+    /// Session of the pool.
+    pub session: u32,
+    /// Heap, a number of [`Labels::heap`].
+    pub heap: u32,
+    /// Part of the heap.
+    pub source: u32,
+    /// A stack.
+    pub stack: u32,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        let (life, thread, large, tag, paged) = (ABSENT, ABSENT, 0, ABSENT, ABSENT);
+        Facts { life, thread, large, tag, paged, session: ABSENT, heap: ABSENT, source: ABSENT, stack: ABSENT }
+    }
+}
+
+/// The record that opened a piece, and the number of its combination of labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// When; [`BEFORE`]: before the trace.
+    pub time: Ticks,
+    code: ListId,
+}
+
+/// What closed a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closing {
+    /// The record.
+    pub moment: Moment,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Rows while pieces come.
+#[derive(Debug)]
+pub struct Counting<'t> {
+    /// Processes over time.
+    pub lives: Lives,
+    /// Names of numbers.
+    pub labels: Labels<'t>,
+    kind: AllocationKind,
+    conditions: &'t [Condition<Dimension>],
+    /// Dimensions of the rows, then those of conditions only.
+    dimensions: Vec<Dimension>,
+    grouped: usize,
+    is_late: bool,
+    only_leaks_until: Option<Ticks>,
+    window: TickRange,
+    hole_until: Option<Ticks>,
+    codes: Lists<u32>,
+    row_of_code: Vec<Option<ListId>>,
+    row_labels: Lists<u32>,
+    rows: Vec<RowState>,
+    total: RowState,
+    timeline: Option<TimelineTrack>,
+    changes: Vec<(Ticks, ListId, i128)>,
+    scratch: Vec<u32>,
+}
+
+/// Rows when all pieces are there.
+#[derive(Debug)]
+pub struct Counted {
+    /// Numbers of the labels, and figures.
+    pub rows: Vec<(Vec<u32>, Figures)>,
+    /// All of them.
+    pub total: Figures,
+    /// True when the changes of each row's sum agree with its pieces.
+    pub is_balanced: bool,
+    /// Steps, where they were asked for.
+    pub timeline: Option<Vec<TimelineStep>>,
+}
+
+impl<'t> Counting<'t> {
+    /// Without pieces.
+    pub fn new(
+        (lives, labels): (Lives, Labels<'t>),
+        kind: AllocationKind,
+        (query, group_by): (&'t AllocationQuery, &[Dimension]),
+        (window, grid): (TickRange, Option<Grid>),
+        hole_until: Option<Ticks>,
+    ) -> Counting<'t> {
+        let mut dimensions = group_by.to_vec();
+        for dimension in query.dimensions() {
+            if !dimensions.contains(&dimension) {
+                dimensions.push(dimension);
+            }
+        }
+        let half = Ticks(window.from.0.saturating_add((window.ticks() / 2) as i64));
+        Counting {
+            lives,
+            labels,
+            kind,
+            conditions: &query.conditions,
+            grouped: group_by.len(),
+            is_late: query.only_leaks || dimensions.iter().any(|dimension| dimension.is_known_at_end(kind)),
+            only_leaks_until: query.only_leaks.then_some(half),
+            dimensions,
+            window,
+            hole_until,
+            codes: Lists::default(),
+            row_of_code: Vec::new(),
+            row_labels: Lists::default(),
+            rows: Vec::new(),
+            total: RowState::default(),
+            timeline: grid.map(|grid| TimelineTrack::new(grid, window)),
+            changes: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A piece, or more than one, is opened by a record.
+    #[inline]
+    pub fn open(&mut self, time: Ticks, bytes: u64, facts: &Facts) -> Opening {
+        let code = self.code(facts, bytes);
+        if !self.is_late {
+            self.change(time, code, bytes.into());
+        }
+        Opening { time, code }
+    }
+
+    /// What was opened before the trace.
+    pub fn before(&mut self, bytes: u64, facts: &Facts) -> Opening {
+        Opening { time: BEFORE, code: self.code(facts, bytes) }
+    }
+
+    /// A piece ends, or is there at the end of the trace.
+    #[inline]
+    pub fn close(&mut self, opening: Opening, bytes: u64, closing: Option<Closing>) {
+        let closed = closing.map(|closing| (closing.moment.time, closing.reason));
+        let piece = Piece { opened: opening.time, closed, bytes };
+        let code = if self.is_late {
+            let Some(code) = self.late_code(opening, &piece, closing) else { return };
+            code
+        } else {
+            opening.code
+        };
+        let Some(Some(row)) = self.row_of_code.get(code.0 as usize).copied() else { return };
+        self.total.piece(&piece, self.window, self.hole_until);
+        self.rows.get_mut(row.0 as usize).into_iter().for_each(|r| r.piece(&piece, self.window, self.hole_until));
+        if self.is_late && opening.time != BEFORE {
+            self.changes.push((opening.time, row, bytes.into()));
+        }
+        match closed {
+            Some((time, _)) if self.is_late => self.changes.push((time, row, -i128::from(bytes))),
+            Some((time, _)) => self.change(time, code, -i128::from(bytes)),
+            None => {}
+        }
+    }
+
+    /// The number of a combination, with what the end of the piece tells; `None` for a piece that nobody asks for.
+    fn late_code(&mut self, opening: Opening, piece: &Piece, closing: Option<Closing>) -> Option<ListId> {
+        let closing = closing.filter(|closing| closing.moment.time < self.window.to);
+        let is_outside = opening.time >= self.window.to || closing.is_some_and(|c| c.moment.time < self.window.from);
+        let is_leak = |until: Ticks| closing.is_none() && opening.time >= self.window.from && opening.time < until;
+        if is_outside || !self.only_leaks_until.is_none_or(is_leak) {
+            return None;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.extend_from_slice(self.codes.get(opening.code));
+        for (dimension, number) in self.dimensions.iter().zip(&mut scratch) {
+            match dimension {
+                Dimension::Reason => *number = closing.map_or(ABSENT, |closing| closing.reason as u32),
+                Dimension::Size => *number = size_class(piece.bytes),
+                Dimension::FreeStack | Dimension::FreeFunction => {
+                    let is_record = |closing: &Closing| !matches!(closing.reason, Reason::Lost | Reason::ProcessEnd);
+                    let closing = closing.filter(is_record);
+                    *number = closing.map_or(ABSENT, |closing| self.labels.stack_at(closing.moment));
+                }
+                _ => {}
+            }
+        }
+        let code = self.number(&scratch);
+        self.scratch = scratch;
+        Some(code)
+    }
+
+    #[inline]
+    fn change(&mut self, time: Ticks, code: ListId, delta: i128) {
+        let Some(Some(row)) = self.row_of_code.get(code.0 as usize).copied() else { return };
+        self.change_row(time, row, delta);
+    }
+
+    #[inline]
+    fn change_row(&mut self, time: Ticks, row: ListId, delta: i128) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.change(time, delta);
+        }
+        self.total.change(time, delta, self.window);
+        self.rows.get_mut(row.0 as usize).into_iter().for_each(|row| row.change(time, delta, self.window));
+    }
+
+    #[inline]
+    fn code(&mut self, facts: &Facts, bytes: u64) -> ListId {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.extend(self.dimensions.iter().map(|dimension| match dimension {
+            Dimension::Process => facts.life,
+            Dimension::Thread => facts.thread,
+            Dimension::Pages => facts.large,
+            Dimension::Tag => facts.tag,
+            Dimension::Pool => facts.paged,
+            Dimension::Session => facts.session,
+            Dimension::Heap => facts.heap,
+            Dimension::Source => facts.source,
+            Dimension::Stack | Dimension::Function => facts.stack,
+            Dimension::Size if self.kind != AllocationKind::Commit => size_class(bytes),
+            Dimension::Size | Dimension::Reason | Dimension::FreeStack | Dimension::FreeFunction => ABSENT,
+        }));
+        let code = self.number(&scratch);
+        self.scratch = scratch;
+        code
+    }
+
+    fn number(&mut self, list: &[u32]) -> ListId {
+        let code = self.codes.id(list);
+        if code.0 as usize >= self.row_of_code.len() {
+            let row = self.row_of(list);
+            self.row_of_code.push(row);
+        }
+        code
+    }
+
+    /// The row of a combination that is met for the first time; `None` where a condition does not hold.
+    fn row_of(&mut self, list: &[u32]) -> Option<ListId> {
+        let number_of = |wanted: Dimension| {
+            let at = self.dimensions.iter().position(|dimension| *dimension == wanted);
+            at.and_then(|at| list.get(at)).copied().unwrap_or(ABSENT)
+        };
+        let is_wanted = self.conditions.iter().all(|condition| {
+            let labels = self.labels.to_filter(condition.dimension, number_of(condition.dimension), &self.lives);
+            condition.lets_pass(&labels)
+        });
+        if !is_wanted {
+            return None;
+        }
+        let grouped = self.dimensions.iter().zip(list).take(self.grouped);
+        let labels: Vec<u32> =
+            grouped.map(|(dimension, number)| self.labels.row_number(*dimension, *number, &self.lives)).collect();
+        let row = self.row_labels.id(&labels);
+        if row.0 as usize >= self.rows.len() {
+            self.rows.push(RowState::default());
+        }
+        Some(row)
+    }
+
+    /// The rows of all pieces.
+    pub fn finish(mut self) -> (Counted, Labels<'t>) {
+        let mut changes = std::mem::take(&mut self.changes);
+        changes.sort_unstable_by_key(|(time, row, _)| (*time, *row));
+        changes.into_iter().for_each(|(time, row, delta)| self.change_row(time, row, delta));
+        let window = self.window;
+        let (total, mut is_balanced) = self.total.finish(window);
+        let before = self.total.before();
+        let mut rows = Vec::new();
+        for (number, row) in (0..).zip(&mut self.rows) {
+            let (figures, is_row_balanced) = row.finish(window);
+            is_balanced &= is_row_balanced;
+            if !figures.is_empty() {
+                rows.push((self.row_labels.get(ListId(number)).to_vec(), figures));
+            }
+        }
+        let timeline = self.timeline.map(|timeline| timeline.finish(before));
+        (Counted { rows, total, is_balanced, timeline }, self.labels)
+    }
+}
+
+/// 0 for 0 bytes, else one more than the exponent of the smallest power of two that is not smaller.
+fn size_class(bytes: u64) -> u32 {
+    match bytes {
+        0 => 0,
+        _ => u64::BITS + 1 - (bytes - 1).leading_zeros(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_classes_of_powers_of_two() {
+        let powers = [0, 1, 2, 3, 4, 5, 4096, 4097, 1 << 63, (1 << 63) + 1, u64::MAX].map(size_class);
+        assert_eq!(powers, [0, 1, 2, 3, 3, 4, 13, 14, 64, 65, 65]);
+    }
+}

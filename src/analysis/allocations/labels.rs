@@ -1,0 +1,199 @@
+//! Names of the numbers that pieces are grouped by.
+
+use super::figures::{OUTSTANDING, Reason};
+use super::lives::Lives;
+use super::query::Dimension;
+use crate::analysis::stacks::EventStacks;
+use crate::event::pool::PoolTag;
+use crate::facets::Label;
+use crate::model::process::Processes;
+use crate::moment::Moment;
+use crate::units::{Ticks, count};
+use foldhash::HashMap as FastMap;
+
+/// What is not known, or is not there.
+pub const ABSENT: u32 = u32::MAX;
+
+/// Distinct values with their numbers.
+#[derive(Debug, Default)]
+struct Numbered<T> {
+    values: Vec<T>,
+    numbers: FastMap<T, u32>,
+}
+
+impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
+    fn number(&mut self, value: T) -> u32 {
+        let next = self.values.len() as u32;
+        *self.numbers.entry(value).or_insert_with_key(|value| {
+            self.values.push(value.clone());
+            next
+        })
+    }
+
+    fn get(&self, number: u32) -> Option<&T> {
+        self.values.get(number as usize)
+    }
+}
+
+/// Names of numbers.
+#[derive(Debug)]
+pub struct Labels<'t> {
+    processes: &'t Processes,
+    stacks: Option<EventStacks>,
+    heaps: Numbered<u64>,
+    /// Texts of functions and stacks: different stacks can have one.
+    texts: Numbered<String>,
+    /// Label and start of processes.
+    starts: Numbered<(String, Option<Ticks>)>,
+}
+
+impl<'t> Labels<'t> {
+    /// With the names of a trace.
+    pub fn new(processes: &'t Processes, stacks: Option<EventStacks>) -> Labels<'t> {
+        let (texts, starts) = (Numbered { values: Vec::new(), numbers: FastMap::default() }, Numbered::default());
+        Labels { processes, stacks, heaps: Numbered::default(), texts, starts }
+    }
+
+    /// The number of a heap.
+    #[inline]
+    pub fn heap(&mut self, handle: u64) -> u32 {
+        self.heaps.number(handle)
+    }
+
+    /// The stack of the record that was logged at this moment; [`ABSENT`] where nobody asks for stacks.
+    #[inline]
+    pub fn stack_at(&self, moment: Moment) -> u32 {
+        self.stacks.as_ref().map_or(ABSENT, |stacks| stacks.find(moment))
+    }
+
+    fn functions(&self, stack: u32) -> Vec<Label> {
+        let names = self.stacks.iter().flat_map(|stacks| stacks.functions(stack));
+        names.map(|name| function_label(stack, name)).collect()
+    }
+
+    /// What a condition looks at: of functions all frames of the stack.
+    pub fn to_filter(&self, dimension: Dimension, number: u32, lives: &Lives) -> Vec<Label> {
+        match dimension {
+            _ if number == ABSENT && dimension != Dimension::Reason => vec![Label::nothing()],
+            Dimension::Process => vec![Label::name(lives.label(number, self.processes))],
+            Dimension::Function | Dimension::FreeFunction => self.functions(number),
+            Dimension::Stack | Dimension::FreeStack => vec![Label::name(self.stack_text(number))],
+            _ => vec![self.of_row(dimension, number)],
+        }
+    }
+
+    fn stack_text(&self, stack: u32) -> String {
+        self.stacks.as_ref().map_or_else(String::new, |stacks| stacks.text(stack))
+    }
+
+    /// The number by which rows are told apart: of names, not of what they are the names of.
+    pub fn row_number(&mut self, dimension: Dimension, number: u32, lives: &Lives) -> u32 {
+        match dimension {
+            _ if number == ABSENT => ABSENT,
+            Dimension::Process => self.starts.number((lives.label(number, self.processes), lives.start(number))),
+            Dimension::Function | Dimension::FreeFunction => {
+                let innermost = self.functions(number).into_iter().next();
+                self.texts.number(innermost.map_or_else(String::new, |label| label.to_string()))
+            }
+            Dimension::Stack | Dimension::FreeStack => {
+                let text = self.stack_text(number);
+                self.texts.number(text)
+            }
+            _ => number,
+        }
+    }
+
+    /// When the process of a row began.
+    pub fn start(&self, number: u32) -> Option<Ticks> {
+        self.starts.get(number)?.1
+    }
+
+    /// The label of a row's number.
+    pub fn of_row(&self, dimension: Dimension, number: u32) -> Label {
+        let text = |known: Option<&String>| Label::maybe(known.map(String::as_str));
+        match dimension {
+            Dimension::Reason if number == ABSENT => Label::name(OUTSTANDING),
+            _ if number == ABSENT => Label::nothing(),
+            Dimension::Reason => Label::maybe(Reason::ALL.get(number as usize).map(|reason| reason.name())),
+            Dimension::Process => text(self.starts.get(number).map(|(label, _)| label)),
+            Dimension::Thread | Dimension::Session => Label::number(number),
+            Dimension::Size => size_label(number),
+            Dimension::Pages => Label::name(if number == 1 { "large" } else { "normal" }),
+            Dimension::Tag => Label::name(tag_text(PoolTag(number))),
+            Dimension::Pool => Label::name(if number == 1 { "paged" } else { "nonpaged" }),
+            Dimension::Heap => {
+                self.heaps.get(number).map_or_else(Label::nothing, |handle| Label::name(format!("0x{handle:x}")))
+            }
+            Dimension::Source => source_label(number),
+            Dimension::Stack | Dimension::Function | Dimension::FreeStack | Dimension::FreeFunction => {
+                text(self.texts.get(number))
+            }
+        }
+    }
+
+    /// True when stacks were asked for and no record has one.
+    pub fn lacks_stacks(&self) -> bool {
+        self.stacks.as_ref().is_some_and(EventStacks::is_empty)
+    }
+}
+
+fn function_label(stack: u32, name: String) -> Label {
+    if stack == EventStacks::NONE { Label::unknown(name) } else { Label::name(name) }
+}
+
+/// `ETW_HEAP_EVENT_ALLOC`: the part of a heap that served a request.
+fn source_label(number: u32) -> Label {
+    const SOURCES: [&str; 6] = ["lookaside", "low_fragmentation", "main", "slow", "invalid", "segment_heap"];
+    let name = (number as usize).checked_sub(1).and_then(|at| SOURCES.get(at));
+    name.map_or_else(|| Label::name(number.to_string()), |name| Label::name(*name))
+}
+
+/// A class of sizes by its upper bound.
+fn size_label(class: u32) -> Label {
+    let Some(exponent) = class.checked_sub(1) else { return Label::number(0u64).shown_as("0 bytes") };
+    let bytes = 1u128 << exponent.min(64);
+    let (unit, shift) = match exponent {
+        0..10 => ("bytes", 0),
+        10..20 => ("KiB", 10),
+        20..30 => ("MiB", 20),
+        30..40 => ("GiB", 30),
+        _ => ("TiB", 40),
+    };
+    let shown = format!("up to {} {unit}", count((bytes >> shift) as u64));
+    u64::try_from(bytes).map_or_else(|_| Label::name(bytes.to_string()), Label::number).shown_as(&shown)
+}
+
+/// The four bytes in memory order, without the mark *protected*; what is no printable character as `\xNN`.
+pub fn tag_text(tag: PoolTag) -> String {
+    let character = |byte: u8| match byte {
+        b'\\' => "\\\\".to_owned(),
+        0x20..=0x7e => char::from(byte).to_string(),
+        _ => format!("\\x{byte:02x}"),
+    };
+    tag.characters().map(character).concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_exact() {
+        let text = |bytes: [u8; 4]| tag_text(PoolTag(u32::from_le_bytes(bytes)));
+        assert_eq!(
+            [text(*b"Ntf "), text(*b"a\\b\xf4"), text([0, 0x7f, b'x', 0x80])],
+            ["Ntf ", "a\\\\bt", "\\x00\\x7fx\\x00"]
+        );
+    }
+
+    #[test]
+    fn sizes_and_sources_have_names() {
+        let shown = |class| size_label(class).shown().to_owned();
+        assert_eq!(
+            [0, 1, 10, 11, 43, 65].map(shown),
+            ["0 bytes", "up to 1 bytes", "up to 512 bytes", "up to 1 KiB", "up to 4 TiB", "up to 16,777,216 TiB"]
+        );
+        assert_eq!(size_label(65).as_str(), "18446744073709551616");
+        assert_eq!([1, 6, 7, 0].map(|n| source_label(n).to_string()), ["lookaside", "segment_heap", "7", "0"]);
+    }
+}

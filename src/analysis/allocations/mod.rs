@@ -1,0 +1,235 @@
+//! Allocations (`pfnset allocations`): what was allocated, by whom, and what of it was never freed: commit, pool, heaps.
+//!
+//! Everything is a list of pieces, each with what opened it and what closed it. [`replay`] goes through the records in order and keeps
+//! what is live; [`counting`] adds pieces up to rows with their [`figures`]; [`rows`] gives them names.
+//! Source: `docs/allocations.md`.
+
+mod commit;
+mod counting;
+mod figures;
+mod heap;
+mod holes;
+mod labels;
+mod lives;
+mod page_set;
+mod pool;
+mod query;
+mod replay;
+mod rows;
+#[cfg(feature = "cli")]
+mod tables;
+mod timeline;
+mod warnings;
+
+pub use figures::Figures;
+pub use query::{AllocationOrder, AllocationQuery, Dimension};
+pub use replay::Check;
+pub use rows::AllocationRow;
+#[cfg(feature = "cli")]
+pub use tables::AllocationView;
+pub use timeline::TimelineStep;
+
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
+use crate::analysis::stacks::EventStacks;
+use crate::error::Error;
+use crate::facets::Dimension as _;
+use crate::load::allocations::AllocationKind;
+use crate::model::window::{Ends, Window};
+use crate::moment::Moment;
+use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
+use crate::trace::readiness::Need;
+use crate::trace::{Parts, Trace};
+use crate::units::{Nanos, Ticks};
+use counting::{Counted, Counting};
+use labels::Labels;
+use lives::Lives;
+
+/// Steps of the curve on the first screen.
+const CURVE_STEPS: u64 = 48;
+
+impl AllocationKind {
+    /// Name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            AllocationKind::Commit => "commit",
+            AllocationKind::Pool => "pool",
+            AllocationKind::Heap => "heap",
+        }
+    }
+
+    /// What it needs of a trace.
+    pub(crate) fn needs(self) -> &'static AnalysisNeeds {
+        match self {
+            AllocationKind::Commit => &COMMIT_ALLOCATIONS,
+            AllocationKind::Pool => &POOL_ALLOCATIONS,
+            AllocationKind::Heap => &HEAP_ALLOCATIONS,
+        }
+    }
+
+    /// Who allocates: processes, or the tags of pool.
+    const fn owner(self) -> Dimension {
+        match self {
+            AllocationKind::Pool => Dimension::Tag,
+            AllocationKind::Commit | AllocationKind::Heap => Dimension::Process,
+        }
+    }
+
+    fn is_recorded(self, trace: &Trace) -> bool {
+        let mut hooks = self.hooks().iter().chain(self.rundowns());
+        hooks.any(|hook| trace.survey().kernel_count(*hook) > 0)
+    }
+}
+
+/// What `pfnset allocations` shows.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AllocationSet {
+    /// Doubts, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Keywords that were not recorded, and the consequences of each.
+    pub missing: Vec<Need>,
+    /// The kind.
+    pub of: AllocationKind,
+    /// The other kinds, and whether the trace has them.
+    pub others: Vec<(AllocationKind, bool)>,
+    /// The window.
+    pub window: Window,
+    /// Its ends since trace start.
+    pub window_times: (Nanos, Nanos),
+    /// Its length in ticks.
+    pub window_ticks: u64,
+    /// Ticks in a second.
+    pub frequency_hz: u64,
+    /// How the state at the start is known.
+    pub at_start: Vec<(&'static str, u64)>,
+    /// True when sums over time and sums of pieces agree in every row.
+    pub is_balanced: bool,
+    /// All rows together.
+    pub total: Figures,
+    /// Counters of the whole trace.
+    pub records: Vec<(&'static str, u64)>,
+    /// The check against the end rundown.
+    pub check: Option<Check>,
+    /// End of the last hole in the records.
+    pub hole_until: Option<Nanos>,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<Dimension>,
+    /// Rows in the query's order.
+    pub rows: Vec<AllocationRow>,
+    /// The timeline, or the steps of the curve.
+    pub timeline: Vec<TimelineStep>,
+    origin: Ticks,
+}
+
+impl AllocationSet {
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when nothing of the kind is in the trace, [`Error::MissingPart`] when it was lost, [`Error::Usage`] for
+    /// a window, a timeline or a dimension that cannot be.
+    pub fn answer(trace: &Trace, query: &AllocationQuery) -> Result<AllocationSet, Error> {
+        trace.gather(Parts::SYSTEM);
+        let of = kind(trace, query)?;
+        let (etl, trust) = (trace.etl(), trace.trust());
+        let (window, range) = window(trace, query)?;
+        let grid = match query.timeline {
+            Some(step) => timeline::grid(range, step, &etl.clock)?,
+            None => Grid::new(range.from, curve_step(range, etl.clock.frequency_hz), etl.clock.frequency_hz),
+        };
+        let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
+        let (stacks, told) = query.wants_stacks().then(|| EventStacks::new(trace, of.hooks(), &query.symbols)).unzip();
+        let hole_until = holes::hole_until(trace);
+        let lives = Lives::new(&trace.system().processes);
+        let labels = Labels::new(trace.processes(), stacks);
+        let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
+        let replayed = replay::replay(trace, of, &mut counting);
+        let (Counted { rows, total, is_balanced, timeline }, labels) = counting.finish();
+        let missing = trace.missing(of.needs());
+        Ok(AllocationSet {
+            warnings: (warnings::warnings(trust, &missing, &replayed, labels.lacks_stacks()).into_iter())
+                .chain(told.into_iter().flatten())
+                .collect(),
+            doubtful: trust.any(),
+            missing,
+            of,
+            others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),
+            window,
+            window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
+            window_ticks: range.ticks(),
+            frequency_hz: etl.clock.frequency_hz,
+            at_start: replayed.at_start,
+            is_balanced,
+            total,
+            records: replayed.records,
+            check: replayed.check,
+            hole_until: hole_until.map(|until| etl.clock.nanos(until)),
+            rows: rows::rows(rows, &group_by, &labels, query.order, &etl.clock),
+            dimensions: group_by,
+            timeline: timeline.unwrap_or_default(),
+            origin: etl.clock.origin,
+        })
+    }
+
+    /// A stamp as time since the trace began.
+    pub fn time(&self, stamp: Ticks) -> Nanos {
+        let ticks = i128::from(stamp.0) - i128::from(self.origin.0);
+        Nanos((ticks * 1_000_000_000).div_euclid(i128::from(self.frequency_hz.max(1))))
+    }
+
+    /// Ticks as nanoseconds, rounded down.
+    pub fn ns(&self, ticks: u64) -> u64 {
+        self.mean_ns(ticks, 1)
+    }
+
+    /// The mean of times, rounded down once.
+    pub fn mean_ns(&self, ticks: u64, count: u64) -> u64 {
+        let divisor = u128::from(self.frequency_hz.max(1)) * u128::from(count.max(1));
+        u64::try_from(u128::from(ticks) * 1_000_000_000 / divisor).unwrap_or(u64::MAX)
+    }
+}
+
+/// The kind that is asked for, or the first recorded one that has the dimensions.
+fn kind(trace: &Trace, query: &AllocationQuery) -> Result<AllocationKind, Error> {
+    let only: Vec<(Dimension, AllocationKind)> =
+        query.dimensions().filter_map(|dimension| Some((dimension, dimension.only_of()?))).collect();
+    let fits = |kind: &AllocationKind| only.iter().all(|(_, of)| of == kind);
+    let recorded = || AllocationKind::ALL.into_iter().filter(|kind| kind.is_recorded(trace));
+    let of = match query.of {
+        Some(of) => of,
+        None => recorded().find(fits).or_else(|| recorded().next()).unwrap_or(AllocationKind::Commit),
+    };
+    if let Some((dimension, other)) = only.iter().find(|(_, other)| *other != of) {
+        return Err(Error::Usage(format!(
+            "{} is a dimension of {}, not of {}",
+            dimension.name(),
+            other.name(),
+            of.name()
+        )));
+    }
+    match of.is_recorded(trace) {
+        true => Ok(of),
+        false => Err(trace.cannot_run(of.needs())),
+    }
+}
+
+/// From the time in the header to one tick after the last record, or as the user says.
+fn window(trace: &Trace, query: &AllocationQuery) -> Result<(Window, TickRange), Error> {
+    let clock = &trace.etl().clock;
+    let last = trace.survey().last().unwrap_or(clock.origin).max(clock.origin);
+    let ends = Ends {
+        first: clock.origin,
+        last: Moment { time: Ticks(last.0.saturating_add(1)), order: u64::MAX },
+        ..Ends::of_trace(trace.survey(), &trace.system().marks)
+    };
+    let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), clock)?;
+    let range = TickRange { from: window.from.time, to: window.to.time };
+    Ok((window, range))
+}
+
+/// The step of the curve on the first screen.
+fn curve_step(range: TickRange, frequency_hz: u64) -> Nanos {
+    let length = u128::from(range.ticks()) * 1_000_000_000 / u128::from(frequency_hz.max(1));
+    Nanos(i128::try_from(length.div_ceil(CURVE_STEPS.into())).unwrap_or(1).max(1))
+}

@@ -1,0 +1,288 @@
+//! Goes through the records of a trace in their order, slice by slice: only the records of one slice and what is live are in memory.
+
+use super::commit::{CommitCheck, CommitCounts, Record, Region, Source, Space, pages_of};
+use super::counting::{Closing, Counting, Facts};
+use super::figures::Reason;
+use super::heap::Heaps;
+use super::labels::ABSENT;
+use super::lives::{LifeId, Owner};
+use super::pool::Pool;
+use crate::etl::time_slice::slices;
+use crate::event::Phase;
+use crate::load::allocations::{
+    AllocationEvent, AllocationKind, AllocationReader, AllocationRundowns, AllocationWhat, ListedRegion,
+};
+use crate::load::pool_rundown::ListedPool;
+use crate::moment::{At, Moment};
+use crate::trace::Trace;
+use foldhash::HashMap as FastMap;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Records of a slice, about; each takes some 100 bytes.
+const RECORDS: u64 = 500_000;
+
+/// What was found beside the pieces.
+#[derive(Debug, Default)]
+pub struct Replayed {
+    /// How the state at the start is known: of processes, or 1 for the whole.
+    pub at_start: Vec<(&'static str, u64)>,
+    /// Counters with their names.
+    pub records: Vec<(&'static str, u64)>,
+    /// The check against the end rundown.
+    pub check: Option<Check>,
+}
+
+/// The check against the end rundown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Of commit.
+    Commit(CommitCheck),
+    /// Of pool.
+    Pool(super::pool::PoolCheck),
+}
+
+/// What happens at a moment beside the records.
+#[derive(Debug, Clone, Copy)]
+enum Trigger {
+    /// A process ends.
+    End(LifeId),
+    /// The end rundown of a process begins.
+    Listed(LifeId),
+    /// An entry of a pool snapshot.
+    Entry(ListedPool),
+}
+
+/// Regions of a process by a rundown, with its first record.
+type ListedSpace = (Moment, Vec<Region>);
+
+#[derive(Debug, Default)]
+struct Commit {
+    spaces: FastMap<LifeId, Space>,
+    start: FastMap<LifeId, ListedSpace>,
+    end: FastMap<LifeId, ListedSpace>,
+    sources: BTreeMap<Source, u64>,
+    counts: CommitCounts,
+    check: CommitCheck,
+    number: u64,
+}
+
+/// What is live, by kind.
+#[derive(Debug)]
+enum State {
+    Commit(Box<Commit>),
+    Pool(Pool),
+    Heap(Heaps),
+}
+
+/// Goes through all records of a kind.
+pub fn replay(trace: &Trace, kind: AllocationKind, counting: &mut Counting<'_>) -> Replayed {
+    let etl = trace.etl();
+    let survey = trace.survey();
+    let has_rundown = kind.rundowns().iter().any(|hook| survey.kernel_count(*hook) > 0);
+    let rundowns = if has_rundown { AllocationRundowns::new(etl, kind) } else { AllocationRundowns::default() };
+    let mut triggers: Vec<(Moment, Trigger)> = Vec::new();
+    let state = match kind {
+        AllocationKind::Commit => State::Commit(Box::new(Commit::new(&rundowns.regions, counting, &mut triggers))),
+        AllocationKind::Pool => {
+            triggers.extend(rundowns.pool.iter().map(|entry| (entry.moment, Trigger::Entry(entry.value))));
+            State::Pool(Pool::new(&rundowns.pool))
+        }
+        AllocationKind::Heap => State::Heap(Heaps::default()),
+    };
+    if kind != AllocationKind::Pool {
+        triggers.extend(counting.lives.ends().into_iter().map(|(moment, life)| (moment, Trigger::End(life))));
+    }
+    // Entries of one record keep their order.
+    triggers.sort_by_key(|(moment, _)| *moment);
+    let mut replay = Replay { state, triggers, next: 0, allocations: 0, frees: 0 };
+    let reader = AllocationReader::new(etl, kind);
+    if let Some((begin, end)) = crate::load::allocations::whole(&survey.spans) {
+        let mut ahead: Vec<AllocationEvent> = Vec::new();
+        for slice in slices(&survey.spans, begin, end, RECORDS) {
+            let mut events: Vec<AllocationEvent> = std::mem::take(&mut ahead);
+            reader.read(&slice.buffers).into_iter().for_each(|mut found| events.append(&mut found));
+            events.par_sort_unstable_by_key(|event| event.moment);
+            let until = events.partition_point(|event| event.moment.time <= slice.to);
+            ahead = events.split_off(until);
+            events.iter().for_each(|event| replay.event(event, counting));
+        }
+        ahead.iter().for_each(|event| replay.event(event, counting));
+    }
+    replay.finish(counting, has_start_snapshot(&rundowns.pool))
+}
+
+fn has_start_snapshot(listed: &[At<ListedPool>]) -> bool {
+    listed.iter().any(|entry| entry.value.phase == Phase::DcStart)
+}
+
+struct Replay {
+    state: State,
+    triggers: Vec<(Moment, Trigger)>,
+    next: usize,
+    allocations: u64,
+    frees: u64,
+}
+
+impl Replay {
+    fn event(&mut self, event: &AllocationEvent, counting: &mut Counting<'_>) {
+        self.triggers_until(Some(event.moment), counting);
+        match event.what {
+            AllocationWhat::Range { is_free: true, .. }
+            | AllocationWhat::Pool { is_free: true, .. }
+            | AllocationWhat::HeapFree(_) => self.frees += 1,
+            AllocationWhat::HeapReset { .. } => {}
+            _ => self.allocations += 1,
+        }
+        match (&mut self.state, &event.what) {
+            (State::Commit(commit), AllocationWhat::Range { .. }) => commit.record(event, counting),
+            (State::Pool(pool), AllocationWhat::Pool { is_free, piece }) => {
+                pool.record(event, *is_free, piece, counting);
+            }
+            (State::Heap(heaps), _) => heaps.record(event, counting),
+            _ => {}
+        }
+    }
+
+    /// What happens before a record; all that is left for `None`.
+    fn triggers_until(&mut self, moment: Option<Moment>, counting: &mut Counting<'_>) {
+        while let Some((at, trigger)) = self.triggers.get(self.next).copied() {
+            if moment.is_some_and(|moment| at > moment) {
+                return;
+            }
+            self.next += 1;
+            match (&mut self.state, trigger) {
+                (State::Commit(commit), Trigger::End(life)) => {
+                    if let Some(space) = commit.spaces.remove(&life) {
+                        space.end(Some(Closing { moment: at, reason: Reason::ProcessEnd }), counting);
+                    }
+                }
+                (State::Commit(commit), Trigger::Listed(life)) => {
+                    if let (Some(space), Some((_, regions))) = (commit.spaces.get_mut(&life), commit.end.get(&life)) {
+                        space.end_rundown(regions, &mut commit.check);
+                    }
+                }
+                (State::Heap(heaps), Trigger::End(life)) => heaps.end_process(life, at, counting),
+                (State::Pool(pool), Trigger::Entry(entry)) => pool.listed(&entry, counting),
+                _ => {}
+            }
+        }
+    }
+
+    fn finish(mut self, counting: &mut Counting<'_>, has_start_snapshot: bool) -> Replayed {
+        self.triggers_until(None, counting);
+        let mut records = vec![("allocations", self.allocations), ("frees", self.frees)];
+        match self.state {
+            State::Commit(mut commit) => {
+                std::mem::take(&mut commit.spaces).into_values().for_each(|space| space.end(None, counting));
+                let counts = commit.counts;
+                records.extend([
+                    ("before_rundown", counts.before_rundown),
+                    ("after_end", counts.after_end),
+                    ("no_process", counts.no_process),
+                    ("reset", counts.reset),
+                    ("malformed", counts.malformed),
+                    ("unknown_size", counts.unknown_size),
+                    ("recommitted_bytes", counts.recommitted_bytes),
+                    ("unknown_release_bytes", counts.unknown_release_bytes),
+                    ("estimated_bytes", counts.estimated_bytes),
+                ]);
+                Replayed {
+                    at_start: commit.sources.iter().map(|(source, number)| (source.name(), *number)).collect(),
+                    records,
+                    check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
+                }
+            }
+            State::Pool(mut pool) => {
+                pool.end(counting);
+                records.extend([("mismatched", pool.counts.mismatched), ("malformed", pool.counts.malformed)]);
+                let source = if has_start_snapshot { "snapshot" } else { "unknown" };
+                Replayed { at_start: vec![(source, 1)], records, check: pool.check.map(Check::Pool) }
+            }
+            State::Heap(mut heaps) => {
+                heaps.end(counting);
+                let counts = heaps.counts;
+                records.extend([
+                    ("after_end", counts.after_end),
+                    ("no_process", counts.no_process),
+                    ("unknown_frees", counts.unknown_frees),
+                    ("realloc_summaries", counts.realloc_summaries),
+                ]);
+                let is_born = |life: &&LifeId| counting.lives.get(**life).is_some_and(|life| life.begin.is_some());
+                let born = heaps.lives.iter().filter(is_born).count() as u64;
+                let sources = [("born", born), ("unknown", heaps.lives.len() as u64 - born)];
+                let at_start = sources.into_iter().filter(|(_, number)| *number > 0).collect();
+                Replayed { at_start, records, check: None }
+            }
+        }
+    }
+}
+
+impl Commit {
+    /// With the regions of the rundowns.
+    fn new(listed: &[At<ListedRegion>], counting: &mut Counting<'_>, triggers: &mut Vec<(Moment, Trigger)>) -> Commit {
+        let mut commit = Commit::default();
+        for At { moment, value } in listed {
+            let Owner::Life(life) = counting.lives.of_range(value.range.process_id, value.thread_id, *moment) else {
+                continue;
+            };
+            let lists = if value.is_end { &mut commit.end } else { &mut commit.start };
+            let (_, regions) = lists.entry(life).or_insert_with(|| (*moment, Vec::new()));
+            let pages = pages_of(value.range.base, value.range.size_bytes, value.pointer);
+            let commit_bytes = value.range.commit_bytes.unwrap_or(0).min(value.range.size_bytes);
+            regions.extend(pages.filter(|_| value.range.size_bytes > 0).map(|pages| Region { pages, commit_bytes }));
+        }
+        triggers.extend(commit.end.iter().map(|(life, (moment, _))| (*moment, Trigger::Listed(*life))));
+        let lives: Vec<LifeId> = commit.start.keys().chain(commit.end.keys()).copied().collect();
+        lives.into_iter().for_each(|life| _ = commit.space(life, counting));
+        commit
+    }
+
+    fn space(&mut self, life: LifeId, counting: &mut Counting<'_>) -> &mut Space {
+        self.spaces.entry(life).or_insert_with(|| {
+            let is_born = counting.lives.get(life).is_some_and(|life| life.begin.is_some());
+            let source = match (is_born, self.start.contains_key(&life), self.end.contains_key(&life)) {
+                (true, ..) => Source::Born,
+                (_, true, _) => Source::StartRundown,
+                (.., true) => Source::EndRundown,
+                _ => Source::Unknown,
+            };
+            *self.sources.entry(source).or_default() += 1;
+            let mut space = Space::new(source, Facts { life, ..Facts::default() });
+            if source == Source::StartRundown
+                && let Some((at, regions)) = self.start.get(&life)
+            {
+                space.start(*at, regions, counting);
+            }
+            space
+        })
+    }
+
+    fn record(&mut self, event: &AllocationEvent, counting: &mut Counting<'_>) {
+        let AllocationWhat::Range { is_free, range, pointer } = event.what else { return };
+        let life = match counting.lives.of_range(range.process_id, event.thread_id, event.moment) {
+            Owner::Life(life) => life,
+            Owner::Ended => return self.counts.after_end += 1,
+            Owner::Nobody => return self.counts.no_process += 1,
+        };
+        self.number += 1;
+        let record = Record {
+            moment: event.moment,
+            number: self.number,
+            range,
+            pointer,
+            thread: event.thread_id.unwrap_or(ABSENT),
+            stack: counting.labels.stack_at(event.moment),
+        };
+        let mut counts = self.counts;
+        let space = self.space(life, counting);
+        if space.is_before_rundown(event.moment) {
+            counts.before_rundown += 1;
+        } else if is_free {
+            space.free(&record, counting, &mut counts);
+        } else {
+            space.allocate(&record, counting, &mut counts);
+        }
+        self.counts = counts;
+    }
+}

@@ -1,0 +1,85 @@
+//! Rows with their names, in order.
+
+use super::figures::Figures;
+use super::labels::{ABSENT, Labels};
+use super::query::{AllocationOrder, Dimension};
+use crate::etl::clock::Clock;
+use crate::facets::Label;
+use crate::units::Nanos;
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AllocationRow {
+    /// Labels in order of the dimensions.
+    pub labels: Vec<Label>,
+    /// When its process began; `None`: before the trace, or rows are of no processes.
+    pub process_start: Option<Nanos>,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+/// Rows in this order.
+pub fn rows(
+    counted: Vec<(Vec<u32>, Figures)>,
+    dimensions: &[Dimension],
+    labels: &Labels<'_>,
+    order: AllocationOrder,
+    clock: &Clock,
+) -> Vec<AllocationRow> {
+    let process = dimensions.iter().position(|dimension| *dimension == Dimension::Process);
+    let number_of = |numbers: &[u32]| process.and_then(|at| numbers.get(at)).copied().filter(|n| *n != ABSENT);
+    // Processes of one name and id are told apart by their start.
+    let mut named: HashMap<String, u32> = HashMap::new();
+    let mut numbers: Vec<u32> = counted.iter().filter_map(|(numbers, _)| number_of(numbers)).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    for number in numbers {
+        *named.entry(labels.of_row(Dimension::Process, number).to_string()).or_default() += 1;
+    }
+    let row = |(numbers, figures): (Vec<u32>, Figures)| {
+        let start = number_of(&numbers).and_then(|number| labels.start(number)).map(|start| clock.nanos(start));
+        let label = |(dimension, number): (&Dimension, &u32)| {
+            let label = labels.of_row(*dimension, *number);
+            match (dimension, start) {
+                (Dimension::Process, Some(start)) if named.get(label.as_str()).is_some_and(|times| *times > 1) => {
+                    let shown = format!("{label} from {:.3} s", start.seconds());
+                    label.shown_as(&shown)
+                }
+                _ => label,
+            }
+        };
+        AllocationRow { labels: dimensions.iter().zip(&numbers).map(label).collect(), process_start: start, figures }
+    };
+    let mut rows: Vec<AllocationRow> = counted.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        compare(order, &a.figures, &b.figures)
+            .then_with(|| a.labels.cmp(&b.labels))
+            .then_with(|| a.process_start.cmp(&b.process_start))
+    });
+    rows
+}
+
+/// Which of two rows comes first.
+pub fn compare(order: AllocationOrder, a: &Figures, b: &Figures) -> Ordering {
+    let by = |key: fn(&Figures) -> (i128, u64)| Reverse(key(a)).cmp(&Reverse(key(b)));
+    match order {
+        AllocationOrder::Name => Ordering::Equal,
+        AllocationOrder::AtEnd => by(|f| (signed(f.at_end().bytes), f.at_end().count)),
+        AllocationOrder::Growth => by(|f| (f.growth(), f.at_end().count)),
+        AllocationOrder::Impacting => by(|f| (signed(f.impacting.bytes), f.impacting.count)),
+        AllocationOrder::Allocated => by(|f| (signed(f.allocated().bytes), f.allocated().count)),
+        AllocationOrder::Peak => by(|f| (f.peak.map_or(0, |(bytes, _)| signed(bytes)), f.at_end().count)),
+        AllocationOrder::Pieces => by(|f| (0, f.allocated().count)),
+        AllocationOrder::Lifetime => by(|f| (f.lifetime.p95.into(), f.lifetime.count)),
+        AllocationOrder::Oldest => a.oldest.unwrap_or(LAST).cmp(&b.oldest.unwrap_or(LAST)),
+    }
+}
+
+const LAST: crate::units::Ticks = crate::units::Ticks(i64::MAX);
+
+fn signed(bytes: u128) -> i128 {
+    i128::try_from(bytes).unwrap_or(i128::MAX)
+}

@@ -1,0 +1,180 @@
+//! The answer of `pfnset allocations`. Wire format: docs/json.md, schema `pfnset.allocations`.
+
+use crate::analysis::allocations::{AllocationOrder, AllocationSet, AllocationView, Check};
+use crate::analysis::table::Dimension as _;
+use crate::answer::block::Block;
+use crate::answer::content::{Answer, Units};
+use crate::answer::facts::{Fact, Facts};
+use crate::answer::numbers::{self, TimeUnit, Unit};
+use crate::answer::rows::Records;
+use crate::load::allocations::AllocationKind;
+use crate::units::Nanos;
+use serde_json::json;
+
+/// Rows of the first screen where the user does not say.
+const FIRST: usize = 5;
+
+/// What is shown of a result, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct AllocationDisplay {
+    /// The columns of the rows.
+    pub view: AllocationView,
+    /// True for one screen with the balance above the rows.
+    pub is_summary: bool,
+    /// True for the timeline instead of the rows.
+    pub is_timeline: bool,
+    /// Order of nested rows, as that of the query.
+    pub order: AllocationOrder,
+    /// Rows of a level that people see; `None` = all.
+    pub top: Option<usize>,
+    /// Unit of sizes for people.
+    pub unit: Unit,
+}
+
+/// The answer of this result, in one of its views.
+pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
+    let AllocationDisplay { view, order, is_summary, .. } = display;
+    let largest = set.total.peak.map_or(0, |(bytes, _)| u64::try_from(bytes).unwrap_or(u64::MAX));
+    let unit = display.unit.for_largest(largest);
+    let title = title(set, (view != AllocationView::Lifetimes).then_some(unit));
+    let top = if is_summary { Some(display.top.unwrap_or(FIRST)) } else { display.top };
+    let table = if display.is_timeline { set.timeline_table() } else { set.row_table(view, order, top) };
+    Answer {
+        warnings: set.warnings.clone(),
+        facts: facts(set, display),
+        tables: vec![table.titled(title.clone()).into()],
+        screen: is_summary.then(|| first_screen(set, title)),
+        units: Units { size: unit, time: TimeUnit::Auto },
+        ..Answer::new("pfnset.allocations")
+    }
+}
+
+fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
+    let window = json!({
+        "start_s": set.window_times.0.seconds(),
+        "stop_s": set.window_times.1.seconds(),
+        "ticks": set.window_ticks,
+        "start_mark": set.window.from_mark,
+        "stop_mark": set.window.to_mark,
+    });
+    let numbers =
+        |list: &[(&'static str, u64)]| list.iter().fold(Facts::default(), |all, (name, number)| all.is(*name, number));
+    let total = set.total_values().into_iter().fold(Facts::default(), |all, (field, value)| all.value(field, value));
+    let check = match set.check_values() {
+        Some(values) => {
+            Fact::Object(values.into_iter().fold(Facts::default(), |all, (name, value)| all.value(name, value)))
+        }
+        None => Fact::Is(serde_json::Value::Null),
+    };
+    let facts = Facts::of_trace()
+        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+        .is("of", set.of.name())
+        .is("window", window)
+        .has("at_start", Fact::Object(numbers(&set.at_start)))
+        .is("balanced", set.is_balanced)
+        .has("total", Fact::Object(total))
+        .has("records", Fact::Object(numbers(&set.records)))
+        .has("check", check)
+        .is("hole_until_s", set.hole_until.map(Nanos::seconds))
+        .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
+        .has("rows", Fact::table(move || set.row_table(display.view, display.order, Some(0))));
+    if display.is_timeline {
+        facts.has("timeline", Fact::lazy(move || Fact::Records(Records::of(set.timeline_table()))))
+    } else {
+        facts
+    }
+}
+
+/// What the pieces are.
+fn what(of: AllocationKind) -> &'static str {
+    match of {
+        AllocationKind::Commit => "Commit",
+        AllocationKind::Pool => "Kernel pool",
+        AllocationKind::Heap => "Heap blocks",
+    }
+}
+
+/// `Commit from 0.000000 s to 1.053057 s; sizes in MiB`.
+fn title(set: &AllocationSet, unit: Option<Unit>) -> String {
+    let end = |time: Nanos, mark: &Option<String>| match mark {
+        Some(mark) => format!("{:.6} s \"{mark}\"", time.seconds()),
+        None => format!("{:.6} s", time.seconds()),
+    };
+    let from = end(set.window_times.0, &set.window.from_mark);
+    let to = end(set.window_times.1, &set.window.to_mark);
+    let unit = unit.map_or("", |unit| unit.title().trim_start_matches("Size/"));
+    let sizes = if unit.is_empty() { String::new() } else { format!("; sizes in {unit}") };
+    format!("{} from {from} to {to}{sizes}", what(set.of))
+}
+
+fn first_screen(set: &AllocationSet, title: String) -> Vec<Block> {
+    let mut screen = vec![Block::Title(title), Block::Text(balance(set)), Block::Course(peak(set), set.course())];
+    screen.push(Block::Text(check(set)));
+    screen.extend(doubtful(set).map(Block::Text));
+    screen.extend([Block::Blank, Block::Rows(0)]);
+    let other = |(kind, is_recorded): &(AllocationKind, bool)| match is_recorded {
+        true => format!("{} (--of {})", what(*kind), kind.name()),
+        false => format!("{} is not recorded ({})", what(*kind), recorded_by(*kind)),
+    };
+    screen.push(Block::Text(format!("Other kinds: {}", set.others.iter().map(other).collect::<Vec<_>>().join(", "))));
+    screen
+}
+
+fn recorded_by(of: AllocationKind) -> &'static str {
+    match of {
+        AllocationKind::Commit => "VirtualAllocation",
+        AllocationKind::Pool => "Pool",
+        AllocationKind::Heap => "a heap session, xperf -heap",
+    }
+}
+
+fn amount(bytes: u128) -> String {
+    numbers::bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// `At start 3.09 MiB + allocated 431.82 MiB − freed 372.48 MiB = at end 62.42 MiB (297 pieces)`.
+fn balance(set: &AllocationSet) -> String {
+    let total = &set.total;
+    let verdict = if set.is_balanced { "" } else { " BUT SUMS OVER TIME DO NOT AGREE: this is a bug of pfnset" };
+    format!(
+        "At start {} + allocated {} - freed {} = at end {} ({} pieces){verdict}",
+        amount(total.at_start().bytes),
+        amount(total.allocated().bytes),
+        amount(total.freed().bytes),
+        amount(total.at_end().bytes),
+        numbers::count(total.at_end().count),
+    )
+}
+
+fn peak(set: &AllocationSet) -> String {
+    match set.total.peak {
+        Some((bytes, time)) => format!("Peak {} at {:.6} s, over time:", amount(bytes), set.time(time).seconds()),
+        None => "Nothing was outstanding at any time:".to_owned(),
+    }
+}
+
+fn check(set: &AllocationSet) -> String {
+    match set.check {
+        None => "Check: the trace has no end rundown to compare with".to_owned(),
+        Some(Check::Commit(check)) => format!(
+            "Check: end rundown of {} processes, {} equal; differences {}, outside of its regions {}",
+            numbers::count(check.processes),
+            numbers::count(check.equal),
+            amount(check.difference_bytes),
+            amount(check.outside_bytes),
+        ),
+        Some(Check::Pool(check)) => format!(
+            "Check: end snapshot of {} allocations, {} live by the records, {} missing",
+            numbers::count(check.entries),
+            numbers::count(check.live),
+            numbers::count(check.missing),
+        ),
+    }
+}
+
+/// What may have been freed by records that were lost.
+fn doubtful(set: &AllocationSet) -> Option<String> {
+    let until = set.hole_until?;
+    let bytes = amount(set.total.doubtful_bytes);
+    Some(format!("Doubtful: {bytes}, opened before {:.6} s, when records were last lost", until.seconds()))
+}

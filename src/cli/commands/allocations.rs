@@ -1,0 +1,154 @@
+//! `pfnset allocations`: from its flags to the report.
+
+use crate::analysis::allocations::{AllocationOrder, AllocationQuery, AllocationSet, AllocationView, Dimension};
+use crate::analysis::table::Condition;
+use crate::answer::allocations::{self, AllocationDisplay};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
+use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
+use crate::cli::{output, trace};
+use crate::load::allocations::AllocationKind;
+use crate::model::window::{Bound, duration};
+use crate::units::Nanos;
+use anyhow::Context;
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("group_by", grouped_by::<Dimension>))]
+#[command(after_help = help::<Dimension>("Dimensions", "\
+Commit has pages; pool has tag, pool and session; heap has heap and source.
+Function and stack are those of the record that allocated, free_function and
+free_stack of the one that freed; as a condition, function finds any frame.
+
+Impacting: allocated in the window and still there at its end. Transient:
+allocated and freed in it. Growth: at the end less at the start. Doubtful: still
+there, but records were lost after it was allocated.
+
+Presets:
+  leaks      allocated in the first half and still there, oldest first
+  growth     who grew most
+  churn      who allocated and freed most
+  lifetimes  how long pieces lived, with percentiles
+
+Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
+
+Examples:
+  pfnset allocations trace.etl
+  pfnset allocations trace.etl --of pool --group-by tag,process --top 5
+  pfnset allocations trace.etl --preset leaks --group-by function
+  pfnset allocations trace.etl --from \"click*\" --to 12.5 --preset churn
+  pfnset allocations trace.etl --timeline 100ms --format csv -o commit.csv"))]
+pub struct Allocations {
+    #[command(flatten)]
+    pub common: Common,
+    /// What was allocated [default: the first of them in the trace]
+    #[arg(long, value_parser = KINDS, value_name = "KIND")]
+    pub of: Option<AllocationKind>,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    #[command(flatten)]
+    pub columns: ColumnArgs,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
+    /// Order of the rows [default: end]
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<AllocationOrder>,
+    /// Begin of the window: seconds since trace start, or the text of a mark [default: the trace's]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark after its begin [default: the trace's]
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+    /// Another view of the same
+    #[arg(long, value_parser = PRESETS, value_name = "VIEW", hide_possible_values = true)]
+    pub preset: Option<AllocationView>,
+    /// What was allocated, freed and outstanding every STEP (seconds, or with a unit as in 100ms)
+    #[arg(long, value_name = "STEP", value_parser = span, conflicts_with = "preset")]
+    pub timeline: Option<Nanos>,
+}
+
+const KINDS: OneOf<AllocationKind> = OneOf(&[
+    ("commit", "Commit by VirtualAlloc", AllocationKind::Commit),
+    ("pool", "Kernel pool", AllocationKind::Pool),
+    ("heap", "Blocks of Win32 heaps", AllocationKind::Heap),
+]);
+
+const ORDERS: OneOf<AllocationOrder> = OneOf(&[
+    ("end", "Most at the end first", AllocationOrder::AtEnd),
+    ("name", "By name", AllocationOrder::Name),
+    ("growth", "Most growth first", AllocationOrder::Growth),
+    ("impacting", "Most that was allocated and is still there first", AllocationOrder::Impacting),
+    ("allocated", "Most allocated first", AllocationOrder::Allocated),
+    ("peak", "Greatest peak first", AllocationOrder::Peak),
+    ("pieces", "Most allocations first", AllocationOrder::Pieces),
+    ("lifetime", "Longest lives first", AllocationOrder::Lifetime),
+    ("oldest", "Oldest that is still there first", AllocationOrder::Oldest),
+]);
+
+const PRESETS: OneOf<AllocationView> = OneOf(&[
+    ("leaks", "Allocated early and still there", AllocationView::Leaks),
+    ("growth", "Who grew most", AllocationView::Growth),
+    ("churn", "Who allocated and freed most", AllocationView::Churn),
+    ("lifetimes", "How long pieces lived", AllocationView::Lifetimes),
+]);
+
+fn span(text: &str) -> Result<Nanos, String> {
+    duration(text)
+        .filter(|span| span.0 > 0)
+        .ok_or_else(|| "expected a time longer than 0: seconds, as in 0.5, or with a unit, as in 100ms".into())
+}
+
+impl Allocations {
+    fn order(&self) -> AllocationOrder {
+        self.sort.unwrap_or(match self.preset {
+            Some(AllocationView::Leaks) => AllocationOrder::Oldest,
+            Some(AllocationView::Growth) => AllocationOrder::Growth,
+            Some(AllocationView::Churn) => AllocationOrder::Allocated,
+            Some(AllocationView::Lifetimes) => AllocationOrder::Lifetime,
+            Some(AllocationView::Outstanding) | None => AllocationOrder::AtEnd,
+        })
+    }
+
+    /// Runs the command.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let (common, rows) = (&self.common, &self.rows);
+        let mut query = AllocationQuery {
+            of: self.of,
+            conditions: conditions(&rows.conditions)?,
+            order: self.order(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            timeline: self.timeline,
+            only_leaks: self.preset == Some(AllocationView::Leaks),
+            ..AllocationQuery::default()
+        };
+        if let Some(names) = &rows.group_by {
+            query.group_by(names).context("--group-by")?;
+        }
+        if query.wants_stacks() {
+            query.symbols = self.symbols.folders(common.quiet)?;
+        }
+        rows.check(common.format)?;
+        self.columns.check(common.format)?;
+        let is_timeline = self.timeline.is_some();
+        refuse(
+            "--timeline",
+            &[
+                (rows.top.is_some() && is_timeline, "is shown as a whole: --top has no effect"),
+                (self.sort.is_some() && is_timeline, "has an order of its own: --sort has no effect"),
+            ],
+        )?;
+        let trace = trace::open(common)?;
+        let set = trace::with_bar(common, &trace, 3, || AllocationSet::answer(&trace, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        let display = AllocationDisplay {
+            view: self.preset.unwrap_or(AllocationView::Outstanding),
+            is_summary: rows.group_by.is_none() && !is_timeline && self.preset.is_none(),
+            is_timeline,
+            order: query.order,
+            top: rows.top,
+            unit: rows.unit(),
+        };
+        trace::finish_with(&self.columns, allocations::answer(&set, display), common, set.doubtful)
+    }
+}
