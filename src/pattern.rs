@@ -4,6 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wildmatch::WildMatch;
 
+/// How labels of processes without a name begin.
+const UNKNOWN: &str = "Unknown";
+/// WPA's label for pages of several processes.
+pub(crate) const SEVERAL: &str = "Unknown (-1)";
+
 /// A list of patterns. A text matches when at least one pattern without `!` matches it (or there is none) and no pattern
 /// with `!` does.
 #[derive(Debug, Clone, Default)]
@@ -18,13 +23,34 @@ pub struct Pattern {
     /// As it was written, without the `!`.
     pub text: String,
     matcher: WildMatch,
+    /// A name or an id of a process stands for `name (*)` or `* (id)` too.
+    of_process: Option<WildMatch>,
+    /// True when it means processes without a name, not pages of several processes, for which WPA has such a label.
+    spares_several: bool,
     has_matched: Arc<AtomicBool>,
 }
 
 impl Pattern {
     fn new(text: &str) -> Pattern {
         let matcher = WildMatch::new_case_insensitive(text);
-        Pattern { text: text.to_owned(), matcher, has_matched: Arc::default() }
+        let text = text.to_owned();
+        Pattern { text, matcher, of_process: None, spares_several: false, has_matched: Arc::default() }
+    }
+
+    fn of_process(text: &str) -> Pattern {
+        let plain = Pattern::new(text);
+        let is_id = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let label = match () {
+            () if !plain.is_literal() => None,
+            () if is_id => Some(format!("* ({text})")),
+            () => Some(format!("{text} (*)")),
+        };
+        let means_unknown = text.get(..UNKNOWN.len()).is_some_and(|start| start.eq_ignore_ascii_case(UNKNOWN));
+        Pattern {
+            of_process: label.map(|label| WildMatch::new_case_insensitive(&label)),
+            spares_several: means_unknown && !text.eq_ignore_ascii_case(SEVERAL),
+            ..plain
+        }
     }
 
     /// True when it matches nothing but its own text.
@@ -42,7 +68,8 @@ impl Pattern {
     }
 
     fn matches(&self, text: &str) -> bool {
-        let hit = self.matcher.matches(text);
+        let hit = self.matcher.matches(text) || self.of_process.as_ref().is_some_and(|label| label.matches(text));
+        let hit = hit && !(self.spares_several && text == SEVERAL);
         if hit {
             self.has_matched.store(true, Ordering::Relaxed);
         }
@@ -50,14 +77,31 @@ impl Pattern {
     }
 }
 
+impl std::fmt::Display for Patterns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let unwanted = self.unwanted.iter().map(|pattern| format!("!{}", pattern.text));
+        let all: Vec<String> = self.wanted.iter().map(|pattern| pattern.text.clone()).chain(unwanted).collect();
+        f.write_str(&all.join(";"))
+    }
+}
+
 impl Patterns {
     /// Parses a list such as `a*;!b?`. Empty parts are ignored.
     pub fn new(text: &str) -> Patterns {
+        Patterns::read(text, Pattern::new)
+    }
+
+    /// The same for labels of processes (`name.exe (id)`): a name without wildcards means every instance, a number the id.
+    pub(crate) fn of_processes(text: &str) -> Patterns {
+        Patterns::read(text, Pattern::of_process)
+    }
+
+    fn read(text: &str, pattern: fn(&str) -> Pattern) -> Patterns {
         let mut patterns = Patterns::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
             match part.strip_prefix('!') {
-                Some(rest) => patterns.unwanted.push(Pattern::new(rest)),
-                None => patterns.wanted.push(Pattern::new(part)),
+                Some(rest) => patterns.unwanted.push(pattern(rest)),
+                None => patterns.wanted.push(pattern(part)),
             }
         }
         patterns

@@ -79,7 +79,7 @@ fn say(trace: &Trace) {
 /// Writes an answer in every form.
 fn written(answer: Answer<'_>) {
     let answer = answer.of_files([NAME, "b.etl"]);
-    let look = Look { width: 100, color: false };
+    let look = Look { width: 100, color: false, rows: None };
     for form in
         [Form::Text(look), Form::Json, Form::Csv(Cells::Plain), Form::Csv(Cells::Safe), Form::JsonLines, Form::Markdown]
     {

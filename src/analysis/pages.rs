@@ -5,10 +5,10 @@
 
 use crate::analysis::resident::classify::{ClassifiedPage, Detail};
 use crate::analysis::resident::dimension::{Dimension, DimensionCode, detail_code};
+use crate::analysis::resident::doubts;
 use crate::analysis::resident::group_counts::Filter;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::warnings_of_pages;
 use crate::analysis::table::{Column, Condition, Field, Fit, Table};
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
@@ -18,6 +18,7 @@ use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::Snapshot;
 use crate::named::named_enum;
 use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, grave, texts};
 use crate::units::Ticks;
 use std::io;
 
@@ -177,6 +178,8 @@ pub struct PageListing<'e> {
     query: &'e PageQuery,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
     /// Numbers of the snapshots asked for.
@@ -191,8 +194,9 @@ impl<'e> PageListing<'e> {
     pub fn answer(trace: &'e Trace, query: &'e PageQuery) -> Result<PageListing<'e>, Error> {
         trace.gather(SnapshotContext::PARTS);
         let snapshots = query.snapshot.indices(trace.need_snapshots()?)?;
-        let (warnings, doubtful) = (warnings_of_pages(trace), trace.trust().any());
-        Ok(PageListing { trace, query, warnings, doubtful, snapshots })
+        let doubts = doubts::before_counting(trace, &snapshots);
+        let (warnings, grave) = (texts(&doubts), grave(&doubts));
+        Ok(PageListing { trace, query, warnings, doubtful: !grave.is_empty(), grave, snapshots })
     }
 
     /// A snapshot of the trace with everything that its pages are joined with.

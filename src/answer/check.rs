@@ -8,6 +8,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::Unit;
+use crate::trace::doubt::Doubt;
 use crate::units::PAGE_BYTES;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -23,8 +24,14 @@ pub struct Checked<'a> {
     pub verdict: Verdict,
 }
 
-/// The answer of these traces. `warnings`: doubts about them, with their names where there are several.
-pub fn answer<'a>(checked: Checked<'_>, traces: &'a [TraceResult], warnings: Vec<String>, unit: Unit) -> Answer<'a> {
+/// The answer of these traces. `warnings` and of them those that make numbers wrong: with the names of the traces where there are
+/// several.
+pub fn answer<'a>(
+    checked: Checked<'_>,
+    traces: &'a [TraceResult],
+    (warnings, grave): (Vec<String>, Vec<Doubt>),
+    unit: Unit,
+) -> Answer<'a> {
     let facts = Facts::default()
         .has("warnings", Fact::Warnings)
         .is("budgets_file", checked.budgets.display().to_string())
@@ -33,6 +40,7 @@ pub fn answer<'a>(checked: Checked<'_>, traces: &'a [TraceResult], warnings: Vec
         .has("traces", Fact::list(move || traces.iter().map(move |trace| Fact::Object(of_trace(trace, unit)))));
     Answer {
         warnings,
+        grave,
         facts,
         tables: traces.iter().map(|trace| table(trace, unit).into()).collect(),
         screen: Some(screen(traces, unit)),

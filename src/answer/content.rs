@@ -5,6 +5,7 @@ use crate::answer::facts::Facts;
 use crate::answer::numbers::{TimeUnit, Unit};
 use crate::answer::rows::Rows;
 use crate::error::Error;
+use crate::trace::doubt::{Doubt, OF_TRACE};
 use crate::units::counted;
 
 use std::path::PathBuf;
@@ -18,6 +19,8 @@ pub struct Answer<'a> {
     pub files: Vec<PathBuf>,
     /// Doubts, which every form shows.
     pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// What stands above the warnings of a screen.
     pub headline: Vec<String>,
     /// What the JSON object holds besides.
@@ -61,6 +64,15 @@ impl<'a> Answer<'a> {
     /// The same answer, from these files of a recording.
     pub fn of_files(self, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Answer<'a> {
         Answer { files: files.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same of a doubtful trace, where only the file was judged: then the first warning is the gravest.
+    pub(crate) fn with_first_grave(mut self) -> Answer<'a> {
+        if self.grave.is_empty() {
+            let first = self.warnings.iter().take(1);
+            self.grave = first.map(|text| Doubt::grave(OF_TRACE, "trace", text.clone())).collect();
+        }
+        self
     }
 
     /// Only the columns `a,b,c` of the rows, in this order, for people.

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
     Answer {
         warnings: diff.warnings.clone(),
+        grave: diff.grave.clone(),
         facts: facts(diff),
         tables: vec![diff.table().into()],
         screen: Some(screen(diff)),

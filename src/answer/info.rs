@@ -9,6 +9,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::rows::Records;
 use crate::answer::{info_of_each, numbers};
 use crate::error::DamageLog;
+use crate::trace::doubt::{grave, texts};
 use crate::trace::readiness::{Need, Readiness, ReadinessLevel};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -19,14 +20,15 @@ const COLUMN: usize = 28;
 /// The answer of these facts and of the files that were named, the first one at `path`.
 pub fn answer<'a>(info: &'a TraceInfo, path: &Path, files: &[RecordingFile]) -> Answer<'a> {
     let table_of_files = (files.len() > 1).then(|| recording_files::table(files));
-    let verdict = [("Verdict", info.trust().text()), ("Good for", info.good_for())];
+    let verdict = [("Verdict", info.verdict()), ("Good for", info.good_for())];
     let said = said(info, path, files);
     let mut facts = facts(info);
     if let Some(table) = &table_of_files {
         facts = facts.has("files", Fact::Records(Records::of(table.clone())));
     }
     Answer {
-        warnings: info.trust.warnings(),
+        warnings: texts(&info.doubts),
+        grave: grave(&info.doubts),
         headline: verdict.iter().map(|(what, said)| format!("{what}: {said}")).collect(),
         facts,
         screen: Some(screen(info, files, table_of_files, &said)),

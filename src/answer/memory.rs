@@ -12,6 +12,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::moment::{At, Moment};
+use crate::trace::doubt::grave;
 use crate::units::counted;
 
 /// The answer of this result.
@@ -21,6 +22,7 @@ pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
     let title = title(set, unit);
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: facts(set),
         screen: Some(screen(set, &title)),
         tables: vec![set.table().titled(title).into()],

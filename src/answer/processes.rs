@@ -26,6 +26,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
         .has("rows", Fact::table(|| set.group_table()));
     Answer {
         warnings: set.warnings.clone(),
+        grave: set.grave.clone(),
         facts,
         tables: vec![set.table().titled(title(set)).into()],
         units: Units { size: unit, ..Units::default() },

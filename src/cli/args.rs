@@ -61,7 +61,7 @@ pub struct Base {
     pub printing: Printing,
     #[command(flatten)]
     pub reading: Reading,
-    /// Exit with code 3 when data was lost while recording or the file is damaged
+    /// Exit with code 3 when data was lost, the file is damaged or a check of the numbers failed
     #[arg(long)]
     pub strict: bool,
 }
@@ -111,7 +111,7 @@ pub struct Printing {
     #[arg(long, value_enum, default_value_t = Characters::Auto, value_name = "WHICH", env = CHARACTERS)]
     #[arg(hide_env_values = true, hide_short_help = true)]
     pub characters: Characters,
-    /// No progress bar and no notes on standard error
+    /// No progress bar and no notes on standard error; what is lost, cut off or damaged is still said
     #[arg(short, long)]
     pub quiet: bool,
 }

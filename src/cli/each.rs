@@ -70,6 +70,7 @@ impl TraceQuestion<'_> {
                 let (path, mut written) = (input.as_ref().unwrap_or_else(|(path, _)| path), Ok(()));
                 let name = path.display().to_string();
                 let mut show = |answer: Answer<'_>, doubtful: bool| {
+                    let answer = if doubtful { answer.with_first_grave() } else { answer };
                     self.warn(&name, &answer);
                     written = answers.add(&name, answer.of_files([path]));
                     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
@@ -97,8 +98,9 @@ impl TraceQuestion<'_> {
 
     /// Tells of a trace's doubts, which the text table has in itself.
     fn warn(&self, name: &str, answer: &Answer<'_>) {
-        if self.common.format != OutputFormat::Table && !self.common.quiet {
-            let lines = answer.warnings.iter().map(|line| format!("{name}: {line}"));
+        if self.common.format != OutputFormat::Table {
+            let told = output::told(answer, self.common.quiet);
+            let lines = told.iter().map(|line| format!("{name}: {line}"));
             output::warn(&lines.collect::<Vec<_>>());
         }
     }

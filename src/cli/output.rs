@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
+use crate::trace::doubt::of_the_file;
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
 use std::io::{self, BufWriter, Write};
@@ -21,10 +22,15 @@ const STANDARD_OUTPUT: &str = "standard output";
 pub fn print(answer: &Answer<'_>, format: OutputFormat, cells: Cells, printing: &Printing) -> anyhow::Result<()> {
     let form = form(format, cells, printing);
     let written = writing(printing, |out| Ok(forms::write(answer, form, &mut *for_people(out, format, printing))?));
-    if unless_closed(written)? && format != OutputFormat::Table && !printing.quiet {
-        warn(&answer.warnings);
+    if unless_closed(written)? && format != OutputFormat::Table {
+        warn(&told(answer, printing.quiet));
     }
     Ok(())
+}
+
+/// What is told of an answer's doubts on standard error: `--quiet` leaves what is lost, cut off or damaged.
+pub fn told(answer: &Answer<'_>, is_quiet: bool) -> Vec<String> {
+    if is_quiet { of_the_file(&answer.grave) } else { answer.warnings.clone() }
 }
 
 /// Whether all was written. Where the reader of the output wants no more, what the command found decides the exit code all the
@@ -50,7 +56,7 @@ pub fn form(format: OutputFormat, cells: Cells, printing: &Printing) -> Form {
 
 /// How text looks there.
 pub fn look(printing: &Printing) -> Look {
-    Look { width: width(printing), color: color(printing) }
+    Look { width: width(printing), color: color(printing), rows: terminal::output_rows(printing.output.is_some()) }
 }
 
 /// Opens the output for `write`, which ends with an error when the reader of the output is gone.

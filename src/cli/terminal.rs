@@ -21,6 +21,12 @@ pub fn output_width(is_file: bool) -> u16 {
     width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH)
 }
 
+/// Rows of the terminal that standard output is; `None` for a file or a pipe.
+pub fn output_rows(is_file: bool) -> Option<u16> {
+    let terminal = !is_file && io::stdout().is_terminal();
+    terminal_size::terminal_size().map(|(_, rows)| rows.0).filter(|&rows| terminal && rows > 0)
+}
+
 /// Columns of standard error; `None` where neither a terminal nor the user says it.
 pub fn error_width() -> Option<u16> {
     let terminal = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();

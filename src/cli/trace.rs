@@ -92,6 +92,7 @@ pub fn with_columns<'a>(columns: &ColumnArgs, each: bool, answer: Answer<'a>) ->
 
 /// Prints the answer. With `--strict`, lost or damaged data makes the exit code that of bad input.
 pub fn finish(answer: Answer<'_>, common: &Common, doubtful: bool) -> anyhow::Result<Exit> {
+    let answer = if doubtful { answer.with_first_grave() } else { answer };
     output::print(&answer.of_files(common.traces()), common.format, common.csv.cells(), common)?;
     Ok(if common.strict && doubtful { Exit::BadInput } else { Exit::Fine })
 }

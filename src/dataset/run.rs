@@ -1,7 +1,7 @@
 //! One trace into a dataset: from its path to its parts.
 
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
-use crate::analysis::export::{TraceFile, export, trace};
+use crate::analysis::export::{TraceFile, export_with_doubts, trace};
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::code_page::CodePage;
 use crate::dataset::identity::{TraceId, identify, pseudonym};
@@ -13,6 +13,7 @@ use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
 use crate::named::named_enum;
 use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, grave};
 use crate::trace::recording;
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -68,6 +69,8 @@ pub struct Outcome {
     pub passed_over: bool,
     /// Why it has nothing but a row in `traces`.
     pub error: Option<String>,
+    /// What makes numbers of its tables wrong, most important first; none where it was there already.
+    pub(crate) grave: Vec<Doubt>,
 }
 
 /// Opens a recording. `streamed` is what standard input gave, where one of the files is that.
@@ -170,14 +173,22 @@ impl Dataset {
         let exported = match open() {
             Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
-                export(&trace, || identity.1.clone(), (&choice.tables, choice.snapshots.choice()), machine, &staging)
-                    .and_then(|_| check_whole(&trace, &identity.1))
+                let chosen = (choice.tables.as_slice(), choice.snapshots.choice());
+                let earlier = || {
+                    let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
+                    before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
+                };
+                export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging)
+                    .and_then(|(_, doubts)| check_whole(&trace, &identity.1).map(|()| doubts))
             }
             Err(error) => Err(error),
         };
         let (id, file) = &*identity;
         match exported {
-            Ok(()) => self.keep(staging, id, choice, self.before(id, choice), None),
+            Ok(doubts) => {
+                let outcome = self.keep(staging, id, choice, self.before(id, choice), None)?;
+                Ok(Outcome { grave: grave(&doubts), ..outcome })
+            }
             Err(error @ Error::NotWritten { .. }) => Err(error),
             Err(error) => {
                 drop(staging);
@@ -223,5 +234,6 @@ fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
         tables: state.parts.len(),
         passed_over,
         error: state.error.clone(),
+        grave: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions: which rows a user wants to see.
 
 use crate::error::Error;
-use crate::facets::dimension::Dimension;
+use crate::facets::dimension::{Dimension, Values};
 use crate::facets::label::{Label, NO_LABEL};
 use crate::facets::spelling;
 use crate::pattern::{Pattern, Patterns};
@@ -38,7 +38,10 @@ impl<D: Dimension> Condition<D> {
         if let Some(rest) = patterns.trim_start().strip_prefix('=') {
             return Err(Error::Usage(format!("\"{text}\" has two =; write {name}={rest}")));
         }
-        let patterns = Patterns::new(patterns);
+        let patterns = match dimension.facet().values {
+            Values::Process => Patterns::of_processes(patterns),
+            _ => Patterns::new(patterns),
+        };
         if patterns.all().all(|pattern| pattern.text.is_empty()) {
             return Err(Error::Usage(format!(
                 "\"{text}\" says nothing; write what {name} must match, as in {name}=*, or leave the condition out"
@@ -64,6 +67,11 @@ impl<D: Dimension> Condition<D> {
     pub fn lets_pass<'l>(&self, labels: impl IntoIterator<Item = &'l Label>) -> bool {
         let names: Vec<&str> = labels.into_iter().flat_map(|label| [label.as_str(), label.shown()]).collect();
         self.patterns.matches_any(&names)
+    }
+
+    /// `list=Active`, as it could be written.
+    pub(crate) fn text(&self) -> String {
+        format!("{}={}", self.dimension.name(), self.patterns)
     }
 
     /// After a run: a line for each of the user's patterns that matched nothing. A label that can be but that nothing has
@@ -103,7 +111,7 @@ impl<D: Dimension> Condition<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facets::dimension::{Facet, Values, dimensions};
+    use crate::facets::dimension::{Facet, dimensions};
 
     const fn facet(name: &'static str, values: Values) -> Facet {
         Facet { name, title: name, values }
@@ -112,6 +120,7 @@ mod tests {
     dimensions! {
         pub enum Example {
             Name: facet("name", Values::Text);
+            Process: facet("process", Values::Process);
             ProcessId: facet("process_id", Values::Number);
             Kind: facet("kind", Values::OneOf(|| vec!["Image", "MapFile"]));
             Cold: facet("cold", Values::YesNo);
@@ -124,6 +133,39 @@ mod tests {
         let condition = Condition::<Example>::parse("process-id=4;!8").unwrap();
         assert!(condition.dimension == Example::ProcessId && condition.patterns.matches("4"));
         assert!(Condition::<Example>::parse("name").unwrap_err().to_string().contains("DIMENSION=PATTERNS"));
+    }
+
+    #[test]
+    fn a_process_is_named_by_its_image_its_id_or_both() {
+        let several = Label::shared("Unknown (-1)").shown_as("shared (files, images, sections)");
+        let labels = [
+            Label::name("lsass.exe (780)"),
+            Label::name("lsass.exe (4780)"),
+            Label::name("780 (12)"),
+            Label::unknown("Unknown (0x1f)"),
+            Label::unknown("Unknown (780)"),
+            Label::name("a (b).exe (5)"),
+            several,
+        ];
+        for (text, passing) in [
+            ("process=lsass.exe", &[0, 1][..]),
+            ("process=LSASS.exe (*)", &[0, 1]),
+            ("process=lsass.exe (780)", &[0]),
+            ("process=780", &[0, 4]),
+            ("process=lsass*", &[0, 1]),
+            ("process=Unknown*", &[3, 4]),
+            ("process=unknown", &[3, 4]),
+            ("process=Unknown (-1)", &[6]),
+            ("process=shared*", &[6]),
+            ("process=a (b).exe", &[5]),
+            ("process=!Unknown*;!lsass.exe", &[2, 5, 6]),
+            ("process=*", &[0, 1, 2, 3, 4, 5, 6]),
+            ("name=lsass.exe", &[]),
+        ] {
+            let condition = Condition::<Example>::parse(text).unwrap();
+            let passes = (0..labels.len()).filter(|&at| condition.lets_pass([&labels[at]])).collect::<Vec<_>>();
+            assert_eq!(passes, passing, "{text}");
+        }
     }
 
     #[test]
@@ -153,7 +195,8 @@ mod tests {
         let of = |texts: &[&str], labels: &[[&str; 2]]| {
             let conditions: Vec<_> = texts.iter().map(|text| Condition::<Example>::parse(text).unwrap()).collect();
             for label in labels {
-                let _ = conditions.iter().all(|c| c.patterns.matches(label[c.dimension as usize / 2]));
+                let place = |dimension| usize::from(dimension != Example::Name);
+                let _ = conditions.iter().all(|c| c.patterns.matches(label[place(c.dimension)]));
             }
             Condition::unmatched(&conditions)
         };

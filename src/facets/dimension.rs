@@ -8,6 +8,8 @@ use crate::facets::spelling;
 pub enum Values {
     /// Any text.
     Text,
+    /// A process: `name.exe (id)`, or what stands for several or none.
+    Process,
     /// A whole number where it is known, else a text.
     Number,
     /// A whole number from 0 to this one.
@@ -22,7 +24,7 @@ impl Values {
     /// All labels that can be, where they are known.
     pub fn closed(self) -> Option<Vec<String>> {
         match self {
-            Values::Text | Values::Number => None,
+            Values::Text | Values::Process | Values::Number => None,
             Values::UpTo(most) => Some((0..=most).map(|number| number.to_string()).collect()),
             Values::YesNo => Some([true, false].map(|value| value.to_string()).to_vec()),
             Values::OneOf(names) => Some(names().into_iter().map(str::to_owned).collect()),

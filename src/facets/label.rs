@@ -91,7 +91,7 @@ impl Label {
                 .enumerate()
                 .find(|(_, name)| *name == text)
                 .map(|(number, name)| Label::listed(number, name)),
-            Values::Text => None,
+            Values::Text | Values::Process => None,
         };
         read.unwrap_or_else(|| Label::name(text))
     }

@@ -6,11 +6,12 @@ use crate::facets::label::{Label, NO_LABEL};
 use crate::model::page_owner_key::KeyReading;
 use crate::model::process::{Instance, Processes};
 use crate::model::services::Services;
+use crate::pattern::SEVERAL;
 
 dimensions! {
     /// What is known of a process.
     pub enum ProcessFacet {
-        Process: Facet { name: "process", title: "Process", values: Values::Text };
+        Process: Facet { name: "process", title: "Process", values: Values::Process };
         ProcessName: Facet { name: "process_name", title: "Process name", values: Values::Text };
         Service: Facet { name: "service", title: "Service", values: Values::Text };
         CommandLine: Facet { name: "command_line", title: "Command line", values: Values::Text };
@@ -88,7 +89,7 @@ impl ProcessFacet {
     pub fn of_text(self, text: &str) -> Label {
         match text {
             _ if self == ProcessFacet::Session => Label::of_text(text, self.facet().values),
-            NO_LABEL => Label::nothing().shown_as("kernel and free"),
+            NO_LABEL => Label::nothing().shown_as("kernel, free, owner not recorded"),
             PID_OF_SEVERAL | SEVERAL => Label::shared(text).shown_as(SHARED),
             _ => Label::of_text(text, self.facet().values),
         }
@@ -115,8 +116,6 @@ impl ProcessFacet {
     }
 }
 
-/// WPA's words for pages of several processes.
-const SEVERAL: &str = "Unknown (-1)";
 /// The same in the dimension of ids.
 const PID_OF_SEVERAL: &str = "-1";
 /// What people read for both.

@@ -47,7 +47,7 @@ alone! {
     HEAP: "heap", "Heap", Values::Text;
     SOURCE: "source", "Source", Values::Text;
     NAME: "name", "Name", Values::Text;
-    PARENT: "parent", "Parent", Values::Text;
+    PARENT: "parent", "Parent", Values::Process;
     STARTED: "started", "Started in the trace", Values::YesNo;
     ENDED: "ended", "Ended in the trace", Values::YesNo;
 }

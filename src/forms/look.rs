@@ -7,4 +7,6 @@ pub struct Look {
     pub width: u16,
     /// Whether headings and warnings have colors.
     pub color: bool,
+    /// Rows of the terminal; `None` where there is none, so that nothing scrolls away.
+    pub rows: Option<u16>,
 }

@@ -1,6 +1,6 @@
 //! A table as aligned text. No line is wider than the width, and no number is cut.
 
-use crate::analysis::table::{Align, Fit, Table};
+use crate::analysis::table::{Align, Table};
 use crate::answer::Units;
 use crate::forms::cells::{cells, for_table, heading};
 use crate::forms::fit::{self, GAP};
@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthStr;
 /// What the writer says.
 pub fn text(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io::Result<()> {
     let hidden = print(out, table, units, width)?;
-    let names = |column: &usize| table.columns.get(*column).filter(|column| !matches!(column.fit, Fit::Spare(_)));
+    let names = |column: &usize| table.columns.get(*column);
     let units = for_table(units, table);
     let hidden: Vec<String> =
         hidden.iter().filter_map(names).map(|column| heading(&column.title, column.align, units.size)).collect();
@@ -152,13 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn spare_columns_are_not_missed() {
+    fn spare_columns_go_before_labels_are_cut_and_are_named() {
         let mut table = table();
         table.columns[2].fit = Fit::Spare(0);
         let label = "a long label that does not end before it is cut".len();
         assert!(printed(label as u16 + 2 + 5 + 2 + 6, &table).contains("99.0 %"));
         let text = printed(label as u16 + 2 + 5 + 1 + 6, &table);
-        assert!(!text.contains("99.0 %") && !text.contains("Not shown") && !text.contains("…"), "{text}");
+        assert!(!text.contains("99.0 %") && !text.contains("…"), "{text}");
+        assert!(text.ends_with("Not shown, for lack of width: Share\n"), "{text}");
     }
 
     #[test]

@@ -23,6 +23,52 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// # Errors
 /// What the writer says.
 pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let mut counted = CountedLines { out, lines: 0 };
+    whole(answer, look, &mut counted)?;
+    // The prompt that follows takes a row too.
+    if look.rows.is_some_and(|rows| counted.lines + 1 > usize::from(rows)) {
+        last_line(answer, look, out)?;
+    }
+    Ok(())
+}
+
+/// Repeats what makes the numbers wrong, in one line: where it was told first has scrolled away.
+fn last_line(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let Some((first, others)) = answer.grave.split_first() else { return Ok(()) };
+    let more = if others.is_empty() { String::new() } else { format!(" (+ {} above)", others.len()) };
+    let room = usize::from(look.width).saturating_sub(2 + more.width());
+    let text = shortened(&visible(&first.text), room);
+    styled(out, &format!("! {text}{more}"), WARNING, look)
+}
+
+/// The beginning of a text, in so many columns.
+fn shortened(text: &str, room: usize) -> String {
+    match wrap(text, room.saturating_sub(2)).as_slice() {
+        _ if text.width() <= room => text.to_owned(),
+        [first, ..] => format!("{} …", first.trim_end_matches([' ', ',', ':', ';'])),
+        [] => String::new(),
+    }
+}
+
+/// A writer that counts lines.
+struct CountedLines<'o> {
+    out: &'o mut dyn Write,
+    lines: usize,
+}
+
+impl Write for CountedLines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.lines += bytes.iter().take(written).filter(|&&byte| byte == b'\n').count();
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn whole(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let mut out = Fitted::new(out, look.width);
     answer.headline.iter().try_for_each(|line| heading(&mut out, line, look))?;
     if !answer.headline.is_empty() {
@@ -141,6 +187,28 @@ pub fn warnings(out: &mut dyn Write, lines: &[String], look: Look) -> io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::doubt::Doubt;
+
+    #[test]
+    fn what_scrolls_away_is_repeated_in_one_line() {
+        let lines = |rows, grave: &[&str]| {
+            let answer = Answer {
+                warnings: vec!["DATA WAS LOST: much".into()],
+                grave: grave.iter().map(|&line| Doubt::grave("trace", "x", line.to_owned())).collect(),
+                screen: Some(vec![Block::Line("row".into()); 5]),
+                ..Answer::new("s")
+            };
+            let mut out = Vec::new();
+            write(&answer, Look { width: 40, color: false, rows }, &mut out).unwrap();
+            String::from_utf8(out).unwrap().lines().map(str::to_owned).collect::<Vec<String>>()
+        };
+        let long = "DATA WAS LOST while recording: 10 events, 2 buffers";
+        assert_eq!(lines(None, &[long]).len(), 7);
+        assert_eq!(lines(Some(8), &[long]).len(), 7);
+        assert_eq!(lines(Some(7), &[]).len(), 7);
+        assert_eq!(lines(Some(7), &["short"]).last().unwrap(), "! short");
+        assert_eq!(lines(Some(7), &[long, "x"]).last().unwrap(), "! DATA WAS LOST while … (+ 1 above)");
+    }
 
     #[test]
     fn only_own_styles_reach_the_terminal() {
@@ -159,7 +227,7 @@ mod tests {
             Answer { headline: vec![hostile()], warnings: vec![hostile()], screen: Some(blocks), ..Answer::new("s") };
         for color in [true, false] {
             let mut out = Vec::new();
-            write(&answer, Look { width: 60, color }, &mut out).unwrap();
+            write(&answer, Look { width: 60, color, rows: None }, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let bare =
                 ["\u{1b}[1m", "\u{1b}[33m", "\u{1b}[0m"].iter().fold(text.clone(), |text, own| text.replace(own, ""));

@@ -5,6 +5,8 @@ use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
 use crate::load::history::PageRuns;
 use crate::load::page_run::PageRun;
 use crate::model::snapshot::{Snapshot, snapshots, whole};
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::{Doubt, texts};
 use crate::units::{count, counted};
 
 /// The page sequences of a trace.
@@ -30,22 +32,31 @@ impl PageSequences {
 
     /// Lines on records that cannot be pages, and on sequences of which only a part is there.
     pub fn warnings(&self, clock: &Clock) -> Vec<String> {
+        texts(&self.doubts(clock))
+    }
+
+    /// The same with their codes.
+    pub(crate) fn doubts(&self, clock: &Clock) -> Vec<Doubt> {
+        let of = RESIDENT_SET.name;
         let pages = counted(
             self.impossible,
             "page record is left out: it names a PFN",
             "page records are left out: they name PFNs",
         );
-        let left_out = (self.impossible > 0).then(|| format!("{pages} that no machine has"));
-        left_out.into_iter().chain(self.fragments(clock)).collect()
+        let left_out = (self.impossible > 0)
+            .then(|| Doubt::grave(of, "pfns_impossible", format!("{pages} that no machine has")).of(self.impossible));
+        let fragments = self.fragments(clock).map(|text| Doubt::note(of, "sequence_fragments", text));
+        left_out.into_iter().chain(fragments).collect()
     }
 
     /// A line on records that say what others say too.
-    pub fn repetition(&self) -> Option<String> {
+    pub(crate) fn repetition(&self) -> Option<Doubt> {
         (self.repeated > 0).then(|| {
-            format!(
+            let text = format!(
                 "{} page records of {PAGE_IN_MEMORY} repeat the sequence of {PAGE_IN_MEMORY_24H2} and are not counted again",
                 count(self.repeated)
-            )
+            );
+            Doubt::note(RESIDENT_SET.name, "records_repeated", text).of(self.repeated)
         })
     }
 

@@ -9,6 +9,8 @@ use crate::etl::logfile::MODE_CIRCULAR;
 use crate::event::hooks::LOG_FILE;
 use crate::event::keywords;
 use crate::load::survey::Survey;
+use crate::trace::analysis_needs::HEAPS;
+use crate::trace::doubt::{Doubt, OF_TRACE, texts};
 use crate::trace::loss::{DescribedHole, Loss};
 use crate::trace::readiness::Need;
 use crate::units::{count, counted};
@@ -173,19 +175,34 @@ impl TrustReport {
 
     /// Lines on what is unknown because keywords are missing.
     pub fn not_there(&self, missing: &[Need]) -> Vec<String> {
+        texts(&self.not_there_for(OF_TRACE, missing))
+    }
+
+    /// What this analysis does not know because keywords are missing.
+    pub(crate) fn not_there_for(&self, analysis: &'static str, missing: &[Need]) -> Vec<Doubt> {
+        let is_heaps = |need: &Need| need.keyword == HEAPS.keyword;
         let of = |wanted: &dyn Fn(AbsenceReason) -> bool| {
-            let costs = missing.iter().filter(|need| wanted(self.absence_reason(need.keyword)));
+            let costs = missing.iter().filter(|need| !is_heaps(need) && wanted(self.absence_reason(need.keyword)));
             costs.map(|need| format!("{} ({})", need.keyword, need.without)).collect::<Vec<_>>().join("; ")
         };
         let lines = [
             (
+                "not_left",
                 "recorded, but not in the part of the trace that is left, therefore unknown",
                 of(&|absence_reason| absence_reason.is_incomplete()),
             ),
-            ("not in the trace, therefore unknown", of(&|absence_reason| !absence_reason.is_incomplete())),
+            (
+                "not_recorded",
+                "not in the trace, therefore unknown",
+                of(&|absence_reason| !absence_reason.is_incomplete()),
+            ),
         ];
-        let told = lines.into_iter().filter(|(_, costs)| !costs.is_empty());
-        told.map(|(text, costs)| format!("{text}: {costs}")).collect()
+        let told = lines.into_iter().filter(|(_, _, costs)| !costs.is_empty());
+        let heaps = missing.iter().find(|need| is_heaps(need)).map(|need| {
+            let text = format!("no heap ranges ({}): pages of heaps are counted as VirtualAlloc", need.keyword);
+            Doubt::note(analysis, "heaps_not_recorded", text)
+        });
+        told.map(|(code, text, costs)| Doubt::note(analysis, code, format!("{text}: {costs}"))).chain(heaps).collect()
     }
 
     fn damage_line(&self) -> Option<String> {
@@ -210,39 +227,50 @@ impl TrustReport {
 
     /// One line each, most important first.
     pub fn warnings(&self) -> Vec<String> {
+        texts(&self.doubts())
+    }
+
+    /// The same with their codes.
+    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+        let grave = |code, text| Doubt::grave(OF_TRACE, code, text);
+        let note = |code, text| Doubt::note(OF_TRACE, code, text);
         let mut lines = Vec::new();
-        lines.extend(self.loss.summary());
+        lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
         for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
             let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
             let hits =
                 if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
-            lines.push(format!(
+            let text = format!(
                 "{} missing between {:.3} s and {:.3} s{processor}{hits}",
                 counted(missing, "buffer", "buffers"),
                 hole.silent.0.seconds(),
                 hole.silent.1.seconds(),
-            ));
+            );
+            lines.push(note("buffers_missing", text).of(missing));
         }
-        lines.extend(self.loss.advice(self.buffer_size_bytes).map(|advice| format!("Advice: {advice}")));
+        let advice = self.loss.advice(self.buffer_size_bytes);
+        lines.extend(advice.map(|advice| note("buffers_advice", format!("Advice: {advice}"))));
         if let Some((held, named)) = self.cut {
-            lines.push(format!(
+            let text = format!(
                 "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so \
                  numbers count only what is left, and pages whose rundown is missing have the wrong category. Copy it again",
                 counted(held, "buffer", "buffers"),
                 count(named),
-            ));
+            );
+            lines.push(grave("file_cut", text).of(named.saturating_sub(held)));
         }
-        lines.extend(self.damage_line());
+        lines.extend(self.damage_line().map(|text| grave("file_damaged", text).of(self.damaged)));
         if self.misfit_records > 0 {
             let shown: Vec<_> =
                 self.misfits.iter().take(3).map(|(text, records)| format!("{} of {text}", count(*records))).collect();
             let more = if self.misfits.len() > shown.len() { "; …" } else { "" };
             let records = counted(self.misfit_records, "record does not fit its", "records do not fit their");
-            lines.push(format!("{records} layout: {}{more}", shown.join("; ")));
+            let text = format!("{records} layout: {}{more}", shown.join("; "));
+            lines.push(note("records_misfit", text).of(self.misfit_records));
         }
-        lines.extend(self.other.iter().cloned());
+        lines.extend(self.other.iter().map(|text| note("unusual_file", text.clone())));
         for (name, report) in &self.further {
-            lines.extend(report.warnings().into_iter().map(|line| format!("{name}: {line}")));
+            lines.extend(report.doubts().into_iter().map(|doubt| doubt.named(name)));
         }
         lines
     }

@@ -52,7 +52,7 @@ impl TrustLevel {
     /// A sentence for people.
     pub fn text(self) -> String {
         match self {
-            TrustLevel::Yes => "trust it; no loss, damage or cut was found; tables have their own checks".into(),
+            TrustLevel::Yes => "trust it; no loss, damage or cut was found".into(),
             TrustLevel::WithCare(warnings) => {
                 format!("trust it with care; no loss was found, but there {}", there_are(warnings))
             }

@@ -215,7 +215,7 @@ impl Query {
 fn shown(dimension: &str, label: &str) -> String {
     match (dimension, label) {
         ("process", "Unknown (-1)") | ("pid", "-1") => "shared (files, images, sections)".to_owned(),
-        ("process" | "pid", "n/a") => "kernel and free".to_owned(),
+        ("process" | "pid", "n/a") => "kernel, free, owner not recorded".to_owned(),
         ("file" | "folder" | "extension", "n/a") => "no file".to_owned(),
         ("detail" | "session", "n/a") => format!("no {dimension}"),
         ("file" | "detail", path) => {

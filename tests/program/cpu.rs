@@ -154,3 +154,23 @@ fn flags_without_effect_are_refused() {
         assert!(ran.err.contains(says), "{arguments}: {}", ran.err);
     }
 }
+
+#[test]
+fn what_is_not_listed_is_summed_in_every_view() {
+    let trace = "cpu-compressed.etl";
+    for (preset, column) in [("waits", "count"), ("interrupts", "count"), ("states", "")] {
+        let table = out(&["cpu", trace, "--preset", preset, "--top", "1"]);
+        let more = table.lines().find(|line| line.starts_with("+ ")).unwrap_or_else(|| panic!("{preset}: {table}"));
+        let cells: Vec<&str> = more.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert!(cells.len() > 1, "{preset}: {table}");
+        if column.is_empty() {
+            continue;
+        }
+        let text = out(&["cpu", trace, "-q", "--preset", preset, "--format", "csv"]);
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let place = reader.headers().unwrap().iter().position(|name| name == column).unwrap();
+        let of: Vec<u64> = reader.records().map(|row| row.unwrap()[place].parse().unwrap()).collect();
+        let shown = of.iter().sum::<u64>() - of[0];
+        assert_eq!(cells[1].replace(',', ""), shown.to_string(), "{preset}: {table}");
+    }
+}

@@ -158,3 +158,78 @@ fn columns_are_chosen_by_their_headings() {
     assert_refused(&["refset", "refset-small.etl", "--columns", "pagse"], "did you mean \"pages\"");
     assert_refused(&["refset", "refset-small.etl", "--verify", "--columns", "pages"], "--columns has no effect");
 }
+
+#[test]
+fn an_image_name_is_every_instance_and_a_number_the_process_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let budgets = folder.path().join("budgets.toml");
+    let cpu = "cpu-compressed.etl";
+    let rows = |arguments: &[&str], condition: &str| {
+        let ran = run(&[arguments, &["--where", condition, "--format", "csv"]].concat());
+        assert!(ran.code < 2 && !ran.err.contains("matches nothing"), "{arguments:?} {condition}: {}", ran.err);
+        assert!(ran.out.lines().count() > 1, "{arguments:?} {condition}: {}", ran.out);
+        ran.out
+    };
+    // The label of a process of each trace.
+    let label = |arguments: &[&str]| {
+        let text = run(&[arguments, &["--format", "jsonl"]].concat()).out;
+        let row = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let names =
+            text.lines().filter_map(|line| row(line)["process"].as_str().map(str::to_owned)).collect::<Vec<_>>();
+        names.into_iter().find(|name| name.ends_with(')') && name.contains(".exe (")).expect("a process")
+    };
+    for (arguments, columns) in [
+        (&["resident", RESIDENT, "--group-by", "process"][..], true),
+        (&["refset", REFSET, "--group-by", "process"], true),
+        (&["processes", RESIDENT], true),
+        (&["cpu", cpu, "--group-by", "process"], true),
+        (&["pages", RESIDENT], false),
+        (&["diff", RESIDENT, REFSET, "--group-by", "process", "--match", "name"], false),
+    ] {
+        let label = if columns { label(arguments) } else { label(&["resident", RESIDENT, "--group-by", "process"]) };
+        let (image, id) = label.strip_suffix(')').unwrap().rsplit_once(" (").unwrap();
+        let instances = format!("process={image} (*)");
+        assert_eq!(rows(arguments, &format!("process={image}")), rows(arguments, &instances), "{arguments:?}");
+        if arguments[0] != "diff" {
+            assert_eq!(
+                rows(arguments, &format!("process={id}")),
+                rows(arguments, &format!("process={label}")),
+                "{label}"
+            );
+        }
+    }
+    let text = "[[budget]]\nname = \"a\"\nwhere = { process = \"lsass.exe\" }\nmax = \"1 GiB\"\n";
+    std::fs::write(&budgets, text).unwrap();
+    let checked = run(&["check", RESIDENT, "--budgets", budgets.to_str().unwrap()]);
+    assert!(checked.code == 0 && checked.out.contains("pass"), "{checked:?}");
+    // Shareable pages are of several processes, not of an unknown one.
+    let unknown =
+        run(&["resident", RESIDENT, "--group-by", "process", "--where", "process=Unknown*", "--format", "csv"]);
+    assert!(!unknown.out.contains("Unknown (-1)"), "{}", unknown.out);
+}
+
+#[test]
+fn nobody_takes_nothing_for_no_time() {
+    let ran = run(&["cpu", "cpu-compressed.etl", "--where", "process=nobody.exe"]);
+    assert!(ran.out.contains("No thread meets the conditions of --where"), "{}", ran.out);
+    assert!(ran.err.contains("process \"nobody.exe\" matches nothing"), "{}", ran.err);
+}
+
+#[test]
+fn a_preset_shows_its_conditions_and_counts_what_processes_counts() {
+    let ran = run(&["resident", RESIDENT, "--preset", "private-working-set"]);
+    assert!(ran.out.contains("Where list=Active and use=ProcessPrivate and process=!n/a"), "{}", ran.out);
+    assert!(run(&["resident", RESIDENT, "--preset", "files"]).out.contains("Where file=!n/a"));
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&run(&[arguments, &["-q", "--format", "json"]].concat()).out).unwrap()
+    };
+    let preset = json(&["resident", RESIDENT, "--preset", "private-working-set"]);
+    let processes = json(&["processes", RESIDENT]);
+    let sum = |name: &str| -> u64 {
+        let rows = processes["processes"].as_array().unwrap();
+        rows.iter().map(|row| row[name].as_u64().unwrap_or(0)).sum()
+    };
+    let active = sum("private_pages") - sum("standby_pages") - sum("modified_pages");
+    let unknown = processes["snapshot"]["unattributed_private_pages"].as_u64().unwrap();
+    assert_eq!(preset["snapshots"][0]["selected_pages"], active + unknown);
+}

@@ -1,6 +1,7 @@
 //! The program from outside: the real binary on fixtures, on traces of known content and on generated machines. Outputs,
 //! exit codes, streams, and what docs and README say of them.
 
+mod action;
 mod allocations;
 mod anonymize;
 mod archives;
@@ -43,5 +44,6 @@ mod resident;
 mod stacks;
 mod symbols;
 mod trust;
+mod trust_travels;
 mod widths;
 mod written;

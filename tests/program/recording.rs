@@ -104,7 +104,7 @@ fn losses_are_told_for_each_file() {
     let line = format!("! {}: DATA WAS LOST", second.display());
     let flat = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(&line) && flat.contains("5 events, 1 missing sequence number"), "{}", ran.out);
-    assert_eq!(with("resident", std::slice::from_ref(&first), &["--strict"]).code, 0);
+    assert_eq!(with("info", std::slice::from_ref(&first), &["--strict"]).code, 0);
     let info = with("info", &[first, second], &["--format", "json"]);
     let info: serde_json::Value = serde_json::from_str(&info.out).unwrap();
     assert_eq!((&info["loss"]["missing_buffers"], info["loss"]["holes"].as_array().unwrap().len()), (&1.into(), 1));

@@ -90,7 +90,10 @@ fn rows_of(json: &str) -> Vec<serde_json::Value> {
 #[test]
 fn pages_of_no_process_are_named_for_people_and_labelled_for_programs() {
     let table = out(&["resident", TRACE, "--group-by", "process"]);
-    assert!(table.contains("\nshared (files, images, sections) ") && table.contains("\nkernel and free "), "{table}");
+    assert!(
+        table.contains("\nshared (files, images, sections) ") && table.contains("\nkernel, free, owner not recorded "),
+        "{table}"
+    );
     assert!(!table.contains("Unknown (-1)") && !table.contains("n/a"), "{table}");
     for (dimension, shared, none) in
         [("process", "Unknown (-1)", "n/a"), ("process_name", "Unknown (-1)", "n/a"), ("pid", "-1", "n/a")]
@@ -109,7 +112,7 @@ fn pages_of_no_process_are_named_for_people_and_labelled_for_programs() {
         let rows = rows_of(&out(&["resident", TRACE, "--where", condition, "--group-by", "list", "--format", "json"]));
         rows.iter().map(|row| row["pages"].as_u64().unwrap()).sum()
     };
-    for (label, words) in [("Unknown (-1)", "shared*"), ("n/a", "kernel and free")] {
+    for (label, words) in [("Unknown (-1)", "shared*"), ("n/a", "kernel, free, owner not recorded")] {
         for dimension in ["process", "process_name", "service", "command-line"] {
             let (one, other) = (pages(&format!("{dimension}={label}")), pages(&format!("{dimension}={words}")));
             assert!(one > 0 && one == other, "{dimension}: {one} and {other}");

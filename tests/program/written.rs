@@ -1,6 +1,6 @@
 //! Files that the user names for output: complete or as before, never over an input.
 
-use crate::program::{finish, fixtures, pfnset, program, run, skipped_on_windows};
+use crate::program::{finish, fixtures, out, pfnset, program, run, skipped_on_windows};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -265,5 +265,18 @@ fn an_error_leaves_what_was_there() {
         let ran = finish(&mut pfnset(&folder.arguments(line).iter().map(String::as_str).collect::<Vec<_>>()));
         assert_eq!(ran.code, 3, "{line}: {ran:?}");
         assert_eq!(folder.content(), before, "{line}");
+    }
+}
+
+#[test]
+fn output_goes_to_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("out");
+    for format in ["table", "json", "csv"] {
+        for command in ["info", "events"] {
+            let direct = out(&[command, TRACE, "--format", format]);
+            assert_eq!(out(&[command, TRACE, "--format", format, "-o", file.to_str().unwrap()]), "");
+            assert_eq!(fs::read_to_string(&file).unwrap(), direct);
+        }
     }
 }

@@ -59,7 +59,7 @@ pub fn read_all(path: &Path, effort: Effort) -> Found {
 
 /// Writes an answer in every form.
 fn write_all(answer: &Answer<'_>) {
-    let look = Look { width: 80, color: true };
+    let look = Look { width: 80, color: true, rows: None };
     for form in [Form::Text(look), Form::Json, Form::Csv(Default::default()), Form::JsonLines, Form::Markdown] {
         forms::write(answer, form, &mut std::io::sink()).unwrap();
     }

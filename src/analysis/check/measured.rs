@@ -7,6 +7,7 @@ use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
@@ -15,6 +16,7 @@ use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::facets::Label;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
+use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
 
@@ -51,7 +53,9 @@ pub struct TraceValues {
     pub values: Vec<Result<Value, String>>,
     /// Doubts about the trace, most important first.
     pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data was lost, the file is damaged, or a check of the numbers failed.
     pub doubtful: bool,
 }
 
@@ -95,12 +99,11 @@ impl TraceValues {
         all
     }
 
-    fn add_warnings(&mut self, lines: Vec<String>, doubtful: bool) {
-        self.doubtful |= doubtful;
-        for line in lines {
-            if !self.warnings.contains(&line) {
-                self.warnings.push(line);
-            }
+    fn add_doubts(&mut self, doubts: &[Doubt]) {
+        self.doubtful |= any_grave(doubts);
+        for doubt in doubts.iter().filter(|doubt| !self.warnings.contains(&doubt.text)).cloned().collect::<Vec<_>>() {
+            self.grave.extend(doubt.is_grave.then(|| doubt.clone()));
+            self.warnings.push(doubt.text);
         }
     }
 }
@@ -114,10 +117,12 @@ impl ResidentValues {
             Ok(snapshots) => snapshots,
             Err(error) => return ResidentValues(Err(error.brief())),
         };
-        let mut warnings = trace.trust().warnings();
-        warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
-        all.add_warnings(warnings, trace.trust().any());
-        let index = SnapshotChoice::Last.indices(snapshots).ok().and_then(|indices| indices.first().copied());
+        let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
+        // A budget that needs what was not recorded says so itself.
+        let is_told = |doubt: &&Doubt| !["not_recorded", "heaps_not_recorded"].contains(&doubt.code);
+        let doubts: Vec<Doubt> = doubts::of_snapshots(trace, &indices).iter().filter(is_told).cloned().collect();
+        all.add_doubts(&doubts);
+        let index = indices.first().copied();
         ResidentValues(index.ok_or_else(|| "it has no whole snapshot".to_owned()))
     }
 
@@ -181,7 +186,7 @@ impl ReferenceValues {
         match reference_set(trace, &[]) {
             Err(error) => ReferenceValues(Err(error.brief())),
             Ok(set) => {
-                all.add_warnings(set.warnings.clone(), set.doubtful);
+                all.add_doubts(&set.doubts);
                 ReferenceValues(Ok(set))
             }
         }

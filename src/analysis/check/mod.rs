@@ -13,6 +13,7 @@ mod required_data;
 pub mod suggest;
 pub mod verdict;
 
+use crate::trace::doubt::Doubt;
 use budget::Budget;
 use largest_growth::{Grown, grown};
 use measured::{TraceValues, Value};
@@ -65,7 +66,9 @@ pub struct TraceResult {
     pub budgets: Vec<BudgetResult>,
     /// Doubts about the trace.
     pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data was lost, the file is damaged, or a check of the numbers failed.
     pub doubtful: bool,
 }
 
@@ -77,12 +80,19 @@ impl TraceResult {
         values: TraceValues,
         baseline: Option<&[Result<Value, String>]>,
     ) -> TraceResult {
-        let TraceValues { values, warnings, doubtful } = values;
+        let TraceValues { values, warnings, grave, doubtful } = values;
         let of_baseline = |at: usize| baseline.and_then(|values| values.get(at));
         let all = budgets.iter().zip(&values).enumerate();
         let budgets: Vec<BudgetResult> =
             all.map(|(at, (budget, value))| result(budget, value, of_baseline(at))).collect();
-        TraceResult { files, verdict: worst(budgets.iter().map(BudgetResult::counted)), budgets, warnings, doubtful }
+        TraceResult {
+            files,
+            verdict: worst(budgets.iter().map(BudgetResult::counted)),
+            budgets,
+            warnings,
+            grave,
+            doubtful,
+        }
     }
 
     /// The results of a trace that cannot be read: all budgets are invalid.

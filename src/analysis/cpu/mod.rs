@@ -39,6 +39,7 @@ use crate::model::services::Services;
 use crate::model::window::Window;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::CPU;
+use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
@@ -86,6 +87,10 @@ pub struct CpuUse {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
+    /// True when conditions chose the rows.
+    pub(crate) is_selection: bool,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The window.
@@ -162,9 +167,12 @@ impl CpuUse {
             sum
         });
         let missing = trace.missing(&CPU);
+        let doubts = warnings::warnings(trust, &missing, &processors, range, etl);
         Ok(CpuUse {
-            warnings: warnings::warnings(trust, &missing, &processors, range, etl),
-            doubtful: trust.any(),
+            warnings: texts(&doubts),
+            doubtful: any_grave(&doubts),
+            doubts,
+            is_selection: !query.conditions.is_empty(),
             missing,
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
             window,

@@ -230,6 +230,23 @@ pub fn decimal(number: f64) -> Value {
     Value::Decimal((number * 1e9).round() / 1e9)
 }
 
+/// True for values whose sum says something: neither means, nor percentiles, nor extremes.
+fn adds_up(name: &str) -> bool {
+    !["mean", "p50", "p95", "p99", "max", "low", "high", "difference", "from_dpc"].iter().any(|no| name.starts_with(no))
+}
+
+/// Adds a value to a sum.
+fn add(sum: &mut Value, value: Value) {
+    *sum = match (&*sum, value) {
+        (Value::Count(a), Value::Count(b)) => Value::Count(a.saturating_add(b)),
+        (Value::CountIfAny(a), Value::CountIfAny(b)) => Value::CountIfAny(a.saturating_add(b)),
+        (Value::Duration(a), Value::Duration(b)) => Value::Duration(a.saturating_add(b)),
+        (Value::Share(a), Value::Share(b)) => Value::Share(a + b),
+        (Value::Nothing, value) => value,
+        (sum, _) => sum.clone(),
+    };
+}
+
 /// The labels of a row as people read them.
 fn shown(row: &CpuRow) -> Vec<String> {
     row.labels.iter().map(|label| label.shown().to_owned()).collect()
@@ -345,15 +362,22 @@ impl CpuUse {
             columns: labels.iter().map(|(_, title)| Column::text(*title)).chain(Of::columns(columns)).collect(),
             ..Table::default()
         };
+        let names: Vec<&str> = Of::fields(columns).map(|field| field.name).collect();
+        let mut rest: Vec<Value> = Vec::new();
         for (labels, row) in rows {
             if table.lines.len() < top.unwrap_or(usize::MAX) {
                 table.lines.push(Line::new(labels.iter().cloned().chain(Of::cells(columns, row, self))));
+            } else {
+                let cells: Vec<Value> = Of::cells(columns, row, self).collect();
+                rest.resize(cells.len(), Value::Nothing);
+                let sums = rest.iter_mut().zip(cells).zip(&names).filter(|(_, name)| adds_up(name));
+                sums.for_each(|((sum, cell), _)| add(sum, cell));
             }
             table.records.push(labels.into_iter().chain(Of::record(columns, row, self)).collect());
         }
         if let more @ 1.. = table.records.len() - table.lines.len() {
-            let blank = std::iter::repeat_n(Value::Nothing, table.columns.len() - 1);
-            table.lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blank)));
+            let blank = std::iter::repeat_n(Value::Nothing, labels.len().saturating_sub(1));
+            table.lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blank).chain(rest)));
         }
         table
     }

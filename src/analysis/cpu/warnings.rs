@@ -4,6 +4,8 @@ use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse};
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::etl::EtlFile;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::trace::analysis_needs::CPU;
+use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::trace::trust::TrustReport;
 use crate::units::counted;
@@ -15,48 +17,52 @@ pub fn warnings(
     processors: &[Processor],
     range: TickRange,
     etl: &EtlFile,
-) -> Vec<String> {
-    let mut lines = trust.warnings();
-    lines.extend(unknown(processors, range, etl));
+) -> Vec<Doubt> {
+    let mut doubts = trust.doubts();
+    let note = |code, text| Doubt::note(CPU.name, code, text);
+    doubts.extend(unknown(processors, range, etl).into_iter().map(|text| note("threads_unknown", text)));
     let sum = |of: fn(&Processor) -> u64| processors.iter().map(of).sum::<u64>();
     let breaks = sum(|processor| processor.breaks);
     if breaks > 0 {
         let switches = counted(breaks, "switch is", "switches are");
-        lines.push(format!(
+        let text = format!(
             "the chain of context switches is broken: {switches} from another thread than the one that ran; the time \
              before each is unknown. Ready delays and queue lengths can be too large from there on: a thread whose \
              switch is missing counts as ready until its next one"
-        ));
+        );
+        doubts.push(Doubt::grave(CPU.name, "switches_broken", text).of(breaks));
     }
     if etl.header.mode & MODE_NO_PER_PROCESSOR != 0 {
-        lines.push(
-            "the session had no buffers of their own for the processors: which processor did what is not known".into(),
-        );
+        let text = "the session had no buffers of their own for the processors: which processor did what is not known";
+        doubts.push(note("processors_unknown", text.into()));
     }
     let malformed = sum(|processor| processor.malformed);
     if malformed > 0 {
         let interrupts = counted(malformed, "interrupt begins", "interrupts begin");
-        lines.push(format!("{interrupts} after the end: counted with no time"));
+        let text = format!("{interrupts} after the end: counted with no time");
+        doubts.push(note("interrupts_after_end", text).of(malformed));
     }
     let implausible = sum(|processor| processor.implausible);
     if implausible > 0 {
         let interrupts = counted(implausible, "interrupt begins", "interrupts begin");
-        lines.push(format!("{interrupts} before the first record of the trace; only the time in the window counts"));
+        let text = format!("{interrupts} before the first record of the trace; only the time in the window counts");
+        doubts.push(note("interrupts_before_trace", text).of(implausible));
     }
     let not_nested = sum(Processor::not_nested);
     if not_nested > 0 {
         let interrupts = counted(not_nested, "interrupt overlaps", "interrupts overlap");
-        lines.push(format!(
-            "{interrupts} another one without ending inside of it; the one that began last has the time"
-        ));
+        let text =
+            format!("{interrupts} another one without ending inside of it; the one that began last has the time");
+        doubts.push(note("interrupts_overlap", text).of(not_nested));
     }
     let went_back = sum(Processor::went_back);
     if went_back > 0 {
         let records = counted(went_back, "record has", "records have");
-        lines.push(format!("{records} an earlier time than the one before on the same processor; they were sorted"));
+        let text = format!("{records} an earlier time than the one before on the same processor; they were sorted");
+        doubts.push(note("time_went_back", text).of(went_back));
     }
-    lines.extend(trust.not_there(missing));
-    lines
+    doubts.extend(trust.not_there_for(CPU.name, missing));
+    doubts
 }
 
 /// Processors whose threads are not known for some time.

@@ -30,6 +30,7 @@ use crate::error::Error;
 use crate::facets::vocabulary::CATEGORY;
 use crate::imported::CountedRow;
 use crate::imported::wpa::columns::ExportedTable;
+use crate::trace::doubt::Doubt;
 use crate::units::counted as number_of;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
@@ -46,6 +47,8 @@ use trace_side::{Held, ReferenceSide, ResidentSide};
 pub struct Diff {
     /// Doubts, most important first.
     pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// True when data of a trace was lost or a file is damaged.
     pub doubtful: bool,
     /// The two sides.
@@ -104,6 +107,7 @@ struct Side<'s> {
     starts: Starts,
     file: FileSide,
     warnings: Vec<String>,
+    grave: Vec<Doubt>,
     doubtful: bool,
 }
 
@@ -120,7 +124,9 @@ impl Diff {
         let plan = DiffPlan::new(sources, query)?;
         let mut sides = read(sources, &plan, query)?;
         let mut warnings: Vec<String> = Vec::new();
+        let mut grave: Vec<Doubt> = Vec::new();
         for (name, side) in SIDES.iter().zip(&mut sides) {
+            grave.extend(std::mem::take(&mut side.grave).into_iter().map(|doubt| doubt.named(name)));
             warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
         }
         warnings.extend(plan.warnings.iter().cloned());
@@ -147,6 +153,7 @@ impl Diff {
         let (same, within): (Vec<DiffRow>, Vec<DiffRow>) = fine.into_iter().partition(|row| row.delta() == 0);
         Ok(Diff {
             warnings,
+            grave,
             doubtful: sides.iter().any(|side| side.doubtful),
             sides: facts,
             dimensions: plan.dimensions,
@@ -231,12 +238,15 @@ fn read<'s>(sources: [&'s Source; 2], plan: &DiffPlan, query: &DiffQuery) -> Res
                 if plan.matching == Match::NameAndStart {
                     side.starts = resident.starts();
                 }
-                (side.warnings, side.doubtful) = (std::mem::take(&mut resident.warnings), resident.doubtful);
+                (side.warnings, side.grave) =
+                    (std::mem::take(&mut resident.warnings), std::mem::take(&mut resident.grave));
+                side.doubtful = resident.doubtful;
                 side.resident = Some(resident);
             }
             ExportedTable::Reference => {
                 let found = ReferenceSide::new(trace, &plan.dimensions, &query.conditions, held(sources, plan))?;
                 (side.rows, side.warnings, side.doubtful) = (found.rows, found.warnings, found.doubtful);
+                side.grave = found.grave;
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{self as reference_query, Dimension as ReferenceDimension};
 use crate::analysis::resident::count_pages;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
+use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _};
@@ -16,7 +17,7 @@ use crate::imported::amount::Amount;
 use crate::model::process::Instance;
 use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
-use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 
 /// A resident-set trace, joined.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub struct ResidentSide<'t> {
     pub snapshot: usize,
     /// Doubts, most important first.
     pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }
@@ -63,10 +66,8 @@ impl<'t> ResidentSide<'t> {
             }
             _ => choice.indices(snapshots)?.first().copied(),
         };
-        let trust = trace.trust();
-        let mut warnings = trust.warnings();
-        warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
-        warnings.extend(trust.not_there(&trace.missing(&RESIDENT_SET)));
+        let doubts = doubts::of_snapshots(trace, &snapshot.into_iter().collect::<Vec<_>>());
+        let mut warnings = texts(&doubts);
         let compared = snapshot.and_then(|index| snapshots.get(index));
         warnings.extend(near.zip(compared).and_then(|(near, snapshot)| {
             let last = trace.time(snapshot.last_time).seconds();
@@ -79,7 +80,13 @@ impl<'t> ResidentSide<'t> {
                 )
             })
         }));
-        Ok(ResidentSide { trace, snapshot: snapshot.unwrap_or(0), warnings, doubtful: trust.any() })
+        Ok(ResidentSide {
+            trace,
+            snapshot: snapshot.unwrap_or(0),
+            warnings,
+            grave: grave(&doubts),
+            doubtful: any_grave(&doubts),
+        })
     }
 
     /// The snapshot.
@@ -145,6 +152,8 @@ pub struct ReferenceSide {
     pub rows: Vec<CountedRow>,
     /// Doubts.
     pub warnings: Vec<String>,
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
 }
@@ -191,7 +200,8 @@ impl ReferenceSide {
                 _ => row.measure.pages,
             }),
         });
-        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings, doubtful: set.doubtful })
+        let grave = grave(&set.doubts);
+        Ok(ReferenceSide { rows: rows.collect(), warnings: set.warnings, grave, doubtful: set.doubtful })
     }
 }
 

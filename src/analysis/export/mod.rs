@@ -19,7 +19,9 @@ pub use trace::TraceFile;
 use crate::analysis::cpu::CpuUse;
 use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
+use crate::analysis::refset::query::Query;
 use crate::analysis::resident::ResidentSet;
+use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
@@ -27,23 +29,41 @@ use crate::event::hooks::{
     CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
 };
 use crate::trace::Trace;
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::{self, Doubt};
 use chosen::{Chosen, chosen};
 use column_batches::ColumnBatches;
 use schema::Table;
 use trace::Facts;
 
-/// Writes these tables of a trace, of the snapshots of this choice, `traces` last, and returns those that it has. `machine` converts the machine's name
-/// to the text that is written; `file` is asked for at the end, because a digest takes time.
+/// Writes these tables of a trace, of the snapshots of this choice, and returns those that it has. `machine` converts the
+/// machine's name to the text that is written; `file` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
 /// [`Error::NotWritten`]; the sink may have taken some of the tables.
 pub fn export(
     trace: &Trace,
     file: impl FnOnce() -> TraceFile,
-    (tables, choice): (&[Table], SnapshotChoice),
+    chosen: (&[Table], SnapshotChoice),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<Vec<Table>, Error> {
+    export_with_doubts(trace, (file, Vec::new), chosen, machine, sink).map(|(tables, _)| tables)
+}
+
+/// Writes these tables of a trace, of the snapshots of this choice, `traces` last, and returns those that it has, and what casts doubt on them. `machine` converts
+/// the machine's name to the text that is written; `file` is asked for at the end, because a digest takes time, and so are the tables
+/// that the dataset has of it from earlier and keeps: they are judged too.
+///
+/// # Errors
+/// [`Error::NotWritten`]; the sink may have taken some of the tables.
+pub(crate) fn export_with_doubts(
+    trace: &Trace,
+    (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
+    (tables, choice): (&[Table], SnapshotChoice),
+    machine: impl Fn(&str) -> String,
+    sink: &dyn Sink,
+) -> Result<(Vec<Table>, Vec<Doubt>), Error> {
     let of_processors = tables.iter().any(|table| table.is_of_processors());
     // Nearly all tables are made of the same parts, or of some of them.
     let parts = ResidentSet::PARTS | ReferenceSet::PARTS | MemorySet::PARTS;
@@ -51,7 +71,10 @@ pub fn export(
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
     let count = |hook| trace.survey().kernel_count(hook);
-    of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
+    let of_pages = of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
+    let mut doubts = facts.doubts();
+    doubts.retain(|doubt| of_pages.is_empty() || doubt.analysis != RESIDENT_SET.name);
+    doubt::add(&mut doubts, of_pages);
     if has(Table::Processes) {
         processes_files_ranges::processes(trace, sink)?;
     }
@@ -63,10 +86,11 @@ pub fn export(
     let has_switches = count(CSWITCH) > 0;
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
-        refset::write(trace, has_accesses, wanted, sink)?;
+        doubt::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
     }
     if has(Table::MemorySamples) || has(Table::WorkingSets) {
         let set = if has_counters { memory::read(trace)? } else { None };
+        doubt::add(&mut doubts, set.iter().flat_map(|set| set.doubts.clone()));
         if has(Table::MemorySamples) {
             memory::samples(set.as_ref(), sink)?;
         }
@@ -77,11 +101,38 @@ pub fn export(
     let processors = if has_switches && of_processors { cpu::read(trace)? } else { None };
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
+        doubt::add(&mut doubts, set.doubts.clone());
+    }
+    let mut others = earlier();
+    others.retain(|table| !has(*table));
+    doubt::add(&mut doubts, of_other_tables(trace, &others, choice)?);
+    if has(Table::Warnings) {
+        trace::warnings(&doubts, sink)?;
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
-    trace::write(&file(), &written, Ok(&facts), sink)?;
-    Ok(written)
+    trace::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
+    Ok((written, doubts))
+}
+
+/// What casts doubt on tables that are there already.
+fn of_other_tables(trace: &Trace, tables: &[Table], choice: SnapshotChoice) -> Result<Vec<Doubt>, Error> {
+    let has = |wanted: &[Table]| wanted.iter().any(|table| tables.contains(table));
+    let mut doubts = Vec::new();
+    if has(&[Table::Pages, Table::Resident]) {
+        let indices: Vec<usize> = chosen(trace, choice)?.iter().map(|chosen| chosen.index).collect();
+        doubts.extend(if indices.is_empty() { Vec::new() } else { doubts::of_snapshots(trace, &indices) });
+    }
+    if has(&[Table::Refset, Table::RefsetPages]) {
+        doubts.extend(ReferenceSet::answer(trace, &Query::default()).map(|set| set.doubts).unwrap_or_default());
+    }
+    if has(&[Table::MemorySamples, Table::WorkingSets]) {
+        doubts.extend(memory::read(trace)?.into_iter().flat_map(|set| set.doubts));
+    }
+    if has(&[Table::Cpu, Table::CpuWaits, Table::CpuInterrupts]) {
+        doubts.extend(cpu::read(trace)?.into_iter().flat_map(|set| set.doubts));
+    }
+    Ok(doubts)
 }
 
 fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink) -> Result<(), Error> {
@@ -96,8 +147,8 @@ fn of_cpu(set: &crate::analysis::cpu::CpuUse, tables: &[Table], sink: &dyn Sink)
     Ok(())
 }
 
-/// The tables with the pages and ranges of each snapshot.
-fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<(), Error> {
+/// The tables with the pages and ranges of each snapshot; returns what casts doubt on the pages.
+fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
     let has = |table: Table| tables.contains(&table);
     let wanted = resident::Wanted { pages: has(Table::Pages), resident: has(Table::Resident) };
     let by_page = wanted.pages || wanted.resident;
@@ -115,5 +166,6 @@ fn of_snapshots(trace: &Trace, tables: &[Table], chosen: &[Chosen<'_>], sink: &d
         chosen.iter().try_for_each(|chosen| processes_files_ranges::ranges(trace, *chosen, &mut ranges))?;
         ranges.finish()?;
     }
-    Ok(())
+    let indices: Vec<usize> = chosen.iter().map(|chosen| chosen.index).collect();
+    Ok(if by_page && !indices.is_empty() { doubts::of_snapshots(trace, &indices) } else { Vec::new() })
 }

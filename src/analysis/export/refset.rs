@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::facets::{Label, LabelKind};
 use crate::model::category::Category;
 use crate::trace::Trace;
+use crate::trace::doubt::Doubt;
 use crate::units::PAGE_BYTES;
 
 /// The dimensions of the counted table, in the order of its columns.
@@ -38,11 +39,12 @@ pub struct Wanted {
     pub holdings: bool,
 }
 
-/// Writes the tables; both are empty for a trace without page accesses.
+/// Writes the tables; both are empty for a trace without page accesses. Returns what casts doubt on them.
 ///
 /// # Errors
 /// [`Error::NotWritten`], and those of [`ReferenceSet::answer`].
-pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<(), Error> {
+pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink) -> Result<Vec<Doubt>, Error> {
+    let mut doubts = Vec::new();
     let mut counted = ColumnBatches::new(Table::Refset, sink);
     let mut pages = ColumnBatches::new(Table::RefsetPages, sink);
     if has_accesses {
@@ -59,7 +61,10 @@ pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
         };
         written?;
         match set {
-            Ok(set) => push_counted(&set, &mut counted)?,
+            Ok(set) => {
+                push_counted(&set, &mut counted)?;
+                doubts = set.doubts;
+            }
             Err(Error::MissingEvents(_) | Error::MissingPart(_) | Error::Usage(_)) => {}
             Err(error) => return Err(error),
         }
@@ -67,7 +72,10 @@ pub fn write(trace: &Trace, has_accesses: bool, wanted: Wanted, sink: &dyn Sink)
     if wanted.holdings {
         pages.finish()?;
     }
-    if wanted.counted { counted.finish() } else { Ok(()) }
+    if wanted.counted {
+        counted.finish()?;
+    }
+    Ok(doubts)
 }
 
 fn push_counted(set: &ReferenceSet, rows: &mut ColumnBatches<'_>) -> Result<(), Error> {

@@ -111,6 +111,7 @@ tables! {
     CpuWaits "cpu_waits": process Text, thread Integer, reason Text, waits Integer, waiting_s Real;
     CpuInterrupts "cpu_interrupts": interrupt_kind Text, module Text null, routine Address, count Integer, inclusive_s Real,
         exclusive_s Real, max_s Real;
+    Warnings "warnings": analysis Text, code Text, text Text, amount Integer null, makes_doubtful Flag;
     Traces "traces": trace_file Text, digest Text null, file_bytes Integer null, program_version Text,
         schema_version Integer, tables Text, error Text null, session_name Text null, machine Text null, os_build Integer null, os_text Text null,
         processors Integer null, memory_pages Integer null, start_time Instant null, duration_s Real null,

@@ -6,6 +6,7 @@ use crate::analysis::export::sink::Sink;
 use crate::analysis::info::TraceInfo;
 use crate::error::Error;
 use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::units::FileTime;
 
 /// A trace as a file.
@@ -31,6 +32,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What casts doubt on the trace, whatever its tables.
+    pub(super) fn doubts(&self) -> Vec<Doubt> {
+        self.info.doubts.clone()
+    }
+
     /// Collects the facts. `machine` converts the machine's name to the text that is written.
     pub fn new(trace: &Trace, machine: impl Fn(&str) -> String) -> Facts {
         let of_snapshots = trace.snapshots().iter().map(|snapshot| snapshot.pages).max();
@@ -50,16 +56,40 @@ fn instant(time: FileTime) -> Option<i64> {
     (micros > 0).then(|| micros - FROM_1601_TO_1970)
 }
 
-/// The row: facts of a trace, or why there are none.
+/// The table `warnings`: a row for each doubt.
 ///
 /// # Errors
 /// [`Error::NotWritten`].
-pub fn write(trace: &TraceFile, tables: &[Table], facts: Result<&Facts, &str>, sink: &dyn Sink) -> Result<(), Error> {
+pub(crate) fn warnings(doubts: &[Doubt], sink: &dyn Sink) -> Result<(), Error> {
+    let mut rows = ColumnBatches::new(Table::Warnings, sink);
+    for doubt in doubts {
+        rows.push([
+            Cell::Text(doubt.analysis),
+            Cell::Text(doubt.code),
+            Cell::Text(&doubt.text),
+            Cell::maybe(doubt.amount, Cell::count),
+            Cell::Flag(doubt.is_grave),
+        ])?;
+    }
+    rows.finish()
+}
+
+/// The row: facts of a trace and what casts doubt on its tables, or why there are none.
+///
+/// # Errors
+/// [`Error::NotWritten`].
+pub(crate) fn write(
+    trace: &TraceFile,
+    tables: &[Table],
+    facts: Result<(&Facts, &[Doubt]), &str>,
+    sink: &dyn Sink,
+) -> Result<(), Error> {
     let names: Vec<&str> = tables.iter().map(|table| table.name()).collect();
-    let (tables, known) = (names.join(","), facts.ok());
+    let (tables, known) = (names.join(","), facts.ok().map(|(facts, _)| facts));
+    let doubts = facts.ok().map(|(_, doubts)| doubts);
     let info = known.map(|facts| &facts.info);
     let count = |of: fn(&TraceInfo) -> u64| Cell::maybe(info.map(of), Cell::count);
-    let warnings = info.map(|info| info.trust.warnings().join("\n")).filter(|lines| !lines.is_empty());
+    let warnings = doubts.map(|doubts| texts(doubts).join("\n")).filter(|lines| !lines.is_empty());
     let session = info.map(|info| info.logger_name.as_str()).filter(|name| !name.is_empty());
     let mut rows = ColumnBatches::new(Table::Traces, sink);
     rows.push([
@@ -86,7 +116,7 @@ pub fn write(trace: &TraceFile, tables: &[Table], facts: Result<&Facts, &str>, s
         count(|info| info.trust.damaged),
         count(|info| info.trust.misfit_records),
         Cell::maybe(info, |info| Cell::Flag(info.trust.cut.is_some())),
-        Cell::maybe(info, |info| Cell::Flag(!info.is_doubtful())),
+        Cell::maybe(doubts, |doubts| Cell::Flag(!any_grave(doubts))),
         Cell::maybe(warnings.as_deref(), Cell::Text),
     ])?;
     rows.finish()

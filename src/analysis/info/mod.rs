@@ -5,17 +5,21 @@ pub(crate) mod recording_files;
 mod session_limits;
 mod windows_release;
 
+use crate::analysis::refset::warnings::no_trims;
+use crate::analysis::resident::doubts::of_last_before_counting;
 use crate::analysis::table::{Field, Table, Value};
 use crate::error::DamageLog;
 use crate::etl::clock::ClockKind;
 use crate::etl::logfile::{MODE_NO_PER_PROCESSOR, MODE_RELOG, mode_names};
 use crate::etl::record_id::RecordId;
+use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
-use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::readiness::Readiness;
 use crate::trace::trust::TrustReport;
 use crate::trace::trust_level::{TrustLevel, good_for};
+use crate::trace::{Parts, Trace};
 use crate::units::{FileOffset, FileTime, Nanos};
 use buffer_content::BufferContent;
 use std::collections::BTreeMap;
@@ -100,6 +104,11 @@ pub struct TraceInfo {
     pub providers: Vec<Provider>,
     /// Losses and other trust.
     pub trust: TrustReport,
+    /// What casts doubt on the trace and, as far as it is known without counting pages, on its analyses.
+    pub(crate) doubts: Vec<Doubt>,
+    /// The analyses that judge more than that themselves.
+    pub(crate) unjudged: Vec<&'static str>,
+    is_at_size_limit: bool,
     /// Damaged places.
     pub damage: DamageLog,
     /// Readiness for each analysis.
@@ -109,6 +118,7 @@ pub struct TraceInfo {
 impl TraceInfo {
     /// Collects the facts.
     pub fn answer(trace: &Trace) -> TraceInfo {
+        trace.gather(Parts::PAGES);
         let (etl, survey) = (trace.etl(), trace.survey());
         let header = &etl.header;
         let product = survey.os_text.as_ref().map(|(_, text)| text.as_str());
@@ -146,6 +156,9 @@ impl TraceInfo {
             advice: session_limits::limits(etl, survey),
             providers: providers(survey),
             trust: trace.trust().clone(),
+            doubts: doubts(trace),
+            unjudged: unjudged(trace),
+            is_at_size_limit: session_limits::is_at_size_limit(etl, survey),
             damage: survey.damage.clone(),
             analyses: trace.readiness(),
         }
@@ -175,7 +188,12 @@ impl TraceInfo {
 
     /// Whether the trace is to be trusted.
     pub fn trust(&self) -> TrustLevel {
-        TrustLevel::of(&self.trust)
+        match TrustLevel::of(&self.trust) {
+            TrustLevel::Yes | TrustLevel::WithCare(_) if !self.doubts.is_empty() => {
+                TrustLevel::WithCare(self.doubts.len())
+            }
+            level => level,
+        }
     }
 
     /// The analyses that the trace is good for, in words.
@@ -183,10 +201,51 @@ impl TraceInfo {
         good_for(&self.analyses)
     }
 
-    /// True when data was lost or the file is damaged.
+    /// True when data was lost, the file is damaged, or an analysis would give wrong numbers.
     pub fn is_doubtful(&self) -> bool {
-        self.trust.any()
+        any_grave(&self.doubts)
     }
+
+    /// Whether the trace is to be trusted, in a sentence.
+    pub(crate) fn verdict(&self) -> String {
+        let text = self.trust().text();
+        match () {
+            () if self.trust() == TrustLevel::Yes && self.is_at_size_limit => {
+                "trust it with care; no loss was found, but events are as large as can be, and larger ones are not recorded"
+                    .into()
+            }
+            () if self.unjudged.is_empty() || self.trust.any() => text,
+            () => format!("{text}; {} the rest", judges(&self.unjudged)),
+        }
+    }
+}
+
+/// What casts doubt on the trace; on its analyses what the kinds of records and the order of page records tell.
+fn doubts(trace: &Trace) -> Vec<Doubt> {
+    let trust = trace.trust();
+    let mut doubts = trust.doubts();
+    doubts.extend(of_last_before_counting(trace));
+    let has = |hook| trace.survey().kernel_count(hook) > 0;
+    if has_accesses(trace) && !has(REMOVE_FROM_WS) {
+        doubts.push(no_trims(trust));
+    }
+    doubts
+}
+
+fn has_accesses(trace: &Trace) -> bool {
+    [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].iter().any(|&hook| trace.survey().kernel_count(hook) > 0)
+}
+
+/// The commands that check their numbers, where they can run.
+fn unjudged(trace: &Trace) -> Vec<&'static str> {
+    let commands = [(!trace.snapshots().is_empty(), "resident"), (has_accesses(trace), "refset")];
+    commands.into_iter().filter(|(can_run, _)| *can_run).map(|(_, command)| command).collect()
+}
+
+/// `pfnset resident and refset check`.
+fn judges(commands: &[&str]) -> String {
+    let verb = if commands.len() == 1 { "checks" } else { "check" };
+    format!("pfnset {} {verb}", commands.join(" and "))
 }
 
 /// Bytes of the kernel's records of stacks.

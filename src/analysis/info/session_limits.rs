@@ -17,6 +17,12 @@ pub(crate) fn limits(etl: &EtlFile, survey: &Survey) -> Vec<String> {
     [size_limit(etl, survey), clock_limit(etl), backwards(etl, survey)].into_iter().flatten().collect()
 }
 
+/// True when the largest event takes nine tenths of the room: one with another name, path or list would not have fitted.
+pub(super) fn is_at_size_limit(etl: &EtlFile, survey: &Survey) -> bool {
+    let room = etl.header.largest_record();
+    room > 0 && u64::from(survey.largest_record) * 10 >= u64::from(room) * 9
+}
+
 fn size_limit(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let buffer = etl.header.buffer_size_bytes;
     let room = etl.header.largest_record();
@@ -25,8 +31,7 @@ fn size_limit(etl: &EtlFile, survey: &Survey) -> Option<String> {
         format!("{} of the {} bytes that fit into a buffer of {kib} KiB", count(largest.into()), count(room.into()));
     match () {
         () if room == 0 => None,
-        // Nine tenths: an event with another name, path or list would have been too large.
-        () if u64::from(largest) * 10 >= u64::from(room) * 9 => Some(match room {
+        () if is_at_size_limit(etl, survey) => Some(match room {
             LARGEST_EVENT => format!(
                 "the largest event takes {} of the {} bytes that an event can have: larger ones would not be recorded, \
                  perhaps without being counted as lost",

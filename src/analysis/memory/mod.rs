@@ -18,6 +18,7 @@ use crate::model::window::{Bound, Ends, Window};
 use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::MEMORY_UTILIZATION;
+use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
 use query::{MemoryDimension, MemoryQuery};
@@ -53,6 +54,8 @@ pub struct MemorySet {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
     /// Pages of physical memory, if the trace has them.
     pub physical: Option<(u64, PhysicalSource)>,
     /// MemInfo records in the window, in order of time.
@@ -106,8 +109,9 @@ impl MemorySet {
         let timeline = MemoryTimeline::new(etl, query, &window, &counters.memory, &samples, tracks)?;
         let summary = |column: &CounterColumn| CounterSummary::new(*column, &samples);
         let mut set = MemorySet {
-            warnings: trust.warnings(),
-            doubtful: trust.any(),
+            warnings: Vec::new(),
+            doubtful: false,
+            doubts: trust.doubts(),
             physical,
             summaries: columns()
                 .filter(|column| is_selected(query, column))
@@ -125,24 +129,27 @@ impl MemorySet {
             clock: etl.clock,
             top: query.top,
         };
-        set.warnings.extend(set.doubts(has(MEM_INFO), has(MEM_INFO_WS)));
+        set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
+        (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));
         Ok(set)
     }
 
-    fn doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<String> {
+    fn own_doubts(&self, has_counters: bool, has_working_sets: bool) -> Vec<Doubt> {
+        let note = |code, text| Doubt::note(MEMORY_UTILIZATION.name, code, text);
         let missing =
             |keyword: &str, without: &str| format!("not in the trace, therefore unknown: {keyword} ({without})");
         let contradicts = |sample: &MemorySample| self.physical.is_some() && sample.in_use.is_none();
         let lines = [
-            (!has_counters, missing("MemoryInfo", "page lists, pools and commit over time")),
-            (!has_working_sets, missing("MemoryInfoWS", "working sets by process")),
+            (!has_counters, "not_recorded", missing("MemoryInfo", "page lists, pools and commit over time")),
+            (!has_working_sets, "not_recorded", missing("MemoryInfoWS", "working sets by process")),
             (
                 self.samples.iter().any(contradicts),
+                "lists_exceed_memory",
                 "the page lists hold more pages than physical memory has by the trace: what is in use is unknown then"
                     .into(),
             ),
         ];
-        lines.into_iter().filter(|(holds, _)| *holds).map(|(_, line)| line).collect()
+        lines.into_iter().filter(|(holds, ..)| *holds).map(|(_, code, line)| note(code, line)).collect()
     }
 
     /// Time since trace start.

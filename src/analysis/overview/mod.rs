@@ -22,6 +22,7 @@ use crate::analysis::refset::ReferenceSet;
 use crate::analysis::resident::ResidentSet;
 use crate::error::Error;
 use crate::trace::Trace;
+use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave, texts};
 use crate::units::Nanos;
 use cpu::CpuOverview;
 use memory::MemoryOverview;
@@ -41,8 +42,10 @@ pub struct Overview {
     pub info: TraceInfo,
     /// Everything that makes the pictures doubtful, most important first.
     pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
+    /// True when one of them says that numbers can be wrong.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
     /// The first marks of the trace with their times.
     pub marks: Vec<(Nanos, String)>,
     /// What RAM held.
@@ -68,19 +71,37 @@ impl Overview {
         let reference = part(RefsetOverview::new(trace, length));
         let memory = part(MemoryOverview::new(trace));
         let cpu = part(CpuOverview::new(trace, length));
-        let mut warnings = info.trust.warnings();
+        let mut doubts = info.doubts.clone();
         let of_parts = [
-            resident.as_ref().map(|part| part.set.warnings.as_slice()),
-            reference.as_ref().map(|part| part.set.warnings.as_slice()),
-            memory.as_ref().map(|part| part.set.warnings.as_slice()),
-            cpu.as_ref().map(|part| part.set.warnings.as_slice()),
+            resident.as_ref().map(|part| part.set.doubts.as_slice()),
+            reference.as_ref().map(|part| part.set.doubts.as_slice()),
+            memory.as_ref().map(|part| part.set.doubts.as_slice()),
+            cpu.as_ref().map(|part| part.set.doubts.as_slice()),
         ];
-        for line in of_parts.into_iter().flatten().flatten() {
-            if !warnings.contains(line) {
-                warnings.push(line.clone());
-            }
-        }
-        Overview { doubtful: info.is_doubtful(), info, warnings, marks, resident, reference, memory, cpu }
+        doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().cloned());
+        let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
+        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu }
+    }
+}
+
+impl Overview {
+    /// What makes numbers doubtful, and where the file lost something.
+    pub(crate) fn doubts_of_file_and_numbers(&self) -> Vec<&str> {
+        self.texts_of(|doubt| !self.is_note(doubt))
+    }
+
+    /// What was not recorded, or was put right.
+    pub(crate) fn notes(&self) -> Vec<&str> {
+        self.texts_of(|doubt| self.is_note(doubt))
+    }
+
+    /// Where and why a loss was belongs to it.
+    fn is_note(&self, doubt: &Doubt) -> bool {
+        !(doubt.is_grave || self.doubtful && doubt.analysis == OF_TRACE)
+    }
+
+    fn texts_of(&self, wanted: impl Fn(&Doubt) -> bool) -> Vec<&str> {
+        self.doubts.iter().filter(|doubt| wanted(doubt)).map(|doubt| doubt.text.as_str()).collect()
     }
 }
 

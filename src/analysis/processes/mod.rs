@@ -7,6 +7,7 @@ pub(crate) mod tables;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
+use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::{self, SnapshotContext};
@@ -18,6 +19,7 @@ use crate::event::page::{PageList, PageUse};
 use crate::model::process::Instance;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::PROCESS_LIST;
+use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 use crate::units::{Nanos, count, counted};
 
 /// Events that describe processes; others only name their ids.
@@ -56,7 +58,9 @@ pub struct CountedSnapshot {
 pub struct ProcessSet {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data was lost, the file is damaged, or the page sequence is not whole.
     pub doubtful: bool,
     /// Snapshots of the trace.
     pub snapshot_count: usize,
@@ -116,13 +120,17 @@ impl ProcessSet {
             "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown"
                 .to_owned()
         });
+        let mut of_sequence = trace.page_sequences().doubts(&trace.etl().clock);
+        let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
+        of_sequence.extend(counted.into_iter().flat_map(|counted| Checks::of_sequence(counted, trace).doubts()));
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)
-                .chain(trace.page_sequences().warnings(&trace.etl().clock))
+                .chain(texts(&of_sequence))
                 .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
                 .collect(),
-            doubtful: trust.any(),
+            grave: [grave(&trust.doubts()), grave(&of_sequence)].concat(),
+            doubtful: trust.any() || any_grave(&of_sequence),
             snapshot_count: trace.snapshots().len(),
             snapshot,
             total,

@@ -16,7 +16,7 @@ mod rows;
 mod summary;
 mod tables;
 pub(crate) mod totals;
-mod warnings;
+pub(crate) mod warnings;
 
 pub use row_key::RowCount;
 pub use summary::{HeldSummary, ProcessHeld};
@@ -43,6 +43,7 @@ use crate::model::window::{Ends, Window, recorder_marks};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
+use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::units::{Nanos, PointerSize};
 use averaging_span::AveragingSpan;
@@ -108,8 +109,10 @@ pub struct ReferenceSet {
     pub timeline: Option<Timeline>,
     /// True when the trace holds RemoveFromWS events.
     pub has_removals: bool,
-    /// True when data was lost or the file is damaged.
+    /// True when data was lost, the file is damaged, or what is tracked does not agree with the trace.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
 }
 
 impl ReferenceSet {
@@ -221,6 +224,7 @@ impl ReferenceSet {
             timeline: groups.map(|groups| groups.finish(&etl.clock)),
             has_removals: context.optional_events.removals,
             doubtful: false,
+            doubts: Vec::new(),
         }
     }
 }

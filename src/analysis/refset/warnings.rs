@@ -1,10 +1,10 @@
 //! What casts doubt on a reference set.
 
 use crate::analysis::refset::ReferenceSet;
-use crate::analysis::refset::final_state_check::Verification;
 use crate::model::window::Origin;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::REFERENCE_SET;
+use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::trace::trust::TrustReport;
 use crate::units::count;
@@ -13,63 +13,70 @@ impl ReferenceSet {
     /// What casts doubt on the trace, on the account, and what was not recorded.
     pub(super) fn add_warnings(&mut self, trace: &Trace, max_residue: f64) {
         let trust = trace.trust();
-        self.doubtful = trust.any();
         self.missing = trace.missing(&REFERENCE_SET);
-        self.warnings = trust.warnings();
-        self.warnings.extend(self.doubts(trust, max_residue));
         let is_told = |need: &&Need| ["WorkingSet", "Memory"].contains(&need.keyword);
         let costs: Vec<Need> = self.missing.iter().filter(|need| !is_told(need)).copied().collect();
-        self.warnings.extend(trust.not_there(&costs));
+        self.doubts = trust.doubts();
+        self.doubts.extend(self.own_doubts(trust, max_residue));
+        self.doubts.extend(trust.not_there_for(REFERENCE_SET.name, &costs));
+        self.warnings = texts(&self.doubts);
+        self.doubtful = any_grave(&self.doubts);
     }
 
     /// What casts doubt on the account itself.
-    fn doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<String> {
-        let mut lines = Vec::new();
+    fn own_doubts(&self, trust: &TrustReport, max_residue: f64) -> Vec<Doubt> {
+        let mut doubts = Vec::new();
         if self.window.origin == Origin::WholeTrace {
-            lines.push("the trace has no marks of a scenario: the window is the whole trace".to_owned());
+            let text = "the trace has no marks of a scenario: the window is the whole trace";
+            doubts.push(note("no_marks", text.to_owned()));
         }
         if !self.has_removals {
-            let fate = match trust.absence_reason("WorkingSet").is_incomplete() {
-                true => "are not in the part of the trace that is left",
-                false => "were not recorded",
-            };
-            lines.push(format!(
-                "trims {fate} (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held"
-            ));
+            doubts.push(no_trims(trust));
         }
         if self.verification.is_none() {
             let fate = match trust.absence_reason("Memory").is_incomplete() {
                 true => "the page sequence after the scenario is in the part of the trace that is missing",
                 false => "there is no page sequence after the scenario",
             };
-            lines.push(format!("{fate}: nothing proves the result"));
+            doubts.push(note("unproved", format!("{fate}: nothing proves the result")));
         }
-        if self.balance.unattributed > 0 {
-            lines.push(format!(
+        let unattributed = self.balance.unattributed;
+        if unattributed > 0 {
+            let text = format!(
                 "{} accesses could not be attributed: they name no process, or one that never started",
-                count(self.balance.unattributed)
-            ));
+                count(unattributed)
+            );
+            doubts.push(grave("accesses_unattributed", text).of(unattributed));
         }
-        let residue = self.verification.as_ref().map_or(0.0, Verification::residue);
-        let nothing_matches = self.verification.as_ref().is_some_and(Verification::is_hopeless);
-        if nothing_matches {
-            lines.push("no page of the final page sequence matches what is tracked: nothing proves the result".into());
-        } else if residue > max_residue {
-            lines.push(format!(
-                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
-                 recorded (pfnset refset --verify shows what differs)",
-                residue * 100.0
-            ));
-        }
-        lines.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
-            format!(
+        doubts.extend(self.difference_at_the_end(max_residue));
+        doubts.extend(self.mem_info_ws.as_ref().filter(|sets| sets.residue > max_residue).map(|sets| {
+            let text = format!(
                 "what is tracked differs from the working sets that Windows logged by {:.2} % of their pages: {}. The \
                  largest differences: pfnset refset --format json, working_sets",
                 sets.residue * 100.0,
                 self.reason_of_difference(trust)
-            )
+            );
+            grave("working_sets_differ", text)
         }));
-        lines
+        doubts
+    }
+
+    /// What the final page sequence says otherwise.
+    fn difference_at_the_end(&self, max_residue: f64) -> Option<Doubt> {
+        let verification = self.verification.as_ref()?;
+        let residue = verification.residue();
+        if verification.is_hopeless() {
+            let text = "no page of the final page sequence matches what is tracked: nothing proves the result";
+            return Some(grave("nothing_matches", text.to_owned()));
+        }
+        (residue > max_residue).then(|| {
+            let text = format!(
+                "the account differs from the final page sequence by {:.2} % of the pages that match: something was not \
+                 recorded (pfnset refset --verify shows what differs)",
+                residue * 100.0
+            );
+            grave("residue", text)
+        })
     }
 
     /// Why working sets can differ from those that Windows logged.
@@ -83,4 +90,22 @@ impl ReferenceSet {
             () => "something was not recorded",
         }
     }
+}
+
+fn grave(code: &'static str, text: String) -> Doubt {
+    Doubt::grave(REFERENCE_SET.name, code, text)
+}
+
+fn note(code: &'static str, text: String) -> Doubt {
+    Doubt::note(REFERENCE_SET.name, code, text)
+}
+
+/// The doubt of a trace without RemoveFromWS events.
+pub(crate) fn no_trims(trust: &TrustReport) -> Doubt {
+    let fate = match trust.absence_reason("WorkingSet").is_incomplete() {
+        true => "are not in the part of the trace that is left",
+        false => "were not recorded",
+    };
+    let text = format!("trims {fate} (keyword WorkingSet, RemoveFromWS events): trimmed pages look as if still held");
+    grave("no_trims", text)
 }

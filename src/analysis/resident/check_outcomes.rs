@@ -2,6 +2,8 @@
 
 use crate::analysis::resident::checks::{Checks, Compared, FRESH};
 use crate::model::page_owner_key::KeyReading;
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::{Doubt, texts};
 use crate::units::{count, counted};
 
 /// Gaps between the ranges of physical memory that a machine can have: devices and firmware take a few dozen at most.
@@ -16,16 +18,26 @@ pub struct Outcome {
     pub was_made: bool,
     /// What does not agree, for people.
     pub failures: Vec<String>,
+    /// The same with their codes.
+    pub(crate) doubts: Vec<Doubt>,
+}
+
+impl Outcome {
+    fn new(check: &'static str, was_made: bool, doubts: Vec<Doubt>) -> Outcome {
+        Outcome { check, was_made, failures: texts(&doubts), doubts }
+    }
+}
+
+/// Numbers of the table can be wrong.
+fn grave(code: &'static str, amount: u64, text: String) -> Doubt {
+    Doubt::grave(RESIDENT_SET.name, code, text).of(amount)
 }
 
 impl Checks {
     /// All checks.
     pub fn outcomes(&self) -> Vec<Outcome> {
-        let outcome = |check, was_made, failures: Option<String>| Outcome {
-            check,
-            was_made,
-            failures: failures.into_iter().collect(),
-        };
+        let outcome =
+            |check, was_made, doubt: Option<Doubt>| Outcome::new(check, was_made, doubt.into_iter().collect());
         let mut outcomes = vec![
             outcome("lost buffers", true, self.lost_part()),
             outcome("gaps", true, self.too_many_gaps()),
@@ -38,7 +50,7 @@ impl Checks {
         outcomes.push(outcome("end rundown", true, self.contradicted()));
         let mut keys = Vec::new();
         self.key_failures(&mut keys);
-        outcomes.push(Outcome { check: "owner keys", was_made: true, failures: keys });
+        outcomes.push(Outcome::new("owner keys", true, keys));
         outcomes
     }
 
@@ -47,113 +59,131 @@ impl Checks {
         self.outcomes().into_iter().flat_map(|outcome| outcome.failures).collect()
     }
 
+    /// The same with their codes.
+    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+        self.outcomes().into_iter().flat_map(|outcome| outcome.doubts).collect()
+    }
+
     fn compared(&self, what: &str, counted: u64, expected: u64) -> Compared {
         Compared::new(what.into(), counted, expected, self.pages)
     }
 
-    fn lost_part(&self) -> Option<String> {
+    fn lost_part(&self) -> Option<Doubt> {
         let lost = counted(self.lost_buffers, "lost buffer falls", "lost buffers fall");
-        (self.lost_buffers > 0).then(|| format!("{lost} into the page sequence: pages are missing from every table"))
+        let text = || format!("{lost} into the page sequence: pages are missing from every table");
+        (self.lost_buffers > 0).then(|| grave("sequence_lost_buffers", self.lost_buffers, text()))
     }
 
-    fn too_many_gaps(&self) -> Option<String> {
+    fn too_many_gaps(&self) -> Option<Doubt> {
         (self.gaps > MOST_GAPS).then(|| {
-            format!(
+            let text = format!(
                 "{} between the first and the last are missing in {} gaps, more than a machine's memory map has: page \
                  records may have been lost",
                 counted(self.missing_pfns, "PFN", "PFNs"),
                 count(self.gaps)
-            )
+            );
+            grave("sequence_gaps", self.missing_pfns, text)
         })
     }
 
-    fn repeated(&self) -> Option<String> {
+    fn repeated(&self) -> Option<Doubt> {
         let twice = counted(self.duplicates, "PFN occurs", "PFNs occur");
-        (self.duplicates > 0).then(|| format!("{twice} twice in the page sequence"))
+        let text = || format!("{twice} twice in the page sequence");
+        (self.duplicates > 0).then(|| grave("sequence_duplicates", self.duplicates, text()))
     }
 
-    fn too_few(&self) -> Option<String> {
+    fn too_few(&self) -> Option<Doubt> {
         let ram = self.ram_pages.filter(|&ram| self.pages + self.pages / 20 + 4096 < ram)?;
-        Some(format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram)))
+        let text = format!("the sequence has {} pages, the machine has {}", count(self.pages), count(ram));
+        Some(grave("sequence_too_few", ram - self.pages, text))
     }
 
-    fn combined_differ(&self) -> Option<String> {
+    fn combined_differ(&self) -> Option<Doubt> {
         // Combined pages can be out of RAM, so fewer are fine.
         let combined = self.compared("Combined pages", self.combined, self.combined_mmstats?);
-        (combined.counted > combined.expected && !combined.is_fine()).then(|| differs(&combined, "MMStats"))
+        (combined.counted > combined.expected && !combined.is_fine())
+            .then(|| differs(&combined, "combined_pages_differ", "MMStats"))
     }
 
-    fn database_differs(&self) -> Option<String> {
+    fn database_differs(&self) -> Option<Doubt> {
         let database = self.compared("PFN database", self.pfn_database_counted, self.pfn_database?.1);
-        (!database.is_fine()).then(|| differs(&database, "the kernel"))
+        (!database.is_fine()).then(|| differs(&database, "pfn_database_differs", "the kernel"))
     }
 
-    fn contradicted(&self) -> Option<String> {
+    fn contradicted(&self) -> Option<Doubt> {
         (self.contradictions > 0).then(|| {
-            format!(
+            let text = format!(
                 "events and end rundown disagree on {}; the end rundown wins: {}",
                 counted(self.contradictions, "range or thread", "ranges or threads"),
                 self.contradiction_examples.join(", ")
-            )
+            );
+            grave("rundown_disagrees", self.contradictions, text)
         })
     }
 
     fn of_lists(&self) -> Outcome {
-        let mut failures = Vec::new();
-        self.list_failures(&mut failures);
+        let mut doubts = Vec::new();
+        self.list_failures(&mut doubts);
         let is_fresh = self.meminfo_age.is_none_or(|age| age <= FRESH);
-        Outcome { check: "lists", was_made: !self.lists.is_empty() && is_fresh, failures }
+        Outcome::new("lists", !self.lists.is_empty() && is_fresh, doubts)
     }
 
-    fn list_failures(&self, lines: &mut Vec<String>) {
+    fn list_failures(&self, doubts: &mut Vec<Doubt>) {
         let off: Vec<_> = self.lists.iter().filter(|list| !list.is_fine()).collect();
         match self.meminfo_age.filter(|&age| age > FRESH) {
-            Some(age) if !off.is_empty() => lines.push(format!(
-                "the last MemInfo record is {:.1} s older than the page sequence: lists were not checked",
-                age.seconds()
-            )),
+            Some(age) if !off.is_empty() => {
+                let age = age.seconds();
+                let text = format!(
+                    "the last MemInfo record is {age:.1} s older than the page sequence: lists were not checked"
+                );
+                doubts.push(Doubt::note(RESIDENT_SET.name, "lists_unchecked", text));
+            }
             Some(_) => {}
             None => {
-                lines.extend(off.iter().take(3).map(|list| differs(list, "MemInfo")));
+                doubts.extend(off.iter().take(3).map(|list| differs(list, "lists_differ", "MemInfo")));
                 if off.len() > 3 {
-                    lines.push(format!("{} more lists differ from MemInfo", off.len() - 3));
+                    let more = off.len() as u64 - 3;
+                    doubts.push(grave("lists_differ", more, format!("{more} more lists differ from MemInfo")));
                 }
             }
         }
     }
 
     /// Warnings about the version and the owner keys of the page records.
-    fn key_failures(&self, lines: &mut Vec<String>) {
+    fn key_failures(&self, doubts: &mut Vec<Doubt>) {
+        let note = |text| Doubt::note(RESIDENT_SET.name, "keys_read_otherwise", text);
         let (own, (keyed, unnamed)) = (KeyReading::of_version(self.version), self.keyed);
         if !matches!(self.version, 2 | 4) {
-            lines.push(format!(
+            doubts.push(note(format!(
                 "page records have version {}, known are 2 and 4; owner keys are read as {}",
                 self.version,
                 self.reading.name()
-            ));
+            )));
         }
         if self.reading != own {
-            lines.push(format!(
+            doubts.push(note(format!(
                 "owner keys are read as {}: as {}, which their version {} calls for, they name almost no process",
                 self.reading.name(),
                 own.name(),
                 self.version
-            ));
+            )));
         }
         if unnamed > keyed / 100 {
-            lines.push(format!(
+            let text = format!(
                 "{} of {} active private pages have an owner key that names no process (keys read as {})",
                 count(unnamed),
                 count(keyed),
                 self.reading.name()
-            ));
+            );
+            doubts.push(grave("keys_name_no_process", unnamed, text));
         }
     }
 }
 
-fn differs(compared: &Compared, whose: &str) -> String {
+fn differs(compared: &Compared, code: &'static str, whose: &str) -> Doubt {
     let Compared { what, counted, expected, .. } = compared;
-    format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected))
+    let text = format!("{what}: {} pages counted, {whose} says {}", count(*counted), count(*expected));
+    grave(code, counted.abs_diff(*expected), text)
 }
 
 #[cfg(test)]

@@ -99,12 +99,37 @@ pub struct Checks {
 }
 
 impl Checks {
+    /// Those that need no page, only what is known of the sequence; of the others it says that there is no data.
+    pub(crate) fn of_sequence(snapshot: &Snapshot, trace: &Trace) -> Checks {
+        let span = (trace.time(snapshot.first.time), trace.time(snapshot.last_time));
+        let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
+        Checks {
+            pages: snapshot.pages,
+            pfns: snapshot.pfns,
+            missing_pfns: snapshot.missing_pfns,
+            gaps: snapshot.gaps,
+            duplicates: snapshot.duplicates,
+            ram_pages: trace.system().ram_pages,
+            lost_buffers: trace.trust().loss.holes.iter().filter(meets).map(|hole| hole.missing).sum(),
+            bad_list: 0,
+            bad_meminfo: None,
+            combined: 0,
+            combined_mmstats: None,
+            pfn_database: None,
+            pfn_database_counted: 0,
+            lists: Vec::new(),
+            contradictions: 0,
+            contradiction_examples: Vec::new(),
+            meminfo_age: None,
+            version: snapshot.version,
+            reading: KeyReading::of_version(snapshot.version),
+            keyed: (0, 0),
+        }
+    }
+
     /// Compares.
     pub fn new(base: &BaseCounts, context: &SnapshotContext<'_>, snapshot: &Snapshot, trace: &Trace) -> Checks {
         let (recorded, nanos) = (trace.counters(), |time| trace.time(time));
-        let span = (nanos(snapshot.first.time), nanos(snapshot.last_time));
-        let meets = |hole: &&DescribedHole| hole.silent.0 <= span.1 && span.0 <= hole.silent.1;
-        let lost_buffers = trace.trust().loss.holes.iter().filter(meets).map(|hole| hole.missing).sum();
         let before = |at: &&crate::moment::At<MemoryCounters>| at.moment < snapshot.first;
         let meminfo = recorded.memory.iter().rev().find(before);
         let counters = meminfo.map(|at| at.value);
@@ -115,13 +140,6 @@ impl Checks {
         let database = &context.kernel.pfn_database;
         let lists = base.by_category.list_priority();
         Checks {
-            pages: snapshot.pages,
-            pfns: snapshot.pfns,
-            missing_pfns: snapshot.missing_pfns,
-            gaps: snapshot.gaps,
-            duplicates: snapshot.duplicates,
-            ram_pages: trace.system().ram_pages,
-            lost_buffers,
             bad_list: lists.get(PageList::Bad as usize).map_or(0, |bad| bad.iter().sum()),
             bad_meminfo: counters.map(|counters| counters.bad),
             combined: base.stats.combined,
@@ -129,12 +147,12 @@ impl Checks {
             pfn_database: database.first().map(|block| (block.address, database.iter().map(|b| b.pages).sum())),
             pfn_database_counted: base.by_category.category(Category::PfnDatabase),
             lists: counters.map(|counters| compare_lists(&lists, &counters, snapshot.pages)).unwrap_or_default(),
-            meminfo_age: meminfo.map(|at| Nanos(span.0.0 - nanos(at.moment.time).0)),
-            version: snapshot.version,
+            meminfo_age: meminfo.map(|at| Nanos(nanos(snapshot.first.time).0 - nanos(at.moment.time).0)),
             contradictions: context.contradictions.len() as u64,
             contradiction_examples: context.contradictions.iter().take(3).map(|c| example(context, c)).collect(),
             reading: context.owners.reading,
             keyed: (base.stats.keyed, base.stats.unnamed),
+            ..Checks::of_sequence(snapshot, trace)
         }
     }
 

@@ -175,7 +175,7 @@ impl SnapshotContext<'_> {
             processes: self.processes,
             services: Some(&self.services),
             reading: self.owners.reading,
-            nobody: "kernel and free",
+            nobody: "kernel, free, owner not recorded",
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::facets::Label;
 use crate::model::category::{Category, Class};
 use std::cmp::Reverse;
 
-/// Lines of classes, categories and processes, the rule above the processes included. With the three lines on memory, the heading, the total and the line of
-/// checks they are 24.
-const LINES: usize = 16;
+/// Lines of classes, categories and processes, the rule above the processes included. With the three lines on memory, the heading, the
+/// total with its rules, the line of checks and that on columns without room they are 23, so that a prompt below them fits into 24.
+const LINES: usize = 14;
 /// Most processes on the first screen.
-const PROCESSES: usize = 3;
+const PROCESSES: usize = 2;
 
 /// Physical memory, in pages. The parts add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,9 @@ impl ResidentSet {
             let listed = some(processes.parts.len(), PROCESSES);
             cut(&mut processes, listed, "processes");
             let below = if listed == 0 { 0 } else { 2 + lines(listed, snapshot.processes.parts.len()) };
-            cut_classes(&mut classes, LINES.saturating_sub(below), size);
+            // A doubtful trace has a line more at the end.
+            let most = LINES - usize::from(self.doubtful);
+            cut_classes(&mut classes, most.saturating_sub(below), size);
         }
         let all = snapshot.tree.measure;
         let columns = self.overview_columns(&all);

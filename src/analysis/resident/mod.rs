@@ -12,6 +12,7 @@ pub(crate) mod classify;
 pub mod columns;
 mod count_snapshot;
 pub mod dimension;
+pub(crate) mod doubts;
 pub mod explain;
 pub mod first_screen;
 pub(crate) mod group_counts;
@@ -34,7 +35,8 @@ use crate::load::parts::Parts;
 use crate::model::snapshot::Snapshot;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
-use crate::trace::readiness::{Need, not_described};
+use crate::trace::doubt::{Doubt, any_grave, texts};
+use crate::trace::readiness::Need;
 use crate::units::Nanos;
 use columns::{ColumnChoice, PROCESS_OWNER};
 use count_snapshot::SnapshotPlan;
@@ -61,8 +63,12 @@ pub struct ResidentSet {
     pub classification: Classification,
     /// True when rows have a count by WPA's rules beside ours.
     pub compares: bool,
-    /// True when data was lost or the file is damaged.
+    /// True when data was lost, the file is damaged, or a check failed.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
+    /// The conditions of a preset, which the user did not write.
+    pub(crate) conditions: Vec<String>,
     /// What is shown of the rows.
     view: ColumnChoice,
     sort: ResidentOrder,
@@ -89,14 +95,6 @@ pub struct SnapshotSet {
     pub tree: Node<PageCounts>,
     /// Processes by pages that are theirs.
     pub processes: Node<PageCounts>,
-}
-
-/// Lines on single pages: what is doubtful, unknown or left out.
-pub(crate) fn warnings_of_pages(trace: &Trace) -> Vec<String> {
-    let trust = trace.trust();
-    let unknown = trust.not_there(&trace.missing(&RESIDENT_SET));
-    let sequences = trace.page_sequences().warnings(&trace.etl().clock);
-    trust.warnings().into_iter().chain(unknown).chain(sequences).collect()
 }
 
 /// Counts the pages of a snapshot that meet the conditions by these dimensions: codes in their order, which only this context
@@ -130,7 +128,7 @@ impl ResidentSet {
     }
 
     /// What the answer is made of.
-    pub const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
+    pub const PARTS: Parts = doubts::PARTS;
 
     /// Answers a query.
     ///
@@ -141,30 +139,23 @@ impl ResidentSet {
         trace.gather(ResidentSet::PARTS);
         let snapshots = trace.need_snapshots()?;
         let chosen = query.snapshot.indices(snapshots)?;
-        let trust = trace.trust();
-        let mut warnings = trust.warnings();
-        warnings.extend(trace.page_sequences().warnings(&trace.etl().clock));
-        let missing = trace.missing(&RESIDENT_SET);
         let sets: Vec<SnapshotSet> = chosen
             .into_iter()
             .filter_map(|index| Some(snapshot_set(trace, query, index, snapshots.get(index)?)))
             .collect();
-        for set in &sets {
-            let of = if sets.len() > 1 { format!("snapshot {}: ", set.index) } else { String::new() };
-            warnings.extend(set.checks.failures().into_iter().map(|line| format!("{of}{line}")));
-        }
-        warnings.extend(trace.page_sequences().repetition());
-        warnings.extend(trust.not_there(&missing));
-        warnings.extend(not_described(trace.survey()));
+        let checks: Vec<(usize, &Checks)> = sets.iter().map(|set| (set.index, &set.checks)).collect();
+        let doubts = doubts::of_checks(trace, &checks);
         Ok(ResidentSet {
-            warnings,
-            missing,
+            warnings: texts(&doubts),
+            missing: trace.missing(&RESIDENT_SET),
+            doubtful: any_grave(&doubts),
+            doubts,
             snapshot_count: snapshots.len(),
             snapshots: sets,
             dimensions: query.group_by.clone(),
             classification: query.classification,
             compares: SnapshotPlan::new(query).compares,
-            doubtful: trust.any(),
+            conditions: query.conditions.iter().filter(|of| !of.is_users).map(Condition::text).collect(),
             view: query.view.clone(),
             sort: query.sort,
             top: query.top,

@@ -115,11 +115,11 @@ const PRESETS: [Preset; 5] = [
     (
         "private-working-set",
         "process,category",
-        &[(Dimension::List, "Active"), (Dimension::PROCESS, "!n/a;!Unknown (-1)")],
-        "active private pages by process and category",
+        &[(Dimension::List, "Active"), (Dimension::Use, "ProcessPrivate"), (Dimension::PROCESS, "!n/a")],
+        "private pages of working sets: list=Active, use=ProcessPrivate, process=!n/a",
     ),
-    ("files", "file", &[(Dimension::FILE, "!n/a")], "file pages by file"),
-    ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image"),
+    ("files", "file", &[(Dimension::FILE, "!n/a")], "file pages by file: file=!n/a"),
+    ("drivers", "detail", &[(Dimension::Category, "Driver")], "driver pages by image: category=Driver"),
 ];
 
 impl ResidentQuery {

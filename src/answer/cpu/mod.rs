@@ -8,6 +8,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
+use crate::trace::doubt::grave;
 use crate::units::Nanos;
 
 /// How many rows the summary lists where the user does not say.
@@ -58,6 +59,10 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     let CpuDisplay { view, unit, .. } = display;
     let title = title(set, view, unit);
     let mut screen = vec![Block::Title(title.clone()), Block::Blank];
+    if set.is_selection && set.rows.is_empty() {
+        let labels = "pfnset cpu TRACE --group-by DIMENSION lists the labels";
+        screen.extend([Block::Text(format!("No thread meets the conditions of --where; {labels}")), Block::Blank]);
+    }
     match view {
         CpuView::Summary => screen.extend(summary(set, display)),
         _ => screen.push(Block::Rows(0)),
@@ -69,6 +74,7 @@ pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     }
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: json::facts(set),
         tables: vec![rows(set, display, title)],
         screen: Some(screen),

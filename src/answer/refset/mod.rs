@@ -11,6 +11,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Place, Units};
 use crate::answer::numbers::{self, Unit};
 use crate::answer::rows::{Records, Rows};
+use crate::trace::doubt::grave;
 use sentences::{agreement, graphics, reasons, row_notes, rows_title, title, verdict};
 
 /// The view that is shown.
@@ -55,6 +56,7 @@ pub fn answer<'a>(set: &'a ReferenceSet, unit: Unit, view: RefsetView, condition
     };
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: json::facts(set),
         tables,
         beside_others,

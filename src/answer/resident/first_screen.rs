@@ -1,5 +1,5 @@
-//! The first screen of `pfnset resident`: physical memory with a bar, categories, processes and checks, in 24 lines of 80
-//! columns.
+//! The first screen of `pfnset resident`: physical memory with a bar, categories, processes and checks, in 23 lines of 80
+//! columns, so that the prompt after them fits too.
 
 use super::checks;
 use crate::analysis::resident::first_screen::PhysicalMemory;

@@ -9,6 +9,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
+use crate::trace::doubt::grave;
 use crate::units::PAGE_BYTES;
 
 /// The answer of this result; people see the first screen instead of the table of rows where it was asked for.
@@ -16,6 +17,7 @@ pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_
     let tables = set.snapshots.iter().map(|snapshot| set.table(snapshot).titled(title(set, snapshot)).into()).collect();
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: facts(set),
         tables,
         screen: Some(screen(set, unit, is_first_screen)),
@@ -85,7 +87,11 @@ fn title(set: &ResidentSet, snapshot: &SnapshotSet) -> String {
 }
 
 fn rows(set: &ResidentSet, number: usize, snapshot: &SnapshotSet) -> Vec<Block> {
-    let mut rows = vec![Block::Title(title(set, snapshot)), Block::Blank];
+    let mut rows = vec![Block::Title(title(set, snapshot))];
+    if !set.conditions.is_empty() {
+        rows.push(Block::Text(format!("Where {}", set.conditions.join(" and "))));
+    }
+    rows.push(Block::Blank);
     if snapshot.selected == 0 && snapshot.pages > 0 {
         let labels = "pfnset resident TRACE --group-by DIMENSION lists the labels";
         rows.push(Block::Line(format!("No page meets the conditions of --where; {labels}")));

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
+use crate::trace::doubt::Doubt;
 use anyhow::Context;
 use clap::Args;
 
@@ -29,9 +30,9 @@ use std::path::{Path, PathBuf};
 Budgets in TOML, one table for each:
   [[budget]]
   name = \"Browser\"
-  where = { process = \"chrome.exe (*)\" }  # as --where; all must hold
-  max = \"300 MiB\"                         # or \"1000 pages\", \"5 %\" of all pages
-  max_growth = \"2 %\"                      # against --baseline
+  where = { process = \"chrome.exe\" }  # as --where; all must hold
+  max = \"300 MiB\"                     # or \"1000 pages\", \"5 %\" of all pages
+  max_growth = \"2 %\"                  # against --baseline
 
   analysis    resident (default) or refset
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
@@ -129,6 +130,10 @@ impl Check {
         let warnings: Vec<String> = (traces.iter())
             .flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)))
             .collect();
+        let named =
+            |trace: &TraceResult, doubt: &Doubt| Doubt { text: line(trace, doubt.text.clone()), ..doubt.clone() };
+        let grave = traces.iter().flat_map(|trace| trace.grave.iter().map(move |doubt| named(trace, doubt))).collect();
+        let doubts = (warnings, grave);
         let verdict = worst(traces.iter().map(|trace| trace.verdict));
         let unit = self.unit.unwrap_or_default();
         if let Some(path) = &self.junit {
@@ -136,7 +141,7 @@ impl Check {
             new_file::write(path, text.as_bytes())?;
         }
         let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
-        output::print(&check::answer(checked, &traces, warnings, unit), common.format, common.csv.cells(), common)?;
+        output::print(&check::answer(checked, &traces, doubts, unit), common.format, common.csv.cells(), common)?;
         let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
         Ok(match verdict {
             Verdict::Fail | Verdict::NoMatch => Exit::Difference,

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::escape::visible;
 use crate::forms::lines::wrap;
 use crate::input::STANDARD_INPUT;
+use crate::trace::doubt::{of_the_file, texts};
 use crate::units::{count, counted};
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -32,7 +33,8 @@ Each file is a separate trace. From a folder, all traces in it and below are
 exported: .etl, .etl.gz, .etl.zst, .zip, .cab.
 
 Tables (docs/export.md has their columns):
-  traces resident processes files ranges refset memory_samples working_sets
+  traces warnings resident processes files ranges refset memory_samples
+  working_sets
   cpu cpu_waits cpu_interrupts     where context switches were recorded
   pages refset_pages               a row for each page: with --pages
 
@@ -55,7 +57,7 @@ pub struct Export {
     /// Folder of the dataset: it is created, or the traces are added to it
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Only these tables, and traces [default: all but those with a row for each page]
+    /// Only these tables, warnings and traces [default: all but those with a row for each page]
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
     pub tables: Option<Vec<Table>>,
     /// Also a row for each page: pages, refset_pages
@@ -75,7 +77,10 @@ pub struct Export {
     pub machine_names: bool,
     #[command(flatten)]
     pub reading: Reading,
-    /// Print nothing but errors
+    /// End with code 3 where numbers of a trace can be wrong: lost or damaged data, failed checks
+    #[arg(long)]
+    pub strict: bool,
+    /// Print nothing but errors, and what is lost, cut off or damaged
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -111,6 +116,7 @@ struct Progress {
     next: AtomicUsize,
     bytes: AtomicU64,
     broken: AtomicUsize,
+    doubtful: AtomicUsize,
     stopped: AtomicBool,
     /// The path of each trace, by its name in the dataset.
     paths: Mutex<BTreeMap<String, PathBuf>>,
@@ -185,7 +191,8 @@ impl Export {
                 )]);
             }
         }
-        Ok(if broken > 0 { Exit::BadInput } else { Exit::Fine })
+        let doubtful = self.strict && done.doubtful.into_inner() > 0;
+        Ok(if broken > 0 || doubtful { Exit::BadInput } else { Exit::Fine })
     }
 
     /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.
@@ -202,7 +209,7 @@ impl Export {
             Some(tables) => tables.clone(),
             None => Table::ALL.into_iter().filter(|table| !table.is_by_page()).collect(),
         };
-        tables.push(Table::Traces);
+        tables.extend([Table::Warnings, Table::Traces]);
         if self.pages {
             tables.extend(Table::ALL.into_iter().filter(|table| table.is_by_page()));
         }
@@ -217,6 +224,13 @@ impl Export {
         if outcome.error.is_some() {
             done.broken.fetch_add(1, Ordering::Relaxed);
         }
+        if !outcome.grave.is_empty() {
+            done.doubtful.fetch_add(1, Ordering::Relaxed);
+        }
+        let name = recording.trace.display();
+        // What was not recorded is in the table of warnings; here it would fill the screen.
+        let lines = if self.quiet { of_the_file(&outcome.grave) } else { texts(&outcome.grave) };
+        output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
         if self.quiet {
             return Ok(());
         }

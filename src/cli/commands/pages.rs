@@ -10,6 +10,7 @@ use crate::forms::csv::Cells;
 use crate::forms::pages::{PageForm, PageText};
 use crate::forms::text;
 use crate::trace::Trace;
+use crate::trace::doubt::of_the_file;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -79,8 +80,9 @@ impl Pages {
         };
         if form == PageForm::Table {
             out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
-        } else if !self.base.quiet {
-            output::warn(&listing.warnings);
+        } else {
+            let file = of_the_file(&listing.grave);
+            output::warn(if self.base.quiet { &file } else { &listing.warnings });
         }
         out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
         for &index in &listing.snapshots {

@@ -10,6 +10,7 @@ use crate::cli::{output, progress, trace};
 use crate::error::Error;
 use crate::forms::html::HtmlReport;
 use crate::trace::Trace;
+use crate::trace::doubt::of_the_file;
 use clap::Args;
 use std::io::IsTerminal;
 
@@ -67,8 +68,12 @@ impl Report {
             out.write(&bytes)?;
             out.finish()
         });
-        if output::unless_closed(written)? && !base.quiet {
-            overviews.iter().for_each(|overview| output::warn(&overview.warnings));
+        if output::unless_closed(written)? {
+            for (recording, overview) in recordings.iter().zip(&overviews) {
+                let name = if overviews.len() > 1 { format!("{}: ", recording.trace.display()) } else { String::new() };
+                let lines = if base.quiet { of_the_file(&overview.doubts) } else { overview.warnings.clone() };
+                output::warn(&lines.iter().map(|line| format!("{name}{line}")).collect::<Vec<_>>());
+            }
         }
         let doubtful = overviews.iter().any(|overview| overview.doubtful);
         Ok(if base.strict && doubtful { Exit::BadInput } else { Exit::Fine })

@@ -24,16 +24,18 @@ Columns:
 
 Without --group-by: physical memory, the largest categories by class, and the
 processes with most pages of their own (private memory, page tables, working-set
-metadata, AWE and large pages) in 24 lines. In use is what is neither modified,
+metadata, AWE and large pages) in 24 lines. Before Windows 11 no owner of AWE and
+large pages is recorded: they count as the kernel's. In use is what is neither modified,
 standby nor free. Modified includes modified-no-write, free includes zero; other
 is bad and in transition.
 
 Presets:
   by-process           process, category
   by-list-priority     list, priority, category
-  private-working-set  process, category of active private pages
-  files                file: pages of files
-  drivers              detail (the image) of pages of category Driver
+  private-working-set  process, category where list=Active,
+                       use=ProcessPrivate, process=!n/a
+  files                file where file=!n/a
+  drivers              detail (the image) where category=Driver
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 

@@ -75,19 +75,27 @@ fn head(trace: &TracePage<'_>) -> Markup {
     html! {
         article.trace {
             h2 { (trace.name) }
-            @if overview.warnings.is_empty() {
-                p.sound { "Nothing was lost, and the file is whole." }
-            } @else {
+            @if overview.doubtful {
                 div.doubt role="note" {
                     strong { "What makes the numbers doubtful" }
-                    ul { @for line in &overview.warnings { li { (visible(line)) } } }
+                    (lines(&overview.doubts_of_file_and_numbers()))
                 }
+            } @else {
+                p.sound { "Nothing was lost, the file is whole, and the checks of its numbers passed." }
+            }
+            @let notes = overview.notes();
+            @if !notes.is_empty() {
+                details.notes { summary { "Good to know" } (lines(&notes)) }
             }
             dl { @for (what, value) in facts(trace) { dt { (what) } dd { (visible(&value)) } } }
             h3 { "Good for" }
             ul.good { @for analysis in &overview.info.analyses { (fitness(analysis)) } }
         }
     }
+}
+
+fn lines(all: &[&str]) -> Markup {
+    html! { ul { @for line in all { li { (visible(line)) } } } }
 }
 
 fn facts(trace: &TracePage<'_>) -> Vec<(&'static str, String)> {

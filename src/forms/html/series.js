@@ -37,6 +37,8 @@ function timeOption(times, stacked, more, isSize, marks) {
   const top = Math.max(1, ...times.map((_, at) => stacked.reduce((sum, { values }) => sum + (values[at] || 0), 0)), ...more.flatMap(({ values }) => values));
   const [factor, unit] = isSize ? axisUnit(top) : [1, "%"];
   if (times.length < 2) return onceOption(stacked, more);
+  // A mark between the last point and the end of the window is in the picture too.
+  const ends = [times[0], times[times.length - 1], ...marks.map(([time]) => time)];
   const of = (values) => times.map((time, at) => [time, values[at] === null ? null : values[at] * factor]);
   // Two axes of numbers cannot be stacked by the library: each area reaches down to zero, the highest is drawn first.
   const sums = new Array(times.length).fill(0);
@@ -55,7 +57,8 @@ function timeOption(times, stacked, more, isSize, marks) {
     // Marks that lie close together would write over each other.
     const places = ["insideEndTop", "insideStartTop"];
     series[series.length - 1].markLine = {
-      symbol: "none", silent: true, lineStyle: { color: colour("faint"), type: "solid", width: 1 },
+      // At their exact times: the library would round them to hundredths of a second.
+      symbol: "none", silent: true, precision: -1, lineStyle: { color: colour("faint"), type: "solid", width: 1 },
       data: marks.map(([time, text], at) => ({ xAxis: time, label: {
         formatter: text, color: colour("text"), position: places[at % 2], width: 110, overflow: "truncate",
         textBorderColor: colour("page"), textBorderWidth: 3,
@@ -74,7 +77,7 @@ function timeOption(times, stacked, more, isSize, marks) {
     legend: { ...legendOption(), selectedMode: false, data: [...stacked, ...more].map(({ name }) => name) },
     grid: { left: 8, right: 24, top: 36, bottom: 24, containLabel: true },
     xAxis: {
-      type: "value", min: "dataMin", max: "dataMax", ...axisStyle(), splitLine: { show: false },
+      type: "value", min: Math.min(...ends), max: Math.max(...ends), ...axisStyle(), splitLine: { show: false },
       axisLabel: { ...axisStyle().axisLabel, formatter: (time) => +time.toFixed(3) + " s" },
     },
     yAxis: { type: "value", ...axisStyle(), axisLabel: { ...axisStyle().axisLabel, formatter: (v) => GROUPED.format(v) + " " + unit } },
@@ -99,7 +102,8 @@ function heldOption(trace) {
     if (!found.window[at][1]) marks.push([found.window[at][0], title]);
   }
   marks.sort((a, b) => a[0] - b[0]);
-  const first = found.times[0] ?? 0, last = found.times[found.times.length - 1] ?? 0;
+  const first = Math.min(found.times[0] ?? 0, found.window[0][0]);
+  const last = Math.max(found.times[found.times.length - 1] ?? 0, found.window[1][0]);
   return timeOption(found.times, stacked, [], true, marks.filter(([time]) => time >= first && time <= last));
 }
 

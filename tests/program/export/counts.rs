@@ -207,7 +207,7 @@ fn of_two_snapshots_the_last_one_is_in_the_dataset() {
     let dataset = folder.path().join("dataset");
     let export = |more: &[&str]| {
         let arguments = ["export", trace.to_str().unwrap(), "--out", dataset.to_str().unwrap(), "--pages"];
-        out(&[&arguments, more].concat())
+        finish(&mut pfnset(&[&arguments, more].concat())).out
     };
     let table = |name| rows(&dataset, name).into_iter().map(|(_, row)| row).collect::<Vec<Row>>();
     let sum = |rows: &[&Row]| rows.iter().map(|row| row["pages"].parse::<u64>().unwrap()).sum::<u64>();

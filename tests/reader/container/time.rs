@@ -99,7 +99,7 @@ fn extreme_stamps_do_not_overflow() {
         let opened = open(&trace.finish());
         let info = pfnset::analysis::info::TraceInfo::answer(&opened.trace);
         let answer = pfnset::answer::info::answer(&info, opened.path(), &[]);
-        let look = pfnset::forms::Look { width: 100, color: false };
+        let look = pfnset::forms::Look { width: 100, color: false, rows: None };
         let mut text = Vec::new();
         pfnset::forms::write(&answer, pfnset::forms::Form::Text(look), &mut text).unwrap();
         pfnset::forms::write(&answer, pfnset::forms::Form::Csv(Default::default()), &mut text).unwrap();

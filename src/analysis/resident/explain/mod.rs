@@ -17,9 +17,9 @@ pub use record_fields::RecordField;
 
 use crate::analysis::category_rules::Rule;
 use crate::analysis::resident::dimension::Dimension;
+use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
-use crate::analysis::resident::warnings_of_pages;
 use crate::error::Error;
 use crate::event::page::{PageIdentity, PageUse};
 use crate::facets::Label;
@@ -27,6 +27,7 @@ use crate::model::drive_paths::DrivePaths;
 use crate::model::page_owner_key::KeyReading;
 use crate::model::snapshot::{PageRecord, Snapshot};
 use crate::trace::Trace;
+use crate::trace::doubt::{Doubt, any_grave, grave, texts};
 use crate::units::{Nanos, PAGE_BYTES};
 use crate::units::{count, counted, is_kernel_address};
 use collect_facts::FactCollector;
@@ -54,7 +55,9 @@ const MOST_PAGES: usize = 8;
 pub struct Explanation {
     /// Warnings, most important first.
     pub warnings: Vec<String>,
-    /// True when data was lost or the file is damaged.
+    /// Those that make numbers wrong.
+    pub(crate) grave: Vec<Doubt>,
+    /// True when data was lost, the file is damaged, or the page sequence is not whole.
     pub doubtful: bool,
     /// What was asked.
     pub target: Target,
@@ -135,9 +138,11 @@ impl Explanation {
         let snapshots = trace.need_snapshots()?;
         let chosen = choice.indices(snapshots)?;
         let in_snapshot = |index: usize| Some(explain_in(trace, target, index, snapshots.get(index)?));
+        let doubts = doubts::before_counting(trace, &chosen);
         Ok(Explanation {
-            warnings: warnings_of_pages(trace),
-            doubtful: trace.trust().any(),
+            warnings: texts(&doubts),
+            grave: grave(&doubts),
+            doubtful: any_grave(&doubts),
             target,
             snapshot_count: snapshots.len(),
             snapshots: chosen.into_iter().filter_map(in_snapshot).collect::<Result<_, _>>()?,

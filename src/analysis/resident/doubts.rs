@@ -1,0 +1,70 @@
+//! What casts doubt on the table of a page sequence, for all commands that count its pages.
+
+use crate::analysis::resident::checks::Checks;
+use crate::analysis::resident::count_snapshot::SnapshotPlan;
+use crate::analysis::resident::query::{Classification, ResidentQuery, SnapshotChoice};
+use crate::analysis::resident::snapshot_context::SnapshotContext;
+use crate::load::parts::Parts;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::RESIDENT_SET;
+use crate::trace::doubt::Doubt;
+use crate::trace::readiness::not_described;
+
+/// What the checks are made of.
+pub(crate) const PARTS: Parts = SnapshotContext::PARTS.and(Parts::COUNTERS);
+
+/// The checks of a snapshot, whose pages are counted for them.
+fn checks(trace: &Trace, index: usize) -> Option<Checks> {
+    let snapshot = trace.snapshots().get(index)?;
+    let query = ResidentQuery {
+        group_by: Vec::new(),
+        classification: Classification::Corrected,
+        processes: false,
+        ..ResidentQuery::default()
+    };
+    let context = SnapshotContext::new(trace, snapshot);
+    let counted = SnapshotPlan::new(&query).count(trace.etl(), &context, snapshot, &query);
+    Some(Checks::new(&counted.base, &context, snapshot, trace))
+}
+
+/// All doubts of these snapshots; their pages are counted.
+pub(crate) fn of_snapshots(trace: &Trace, snapshots: &[usize]) -> Vec<Doubt> {
+    trace.gather(PARTS);
+    let checks: Vec<(usize, Checks)> =
+        snapshots.iter().filter_map(|&index| Some((index, checks(trace, index)?))).collect();
+    of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+}
+
+/// All doubts, where the pages were counted already.
+pub(crate) fn of_checks(trace: &Trace, checks: &[(usize, &Checks)]) -> Vec<Doubt> {
+    let trust = trace.trust();
+    let mut doubts = trust.doubts();
+    doubts.extend(trace.page_sequences().doubts(&trace.etl().clock));
+    for (index, of) in checks {
+        let name = (checks.len() > 1).then(|| format!("snapshot {index}"));
+        let named = |doubt: Doubt| name.iter().fold(doubt, |doubt, name| doubt.named(name));
+        doubts.extend(of.doubts().into_iter().map(named));
+    }
+    doubts.extend(trace.page_sequences().repetition());
+    doubts.extend(trust.not_there_for(RESIDENT_SET.name, &trace.missing(&RESIDENT_SET)));
+    let undescribed = not_described(trace.survey());
+    doubts.extend(undescribed.map(|text| Doubt::note(RESIDENT_SET.name, "rundown_missing", text)));
+    doubts
+}
+
+/// What can be said before a page is counted: of the records of these snapshots.
+pub(crate) fn before_counting(trace: &Trace, snapshots: &[usize]) -> Vec<Doubt> {
+    let checks: Vec<(usize, Checks)> = (snapshots.iter())
+        .filter_map(|&index| Some((index, Checks::of_sequence(trace.snapshots().get(index)?, trace))))
+        .collect();
+    of_checks(trace, &checks.iter().map(|(index, checks)| (*index, checks)).collect::<Vec<_>>())
+}
+
+/// The same for the last whole snapshot, where there is one, without what was not recorded.
+pub(crate) fn of_last_before_counting(trace: &Trace) -> Vec<Doubt> {
+    let last = SnapshotChoice::Last.indices(trace.snapshots()).unwrap_or_default();
+    let mut doubts = if last.is_empty() { Vec::new() } else { before_counting(trace, &last) };
+    doubts
+        .retain(|doubt| doubt.analysis == RESIDENT_SET.name && (doubt.is_grave || doubt.code == "sequence_fragments"));
+    doubts
+}
