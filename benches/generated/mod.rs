@@ -7,6 +7,7 @@
 // Each bench uses its own part.
 #![allow(dead_code)]
 
+use etl_writer::allocations::{AllocationSpec, generate_allocations};
 use etl_writer::refset::{RefsetSpec, generate_refset};
 use etl_writer::scheduling::{SchedulingSpec, generate_scheduling};
 use etl_writer::{MemorySpec, ResidentSpec, generate_memory, generate_resident};
@@ -40,6 +41,11 @@ pub fn resident(spec: &ResidentSpec) -> PathBuf {
 /// The scheduler's trace of `spec`.
 pub fn scheduling(spec: &SchedulingSpec) -> PathBuf {
     kept(&format!("scheduling-{}-seed{}.etl", spec.switches, spec.seed), |out| generate_scheduling(spec, out))
+}
+
+/// The pool trace of `spec`.
+pub fn allocations(spec: &AllocationSpec) -> PathBuf {
+    kept(&format!("allocations-{}-seed{}.etl", spec.records, spec.seed), |out| generate_allocations(spec, out))
 }
 
 /// The reference-set trace of `spec`, an uncompressed one of about `spec.events` page events.

@@ -5,13 +5,13 @@
 
 use crate::etl::EtlFile;
 use crate::etl::buffer_order::ranks;
-use crate::etl::record::Record;
+use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::event::heap_block::{HeapAlloc, HeapFree, HeapRealloc, HeapRecord};
 use crate::event::hooks::*;
 use crate::event::pool::{PoolAction, PoolPiece};
 use crate::event::virtual_memory::VirtualRange;
-use crate::event::{Decoded, Event, Phase, decode};
+use crate::event::{Decoded, Event, Payload, Phase, decode};
 use crate::load::pool_rundown::{ListedPool, PoolRundown};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
@@ -158,6 +158,11 @@ impl<'e> AllocationReader<'e> {
                 if hook.is_some_and(|hook| !self.hooks.contains(&hook)) {
                     return;
                 }
+                if let Some(hook) = hook
+                    && let Some(event) = pool_record(&raw, hook, moment)
+                {
+                    return found.push(event);
+                }
                 let Ok(record) = raw.read() else { return };
                 if hook.is_none() && !crate::event::payload::hook_of(record.id).is_some_and(|h| self.hooks.contains(&h))
                 {
@@ -169,6 +174,23 @@ impl<'e> AllocationReader<'e> {
             });
         })
     }
+}
+
+/// A pool record with a kernel header, decoded where it lies.
+#[inline(always)]
+fn pool_record(raw: &RawRecord<'_>, hook: HookId, moment: Moment) -> Option<AllocationEvent> {
+    let is_free = match hook {
+        POOL_ALLOC | SESSION_ALLOC => false,
+        POOL_FREE | SESSION_FREE => true,
+        _ => return None,
+    };
+    let (version, pointer) = (raw.kernel_version(), raw.header.pointer());
+    let payload = Payload { hook, version, pointer, bytes: raw.kernel_payload()? };
+    let is_of_session = matches!(hook, SESSION_ALLOC | SESSION_FREE);
+    let read = if is_of_session { PoolPiece::read_session(&payload) } else { PoolPiece::read(&payload) };
+    let (thread_id, process_id) = raw.kernel_ids();
+    let what = AllocationWhat::Pool { is_free, piece: read.ok()?.value };
+    Some(AllocationEvent { moment, process_id: id(process_id), thread_id: id(thread_id), what })
 }
 
 /// A region that a rundown lists.

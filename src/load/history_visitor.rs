@@ -12,7 +12,7 @@ use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::HookId;
 use crate::event::file::MapView;
 use crate::event::heap::HeapRange;
-use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2, POOL_ALLOC, POOL_FREE, SESSION_ALLOC, SESSION_FREE};
 use crate::event::memory_counters::MmStats;
 use crate::event::page::{PageIdentity, PageKind};
 use crate::event::pool::PoolAction;
@@ -167,6 +167,10 @@ impl Visitor for HistoryVisitor<'_> {
                 return RundownRun::take(area, first, hook, rest, at, |process_id, run| {
                     spaces.by_process_id.entry(process_id).or_default().push_run(area, run);
                 });
+            }
+            // There can be a hundred million of them; `allocations` reads them later.
+            POOL_ALLOC | SESSION_ALLOC | POOL_FREE | SESSION_FREE if !self.parts.has(Parts::SPACES) => {
+                return self.count_only.take_run(first, hook, area, rest);
             }
             // There are tens of millions of them. They are only counted here; the reference set reads them later.
             _ if WorkingSetEvent::is(hook) => {

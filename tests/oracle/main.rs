@@ -1,7 +1,8 @@
 //! The library's joins against slow, obvious oracles: each page of a resident set, each access and release of a reference
-//! set, what processors and threads did, on the simulated machine of `tests/writer`, which lives through random steps; the
-//! values of counters.
+//! set, what processors and threads did, on the simulated machine of `tests/writer`, which lives through random steps; each page
+//! that VirtualAlloc commits, each block of pool and heaps; the values of counters.
 
+mod allocations;
 mod counter;
 mod cpu;
 #[path = "../../src/random_cases.rs"]

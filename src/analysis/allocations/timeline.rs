@@ -89,15 +89,19 @@ impl TimelineTrack {
 
     fn go_to(&mut self, time: Ticks) {
         self.tick = time;
-        if !self.has_begun && time >= self.window.from {
-            self.has_begun = true;
-            self.steps.first_mut().into_iter().for_each(|step| step.peak = self.running);
-        } else if self.has_begun {
+        if self.has_begun {
             self.settle();
+        } else if time >= self.window.from {
+            self.begin();
         }
         while self.has_begun && time >= self.next && self.current + 1 < self.steps.len() {
             self.end_step();
         }
+    }
+
+    fn begin(&mut self) {
+        self.has_begun = true;
+        self.steps.first_mut().into_iter().for_each(|step| step.peak = self.running);
     }
 
     fn settle(&mut self) {
@@ -113,6 +117,9 @@ impl TimelineTrack {
 
     /// The steps, with what was there before the trace.
     pub fn finish(mut self, before: u128) -> Vec<TimelineStep> {
+        if !self.has_begun {
+            self.begin();
+        }
         self.settle();
         while self.current < self.steps.len() {
             self.end_step();

@@ -26,6 +26,7 @@
 //! * [`hostile`]: damaged traces, and traces made to hurt.
 //! * [`payloads`]: the events, as functions and structs that give a [`Rec`] with the header kind Windows uses.
 
+pub mod allocations;
 pub mod buffer;
 pub mod bytes;
 pub mod compress;
