@@ -100,9 +100,9 @@ fn the_code_page_is_a_flag() {
     let file = trace();
     let path = file.path().to_str().unwrap();
     for (page, name) in [("1252", "Café.exe"), ("windows-1251", "Cafй.exe"), ("cp1253", "Cafι.exe")] {
-        for command in ["resident", "pages", "processes"] {
-            let shown = out(&[command, path, "-q", "--ansi-codepage", page]);
-            assert!(shown.contains(name) && shown.contains("Müller.exe"), "{command} {page} {shown}");
+        for command in [&["resident", "--group-by", "process"][..], &["pages"], &["processes"]] {
+            let shown = out(&[command, &[path, "-q", "--ansi-codepage", page]].concat());
+            assert!(shown.contains(name) && shown.contains("Müller.exe"), "{command:?} {page} {shown}");
         }
     }
     let ran = run(&["processes", path, "--ansi-codepage", "klingon"]);
