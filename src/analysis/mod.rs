@@ -7,6 +7,8 @@ pub(crate) mod check;
 pub mod cpu;
 #[cfg(feature = "cli")]
 pub mod diff;
+#[cfg(feature = "cli")]
+pub(crate) mod event_rows;
 pub mod event_statistics;
 #[cfg(feature = "export")]
 pub mod export;

@@ -11,7 +11,7 @@ use crate::units::{PointerSize, Ticks};
 use std::mem::offset_of;
 use std::ops::Range;
 use uuid::Uuid;
-use zerocopy::little_endian::{I64, U16, U32};
+use zerocopy::little_endian::{I64, U16, U32, U64};
 
 /// A record in a buffer: kind and bytes, nothing else read yet.
 ///
@@ -99,7 +99,12 @@ struct Manifest {
     provider: [u8; 16],
     id: U16,
     version: u8,
-    _channel_to_processor_time: [u8; 21],
+    _channel: u8,
+    level: u8,
+    opcode: u8,
+    task: U16,
+    keywords: U64,
+    _processor_time: [u8; 8],
     activity: [u8; 16],
 }
 
@@ -140,6 +145,24 @@ fn guid(bytes: &[u8], at: usize) -> Uuid {
 
 fn id(value: u32) -> Option<u32> {
     (value != u32::MAX).then_some(value)
+}
+
+impl<'a> Record<'a> {
+    /// A record whose header cannot be read: all of it is payload.
+    pub(crate) fn unread(raw: RawRecord<'a>) -> Record<'a> {
+        Record {
+            header: raw.header,
+            id: RecordId::Opaque(raw.header),
+            version: 0,
+            pointer: raw.header.pointer(),
+            thread_id: None,
+            process_id: None,
+            time: None,
+            payload: raw.bytes,
+            extended: &[],
+            position: raw.position,
+        }
+    }
 }
 
 impl<'a> RawRecord<'a> {
@@ -277,6 +300,25 @@ impl<'a> RawRecord<'a> {
         Ok(record)
     }
 
+    /// What the header of a manifest or classic event says beside its id.
+    pub(crate) fn descriptor(&self) -> Descriptor {
+        use HeaderType::*;
+        match self.header {
+            Event32 | Event64 => Descriptor {
+                level: Some(byte(self.bytes, offset_of!(Manifest, level))),
+                opcode: Some(byte(self.bytes, offset_of!(Manifest, opcode))),
+                task: Some(le16(self.bytes, offset_of!(Manifest, task))),
+                keywords: Some(le64(self.bytes, offset_of!(Manifest, keywords))),
+            },
+            Full32 | Full64 | Instance32 | Instance64 => Descriptor {
+                level: Some(byte(self.bytes, offset_of!(Full, _level))),
+                opcode: Some(byte(self.bytes, offset_of!(Full, opcode))),
+                ..Descriptor::default()
+            },
+            _ => Descriptor::default(),
+        }
+    }
+
     /// Where a GUID lies in the record that a program has made for itself: that of an activity, or of a file of its source code
     /// with messages.
     pub fn own_guid(&self) -> Option<Range<usize>> {
@@ -329,6 +371,19 @@ impl<'a> RawRecord<'a> {
         }
         fields
     }
+}
+
+/// What a header says of its event beside the id; `None` where it has no such field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Descriptor {
+    /// Level.
+    pub level: Option<u8>,
+    /// Opcode; the type of a classic event.
+    pub opcode: Option<u8>,
+    /// Task.
+    pub task: Option<u16>,
+    /// Keywords.
+    pub keywords: Option<u64>,
 }
 
 struct MessageFields {

@@ -13,6 +13,7 @@ pub(crate) mod clr;
 pub mod cswitch;
 pub(crate) mod disk_io;
 pub(crate) mod dispatch;
+pub(crate) mod fields;
 pub mod file;
 pub(crate) mod fixed_text;
 pub mod header_group;

@@ -37,6 +37,11 @@ impl<'a> Sid<'a> {
             };
         }
         cursor.skip(2 * pointer.bytes(), "token user")?;
+        Sid::next(cursor).map(Some)
+    }
+
+    /// Reads a SID: revision 1, the number of sub-authorities, authority, sub-authorities.
+    pub(crate) fn next(cursor: &mut Cursor<'a>) -> Result<Sid<'a>, Fault> {
         if cursor.u8("SID revision")? != 1 {
             return Err(Fault::Value { field: "SID revision" });
         }
@@ -46,7 +51,7 @@ impl<'a> Sid<'a> {
         }
         let authority = cursor.take(6, "SID authority")?.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         let sub_authorities = cursor.take(4 * usize::from(count), "SID sub-authorities")?;
-        Ok(Some(Sid { authority, sub_authorities }))
+        Ok(Sid { authority, sub_authorities })
     }
 
     /// The authority, 48 bits.

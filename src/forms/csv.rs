@@ -69,6 +69,16 @@ impl<'o> Records<'o> {
     }
 }
 
+/// Writes one line of texts.
+pub(super) fn line(out: &mut Vec<u8>, texts: &[String], cells: Cells) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    for text in texts {
+        writer.write_field(cells.shown(visible(text)).as_bytes())?;
+    }
+    writer.write_record(None::<&[u8]>)?;
+    writer.flush()
+}
+
 /// Appends one field, with the quotes that it needs.
 pub(super) fn field(out: &mut Vec<u8>, text: &str, cells: Cells) {
     let mut writer = csv::Writer::from_writer(Vec::new());

@@ -10,6 +10,7 @@ mod collapsed;
 mod course;
 pub mod csv;
 pub(crate) mod each;
+pub(crate) mod event_rows;
 pub(crate) mod fit;
 pub(crate) mod html;
 pub(crate) mod json;

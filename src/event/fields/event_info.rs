@@ -1,0 +1,153 @@
+//! Event information that merging a trace adds: `TRACE_EVENT_INFO` and `EVENT_MAP_INFO` of `tdh.h`.
+//!
+//! Sources: `docs/events.md`. All offsets and counts are checked: information that does not fit is no schema.
+
+use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap};
+use crate::bytes::Cursor;
+use crate::etl::record_id::RecordId;
+use crate::event::catalog;
+use crate::units::PointerSize;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Types of the class [`catalog::EVENT_METADATA`].
+const EVENT: u8 = 32;
+const MAP: u8 = 33;
+
+/// Size of the head of event information, and of one property.
+const HEAD: usize = 112;
+const PROPERTY: usize = 24;
+
+/// Which events information is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// Events of a provider: GUID, id, version.
+    Manifest(Uuid, u16, u8),
+    /// Classic events: class, type, version.
+    Classic(Uuid, u8, u8),
+}
+
+/// What a record of event information says.
+#[derive(Debug, Clone)]
+pub enum EventInfo {
+    /// A schema, and the events that it is for.
+    Schema(Vec<Subject>, Schema),
+    /// Names of numbers, of a provider.
+    Map(Uuid, Arc<str>, ValueMap),
+}
+
+impl EventInfo {
+    /// Reads a record; `None` for other records and for information that does not fit.
+    pub fn read(id: RecordId, payload: &[u8]) -> Option<EventInfo> {
+        match id {
+            RecordId::Classic { class: catalog::EVENT_METADATA, opcode: EVENT } => schema(payload),
+            RecordId::Classic { class: catalog::EVENT_METADATA, opcode: MAP } => map(payload),
+            _ => None,
+        }
+    }
+}
+
+fn at(bytes: &[u8], offset: usize) -> Option<Cursor<'_>> {
+    Some(Cursor::new(bytes.get(offset..)?, PointerSize::P8))
+}
+
+fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    at(bytes, offset)?.u32("number").ok()
+}
+
+fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+    at(bytes, offset)?.u16("number").ok()
+}
+
+/// The text at the offset that is written at a place; `Some(None)` where the offset is 0.
+fn text_at(bytes: &[u8], place: usize) -> Option<Option<String>> {
+    match u32_at(bytes, place)? as usize {
+        0 => Some(None),
+        offset => Some(Some(at(bytes, offset)?.wide("name").ok()?.text())),
+    }
+}
+
+fn schema(bytes: &[u8]) -> Option<EventInfo> {
+    let provider_guid = at(bytes, 0)?.guid("provider").ok()?;
+    let event_guid = at(bytes, 16)?.guid("event").ok()?;
+    let (id, version, opcode) = (u16_at(bytes, 32)?, *bytes.get(34)?, *bytes.get(37)?);
+    let source = u32_at(bytes, 48)?;
+    let (all, top, flags) = (u32_at(bytes, 100)? as usize, u32_at(bytes, 104)? as usize, u32_at(bytes, 108)?);
+    if top > all || all > bytes.len().saturating_sub(HEAD) / PROPERTY {
+        return None;
+    }
+    let task = text_at(bytes, 68)?;
+    // Only these sources have a name of the event; others have something else there.
+    let event = if matches!(source, 0 | 3) { text_at(bytes, 92)? } else { None };
+    let opcode_name = text_at(bytes, 72)?.map(|name| name.strip_prefix("win:").unwrap_or(&name).into());
+    let mut properties = Vec::with_capacity(all);
+    for number in 0..all {
+        properties.push(property(bytes, HEAD + number * PROPERTY)?);
+    }
+    let schema = Schema {
+        provider: text_at(bytes, 52)?.map(Into::into),
+        name: task.filter(|task| !task.is_empty()).or(event).map(Into::into),
+        opcode: opcode_name,
+        properties,
+        top,
+    };
+    let subjects = match source {
+        0 => {
+            let of = |guid| Subject::Manifest(guid, id, version);
+            let second = (flags & 4 != 0 && event_guid != provider_guid).then(|| of(event_guid));
+            std::iter::once(of(provider_guid)).chain(second).collect()
+        }
+        1 => {
+            let class = if event_guid.is_nil() { provider_guid } else { event_guid };
+            vec![Subject::Classic(class, opcode, version)]
+        }
+        _ => return None,
+    };
+    schema.is_sound().then_some(EventInfo::Schema(subjects, schema))
+}
+
+fn property(bytes: &[u8], offset: usize) -> Option<Property> {
+    let flags = u32_at(bytes, offset)?;
+    let name = text_at(bytes, offset + 4)?.unwrap_or_default().into();
+    let (first, second) = (u16_at(bytes, offset + 8)?, u16_at(bytes, offset + 10)?);
+    let (count, length) = (u16_at(bytes, offset + 16)?, u16_at(bytes, offset + 18)?);
+    let has = |flag: u32| flags & flag != 0;
+    let content = match flags {
+        _ if has(1) => Content::Struct { first: first.into(), members: second.into() },
+        _ if has(0x80) => Content::Own,
+        _ => {
+            let map = text_at(bytes, offset + 12)?.map(Into::into);
+            Content::Value { in_type: first, meaning: Meaning::of_tdh(second), map }
+        }
+    };
+    let length = match length {
+        other if has(2) => Amount::Of(other.into()),
+        0 => Amount::None,
+        // Of types with a size of their own this is that size.
+        length => Amount::Fixed(length.into()),
+    };
+    let count = match count {
+        other if has(4) => Amount::Of(other.into()),
+        count if has(0x20) || count > 1 => Amount::Fixed(count.into()),
+        _ => Amount::None,
+    };
+    Some(Property { name, content, length, count, is_counted: false })
+}
+
+fn map(bytes: &[u8]) -> Option<EventInfo> {
+    let provider = at(bytes, 0)?.guid("provider").ok()?;
+    let info = bytes.get(16..)?;
+    let name = text_at(info, 0)??.into();
+    let flag = u32_at(info, 4)?;
+    let count = u32_at(info, 8)? as usize;
+    if !matches!(flag, 1 | 2) || count > info.len().saturating_sub(16) / 8 {
+        return None;
+    }
+    let mut entries = Vec::with_capacity(count);
+    for number in 0..count {
+        let place = 16 + number * 8;
+        let text = text_at(info, place)?.unwrap_or_default();
+        entries.push((u32_at(info, place + 4)?, text.trim_end_matches(' ').to_owned()));
+    }
+    Some(EventInfo::Map(provider, name, ValueMap { is_bits: flag == 2, entries }))
+}

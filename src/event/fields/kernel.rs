@@ -1,0 +1,491 @@
+//! Fields of kernel events by the names of their MOF classes, in payload order.
+//!
+//! Sources: `docs/events.md` ("Kernel events"). Events whose payload is a list of records of its own are shown as bytes.
+
+use super::value::{FieldValue, Fields};
+use crate::bytes::Narrow;
+use crate::code_page::CodePage;
+use crate::etl::record::Record;
+use crate::event::disk_io::{DiskEvent, DiskOperation};
+use crate::event::header_group::DebugId;
+use crate::event::heap::HeapRange;
+use crate::event::heap_block::HeapRecord;
+use crate::event::merged::AddedByMerge;
+use crate::event::page::PageIdentity;
+use crate::event::payload::PointerArray;
+use crate::event::perfinfo::ProfileSample;
+use crate::event::pool::PoolPiece;
+use crate::event::process::{Process, ProcessCounters};
+use crate::event::stack::StackOwner;
+use crate::event::thread::Thread;
+use crate::event::virtual_memory::VirtualRange;
+use crate::event::{Decoded, Event, FixedText, Oddity, Payload, decode};
+
+/// Fields of a kernel event and where the bytes begin that no field has; `None` where it is shown as bytes.
+pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<(Fields, usize)> {
+    let payload = Payload::of(record);
+    if let Some(read) = payload.as_ref().and_then(DiskEvent::read) {
+        let parsed = read.ok()?;
+        let mut fields = Builder::new(code_page);
+        fields.disk(&parsed.value);
+        return Some((fields.list, end(record, parsed.oddity)));
+    }
+    let Decoded::Event { event, surplus } = decode(record) else { return None };
+    let mut fields = Builder::new(code_page);
+    fields.event(&event)?;
+    Some((fields.list, end(record, surplus.map(|surplus| surplus.what))))
+}
+
+fn end(record: &Record<'_>, oddity: Option<Oddity>) -> usize {
+    match oddity {
+        Some(Oddity::Longer { parsed } | Oddity::UnknownVersion { parsed }) => parsed,
+        _ => record.payload.len(),
+    }
+}
+
+struct Builder {
+    list: Fields,
+    code_page: CodePage,
+}
+
+impl Builder {
+    fn new(code_page: CodePage) -> Builder {
+        Builder { list: Fields::new(), code_page }
+    }
+
+    fn add(&mut self, name: &'static str, value: FieldValue) -> &mut Builder {
+        self.list.push((name.into(), value));
+        self
+    }
+
+    fn number(&mut self, name: &'static str, value: impl Into<u64>) -> &mut Builder {
+        self.add(name, FieldValue::Unsigned(value.into()))
+    }
+
+    fn signed(&mut self, name: &'static str, value: impl Into<i64>) -> &mut Builder {
+        self.add(name, FieldValue::Signed(value.into()))
+    }
+
+    fn hex(&mut self, name: &'static str, value: impl Into<u64>) -> &mut Builder {
+        self.add(name, FieldValue::Hex(value.into()))
+    }
+
+    fn flag(&mut self, name: &'static str, value: bool) -> &mut Builder {
+        self.add(name, FieldValue::Flag(value))
+    }
+
+    fn text(&mut self, name: &'static str, value: impl ToString) -> &mut Builder {
+        self.add(name, FieldValue::Text(value.to_string()))
+    }
+
+    fn narrow(&mut self, name: &'static str, value: Narrow<'_>) -> &mut Builder {
+        let text = self.code_page.text(value);
+        self.add(name, FieldValue::Text(text))
+    }
+
+    fn fixed(&mut self, name: &'static str, value: &FixedText<'_>) -> &mut Builder {
+        self.text(name, value.text)
+    }
+
+    fn addresses(&mut self, name: &'static str, value: &PointerArray<'_>) -> &mut Builder {
+        self.add(name, FieldValue::List(value.iter().map(FieldValue::Hex).collect()))
+    }
+
+    fn disk(&mut self, event: &DiskEvent) {
+        match event {
+            DiskEvent::Start(_, start) => {
+                self.hex("Irp", start.irp);
+                start.thread_id.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread));
+            }
+            DiskEvent::End(operation, end) => {
+                self.number("DiskNumber", end.disk).hex("IrpFlags", end.irp_flags);
+                if *operation == DiskOperation::Flush {
+                    self.number("HighResResponseTime", end.response).hex("Irp", end.irp);
+                } else {
+                    self.number("TransferSize", end.byte_count).number("Reserved", 0u32);
+                    self.number("ByteOffset", end.byte_offset).hex("FileObject", end.file_key.unwrap_or(0));
+                    self.hex("Irp", end.irp).number("HighResResponseTime", end.response);
+                }
+                end.thread_id.into_iter().for_each(|thread| _ = self.number("IssuingThreadId", thread));
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>) -> Option<()> {
+        match event {
+            Event::Process { process, .. } => self.process(process),
+            Event::ProcessTerminate(found) => _ = self.number("ProcessId", found.process_id),
+            Event::ProcessCounters { counters, .. } => self.counters(counters),
+            Event::ProcessInSwap(found) => {
+                self.hex("DirectoryTableBase", found.directory_table_base).number("ProcessId", found.process_id);
+            }
+            Event::Thread { thread, .. } => self.thread(thread),
+            Event::ThreadName(found) => {
+                self.number("ProcessId", found.process_id).number("ThreadId", found.thread_id).text("Name", found.name);
+            }
+            Event::ContextSwitch(found) => {
+                self.number("NewThreadId", found.new_thread_id).number("OldThreadId", found.old_thread_id);
+                self.signed("NewThreadPriority", found.new_priority).signed("OldThreadPriority", found.old_priority);
+                self.number("PreviousCState", found.previous_c_state).signed("SpareByte", found.new_priority_decrement);
+                self.number("OldThreadWaitReason", found.old_wait_reason);
+                self.number("OldThreadWaitMode", found.old_wait_mode).number("OldThreadState", found.old_state);
+                self.number("OldThreadWaitIdealProcessor", found.old_ideal_processor);
+                found.new_wait_clock_ticks.into_iter().for_each(|ticks| _ = self.number("NewThreadWaitTime", ticks));
+                found
+                    .old_remaining_quantum
+                    .into_iter()
+                    .for_each(|left| _ = self.signed("OldThreadRemainingQuantum", left));
+            }
+            Event::ReadyThread(found) => {
+                self.number("TThreadId", found.thread_id).signed("AdjustReason", found.adjust_reason);
+                self.signed("AdjustIncrement", found.adjust_increment).number("Flag", found.flags);
+            }
+            Event::ThreadPriority(found) => {
+                self.number("ThreadId", found.thread_id)
+                    .number("OldPriority", found.old)
+                    .number("NewPriority", found.new);
+            }
+            Event::ThreadAffinity(found) => {
+                self.hex("Affinity", found.mask).number("ThreadId", found.thread_id).number("Group", found.group);
+            }
+            Event::Image { image, .. } => {
+                self.hex("ImageBase", image.base).number("ImageSize", image.size_bytes);
+                image.process_id.into_iter().for_each(|id| _ = self.number("ProcessId", id));
+                if let Some(details) = &image.details {
+                    self.number("ImageCheckSum", details.checksum).number("TimeDateStamp", details.time_date_stamp);
+                    if let Some((level, kind)) = details.signature {
+                        self.number("SignatureLevel", level).number("SignatureType", kind);
+                    }
+                    self.hex("DefaultBase", details.default_base_raw);
+                }
+                self.text("FileName", image.file_name);
+            }
+            Event::KernelBase(base) => _ = self.hex("ImageBase", *base),
+            Event::HypercallPage(address) => _ = self.hex("HypercallPageVa", *address),
+            Event::FileName { file, .. } => {
+                self.hex("FileObject", file.key).text("FileName", file.name);
+            }
+            Event::SameFile(found) => {
+                self.hex("OldFile", found.old_key).hex("NewFile", found.new_key);
+            }
+            Event::MapView { view, .. } => {
+                self.hex("ViewBase", view.base).hex("FileObject", view.file_key).hex("MiscInfo", view.misc);
+                self.number("ViewSize", view.size_bytes).number("ProcessId", view.process_id);
+            }
+            other => return self.memory_event(other),
+        }
+        Some(())
+    }
+
+    fn memory_event(&mut self, event: &Event<'_>) -> Option<()> {
+        match event {
+            Event::Page { page, .. } => self.page(page),
+            Event::PageAccessEx(found) => {
+                self.page(&found.page);
+                self.hex("ExtraInfo", found.extra.raw);
+            }
+            Event::RemoveFromWorkingSet(found) => _ = self.hex("ExtraInfo", found.raw),
+            Event::PageRangeAccess(found) | Event::PageRangeRelease(found) => {
+                self.hex("Flags", found.flags).hex("StartVa", found.start).number("PageCount", found.pages);
+            }
+            Event::PageCombine(found) => {
+                self.page(&found.page);
+                self.hex("ProtoPte", found.prototype_pte_raw);
+            }
+            Event::PageFault { fault, .. } => {
+                self.hex("VirtualAddress", fault.virtual_address).hex("ProgramCounter", fault.instruction);
+            }
+            Event::HardFault(fault) => {
+                self.signed("InitialTime", fault.initial_time.0).number("ReadOffset", fault.read_offset);
+                self.hex("VirtualAddress", fault.virtual_address).hex("FileObject", fault.file_key);
+                self.number("TThreadId", fault.thread_id).number("ByteCount", fault.byte_count);
+            }
+            Event::VirtualRange { range, .. } => self.range(range),
+            Event::VirtualRotate(found) => {
+                self.hex("BaseAddress", found.base).number("RegionSize", found.size_bytes);
+                found.flags.into_iter().for_each(|flags| _ = self.hex("Flags", flags));
+            }
+            Event::MemReset(found) => {
+                self.hex("BaseAddress", found.base).number("RegionSize", found.size_bytes).hex("Flags", found.flags);
+            }
+            Event::ContiguousMemory(found) => {
+                self.number("ThreadId", found.thread_id).number("NumberOfBytes", found.size_bytes);
+            }
+            Event::Heap(found) => self.heap_range(found),
+            Event::HeapBlock(found) => self.heap_block(found),
+            Event::PagefileSection { section, .. } => {
+                self.hex("StartVa", section.start).hex("EndVa", section.end).number("ProcessId", section.process_id);
+            }
+            Event::SectionObjectCreate(found) | Event::SectionObjectDelete(found) => {
+                self.hex("SectionObject", found.object).hex("StartVa", found.start);
+            }
+            Event::Session { session, .. } => {
+                self.hex("UniqueSessionKey", session.key).number("SessionId", session.session_id);
+            }
+            Event::ImageLoadBacked(found) => {
+                self.hex("FileObject", found.file_key).hex("DeviceChar", found.device_characteristics);
+                self.hex("FileChar", found.file_characteristics).hex("LoadFlags", found.load_flags);
+            }
+            Event::KernelMemUsage(found) => {
+                self.hex("Flags", found.flags)
+                    .hex("VirtualAddress", found.virtual_address)
+                    .number("PageCount", found.pages);
+            }
+            Event::MemInfo(found) => {
+                let counts = found.counts();
+                let list = |pages: [u64; 8]| FieldValue::List(pages.map(FieldValue::Unsigned).to_vec());
+                self.number("ZeroPageCount", counts.zero_pages).number("FreePageCount", counts.free_pages);
+                self.number("ModifiedPageCount", counts.modified_pages);
+                self.number("ModifiedNoWritePageCount", counts.modified_no_write_pages);
+                self.number("BadPageCount", counts.bad_pages).add("StandbyPageCounts", list(counts.standby_pages));
+                self.add("RepurposedPageCounts", list(counts.repurposed_pages));
+                self.number("ModifiedPageCountPageFile", counts.modified_pagefile_pages);
+                if let Some(commit) = found.commit() {
+                    self.number("PagedPoolPageCount", commit.paged_pool_pages);
+                    self.number("NonPagedPoolPageCount", commit.non_paged_pool_pages);
+                    self.number("MdlPageCount", commit.mdl_pages).number("CommitPageCount", commit.commit_pages);
+                }
+            }
+            Event::Pool { piece, .. } => self.pool(piece),
+            other => return self.other_event(other),
+        }
+        Some(())
+    }
+
+    fn other_event(&mut self, event: &Event<'_>) -> Option<()> {
+        match event {
+            Event::Mark(mark) => _ = self.narrow("Name", mark.text),
+            Event::ProfileSample(sample) => self.sample(sample),
+            Event::ProfileInterval { interval, .. } => {
+                self.number("Source", interval.source).number("NewInterval", interval.interval);
+                self.number("OldInterval", interval.old_interval);
+                interval.source_name.into_iter().for_each(|name| _ = self.text("SourceName", name));
+            }
+            Event::Interrupt { interrupt, .. } => {
+                self.signed("InitialTime", interrupt.initial_time.0).hex("Routine", interrupt.routine);
+                self.number("ReturnValue", interrupt.return_value);
+                interrupt.vector.into_iter().for_each(|vector| _ = self.number("Vector", vector));
+                interrupt.message_number.into_iter().for_each(|number| _ = self.number("MessageNumber", number));
+            }
+            Event::Dpc { dpc, .. } => {
+                self.signed("InitialTime", dpc.initial_time.0).hex("Routine", dpc.routine);
+            }
+            Event::Stack(walk) => {
+                self.owner(&walk.owner);
+                self.addresses("Stack", &walk.frames);
+            }
+            Event::KernelStackReference(found) | Event::UserStackReference(found) => {
+                self.owner(&found.owner);
+                self.hex("StackKey", found.key);
+            }
+            Event::StackDefinition(found) => {
+                self.hex("StackKey", found.key).addresses("Stack", &found.frames);
+            }
+            Event::RundownComplete => {}
+            Event::BuildLab(text) => _ = self.narrow("BuildString", *text),
+            Event::DebugId(id) => self.debug_id(id),
+            Event::ProviderBinary(found) => _ = self.text("Path", found.path),
+            Event::GroupMasks { masks, .. } => {
+                let list = masks.masks.map(|mask| FieldValue::Hex(mask.into())).to_vec();
+                self.add("GroupMasks", FieldValue::List(list));
+            }
+            Event::Cpu(found) => {
+                self.number("MHz", found.mhz).number("NumberOfProcessors", found.processors);
+                self.number("MemSize", found.memory_megabytes).number("PageSize", found.page_bytes);
+                self.number("AllocationGranularity", found.allocation_granularity_bytes);
+                self.fixed("ComputerName", &found.computer_name).fixed("DomainName", &found.domain_name);
+                self.hex("HyperThreadingFlag", found.hyper_threading);
+            }
+            Event::PhysicalDisk(found) => {
+                self.number("DiskNumber", found.disk).number("BytesPerSector", found.sector_bytes);
+                self.number("SectorsPerTrack", found.sectors_per_track);
+                self.number("TracksPerCylinder", found.tracks_per_cylinder).number("Cylinders", found.cylinders);
+                self.fixed("Manufacturer", &found.manufacturer).number("PartitionCount", found.partitions);
+                self.flag("WriteCacheEnabled", found.write_cache).fixed("BootDriveLetter", &found.boot_drive);
+            }
+            Event::LogicalDisk(found) => {
+                self.number("StartOffset", found.start_offset).number("PartitionSize", found.partition_bytes);
+                self.number("DiskNumber", found.disk).number("DriveType", found.drive_type);
+                self.fixed("DriveLetterString", &found.drive_letter).number("PartitionNumber", found.partition);
+                self.number("SectorsPerCluster", found.sectors_per_cluster)
+                    .number("BytesPerSector", found.sector_bytes);
+                self.signed("NumberOfFreeClusters", found.free_clusters)
+                    .signed("TotalNumberOfClusters", found.clusters);
+                self.fixed("FileSystem", &found.file_system);
+            }
+            Event::Service(found) => {
+                self.number("ProcessId", found.process_id).hex("ServiceState", found.state);
+                self.number("SubProcessTag", found.tag).text("ServiceName", found.name);
+                self.text("DisplayName", found.display_name).text("ProcessName", found.process_name);
+                found.load_order_group.into_iter().for_each(|group| _ = self.text("LoadOrderGroup", group));
+                found.group.into_iter().for_each(|group| _ = self.text("SvchostGroup", group));
+            }
+            Event::Platform(found) => {
+                self.text("SystemManufacturer", found.manufacturer).text("SystemProductName", found.product);
+                self.text("BiosDate", found.bios_date).text("BiosVersion", found.bios_version);
+            }
+            Event::Merged(found) => return self.merged(found),
+            // Lists of records of their own, and what the program reads in part only.
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn process(&mut self, process: &Process<'_>) {
+        self.hex("UniqueProcessKey", process.key).number("ProcessId", process.process_id);
+        self.number("ParentId", process.parent_id).number("SessionId", process.session_id.unwrap_or(u32::MAX));
+        self.signed("ExitStatus", process.exit_status);
+        process.directory_table_base.into_iter().for_each(|base| _ = self.hex("DirectoryTableBase", base));
+        process.flags.into_iter().for_each(|flags| _ = self.hex("Flags", flags));
+        let sid = process.sid.map_or(FieldValue::Null, |sid| FieldValue::Text(sid.to_string()));
+        self.add("UserSID", sid).narrow("ImageFileName", process.image_name).text("CommandLine", process.command_line);
+        process.package_name.into_iter().for_each(|name| _ = self.text("PackageFullName", name));
+        process.application_id.into_iter().for_each(|id| _ = self.text("ApplicationId", id));
+        process.exit_time.into_iter().for_each(|time| _ = self.add("ExitTime", FieldValue::FileTime(time.0)));
+    }
+
+    fn counters(&mut self, counters: &ProcessCounters) {
+        self.number("ProcessId", counters.process_id).number("PageFaultCount", counters.page_faults);
+        self.number("HandleCount", counters.handles).number("Reserved", 0u32);
+        self.number("PeakVirtualSize", counters.peak_virtual_bytes);
+        self.number("PeakWorkingSetSize", counters.peak_working_set_bytes);
+        self.number("PeakPagefileUsage", counters.peak_pagefile_bytes);
+        self.number("QuotaPeakPagedPoolUsage", counters.peak_paged_pool_bytes);
+        self.number("QuotaPeakNonPagedPoolUsage", counters.peak_non_paged_pool_bytes);
+        self.number("VirtualSize", counters.virtual_bytes).number("WorkingSetSize", counters.working_set_bytes);
+        self.number("PagefileUsage", counters.pagefile_bytes);
+        self.number("QuotaPagedPoolUsage", counters.paged_pool_bytes);
+        self.number("QuotaNonPagedPoolUsage", counters.non_paged_pool_bytes);
+        self.number("PrivatePageCount", counters.private_bytes);
+    }
+
+    fn thread(&mut self, thread: &Thread<'_>) {
+        self.number("ProcessId", thread.process_id).number("TThreadId", thread.thread_id);
+        self.hex("StackBase", thread.stack_base).hex("StackLimit", thread.stack_limit);
+        self.hex("UserStackBase", thread.user_stack_base).hex("UserStackLimit", thread.user_stack_limit);
+        thread.start_address.into_iter().for_each(|start| _ = self.hex("StartAddr", start));
+        thread.affinity.into_iter().for_each(|mask| _ = self.hex("Affinity", mask));
+        self.hex("Win32StartAddr", thread.win32_start_address).hex("TebBase", thread.teb);
+        self.number("SubProcessTag", thread.sub_process_tag);
+        if let Some(priorities) = &thread.priorities {
+            self.number("BasePriority", priorities.base).number("PagePriority", priorities.page);
+            self.number("IoPriority", priorities.io).number("ThreadFlags", priorities.flags);
+        }
+        thread.name.into_iter().for_each(|name| _ = self.text("ThreadName", name));
+    }
+
+    fn page(&mut self, page: &PageIdentity) {
+        self.hex("Flags", page.flags).number("PageFrameIndex", page.pfn).hex("u2", page.u2);
+    }
+
+    fn range(&mut self, range: &VirtualRange) {
+        self.hex("BaseAddress", range.base).number("RegionSize", range.size_bytes);
+        self.number("ProcessId", range.process_id).hex("Flags", range.flags);
+        range.commit_bytes.into_iter().for_each(|bytes| _ = self.number("CommitSizeInBytes", bytes));
+    }
+
+    fn sample(&mut self, sample: &ProfileSample) {
+        self.hex("InstructionPointer", sample.instruction).number("ThreadId", sample.thread_id);
+        self.number("Count", sample.count);
+    }
+
+    fn owner(&mut self, owner: &StackOwner) {
+        self.signed("EventTimeStamp", owner.event_time.0).number("StackProcess", owner.process_id);
+        self.number("StackThread", owner.thread_id);
+    }
+
+    fn pool(&mut self, piece: &PoolPiece) {
+        let tag = piece.tag.characters().map(char::from).iter().collect::<String>();
+        self.hex("PoolType", piece.pool_type).text("Tag", tag).number("NumberOfBytes", piece.size_bytes);
+        self.hex("Entry", piece.address);
+        piece.session_id.into_iter().for_each(|id| _ = self.number("SessionId", id));
+    }
+
+    fn heap_range(&mut self, found: &HeapRange<'_>) {
+        match found {
+            HeapRange::Rundown(rundown) => {
+                let range = |(base, size): (u64, u64)| {
+                    let both = [("Address", FieldValue::Hex(base)), ("Size", FieldValue::Unsigned(size))];
+                    FieldValue::Object(both.map(|(name, value)| (name.into(), value)).to_vec())
+                };
+                self.hex("HeapHandle", rundown.heap).hex("HRFlags", rundown.flags);
+                self.number("HRPid", rundown.process_id).number("HRRangeCount", rundown.len() as u64);
+                self.add("Ranges", FieldValue::List(rundown.ranges().map(range).collect()));
+            }
+            HeapRange::Create { heap, first_range_bytes, .. } => {
+                self.hex("HeapHandle", *heap).number("FirstRangeSize", *first_range_bytes);
+            }
+            HeapRange::Reserve(space) | HeapRange::Release(space) => {
+                self.hex("HeapHandle", space.heap).hex("HRAddress", space.address).number("HRSize", space.size_bytes);
+            }
+            HeapRange::Destroy { heap } => _ = self.hex("HeapHandle", *heap),
+        }
+    }
+
+    fn heap_block(&mut self, found: &HeapRecord) {
+        match found {
+            HeapRecord::Create(create) => {
+                self.hex("HeapHandle", create.heap).hex("HeapFlags", create.flags);
+                create.reserved_bytes.into_iter().for_each(|bytes| _ = self.number("ReservedSpace", bytes));
+                create.committed_bytes.into_iter().for_each(|bytes| _ = self.number("CommittedSpace", bytes));
+            }
+            HeapRecord::Alloc(alloc) => {
+                self.hex("HeapHandle", alloc.heap).number("AllocSize", alloc.size_bytes);
+                self.hex("AllocAddress", alloc.address).number("SourceId", alloc.source);
+            }
+            HeapRecord::Realloc(found) => {
+                self.hex("HeapHandle", found.heap).hex("NewAllocAddress", found.address);
+                self.hex("OldAllocAddress", found.old_address).number("NewAllocSize", found.size_bytes);
+                self.number("OldAllocSize", found.old_size_bytes).number("SourceId", found.source);
+            }
+            HeapRecord::Free(free) => {
+                self.hex("HeapHandle", free.heap).hex("FreeAddress", free.address).number("SourceId", free.source);
+            }
+            HeapRecord::Destroy { heap } => _ = self.hex("HeapHandle", *heap),
+            HeapRecord::Expand(resize) | HeapRecord::Contract(resize) => {
+                self.hex("HeapHandle", resize.heap).number("CommittedSize", resize.size_bytes);
+                self.hex("CommitAddress", resize.address).number("CommittedSpace", resize.committed_bytes);
+                self.number("ReservedSpace", resize.reserved_bytes);
+            }
+            HeapRecord::Snapshot(found) => {
+                self.hex("HeapHandle", found.heap).number("FreeSpace", found.free_bytes);
+                self.number("CommittedSpace", found.committed_bytes).number("ReservedSpace", found.reserved_bytes);
+                self.hex("HeapFlags", found.flags);
+            }
+        }
+    }
+
+    fn debug_id(&mut self, id: &DebugId<'_>) {
+        self.add("GuidSig", FieldValue::Guid(id.guid)).number("Age", id.age).narrow("PdbFileName", id.pdb_name);
+    }
+
+    fn merged(&mut self, found: &AddedByMerge<'_>) -> Option<()> {
+        match found {
+            AddedByMerge::Build { install_date, lab, product, .. } => {
+                self.add("InstallDate", FieldValue::FileTime(install_date.0))
+                    .text("BuildLab", lab)
+                    .text("ProductName", product);
+            }
+            AddedByMerge::SystemPaths { system, windows } => {
+                self.text("SystemDirectory", system).text("WindowsDirectory", windows);
+            }
+            AddedByMerge::UnknownVolume(device) => _ = self.text("NtDeviceName", device),
+            AddedByMerge::Volume { nt_prefix, dos_prefix } => {
+                self.text("NtPath", nt_prefix).text("DosPath", dos_prefix);
+            }
+            AddedByMerge::ImageId { base, size_bytes, process_id, time_date_stamp, original_name } => {
+                self.hex("ImageBase", *base).number("ImageSize", *size_bytes).number("ProcessId", *process_id);
+                self.number("TimeDateStamp", *time_date_stamp).text("OriginalFileName", original_name);
+            }
+            AddedByMerge::Pdb { base, process_id, id, .. } => {
+                self.hex("ImageBase", *base).number("ProcessId", *process_id);
+                self.debug_id(id);
+            }
+            AddedByMerge::NoDebugId { base, process_id } => {
+                self.hex("ImageBase", *base).number("ProcessId", *process_id);
+            }
+            AddedByMerge::FileVersion(_) | AddedByMerge::DeviceFamily(_) => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,261 @@
+//! Manifests of event sources, which a provider writes into the trace: an event with a head and XML.
+//!
+//! Sources: `docs/events.md`, after TraceEvent's documents. Documents with a DTD are refused, so that nothing in them expands.
+
+use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap};
+use crate::bytes::Cursor;
+use crate::units::PointerSize;
+use roxmltree::{Document, Node};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Id, opcode and task of the event that holds a part of a manifest.
+pub const MANIFEST_ID: u16 = 0xfffe;
+/// Its opcode.
+pub const MANIFEST_OPCODE: u8 = 254;
+/// Its task.
+pub const MANIFEST_TASK: u16 = 0xfffe;
+
+/// Size of the head before the XML.
+const HEAD: usize = 8;
+
+/// A part of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Format and version of the manifest, `[`.
+    pub head: [u8; 4],
+    /// Number of parts.
+    pub total: u16,
+    /// Number of this part, from 0.
+    pub number: u16,
+    /// Its XML, UTF-8.
+    pub xml: &'a [u8],
+}
+
+impl<'a> Chunk<'a> {
+    /// Reads the payload of the event; `None` when it is none.
+    pub fn read(payload: &'a [u8]) -> Option<Chunk<'a>> {
+        let mut cursor = Cursor::new(payload, PointerSize::P8);
+        let head = *cursor.take(4, "head").ok()?.first_chunk()?;
+        let (total, number) = (cursor.u16("chunks").ok()?, cursor.u16("chunk").ok()?);
+        let fits = head.first() == Some(&1) && head.last() == Some(&0x5b);
+        fits.then_some(Chunk { head, total, number, xml: payload.get(HEAD..)? })
+    }
+}
+
+/// The schema of the event that holds a manifest.
+pub fn own_schema(provider: Option<Arc<str>>) -> Schema {
+    let names = ["Format", "MajorVersion", "MinorVersion", "Magic", "TotalChunks", "ChunkNumber"];
+    let property = |(number, name): (usize, &str)| Property {
+        name: name.into(),
+        content: Content::Value { in_type: if number < 4 { 4 } else { 6 }, meaning: Meaning::Plain, map: None },
+        length: Amount::None,
+        count: Amount::None,
+        is_counted: false,
+    };
+    let properties: Vec<Property> = names.into_iter().enumerate().map(property).collect();
+    let top = properties.len();
+    Schema { provider, name: Some("ManifestData".into()), opcode: None, properties, top }
+}
+
+/// What a manifest says of one provider.
+#[derive(Debug, Clone, Default)]
+pub struct Manifest {
+    /// The provider.
+    pub provider: Uuid,
+    /// Its name.
+    pub name: Option<Arc<str>>,
+    /// Schemas by event id and version.
+    pub schemas: HashMap<(u16, u8), Schema>,
+    /// Names of numbers.
+    pub maps: HashMap<Arc<str>, ValueMap>,
+}
+
+impl Manifest {
+    /// The providers of a document.
+    ///
+    /// # Errors
+    /// The reason why the document is not well-formed XML.
+    pub fn read(xml: &str) -> Result<Vec<Manifest>, String> {
+        let document = Document::parse(xml).map_err(|error| error.to_string())?;
+        let strings = strings(&document);
+        let providers = document.descendants().filter(|node| is(node, "provider"));
+        Ok(providers.filter_map(|provider| of_provider(provider, &strings)).collect())
+    }
+}
+
+fn is(node: &Node<'_, '_>, name: &str) -> bool {
+    node.is_element() && node.tag_name().name() == name
+}
+
+/// Texts of the first culture.
+fn strings(document: &Document<'_>) -> HashMap<String, String> {
+    let first = document.descendants().find(|node| is(node, "stringTable"));
+    let texts = first.into_iter().flat_map(|table| table.descendants().filter(|node| is(node, "string")));
+    texts.filter_map(|text| Some((text.attribute("id")?.to_owned(), text.attribute("value")?.to_owned()))).collect()
+}
+
+/// A number in decimal digits, or hexadecimal with `0x`.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Option<Manifest> {
+    let guid = provider.attribute("guid")?.trim_matches(['{', '}']).parse().ok()?;
+    let inside = |name: &'static str| provider.descendants().filter(move |node| is(node, name));
+    let values = |name: &'static str| -> HashMap<String, (u64, String)> {
+        let entry = |node: Node<'_, '_>| {
+            let name = node.attribute("name")?.to_owned();
+            Some((name.clone(), (number(node.attribute("value")?)?, name)))
+        };
+        inside(name).filter_map(entry).collect()
+    };
+    let opcodes: HashMap<String, (u64, String)> = values("opcode");
+    let templates: HashMap<&str, Node<'_, '_>> =
+        inside("template").filter_map(|node| Some((node.attribute("tid")?, node))).collect();
+    let mut manifest =
+        Manifest { provider: guid, name: provider.attribute("name").map(Into::into), ..Manifest::default() };
+    for (kind, is_bits) in [("valueMap", false), ("bitMap", true)] {
+        for node in inside(kind) {
+            let Some(name) = node.attribute("name") else { continue };
+            let entry = |map: Node<'_, '_>| {
+                let value = u32::try_from(number(map.attribute("value")?)?).ok()?;
+                let message = map.attribute("message").unwrap_or_default();
+                let id = message.strip_prefix("$(string.").and_then(|rest| rest.strip_suffix(')'));
+                let text = id.and_then(|id| strings.get(id)).map_or(message, |text| text);
+                Some((value, text.trim_end_matches(' ').to_owned()))
+            };
+            let entries = node.children().filter(|map| is(map, "map")).filter_map(entry).collect();
+            manifest.maps.entry(name.into()).or_insert(ValueMap { is_bits, entries });
+        }
+    }
+    for event in inside("event") {
+        let id = event.attribute("value").and_then(number).and_then(|id| u16::try_from(id).ok());
+        let version = event.attribute("version").map_or(Some(0), number).and_then(|version| u8::try_from(version).ok());
+        let (Some(id), Some(version)) = (id, version) else { continue };
+        let template = event.attribute("template").and_then(|tid| templates.get(tid));
+        let Some((properties, top)) = template.map_or(Some((Vec::new(), 0)), |node| properties(*node)) else {
+            continue;
+        };
+        let task = event.attribute("task").or_else(|| event.attribute("symbol"));
+        // An opcode's name may have any prefix.
+        let plain = |name: &str| name.rsplit(':').next().unwrap_or(name).to_owned();
+        let opcode = event
+            .attribute("opcode")
+            .map(|name| opcodes.get(name).map_or_else(|| plain(name), |(_, name)| plain(name)).into());
+        let schema = Schema { provider: manifest.name.clone(), name: task.map(Into::into), opcode, properties, top };
+        if schema.is_sound() {
+            manifest.schemas.entry((id, version)).or_insert(schema);
+        }
+    }
+    Some(manifest)
+}
+
+/// The properties of a template: those of the top level first, members of a structure beside each other behind it.
+fn properties(template: Node<'_, '_>) -> Option<(Vec<Property>, usize)> {
+    let children = |node: Node<'_, '_>| {
+        node.children()
+            .filter(|child| is(child, "data") || is(child, "struct"))
+            .map(|child| child.id())
+            .collect::<Vec<_>>()
+    };
+    let document = template.document();
+    let top = children(template);
+    let count = top.len();
+    let mut waiting: VecDeque<_> = top.into();
+    let mut properties: Vec<Property> = Vec::new();
+    while let Some(node) = waiting.pop_front().and_then(|id| document.get_node(id)) {
+        let amount = |name: &str| -> Option<Amount> {
+            let Some(text) = node.attribute(name) else { return Some(Amount::None) };
+            if let Some(fixed) = number(text) {
+                return Some(Amount::Fixed(u32::try_from(fixed).ok()?));
+            }
+            let before = properties.iter().rposition(|property| &*property.name == text);
+            before.map(Amount::Of)
+        };
+        let (length, count) = (amount("length")?, amount("count")?);
+        let content = match is(&node, "struct") {
+            true => {
+                let members = children(node);
+                let first = properties.len() + 1 + waiting.len();
+                let content = Content::Struct { first, members: members.len() };
+                waiting.extend(members);
+                content
+            }
+            false => Content::Value {
+                in_type: in_type(node.attribute("inType")?)?,
+                meaning: node.attribute("outType").map_or(Meaning::Plain, out_type),
+                map: node.attribute("map").map(Into::into),
+            },
+        };
+        let name = node.attribute("name").unwrap_or_default().into();
+        properties.push(Property { name, content, length, count, is_counted: false });
+    }
+    Some((properties, count))
+}
+
+/// The part of a type's name behind its prefix, in lower case.
+fn plain(name: &str) -> String {
+    name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase()
+}
+
+/// The input type of a name: `win:UnicodeString`.
+fn in_type(name: &str) -> Option<u16> {
+    Some(match plain(name).as_str() {
+        "unicodestring" => 1,
+        "ansistring" => 2,
+        "int8" => 3,
+        "uint8" => 4,
+        "int16" => 5,
+        "uint16" => 6,
+        "int32" => 7,
+        "uint32" => 8,
+        "int64" => 9,
+        "uint64" => 10,
+        "float" => 11,
+        "double" => 12,
+        "boolean" => 13,
+        "binary" => 14,
+        "guid" => 15,
+        "pointer" => 16,
+        "filetime" => 17,
+        "systemtime" => 18,
+        "sid" => 19,
+        "hexint32" => 20,
+        "hexint64" => 21,
+        "countedunicodestring" => 22,
+        "countedansistring" => 23,
+        "countedbinary" => 25,
+        _ => return None,
+    })
+}
+
+/// The meaning of an output type's name: `win:HexInt32`, `xs:string`.
+fn out_type(name: &str) -> Meaning {
+    Meaning::of_tdh(match plain(name).as_str() {
+        "string" => 1,
+        "long" => 9,
+        "unsignedlong" => 10,
+        "boolean" => 13,
+        "hexint8" => 16,
+        "hexint16" => 17,
+        "hexint32" => 18,
+        "hexint64" => 19,
+        "port" => 22,
+        "ipv4" => 23,
+        "ipv6" => 24,
+        "socketaddress" => 25,
+        "xml" => 28,
+        "ntstatus" => 31,
+        "hresult" => 32,
+        "json" => 34,
+        "utf8" => 35,
+        "codepointer" => 37,
+        "datetimeutc" => 38,
+        _ => 0,
+    })
+}

@@ -1,0 +1,11 @@
+//! Fields of any event by name: values, the schemas that say where they lie, and the reader.
+//!
+//! Sources: `docs/events.md`, after the Windows SDK (`tdh.h`, `TraceLoggingProvider.h`); verified on recorded traces.
+
+pub mod event_info;
+pub mod kernel;
+pub mod manifest;
+pub mod reader;
+pub mod schema;
+pub mod trace_logging;
+pub mod value;

@@ -1,0 +1,237 @@
+//! Schemas: which fields a payload has, in which order, of which types.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Deepest nesting of structures.
+pub const DEEPEST: usize = 8;
+
+/// How often something is there, or how long it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// Not said.
+    None,
+    /// This much.
+    Fixed(u32),
+    /// As the property with this number says, which was read before.
+    Of(usize),
+    /// As the two bytes before it say.
+    Prefixed,
+}
+
+/// How a number is to be understood, beyond its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// As it is.
+    Plain,
+    /// A character.
+    Character,
+    /// Yes or no.
+    Flag,
+    /// Hexadecimal.
+    Hex,
+    /// A port: big-endian.
+    Port,
+    /// An address of IPv4.
+    Ipv4,
+    /// An address of IPv6.
+    Ipv6,
+    /// An address of a socket.
+    Socket,
+    /// UTF-8.
+    Utf8,
+    /// A time in UTC.
+    Utc,
+    /// A number that others write in hexadecimal digits.
+    Number,
+}
+
+impl Meaning {
+    /// By the output type of `tdh.h`.
+    pub const fn of_tdh(out_type: u16) -> Meaning {
+        match out_type {
+            1 => Meaning::Character,
+            9 | 10 => Meaning::Number,
+            13 => Meaning::Flag,
+            16..=19 | 31 | 32 | 37 => Meaning::Hex,
+            22 => Meaning::Port,
+            23 => Meaning::Ipv4,
+            24 => Meaning::Ipv6,
+            25 => Meaning::Socket,
+            28 | 34 | 35 => Meaning::Utf8,
+            38 => Meaning::Utc,
+            _ => Meaning::Plain,
+        }
+    }
+
+    /// By that of `TraceLoggingProvider.h`, which has numbers of its own.
+    pub const fn of_trace_logging(out_type: u8) -> Meaning {
+        Meaning::of_tdh(match out_type {
+            2 => 1,
+            3 => 13,
+            4 => 16,
+            7 => 22,
+            8 => 23,
+            9 => 24,
+            10 => 25,
+            11 => 28,
+            12 => 34,
+            14 => 31,
+            15 => 32,
+            17 => 9,
+            18 => 10,
+            33..=38 => out_type as u16,
+            _ => 0,
+        })
+    }
+}
+
+/// What a property is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A structure of the properties from a number on, so many.
+    Struct {
+        /// First member.
+        first: usize,
+        /// Members.
+        members: usize,
+    },
+    /// A value of an input type of `tdh.h`.
+    Value {
+        /// Input type.
+        in_type: u16,
+        /// Output type.
+        meaning: Meaning,
+        /// Name of the map that names its numbers.
+        map: Option<Arc<str>>,
+    },
+    /// Two bytes with a length, and so many bytes that only their own schema explains.
+    Own,
+}
+
+/// A property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Property {
+    /// Name.
+    pub name: Arc<str>,
+    /// What it is.
+    pub content: Content,
+    /// Length: characters or bytes.
+    pub length: Amount,
+    /// Number of elements; [`Amount::None`] for a single value.
+    pub count: Amount,
+    /// True where the length stands before the bytes (binary values of TraceLogging).
+    pub is_counted: bool,
+}
+
+/// A schema.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Schema {
+    /// Name of the provider.
+    pub provider: Option<Arc<str>>,
+    /// Name of the task, or of the event where it has none.
+    pub name: Option<Arc<str>>,
+    /// Name of the opcode.
+    pub opcode: Option<Arc<str>>,
+    /// Properties: those of the top level first.
+    pub properties: Vec<Property>,
+    /// How many there are at the top level.
+    pub top: usize,
+}
+
+impl Schema {
+    /// True where every structure has members behind itself, and none is nested too deep. Only such a schema is read.
+    pub fn is_sound(&self) -> bool {
+        let mut depth = vec![0; self.properties.len()];
+        for (number, property) in self.properties.iter().enumerate() {
+            let refers = |amount: Amount| !matches!(amount, Amount::Of(other) if other >= self.properties.len());
+            if !refers(property.length) || !refers(property.count) {
+                return false;
+            }
+            let Content::Struct { first, members } = property.content else { continue };
+            let own = depth.get(number).copied().unwrap_or(0) + 1;
+            let end = first.checked_add(members).filter(|end| *end <= self.properties.len());
+            let Some(inside) = end.and_then(|end| depth.get_mut(first..end)) else { return false };
+            if first <= number || own > DEEPEST {
+                return false;
+            }
+            inside.iter_mut().for_each(|depth| *depth = own.max(*depth));
+        }
+        self.top <= self.properties.len()
+    }
+}
+
+/// Names of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueMap {
+    /// True where each name stands for bits.
+    pub is_bits: bool,
+    /// Numbers and names.
+    pub entries: Vec<(u32, String)>,
+}
+
+/// Maps by provider and name.
+pub type Maps = HashMap<(Uuid, Arc<str>), ValueMap>;
+
+impl ValueMap {
+    /// The name of a number; `None` where it has none.
+    pub fn name(&self, value: u64) -> Option<String> {
+        let entry = |wanted: u64| self.entries.iter().find(|(number, _)| u64::from(*number) == wanted);
+        if !self.is_bits {
+            return entry(value).map(|(_, name)| name.clone());
+        }
+        if value == 0 {
+            return Some(entry(0).map_or_else(|| "0".to_owned(), |(_, name)| name.clone()));
+        }
+        let mut sorted: Vec<&(u32, String)> = self.entries.iter().filter(|(bits, _)| *bits != 0).collect();
+        sorted.sort_by_key(|(bits, _)| *bits);
+        let mut left = value;
+        let mut names: Vec<String> = Vec::new();
+        for (bits, name) in sorted {
+            let bits = u64::from(*bits);
+            if left & bits == bits {
+                left &= !bits;
+                names.push(name.clone());
+            }
+        }
+        if left != 0 {
+            names.push(format!("0x{left:x}"));
+        }
+        Some(names.join("|"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_named_in_their_order_and_the_rest_is_a_number() {
+        let entries = [(4, "c"), (1, "a"), (3, "ab"), (0, "none")].map(|(bits, name)| (bits, name.to_owned()));
+        let map = ValueMap { is_bits: true, entries: entries.to_vec() };
+        let names = [0, 1, 2, 3, 5, 0x17].map(|value| map.name(value).unwrap_or_default());
+        assert_eq!(names, ["none", "a", "0x2", "a|0x2", "a|c", "a|c|0x12"]);
+        let values = ValueMap { is_bits: false, ..map };
+        assert_eq!((values.name(3).as_deref(), values.name(7)), (Some("ab"), None));
+    }
+
+    #[test]
+    fn structures_lie_behind_themselves() {
+        let property = |content| Property {
+            name: "x".into(),
+            content,
+            length: Amount::None,
+            count: Amount::None,
+            is_counted: false,
+        };
+        let value = || property(Content::Value { in_type: 4, meaning: Meaning::Plain, map: None });
+        let of = |first, members| property(Content::Struct { first, members });
+        let sound = |properties: Vec<Property>| Schema { properties, top: 1, ..Schema::default() }.is_sound();
+        assert!(sound(vec![of(1, 2), value(), value()]));
+        assert!(!sound(vec![of(0, 1), value()]) && !sound(vec![of(1, 2), value()]));
+        let nested = |depth: usize| (1..=depth).map(|next| of(next, 1)).chain([value()]).collect::<Vec<_>>();
+        assert!(sound(nested(DEEPEST)) && !sound(nested(DEEPEST + 1)));
+        assert!(!sound(vec![Property { count: Amount::Of(9), ..value() }]));
+    }
+}

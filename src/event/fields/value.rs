@@ -1,0 +1,51 @@
+//! Values of fields. How dates and hexadecimal digits look is decided by `forms`.
+
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum FieldValue {
+    /// None.
+    Null,
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Unsigned(u64),
+    /// A number with its sign.
+    Signed(i64),
+    /// A number with a fraction, 4 bytes.
+    Float(f32),
+    /// The same, 8 bytes.
+    Double(f64),
+    /// An address, a key, a code: people read it in hexadecimal digits.
+    Hex(u64),
+    /// A text.
+    Text(String),
+    /// Bytes without a meaning that is known.
+    Bytes(Vec<u8>),
+    /// A GUID.
+    Guid(Uuid),
+    /// 100-nanosecond units since 1601-01-01 UTC.
+    FileTime(u64),
+    /// `SYSTEMTIME` as it is in the record: year, month, weekday, day, hour, minute, second, millisecond. True: in UTC.
+    SystemTime([u8; 16], bool),
+    /// Several of a kind.
+    List(Vec<FieldValue>),
+    /// Several by name.
+    Object(Fields),
+}
+
+/// Values by name, in order.
+pub type Fields = Vec<(Arc<str>, FieldValue)>;
+
+/// Adds a value. The second of one name is `name (2)`.
+pub fn add(fields: &mut Fields, name: &Arc<str>, value: FieldValue) {
+    let is_there = |fields: &Fields, wanted: &str| fields.iter().any(|(known, _)| &**known == wanted);
+    if !is_there(fields, name) {
+        fields.push((name.clone(), value));
+        return;
+    }
+    let next = (2..).map(|number| format!("{name} ({number})")).find(|text| !is_there(fields, text));
+    fields.extend(next.map(|text| (text.into(), value)));
+}

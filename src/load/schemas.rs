@@ -1,0 +1,239 @@
+//! Schemas of a trace's events, collected in one walk: they can lie behind the events that need them, and in another file of the
+//! recording.
+
+use crate::code_page::CodePage;
+use crate::etl::EtlFile;
+use crate::etl::buffer_order::ranks;
+use crate::etl::extended;
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::RecordId;
+use crate::event::catalog;
+use crate::event::fields::event_info::{EventInfo, Subject};
+use crate::event::fields::manifest::{Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, own_schema};
+use crate::event::fields::schema::{Maps, Schema};
+use crate::load::timed_records::for_each_moment;
+use crate::moment::{At, Moment};
+use foldhash::HashMap as FastMap;
+use std::collections::HashMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Longest manifest that is put together, bytes; of an event source it has some ten thousand.
+const LONGEST_MANIFEST: usize = 1 << 24;
+
+/// Schemas that the trace holds.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    merged: HashMap<Subject, Arc<Schema>>,
+    /// Manifests of each provider with the process that wrote them, in record order.
+    manifests: HashMap<Uuid, Vec<(Option<u32>, Manifest)>>,
+    /// Names of numbers.
+    pub maps: Maps,
+    /// Names of providers.
+    pub providers: HashMap<Uuid, Arc<str>>,
+    /// Why manifests could not be read.
+    pub unreadable: Vec<String>,
+    /// The schema of the events that hold manifests, by provider.
+    own: HashMap<Uuid, Arc<Schema>>,
+}
+
+/// Where a schema comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchemaSource {
+    /// The program's own decoder of kernel events.
+    Kernel,
+    /// The event.
+    TraceLogging,
+    /// Event information that merging added.
+    Merged,
+    /// A manifest in the trace.
+    Manifest,
+}
+
+impl SchemaSource {
+    /// Its name in rows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SchemaSource::Kernel => "kernel",
+            SchemaSource::TraceLogging => "tracelogging",
+            SchemaSource::Merged => "merged",
+            SchemaSource::Manifest => "manifest",
+        }
+    }
+}
+
+/// True for the event that holds a part of a manifest.
+pub fn holds_manifest(raw: &RawRecord<'_>, record: &Record<'_>) -> bool {
+    let descriptor = raw.descriptor();
+    matches!(record.id, RecordId::Manifest { id: MANIFEST_ID, .. })
+        && descriptor.opcode == Some(MANIFEST_OPCODE)
+        && descriptor.task == Some(MANIFEST_TASK)
+}
+
+/// A part of a manifest that was found.
+struct Part {
+    provider: Uuid,
+    process_id: Option<u32>,
+    thread_id: Option<u32>,
+    total: u16,
+    number: u16,
+    xml: Box<[u8]>,
+}
+
+#[derive(Default)]
+struct Found {
+    infos: Vec<At<EventInfo>>,
+    parts: Vec<At<Part>>,
+    names: FastMap<Uuid, (Moment, Arc<str>)>,
+}
+
+impl Found {
+    fn record(&mut self, raw: RawRecord<'_>, moment: Moment) {
+        let Ok(record) = raw.read() else { return };
+        match record.id {
+            RecordId::Classic { class: catalog::EVENT_METADATA, .. } => {
+                let info = EventInfo::read(record.id, record.payload);
+                self.infos.extend(info.map(|value| At { moment, value }));
+            }
+            RecordId::Manifest { provider, .. } => {
+                if holds_manifest(&raw, &record)
+                    && let Some(Chunk { total, number, xml, .. }) = Chunk::read(record.payload)
+                {
+                    let (process_id, thread_id, xml) = (record.process_id, record.thread_id, xml.into());
+                    self.parts.push(At { moment, value: Part { provider, process_id, thread_id, total, number, xml } });
+                }
+                if !record.extended.is_empty()
+                    && !self.names.contains_key(&provider)
+                    && let Some(name) = extended::provider_name(record.extended)
+                {
+                    self.names.insert(provider, (moment, name.text().into()));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Schemas {
+    /// Walks over all records.
+    pub fn new(etl: &EtlFile) -> Schemas {
+        let (rank, _) = ranks(&etl.buffers);
+        let parts = etl.fold_buffers(Found::default, |found, area| {
+            for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
+                if hook.is_none() {
+                    found.record(raw, moment);
+                }
+            });
+        });
+        let mut all = Found::default();
+        for part in parts {
+            all.infos.extend(part.infos);
+            all.parts.extend(part.parts);
+            for (provider, (moment, name)) in part.names {
+                let known = all.names.entry(provider).or_insert_with(|| (moment, name.clone()));
+                if moment < known.0 {
+                    *known = (moment, name);
+                }
+            }
+        }
+        all.infos.sort_by_key(|info| info.moment);
+        all.parts.sort_by_key(|part| part.moment);
+        let mut schemas = Schemas::default();
+        schemas.add_infos(all.infos);
+        schemas.add_manifests(all.parts);
+        for (provider, (_, name)) in all.names {
+            schemas.providers.entry(provider).or_insert(name);
+        }
+        schemas
+    }
+
+    fn add_infos(&mut self, infos: Vec<At<EventInfo>>) {
+        for At { value, .. } in infos {
+            match value {
+                EventInfo::Schema(subjects, schema) => {
+                    let schema = Arc::new(schema);
+                    for subject in subjects {
+                        if let (Subject::Manifest(guid, ..), Some(name)) = (subject, &schema.provider) {
+                            self.providers.entry(guid).or_insert_with(|| name.clone());
+                        }
+                        self.merged.entry(subject).or_insert_with(|| schema.clone());
+                    }
+                }
+                EventInfo::Map(provider, name, map) => _ = self.maps.entry((provider, name)).or_insert(map),
+            }
+        }
+    }
+
+    /// Parts of one provider, process and thread follow each other; the first begins anew, and a gap ends what was begun.
+    fn add_manifests(&mut self, parts: Vec<At<Part>>) {
+        let mut open: FastMap<(Uuid, Option<u32>, Option<u32>), (u16, Vec<u8>)> = FastMap::default();
+        for At { value: part, .. } in parts {
+            let key = (part.provider, part.process_id, part.thread_id);
+            let before = open.remove(&key).filter(|(next, _)| part.number == *next && part.number > 0);
+            let mut xml = match (part.number, before) {
+                (0, _) => Vec::new(),
+                (_, Some((_, xml))) => xml,
+                (_, None) => continue,
+            };
+            if xml.len() + part.xml.len() > LONGEST_MANIFEST {
+                continue;
+            }
+            xml.extend_from_slice(&part.xml);
+            match part.number.checked_add(1) {
+                Some(next) if next < part.total => _ = open.insert(key, (next, xml)),
+                _ => self.add_manifest(part.provider, part.process_id, &xml),
+            }
+        }
+    }
+
+    fn add_manifest(&mut self, provider: Uuid, process_id: Option<u32>, xml: &[u8]) {
+        let xml = String::from_utf8_lossy(xml);
+        let text = xml.trim_start_matches('\u{feff}').trim_end_matches('\0');
+        match Manifest::read(text) {
+            Ok(manifests) => {
+                for manifest in manifests {
+                    let of = manifest.provider;
+                    if let Some(name) = &manifest.name {
+                        self.providers.entry(of).or_insert_with(|| name.clone());
+                    }
+                    for (name, map) in &manifest.maps {
+                        self.maps.entry((of, name.clone())).or_insert_with(|| map.clone());
+                    }
+                    self.manifests.entry(of).or_default().push((process_id, manifest));
+                }
+            }
+            Err(reason) => {
+                self.unreadable.push(format!("the manifest of provider {provider} cannot be read: {reason}"))
+            }
+        }
+        let name = self.providers.get(&provider).cloned();
+        self.own.entry(provider).or_insert_with(|| Arc::new(own_schema(name)));
+    }
+
+    /// Schema of an event by what the trace says of it elsewhere; not that of the event itself.
+    pub fn of(&self, raw: &RawRecord<'_>, record: &Record<'_>) -> Option<(SchemaSource, &Schema)> {
+        let subject = match record.id {
+            RecordId::Manifest { provider, id } => Subject::Manifest(provider, id, record.version),
+            RecordId::Classic { class, opcode } => Subject::Classic(class, opcode, record.version),
+            _ => return None,
+        };
+        if let Some(schema) = self.merged.get(&subject) {
+            return Some((SchemaSource::Merged, schema));
+        }
+        let Subject::Manifest(provider, id, version) = subject else { return None };
+        if holds_manifest(raw, record) && Chunk::read(record.payload).is_some() {
+            let own = self.own.get(&provider)?;
+            return Some((SchemaSource::Manifest, own));
+        }
+        let manifests = self.manifests.get(&provider)?;
+        let has = |own: &&(Option<u32>, Manifest)| own.1.schemas.contains_key(&(id, version));
+        let own = manifests.iter().filter(has).find(|(process, _)| *process == record.process_id);
+        let (_, manifest) = own.or_else(|| manifests.iter().find(has))?;
+        Some((SchemaSource::Manifest, manifest.schemas.get(&(id, version))?))
+    }
+
+    /// What payloads are read by.
+    pub fn context(&self, provider: Uuid, code_page: CodePage) -> crate::event::fields::reader::Context<'_> {
+        crate::event::fields::reader::Context { maps: &self.maps, provider, code_page }
+    }
+}
