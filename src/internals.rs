@@ -7,6 +7,8 @@ pub use crate::analysis::check::{
     TraceResult, baseline::Baseline, baseline::Saved, file::read as read_budgets, measured::TraceValues,
     suggest::suggest, verdict::Verdict,
 };
+#[cfg(feature = "cli")]
+pub use crate::analysis::event_rows::{EventListing, EventRowQuery};
 pub use crate::analysis::faults::{FaultQuery, FaultSet};
 #[cfg(feature = "cli")]
 pub use crate::analysis::overview::{Overview, treemap::Tile};
@@ -16,7 +18,10 @@ pub use crate::cli::main;
 pub use crate::escape::is_hidden;
 pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]
-pub use crate::forms::{ascii::ascii, budgets::write as write_budgets, html::HtmlReport};
+pub use crate::forms::{
+    ascii::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::heading as event_heading,
+    event_rows::row as event_row, html::HtmlReport,
+};
 pub use crate::load::sha256_digest::TraceDigest;
 pub use crate::symbols::database::functions_of;
 

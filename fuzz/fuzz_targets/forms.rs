@@ -24,7 +24,7 @@ use pfnset::answer::{self, Answer};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::is_hidden;
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, event_heading, event_row, is_hidden};
 use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
@@ -68,6 +68,9 @@ fn say(trace: &Trace) {
     if let Ok(listing) = PageListing::answer(trace, &query) {
         pages(trace, &listing);
     }
+    if let Ok(listing) = EventListing::answer(trace, &EventRowQuery::default()) {
+        events(&listing);
+    }
     if let Ok(suggestions) = suggest(trace) {
         let mut out = Vec::new();
         write_budgets(&mut out, Path::new(NAME), &suggestions).expect("room in memory");
@@ -101,6 +104,19 @@ fn pages(trace: &Trace, listing: &PageListing<'_>) {
             };
             pages.stream(|out, row| text.row(out, row), add).expect("room in memory");
         }
+        harmless(out);
+    }
+}
+
+/// The rows of all events, with fields by every kind of schema that the file holds.
+fn events(listing: &EventListing<'_>) {
+    for form in [EventForm::Table, EventForm::Csv(Cells::Plain), EventForm::Jsonl] {
+        let mut out = event_heading(form);
+        let add = &mut |bytes: &[u8]| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        };
+        listing.stream(|out, row| event_row(form, 100, out, row), add).expect("room in memory");
         harmless(out);
     }
 }

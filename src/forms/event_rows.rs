@@ -1,10 +1,10 @@
 //! Rows of events: JSON lines, CSV, and a line of text for each. Keys: docs/json.md, schema `pfnset.event_rows`.
 
-use crate::analysis::event_rows::{EventRow, RowId};
 use crate::escape::visible;
 use crate::event::fields::value::{FieldValue, Fields};
 use crate::forms::csv::{self, Cells};
 use crate::forms::json;
+use crate::load::event_row::{EventRow, RowId};
 use chrono::{DateTime, NaiveDate};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -237,7 +237,9 @@ fn cells_of(row: &EventRow<'_>) -> [String; 20] {
 fn line(row: &EventRow<'_>, width: usize) -> String {
     let processor = row.processor.map(|processor| processor.to_string()).unwrap_or_default();
     let process = row.process.as_deref().unwrap_or("-");
-    let provider = if row.provider == "kernel" { String::new() } else { format!("{} ", row.provider) };
+    // Names of kernel events begin with their class.
+    let is_told = row.provider == "kernel" || row.event.starts_with(&format!("{}: ", row.provider));
+    let provider = if is_told { String::new() } else { format!("{} ", row.provider) };
     let mut text = format!("{:>10.6}  {processor:>3}  {process}  {provider}{}", row.time.seconds(), row.event);
     for (name, value) in row.fields.iter().flatten() {
         if text.len() > 4 * width {

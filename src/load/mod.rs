@@ -3,6 +3,7 @@
 pub(crate) mod allocations;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;
+pub(crate) mod event_row;
 pub(crate) mod event_values;
 pub(crate) mod fault_records;
 pub(crate) mod history;

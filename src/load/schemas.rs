@@ -166,7 +166,9 @@ impl Schemas {
 
     /// Parts of one provider, process and thread follow each other; the first begins anew, and a gap ends what was begun.
     fn add_manifests(&mut self, parts: Vec<At<Part>>) {
-        let mut open: FastMap<(Uuid, Option<u32>, Option<u32>), (u16, Vec<u8>)> = FastMap::default();
+        // By provider, process and thread: the number of the next part, and the text so far.
+        type Begun = (u16, Vec<u8>);
+        let mut open: FastMap<(Uuid, Option<u32>, Option<u32>), Begun> = FastMap::default();
         for At { value: part, .. } in parts {
             let key = (part.provider, part.process_id, part.thread_id);
             let before = open.remove(&key).filter(|(next, _)| part.number == *next && part.number > 0);

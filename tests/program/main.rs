@@ -16,6 +16,7 @@ mod diff;
 mod diff_forms;
 mod dimensions;
 mod each;
+mod event_rows;
 mod every_form;
 mod export;
 mod faults;

@@ -151,3 +151,60 @@ fn map(bytes: &[u8]) -> Option<EventInfo> {
     }
     Some(EventInfo::Map(provider, name, ValueMap { is_bits: flag == 2, entries }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &mut Vec<u8>, place: usize, text: &str) {
+        let offset = bytes.len() as u32;
+        bytes[place..place + 4].copy_from_slice(&offset.to_le_bytes());
+        bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+    }
+
+    fn info() -> Vec<u8> {
+        let mut bytes = vec![0; HEAD + 2 * PROPERTY];
+        bytes[..16].copy_from_slice(&[7; 16]);
+        (bytes[32], bytes[34], bytes[100], bytes[104]) = (5, 2, 2, 2);
+        (bytes[HEAD + 8], bytes[HEAD + PROPERTY + 8], bytes[HEAD + PROPERTY]) = (8, 1, 2);
+        text(&mut bytes, 52, "Provider");
+        text(&mut bytes, 68, "Task");
+        text(&mut bytes, 72, "win:Start");
+        text(&mut bytes, HEAD + 4, "length");
+        text(&mut bytes, HEAD + PROPERTY + 4, "name");
+        bytes
+    }
+
+    #[test]
+    fn a_schema_is_read_and_one_that_does_not_fit_is_none() {
+        let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 32 };
+        let Some(EventInfo::Schema(subjects, schema)) = EventInfo::read(id, &info()) else { panic!() };
+        assert_eq!(subjects, [Subject::Manifest(Uuid::from_bytes([7; 16]), 5, 2)]);
+        assert_eq!((schema.provider.as_deref(), schema.name.as_deref()), (Some("Provider"), Some("Task")));
+        assert_eq!((schema.opcode.as_deref(), schema.top), (Some("Start"), 2));
+        assert_eq!(schema.properties[1].length, Amount::Of(0));
+        for cut in 0..info().len() {
+            assert!(EventInfo::read(id, &info()[..cut]).is_none(), "{cut}");
+        }
+        for (place, value) in [(100, 0xff), (104, 3), (48, 2), (HEAD + PROPERTY + 18, 9), (HEAD + 4, 0xff)] {
+            let mut wrong = info();
+            wrong[place] = value;
+            wrong[place + 1] = if value == 0xff { 0xff } else { 0 };
+            assert!(EventInfo::read(id, &wrong).is_none(), "{place}");
+        }
+    }
+
+    #[test]
+    fn names_of_numbers_lose_blanks_at_their_end() {
+        let mut bytes = vec![0; 16 + 16 + 8];
+        (bytes[20], bytes[24], bytes[36]) = (1, 1, 4);
+        let mut info = bytes.split_off(16);
+        text(&mut info, 0, "Map");
+        text(&mut info, 16, "four ");
+        bytes.extend(info);
+        let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 33 };
+        let Some(EventInfo::Map(_, name, map)) = EventInfo::read(id, &bytes) else { panic!() };
+        assert_eq!((&*name, map.name(4).as_deref()), ("Map", Some("four")));
+        assert!(EventInfo::read(id, &bytes[..30]).is_none());
+    }
+}

@@ -2,24 +2,18 @@
 //!
 //! Sources: `docs/events.md` ("Kernel events"). Events whose payload is a list of records of its own are shown as bytes.
 
+use super::builder::Builder;
 use super::value::{FieldValue, Fields};
-use crate::bytes::Narrow;
 use crate::code_page::CodePage;
 use crate::etl::record::Record;
 use crate::event::disk_io::{DiskEvent, DiskOperation};
-use crate::event::header_group::DebugId;
-use crate::event::heap::HeapRange;
-use crate::event::heap_block::HeapRecord;
+use crate::event::header_group::{DebugId, LogFile};
 use crate::event::merged::AddedByMerge;
-use crate::event::page::PageIdentity;
-use crate::event::payload::PointerArray;
 use crate::event::perfinfo::ProfileSample;
-use crate::event::pool::PoolPiece;
 use crate::event::process::{Process, ProcessCounters};
 use crate::event::stack::StackOwner;
 use crate::event::thread::Thread;
-use crate::event::virtual_memory::VirtualRange;
-use crate::event::{Decoded, Event, FixedText, Oddity, Payload, decode};
+use crate::event::{Decoded, Event, Oddity, Payload, decode};
 
 /// Fields of a kernel event and where the bytes begin that no field has; `None` where it is shown as bytes.
 pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<(Fields, usize)> {
@@ -43,54 +37,7 @@ fn end(record: &Record<'_>, oddity: Option<Oddity>) -> usize {
     }
 }
 
-struct Builder {
-    list: Fields,
-    code_page: CodePage,
-}
-
 impl Builder {
-    fn new(code_page: CodePage) -> Builder {
-        Builder { list: Fields::new(), code_page }
-    }
-
-    fn add(&mut self, name: &'static str, value: FieldValue) -> &mut Builder {
-        self.list.push((name.into(), value));
-        self
-    }
-
-    fn number(&mut self, name: &'static str, value: impl Into<u64>) -> &mut Builder {
-        self.add(name, FieldValue::Unsigned(value.into()))
-    }
-
-    fn signed(&mut self, name: &'static str, value: impl Into<i64>) -> &mut Builder {
-        self.add(name, FieldValue::Signed(value.into()))
-    }
-
-    fn hex(&mut self, name: &'static str, value: impl Into<u64>) -> &mut Builder {
-        self.add(name, FieldValue::Hex(value.into()))
-    }
-
-    fn flag(&mut self, name: &'static str, value: bool) -> &mut Builder {
-        self.add(name, FieldValue::Flag(value))
-    }
-
-    fn text(&mut self, name: &'static str, value: impl ToString) -> &mut Builder {
-        self.add(name, FieldValue::Text(value.to_string()))
-    }
-
-    fn narrow(&mut self, name: &'static str, value: Narrow<'_>) -> &mut Builder {
-        let text = self.code_page.text(value);
-        self.add(name, FieldValue::Text(text))
-    }
-
-    fn fixed(&mut self, name: &'static str, value: &FixedText<'_>) -> &mut Builder {
-        self.text(name, value.text)
-    }
-
-    fn addresses(&mut self, name: &'static str, value: &PointerArray<'_>) -> &mut Builder {
-        self.add(name, FieldValue::List(value.iter().map(FieldValue::Hex).collect()))
-    }
-
     fn disk(&mut self, event: &DiskEvent) {
         match event {
             DiskEvent::Start(_, start) => {
@@ -172,81 +119,7 @@ impl Builder {
                 self.hex("ViewBase", view.base).hex("FileObject", view.file_key).hex("MiscInfo", view.misc);
                 self.number("ViewSize", view.size_bytes).number("ProcessId", view.process_id);
             }
-            other => return self.memory_event(other),
-        }
-        Some(())
-    }
-
-    fn memory_event(&mut self, event: &Event<'_>) -> Option<()> {
-        match event {
-            Event::Page { page, .. } => self.page(page),
-            Event::PageAccessEx(found) => {
-                self.page(&found.page);
-                self.hex("ExtraInfo", found.extra.raw);
-            }
-            Event::RemoveFromWorkingSet(found) => _ = self.hex("ExtraInfo", found.raw),
-            Event::PageRangeAccess(found) | Event::PageRangeRelease(found) => {
-                self.hex("Flags", found.flags).hex("StartVa", found.start).number("PageCount", found.pages);
-            }
-            Event::PageCombine(found) => {
-                self.page(&found.page);
-                self.hex("ProtoPte", found.prototype_pte_raw);
-            }
-            Event::PageFault { fault, .. } => {
-                self.hex("VirtualAddress", fault.virtual_address).hex("ProgramCounter", fault.instruction);
-            }
-            Event::HardFault(fault) => {
-                self.signed("InitialTime", fault.initial_time.0).number("ReadOffset", fault.read_offset);
-                self.hex("VirtualAddress", fault.virtual_address).hex("FileObject", fault.file_key);
-                self.number("TThreadId", fault.thread_id).number("ByteCount", fault.byte_count);
-            }
-            Event::VirtualRange { range, .. } => self.range(range),
-            Event::VirtualRotate(found) => {
-                self.hex("BaseAddress", found.base).number("RegionSize", found.size_bytes);
-                found.flags.into_iter().for_each(|flags| _ = self.hex("Flags", flags));
-            }
-            Event::MemReset(found) => {
-                self.hex("BaseAddress", found.base).number("RegionSize", found.size_bytes).hex("Flags", found.flags);
-            }
-            Event::ContiguousMemory(found) => {
-                self.number("ThreadId", found.thread_id).number("NumberOfBytes", found.size_bytes);
-            }
-            Event::Heap(found) => self.heap_range(found),
-            Event::HeapBlock(found) => self.heap_block(found),
-            Event::PagefileSection { section, .. } => {
-                self.hex("StartVa", section.start).hex("EndVa", section.end).number("ProcessId", section.process_id);
-            }
-            Event::SectionObjectCreate(found) | Event::SectionObjectDelete(found) => {
-                self.hex("SectionObject", found.object).hex("StartVa", found.start);
-            }
-            Event::Session { session, .. } => {
-                self.hex("UniqueSessionKey", session.key).number("SessionId", session.session_id);
-            }
-            Event::ImageLoadBacked(found) => {
-                self.hex("FileObject", found.file_key).hex("DeviceChar", found.device_characteristics);
-                self.hex("FileChar", found.file_characteristics).hex("LoadFlags", found.load_flags);
-            }
-            Event::KernelMemUsage(found) => {
-                self.hex("Flags", found.flags)
-                    .hex("VirtualAddress", found.virtual_address)
-                    .number("PageCount", found.pages);
-            }
-            Event::MemInfo(found) => {
-                let counts = found.counts();
-                let list = |pages: [u64; 8]| FieldValue::List(pages.map(FieldValue::Unsigned).to_vec());
-                self.number("ZeroPageCount", counts.zero_pages).number("FreePageCount", counts.free_pages);
-                self.number("ModifiedPageCount", counts.modified_pages);
-                self.number("ModifiedNoWritePageCount", counts.modified_no_write_pages);
-                self.number("BadPageCount", counts.bad_pages).add("StandbyPageCounts", list(counts.standby_pages));
-                self.add("RepurposedPageCounts", list(counts.repurposed_pages));
-                self.number("ModifiedPageCountPageFile", counts.modified_pagefile_pages);
-                if let Some(commit) = found.commit() {
-                    self.number("PagedPoolPageCount", commit.paged_pool_pages);
-                    self.number("NonPagedPoolPageCount", commit.non_paged_pool_pages);
-                    self.number("MdlPageCount", commit.mdl_pages).number("CommitPageCount", commit.commit_pages);
-                }
-            }
-            Event::Pool { piece, .. } => self.pool(piece),
+            other if self.memory_event(other).is_some() => {}
             other => return self.other_event(other),
         }
         Some(())
@@ -282,6 +155,29 @@ impl Builder {
                 self.hex("StackKey", found.key).addresses("Stack", &found.frames);
             }
             Event::RundownComplete => {}
+            Event::LogFile(found) => self.log_file(found),
+            Event::ProfileBatch(found) => {
+                let list = found.samples().map(|sample| {
+                    let mut one = Builder::new(self.code_page);
+                    one.sample(&sample);
+                    FieldValue::Object(one.list)
+                });
+                let list = FieldValue::List(list.collect());
+                self.add("Samples", list);
+            }
+            Event::Processor(found) => {
+                self.number("ProcessorIndex", found.index).hex("FeatureSet", found.features);
+                self.number("ProcessorSpeed", found.mhz).fixed("ProcessorName", &found.name);
+                self.fixed("ProcessorIdentifier", &found.identifier).fixed("VendorIdentifier", &found.vendor);
+            }
+            Event::Virtualization(found) => {
+                self.flag("VbsEnabled", found.vbs).flag("HvciEnabled", found.hvci);
+                self.flag("HypervisorEnabled", found.hypervisor);
+            }
+            Event::Boot(found) => {
+                self.hex("BootFlags", found.flags).number("FirmwareType", found.firmware);
+                self.flag("SecureBootEnabled", found.secure_boot).flag("SecureBootCapable", found.secure_boot_capable);
+            }
             Event::BuildLab(text) => _ = self.narrow("BuildString", *text),
             Event::DebugId(id) => self.debug_id(id),
             Event::ProviderBinary(found) => _ = self.text("Path", found.path),
@@ -331,6 +227,23 @@ impl Builder {
         Some(())
     }
 
+    fn log_file(&mut self, found: &LogFile<'_>) {
+        let LogFile { header, names } = found;
+        self.number("BufferSize", header.buffer_size_bytes);
+        self.number("MajorVersion", header.os_version.0).number("MinorVersion", header.os_version.1);
+        self.number("ProviderVersion", header.os_build).number("NumberOfProcessors", header.processors);
+        let end = header.end_time.map_or(FieldValue::Null, |time| FieldValue::FileTime(time.0));
+        self.add("EndTime", end).number("TimerResolution", header.timer_resolution_100ns);
+        self.number("MaxFileSize", header.maximum_file_size).hex("LogFileMode", header.mode);
+        self.number("BuffersWritten", header.buffers_written).number("StartBuffers", header.start_buffers);
+        self.number("PointerSize", header.pointer_bytes).number("EventsLost", header.events_lost);
+        self.number("CPUSpeed", header.cpu_mhz).signed("TimeZoneBias", header.time_zone_bias_minutes);
+        self.add("BootTime", FieldValue::FileTime(header.boot_time.0)).number("PerfFreq", header.perf_frequency_hz);
+        self.add("StartTime", FieldValue::FileTime(header.start_time.0)).number("ReservedFlags", header.clock_type);
+        self.number("BuffersLost", header.buffers_lost).text("SessionNameString", names.logger);
+        self.text("LogFileNameString", names.log_file);
+    }
+
     fn process(&mut self, process: &Process<'_>) {
         self.hex("UniqueProcessKey", process.key).number("ProcessId", process.process_id);
         self.number("ParentId", process.parent_id).number("SessionId", process.session_id.unwrap_or(u32::MAX));
@@ -374,16 +287,6 @@ impl Builder {
         thread.name.into_iter().for_each(|name| _ = self.text("ThreadName", name));
     }
 
-    fn page(&mut self, page: &PageIdentity) {
-        self.hex("Flags", page.flags).number("PageFrameIndex", page.pfn).hex("u2", page.u2);
-    }
-
-    fn range(&mut self, range: &VirtualRange) {
-        self.hex("BaseAddress", range.base).number("RegionSize", range.size_bytes);
-        self.number("ProcessId", range.process_id).hex("Flags", range.flags);
-        range.commit_bytes.into_iter().for_each(|bytes| _ = self.number("CommitSizeInBytes", bytes));
-    }
-
     fn sample(&mut self, sample: &ProfileSample) {
         self.hex("InstructionPointer", sample.instruction).number("ThreadId", sample.thread_id);
         self.number("Count", sample.count);
@@ -392,67 +295,6 @@ impl Builder {
     fn owner(&mut self, owner: &StackOwner) {
         self.signed("EventTimeStamp", owner.event_time.0).number("StackProcess", owner.process_id);
         self.number("StackThread", owner.thread_id);
-    }
-
-    fn pool(&mut self, piece: &PoolPiece) {
-        let tag = piece.tag.characters().map(char::from).iter().collect::<String>();
-        self.hex("PoolType", piece.pool_type).text("Tag", tag).number("NumberOfBytes", piece.size_bytes);
-        self.hex("Entry", piece.address);
-        piece.session_id.into_iter().for_each(|id| _ = self.number("SessionId", id));
-    }
-
-    fn heap_range(&mut self, found: &HeapRange<'_>) {
-        match found {
-            HeapRange::Rundown(rundown) => {
-                let range = |(base, size): (u64, u64)| {
-                    let both = [("Address", FieldValue::Hex(base)), ("Size", FieldValue::Unsigned(size))];
-                    FieldValue::Object(both.map(|(name, value)| (name.into(), value)).to_vec())
-                };
-                self.hex("HeapHandle", rundown.heap).hex("HRFlags", rundown.flags);
-                self.number("HRPid", rundown.process_id).number("HRRangeCount", rundown.len() as u64);
-                self.add("Ranges", FieldValue::List(rundown.ranges().map(range).collect()));
-            }
-            HeapRange::Create { heap, first_range_bytes, .. } => {
-                self.hex("HeapHandle", *heap).number("FirstRangeSize", *first_range_bytes);
-            }
-            HeapRange::Reserve(space) | HeapRange::Release(space) => {
-                self.hex("HeapHandle", space.heap).hex("HRAddress", space.address).number("HRSize", space.size_bytes);
-            }
-            HeapRange::Destroy { heap } => _ = self.hex("HeapHandle", *heap),
-        }
-    }
-
-    fn heap_block(&mut self, found: &HeapRecord) {
-        match found {
-            HeapRecord::Create(create) => {
-                self.hex("HeapHandle", create.heap).hex("HeapFlags", create.flags);
-                create.reserved_bytes.into_iter().for_each(|bytes| _ = self.number("ReservedSpace", bytes));
-                create.committed_bytes.into_iter().for_each(|bytes| _ = self.number("CommittedSpace", bytes));
-            }
-            HeapRecord::Alloc(alloc) => {
-                self.hex("HeapHandle", alloc.heap).number("AllocSize", alloc.size_bytes);
-                self.hex("AllocAddress", alloc.address).number("SourceId", alloc.source);
-            }
-            HeapRecord::Realloc(found) => {
-                self.hex("HeapHandle", found.heap).hex("NewAllocAddress", found.address);
-                self.hex("OldAllocAddress", found.old_address).number("NewAllocSize", found.size_bytes);
-                self.number("OldAllocSize", found.old_size_bytes).number("SourceId", found.source);
-            }
-            HeapRecord::Free(free) => {
-                self.hex("HeapHandle", free.heap).hex("FreeAddress", free.address).number("SourceId", free.source);
-            }
-            HeapRecord::Destroy { heap } => _ = self.hex("HeapHandle", *heap),
-            HeapRecord::Expand(resize) | HeapRecord::Contract(resize) => {
-                self.hex("HeapHandle", resize.heap).number("CommittedSize", resize.size_bytes);
-                self.hex("CommitAddress", resize.address).number("CommittedSpace", resize.committed_bytes);
-                self.number("ReservedSpace", resize.reserved_bytes);
-            }
-            HeapRecord::Snapshot(found) => {
-                self.hex("HeapHandle", found.heap).number("FreeSpace", found.free_bytes);
-                self.number("CommittedSpace", found.committed_bytes).number("ReservedSpace", found.reserved_bytes);
-                self.hex("HeapFlags", found.flags);
-            }
-        }
     }
 
     fn debug_id(&mut self, id: &DebugId<'_>) {

@@ -259,3 +259,45 @@ fn out_type(name: &str) -> Meaning {
         _ => 0,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const XML: &str = r#"<m:instrumentationManifest xmlns:m="x"><provider name="P" guid="{00000000-0000-0000-0000-000000000001}">
+        <tasks><task name="T" value="1"/></tasks><opcodes><opcode name="own:Halt" value="11"/></opcodes>
+        <maps><bitMap name="B"><map value="0x1" message="$(string.one)"/></bitMap></maps>
+        <events><event value="0x10" version="1" task="T" opcode="own:Halt" template="X"/><event value="2" symbol="S"/>
+        <event value="3" template="Y"/></events>
+        <templates><template tid="X"><data name="n" inType="win:UInt16"/><struct name="s" count="n"><data name="x" inType="win:Int8"/></struct>
+        <data name="m" inType="win:UInt32" map="B"/></template><template tid="Y"><data name="q" inType="win:Nonsense"/></template></templates>
+        </provider><stringTable><string id="one" value="One "/></stringTable></m:instrumentationManifest>"#;
+
+    #[test]
+    fn events_templates_and_names_of_numbers() {
+        let manifests = Manifest::read(XML).expect("XML");
+        let [manifest] = &manifests[..] else { panic!("{manifests:?}") };
+        let schema = &manifest.schemas[&(16, 1)];
+        let names: Vec<&str> = schema.properties.iter().map(|property| &*property.name).collect();
+        assert_eq!((names.join(" ").as_str(), schema.top), ("n s m x", 3));
+        assert_eq!((schema.name.as_deref(), schema.opcode.as_deref()), (Some("T"), Some("Halt")));
+        assert_eq!(schema.properties[1].count, Amount::Of(0));
+        assert_eq!(manifest.schemas[&(2, 0)].name.as_deref(), Some("S"));
+        assert!(!manifest.schemas.contains_key(&(3, 0)), "a type that is not known");
+        assert_eq!(manifest.maps["B"].name(1).as_deref(), Some("One"));
+    }
+
+    #[test]
+    fn documents_with_a_definition_of_their_own_are_refused() {
+        let bomb = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>"#;
+        assert!(Manifest::read(bomb).is_err() && Manifest::read("<x>").is_err());
+        assert_eq!(Manifest::read("<x/>").map(|manifests| manifests.len()), Ok(0));
+    }
+
+    #[test]
+    fn parts_have_a_head() {
+        let chunk = Chunk::read(b"\x01\x00\x00\x5b\x02\x00\x01\x00<x/>").expect("a part");
+        assert_eq!((chunk.total, chunk.number, chunk.xml), (2, 1, &b"<x/>"[..]));
+        assert_eq!(Chunk::read(b"\x02\x00\x00\x5b\x02\x00\x01\x00<x/>"), None);
+    }
+}

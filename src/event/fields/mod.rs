@@ -2,8 +2,10 @@
 //!
 //! Sources: `docs/events.md`, after the Windows SDK (`tdh.h`, `TraceLoggingProvider.h`); verified on recorded traces.
 
+mod builder;
 pub mod event_info;
 pub mod kernel;
+mod kernel_memory;
 pub mod manifest;
 pub mod reader;
 pub mod schema;

@@ -350,3 +350,138 @@ fn socket(bytes: &[u8]) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::fields::schema::ValueMap;
+    use crate::units::PointerSize::{P4, P8};
+    use proptest::prelude::*;
+
+    fn property(name: &str, in_type: u16, meaning: Meaning) -> Property {
+        let content = Content::Value { in_type, meaning, map: None };
+        Property { name: name.into(), content, length: Amount::None, count: Amount::None, is_counted: false }
+    }
+
+    fn schema(properties: Vec<Property>) -> Schema {
+        let top = properties.len();
+        Schema { properties, top, ..Schema::default() }
+    }
+
+    fn decoded(schema: &Schema, payload: &[u8], pointer: PointerSize) -> Decoded {
+        let context = Context { maps: &Maps::new(), provider: Uuid::nil(), code_page: CodePage::default() };
+        read(schema, payload, pointer, context)
+    }
+
+    fn one(in_type: u16, meaning: Meaning, payload: &[u8]) -> Option<FieldValue> {
+        let found = decoded(&schema(vec![property("x", in_type, meaning)]), payload, P8);
+        found.fields.into_iter().next().map(|(_, value)| value)
+    }
+
+    #[test]
+    fn values_of_each_type() {
+        use FieldValue::*;
+        let text = |text: &str| Some(Text(text.to_owned()));
+        let plain = Meaning::Plain;
+        assert_eq!(one(1, plain, b"a\0b\0\0\0"), text("ab"));
+        assert_eq!(one(1, plain, b"a\0b\0"), text("ab"), "to the end of the payload");
+        assert_eq!(one(2, plain, b"ab\0c"), text("ab"));
+        assert_eq!(one(3, plain, &[0xff]), Some(Signed(-1)));
+        assert_eq!(one(4, Meaning::Flag, &[2]), Some(Flag(true)));
+        assert_eq!(one(5, plain, &[0xfe, 0xff]), Some(Signed(-2)));
+        assert_eq!(one(6, Meaning::Port, &[0x1f, 0x90]), Some(Unsigned(8080)));
+        assert_eq!(one(6, Meaning::Character, &[b'M', 0]), text("M"));
+        assert_eq!(one(7, Meaning::Hex, &[0xff; 4]), Some(Hex(u32::MAX.into())));
+        assert_eq!(one(8, Meaning::Ipv4, &[127, 0, 0, 1]), text("127.0.0.1"));
+        assert_eq!(one(13, plain, &[0, 0, 0, 1]), Some(Flag(true)));
+        assert_eq!(one(14, plain, &[1; 16]), None, "bytes without a length");
+        assert_eq!(one(14, Meaning::Ipv6, &[0; 16]), text("::"));
+        assert_eq!(one(16, plain, &[1, 0, 0, 0, 0, 0, 0, 0x80]), Some(Hex(0x8000_0000_0000_0001)));
+        assert_eq!(one(16, Meaning::Number, &[9, 0, 0, 0, 0, 0, 0, 0]), Some(Unsigned(9)));
+        assert_eq!(one(17, plain, &[7, 0, 0, 0, 0, 0, 0, 0]), Some(FileTime(7)));
+        let sid = [1, 2, 0, 0, 0, 0, 0, 5, 32, 0, 0, 0, 0x20, 2, 0, 0];
+        assert_eq!(one(19, plain, &sid), text("S-1-5-32-544"));
+        assert_eq!(one(310, plain, &[&[9; 16][..], &sid].concat()), text("S-1-5-32-544"));
+        assert_eq!(one(22, plain, b"\x04\0a\0b\0"), text("ab"));
+        assert_eq!(one(23, plain, b"\x02\0ab"), text("ab"));
+        assert_eq!(one(302, plain, b"\0\x02a\0b\0"), text("a"));
+        assert_eq!(one(304, plain, b"a\0b\0"), text("ab"));
+        assert_eq!(one(307, plain, b"ab"), text("a"));
+        assert_eq!(one(309, plain, &[2, 0, 0, 0, 8, 9]), Some(Bytes(vec![8, 9])));
+        let v4 = [2, 0, 0x1f, 0x90, 10, 0, 0, 1];
+        assert_eq!(one(25, Meaning::Socket, &[&[8, 0][..], &v4].concat()), text("10.0.0.1:8080"));
+        let mut v6 = [0; 28];
+        (v6[0], v6[3], v6[23], v6[24]) = (23, 80, 1, 7);
+        assert_eq!(one(25, Meaning::Socket, &[&[28, 0][..], &v6].concat()), text("[::1%7]:80"));
+        assert_eq!(one(999, plain, &[0; 8]), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_missing_and_what_is_left_is_the_rest() {
+        let all = schema(vec![
+            property("a", 8, Meaning::Plain),
+            property("a", 6, Meaning::Plain),
+            property("b", 10, Meaning::Plain),
+            property("c", 4, Meaning::Plain),
+        ]);
+        let found = decoded(&all, &[1, 0, 0, 0, 2, 0, 3], P4);
+        let names: Vec<&str> = found.fields.iter().map(|(name, _)| &**name).collect();
+        assert_eq!((names, found.missing, found.rest), (vec!["a", "a (2)"], vec!["b".into(), "c".into()], 6));
+        let longer = decoded(&schema(vec![property("a", 4, Meaning::Plain)]), &[1, 2, 3], P4);
+        assert_eq!((longer.missing.len(), longer.rest), (0, 1));
+    }
+
+    #[test]
+    fn lists_and_structures_have_the_size_that_a_field_says() {
+        let count = property("n", 6, Meaning::Plain);
+        let list = Property { count: Amount::Of(0), ..property("list", 4, Meaning::Plain) };
+        let content = Content::Struct { first: 3, members: 2 };
+        let structure = Property { content, count: Amount::Fixed(2), ..property("s", 0, Meaning::Plain) };
+        let inner = [property("x", 4, Meaning::Plain), property("y", 3, Meaning::Plain)];
+        let all = Schema { top: 3, ..schema([vec![count, list, structure], inner.to_vec()].concat()) };
+        assert!(all.is_sound());
+        let found = decoded(&all, &[2, 0, 7, 8, 1, 0xff, 2, 0xfe], P8);
+        let number = |number| FieldValue::Unsigned(number);
+        let pair = |x, y| FieldValue::Object(vec![("x".into(), number(x)), ("y".into(), FieldValue::Signed(y))]);
+        let expected: Fields = vec![
+            ("n".into(), number(2)),
+            ("list".into(), FieldValue::List(vec![number(7), number(8)])),
+            ("s".into(), FieldValue::List(vec![pair(1, -1), pair(2, -2)])),
+        ];
+        assert_eq!((found.fields, found.missing.len(), found.rest), (expected, 0, 8));
+        let too_many = decoded(&all, &[0xff, 0xff, 7], P8);
+        assert_eq!((too_many.fields.len(), too_many.missing, too_many.rest), (1, vec!["list".into(), "s".into()], 2));
+    }
+
+    #[test]
+    fn numbers_have_names() {
+        let map = ValueMap { is_bits: false, entries: vec![(3, "three".into())] };
+        let maps = Maps::from([((Uuid::max(), "m".into()), map)]);
+        let content = Content::Value { in_type: 8, meaning: Meaning::Plain, map: Some("m".into()) };
+        let all = schema(vec![Property { content, ..property("x", 8, Meaning::Plain) }]);
+        let of = |provider, number: u8| {
+            let context = Context { maps: &maps, provider, code_page: CodePage::default() };
+            read(&all, &[number, 0, 0, 0], P8, context).fields.remove(0).1
+        };
+        assert_eq!(of(Uuid::max(), 3), FieldValue::Text("three".into()));
+        assert_eq!((of(Uuid::max(), 4), of(Uuid::nil(), 3)), (FieldValue::Unsigned(4), FieldValue::Unsigned(3)));
+    }
+
+    proptest! {
+        /// Whatever the payload holds: fields and rest do not pass its end, and nothing is both there and missing.
+        #[test]
+        fn any_payload_is_read_to_its_end_at_most(
+            types in prop::collection::vec((0u16..26, 0u16..40, 0u8..4, 0u32..5), 0..6),
+            payload in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
+            let properties = types.iter().enumerate().map(|(number, (in_type, out_type, kind, size))| {
+                let amount = [Amount::None, Amount::Fixed(*size), Amount::Of(number / 2), Amount::Prefixed][usize::from(*kind)];
+                Property { count: amount, length: amount, ..property("x", *in_type, Meaning::of_tdh(*out_type)) }
+            });
+            let all = schema(properties.collect());
+            let found = decoded(&all, &payload, P8);
+            prop_assert!(found.rest <= payload.len());
+            prop_assert_eq!(found.fields.len() + found.missing.len(), all.top);
+        }
+    }
+}

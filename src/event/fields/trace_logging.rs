@@ -97,3 +97,35 @@ fn in_layers(nodes: Vec<Node>) -> Vec<Property> {
     }
     properties
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extended(schema: &[u8]) -> Vec<u8> {
+        let size = (schema.len() + 2) as u16;
+        let data = [&size.to_le_bytes()[..], schema].concat();
+        let whole = (8 + data.len()).next_multiple_of(8);
+        let mut item = vec![whole as u8, 0, 11, 0, 0, 0, data.len() as u8, 0];
+        item.extend(data);
+        item.resize(whole, 0);
+        item
+    }
+
+    #[test]
+    fn members_of_structures_lie_behind_them() {
+        let fields = b"\x80\0Begin\0a\0\x98\x02b\0\x04c\0\x98\x01d\0\x88\x04e\0\x44f\0\x24\x03\0".to_vec();
+        let schema = schema(&extended(&fields)).expect("a schema");
+        let names: Vec<&str> = schema.properties.iter().map(|property| &*property.name).collect();
+        assert_eq!((names.join(" ").as_str(), schema.top, schema.name.as_deref()), ("a e f b c d", 3, Some("Begin")));
+        let content = |number: usize| schema.properties[number].content.clone();
+        assert_eq!(content(0), Content::Struct { first: 3, members: 2 });
+        assert_eq!(content(4), Content::Struct { first: 5, members: 1 });
+        assert_eq!(content(5), Content::Value { in_type: 8, meaning: Meaning::Hex, map: None });
+        assert_eq!(schema.properties[1].count, Amount::Prefixed);
+        assert_eq!(schema.properties[2].count, Amount::Fixed(3));
+        for cut in 0..fields.len() {
+            let _ = super::schema(&extended(&fields[..cut]));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! A record as a row: header, names, and the fields of its payload by the schema that fits.
+
+use crate::etl::EtlFile;
+use crate::etl::buffer_order::ranks;
+use crate::etl::event_area::EventArea;
+use crate::etl::extended;
+use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
+use crate::etl::record::{RawRecord, Record};
+use crate::etl::record_id::RecordId;
+use crate::event::catalog;
+use crate::event::fields::reader::{self, Decoded};
+use crate::event::fields::schema::Schema;
+use crate::event::fields::value::{FieldValue, Fields};
+use crate::event::fields::{kernel, trace_logging};
+use crate::event::payload::hook_of;
+use crate::load::schemas::{SchemaSource, Schemas, holds_manifest};
+use crate::load::timed_records::for_each_moment;
+use crate::moment::Moment;
+use crate::units::Nanos;
+use foldhash::HashMap as FastMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// What identifies an event of a provider in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowId {
+    /// A number.
+    Number(u16),
+    /// A hook id.
+    Hook(u16),
+    /// None.
+    None,
+}
+
+/// A record.
+#[derive(Debug)]
+pub struct EventRow<'r> {
+    /// Since trace start.
+    pub time: Nanos,
+    /// Where it was logged; `None` without buffers of their own for the processors.
+    pub processor: Option<u16>,
+    /// What it is.
+    pub record_id: RecordId,
+    /// Label of the header's process, where the caller has put it.
+    pub process: Option<String>,
+    /// The header's process.
+    pub process_id: Option<u32>,
+    /// The header's thread.
+    pub thread_id: Option<u32>,
+    /// Name of the provider, its GUID, or `kernel`.
+    pub provider: String,
+    /// The provider, or the class.
+    pub provider_guid: Option<Uuid>,
+    /// Name.
+    pub event: String,
+    /// Id.
+    pub id: RowId,
+    /// Version.
+    pub version: u8,
+    /// Of the header.
+    pub opcode: Option<u8>,
+    /// Of the header.
+    pub task: Option<u16>,
+    /// Of the header.
+    pub level: Option<u8>,
+    /// Of the header.
+    pub keywords: Option<u64>,
+    /// Where the schema comes from.
+    pub schema: Option<SchemaSource>,
+    /// The payload.
+    pub payload: &'r [u8],
+    /// Fields; `None` without a schema.
+    pub fields: Option<Fields>,
+    /// Fields that do not fit.
+    pub missing: Vec<String>,
+    /// Bytes that no field has.
+    pub rest: &'r [u8],
+}
+
+/// Schemas of TraceLogging events by their bytes.
+type Known = FastMap<Box<[u8]>, Option<Arc<Schema>>>;
+
+/// Reads rows.
+pub struct RowReader<'t> {
+    etl: &'t EtlFile,
+    rank: Vec<u32>,
+    schemas: &'t Schemas,
+}
+
+impl<'t> RowReader<'t> {
+    /// For a trace with these schemas.
+    pub fn new(etl: &'t EtlFile, schemas: &'t Schemas) -> RowReader<'t> {
+        RowReader { etl, rank: ranks(&etl.buffers).0, schemas }
+    }
+
+    /// Reads buffers in parallel: `each` gets the rows of one buffer after the other.
+    pub fn read<A: Send>(
+        &self,
+        buffers: &[u32],
+        new: impl Fn() -> A + Sync,
+        each: impl Fn(&mut A, Moment, EventRow<'_>) + Sync,
+    ) -> Vec<A> {
+        let read = self.etl.fold_some(
+            buffers,
+            || (new(), Known::default()),
+            |(all, known), _, area| self.area(area, known, |moment, row| each(all, moment, row)),
+        );
+        read.into_iter().map(|(all, _)| all).collect()
+    }
+
+    fn area(&self, area: &EventArea<'_>, known: &mut Known, mut each: impl FnMut(Moment, EventRow<'_>)) {
+        for_each_moment(area, &self.rank, self.etl.before_first(), |raw, _, moment| {
+            each(moment, self.row(raw, moment, area.buffer.processor, known));
+        });
+    }
+
+    fn row<'r>(&self, raw: RawRecord<'r>, moment: Moment, processor: u16, known: &mut Known) -> EventRow<'r> {
+        let descriptor = raw.descriptor();
+        let record = raw.read().unwrap_or_else(|_| Record::unread(raw));
+        let has_own_buffers = self.etl.header.mode & MODE_NO_PER_PROCESSOR == 0;
+        let mut row = EventRow {
+            time: self.etl.clock.nanos(moment.time),
+            processor: has_own_buffers.then_some(processor),
+            record_id: record.id,
+            process: None,
+            process_id: record.process_id,
+            thread_id: record.thread_id,
+            provider: String::new(),
+            provider_guid: guid(record.id),
+            event: String::new(),
+            id: row_id(record.id),
+            version: record.version,
+            opcode: descriptor.opcode,
+            task: descriptor.task,
+            level: descriptor.level,
+            keywords: descriptor.keywords,
+            schema: None,
+            payload: record.payload,
+            fields: None,
+            missing: Vec::new(),
+            rest: &[],
+        };
+        self.name(&mut row, &raw, &record, known);
+        row
+    }
+
+    /// Finds the schema, the names and the fields.
+    fn name(&self, row: &mut EventRow<'_>, raw: &RawRecord<'_>, record: &Record<'_>, known: &mut Known) {
+        let code_page = self.etl.code_page;
+        let is_kernel = hook_of(record.id).is_some() || catalog::name(record.id).is_some();
+        if let Some(hook) = hook_of(record.id).filter(|_| matches!(record.id, RecordId::Kernel(_))) {
+            row.provider = "kernel".to_owned();
+            row.event = catalog::name(record.id).map_or_else(|| hook.to_string(), |name| name.name.to_owned());
+        } else {
+            row.provider = self.provider_name(record.id);
+            row.event = match (catalog::name(record.id), record.id) {
+                (Some(name), _) => name.name.to_owned(),
+                (None, RecordId::Manifest { id, .. }) => format!("EventID({id})"),
+                (None, RecordId::Classic { opcode, .. }) => format!("Opcode({opcode})"),
+                (None, RecordId::Message { number, .. }) => format!("Message({number})"),
+                (None, _) => "Unknown".to_owned(),
+            };
+        }
+        if is_kernel
+            && !matches!(record.id, RecordId::Manifest { .. })
+            && let Some((fields, end)) = kernel::fields(record, code_page)
+        {
+            row.schema = Some(SchemaSource::Kernel);
+            row.fields = Some(fields);
+            row.rest = row.payload.get(end..).unwrap_or_default();
+            return;
+        }
+        let own = trace_logging::schema_bytes(record.extended).and_then(|bytes| match known.get(bytes) {
+            Some(schema) => schema.clone(),
+            None => {
+                let schema = trace_logging::schema(record.extended).map(Arc::new);
+                known.insert(bytes.into(), schema.clone());
+                schema
+            }
+        });
+        let found = match &own {
+            Some(schema) => Some((SchemaSource::TraceLogging, &**schema)),
+            None => self.schemas.of(raw, record),
+        };
+        let Some((source, schema)) = found else { return };
+        let guid = row.provider_guid.unwrap_or_default();
+        let Decoded { fields, missing, rest } =
+            reader::read(schema, row.payload, record.pointer, self.schemas.context(guid, code_page));
+        row.schema = Some(source);
+        row.fields = Some(fields);
+        row.missing = missing;
+        row.rest = row.payload.get(rest..).unwrap_or_default();
+        if source == SchemaSource::Manifest && holds_manifest(raw, record) {
+            let length = FieldValue::Unsigned(row.payload.len() as u64);
+            row.fields.iter_mut().for_each(|fields| fields.push(("PayloadLength".into(), length.clone())));
+            row.rest = &[];
+        }
+        let provider = match source {
+            SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text().into()),
+            _ => schema.provider.clone(),
+        };
+        if let Some(provider) = provider {
+            row.provider = provider.to_string();
+        }
+        row.event = event_name(schema, source, record.id, row.opcode.unwrap_or(0));
+    }
+
+    fn provider_name(&self, id: RecordId) -> String {
+        let Some(guid) = guid(id) else { return "unknown".to_owned() };
+        let known = self.schemas.providers.get(&guid).map(|name| name.to_string());
+        let group = || catalog::name(id).map(|name| name.group().to_owned());
+        known
+            .or_else(group)
+            .or_else(|| catalog::provider_name(guid).map(str::to_owned))
+            .unwrap_or_else(|| guid.to_string())
+    }
+}
+
+fn guid(id: RecordId) -> Option<Uuid> {
+    match id {
+        RecordId::Manifest { provider, .. } => Some(provider),
+        RecordId::Classic { class, .. } => Some(class),
+        RecordId::Message { guid, .. } => Some(guid),
+        RecordId::Kernel(_) | RecordId::Opaque(_) => None,
+    }
+}
+
+fn row_id(id: RecordId) -> RowId {
+    match id {
+        RecordId::Kernel(hook) => RowId::Hook(hook.0),
+        RecordId::Manifest { id, .. } => RowId::Number(id),
+        RecordId::Classic { .. } | RecordId::Message { .. } | RecordId::Opaque(_) => RowId::None,
+    }
+}
+
+/// Task, and the opcode where there is one.
+fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -> String {
+    let number = match id {
+        RecordId::Manifest { id, .. } => format!("EventID({id})"),
+        _ => format!("Opcode({opcode})"),
+    };
+    let name = schema.name.as_deref().filter(|name| !name.is_empty()).map_or(number, str::to_owned);
+    let is_manifest = source == SchemaSource::Manifest && opcode == 254 && name == "ManifestData";
+    if opcode == 0 || is_manifest {
+        return name;
+    }
+    let standard = match opcode {
+        1 => "Start",
+        2 => "Stop",
+        3 => "DC_Start",
+        4 => "DC_Stop",
+        5 => "Extension",
+        6 => "Reply",
+        7 => "Resume",
+        8 => "Suspend",
+        9 => "Send",
+        240 => "Receive",
+        _ => "",
+    };
+    match schema.opcode.as_deref().filter(|name| !name.is_empty()) {
+        Some(own) => format!("{name}/{own}"),
+        None if standard.is_empty() => format!("{name}/Opcode({opcode})"),
+        None => format!("{name}/{standard}"),
+    }
+}
