@@ -182,7 +182,7 @@ fn each_keyword_that_was_not_recorded_is_named_with_what_it_costs() {
         (&[0x1403, 0x1404], "Loader", "Driver"),
         (&[0x0427, 0x0428], "VAMap", "CopyOnWrite"),
         (&[0x0262, 0x0280, 0x0281], "VirtualAllocation", "UserStack"),
-        (&[0x0264], "Win32HeapRanges", "Win32Heap"),
+        (&[0x0264], "Win32HeapRanges", "counted as VirtualAlloc"),
         (&[0x0424], "Filename", "DriverFile"),
         (&[0x0270], "MemoryInfo", "bad pages"),
     ];
@@ -190,8 +190,8 @@ fn each_keyword_that_was_not_recorded_is_named_with_what_it_costs() {
         let set = Story { without: without.to_vec(), ..Story::default() }.set(SnapshotChoice::Last);
         let missing: Vec<_> = set.missing.iter().map(|need| need.keyword).collect();
         assert_eq!(missing, [keyword]);
-        let line = set.warnings.iter().find(|line| line.contains("therefore unknown")).expect(keyword);
-        assert!(line.contains(keyword) && line.contains(cost), "{line}");
+        let line = set.warnings.iter().find(|line| line.contains(keyword)).expect(keyword);
+        assert!(line.contains(cost), "{line}");
     }
 }
 
@@ -207,7 +207,11 @@ fn a_sequence_alone_is_a_table_with_what_is_unknown_above_it() {
         vec![0x0262, 0x0264, 0x0280, 0x0281, 0x0303, 0x0304, 0x0503, 0x0504, 0x1403, 0x1404, 0x0427, 0x0428, 0x0424];
     let snapshot = only(
         Story { without, ..Story::default() },
-        &["300 of 300 active private pages have an owner key that names no process", "therefore unknown"],
+        &[
+            "300 of 300 active private pages have an owner key that names no process",
+            "therefore unknown",
+            "no heap ranges",
+        ],
     );
     assert_eq!(snapshot.rows.iter().map(|row| row.measure.pages).sum::<u64>(), PAGES);
 }

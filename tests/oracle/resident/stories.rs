@@ -225,7 +225,7 @@ fn pool_rundowns_are_used_only_when_all_records_fit() {
                 let record = |entries: &[BigPool]| pool::big_pool(p, hook, session, counted, entries);
                 let all = vec![record(&[entry(0, b"Ntfx")]), record(&[entry(5, b"Zzzz"), entry(1, b"MmSt")])];
                 assert_eq!(told(all.clone()), ["Ntfx", "Ntfx", "n/a", "MmSt"], "{counted:?} {hook:x}");
-                let odd = [all, vec![record(&[entry(2, b"A\0\0\0")])]].concat();
+                let odd = [all, vec![record(&[entry(2, b"\x01\0\x7f\0")])]].concat();
                 assert_eq!(told(odd), ["n/a"; 4], "{counted:?} {hook:x}");
             }
         }
