@@ -25,6 +25,7 @@ pub mod refset;
 pub mod resident;
 pub mod samples;
 pub(crate) mod stacks;
+pub(crate) mod symbols;
 
 pub use block::Block;
 pub use content::{Answer, Place, Units};

@@ -144,6 +144,11 @@ pub(crate) fn which_snapshot(index: usize, count: usize) -> Option<String> {
     (count != 1).then(|| format!("snapshot {index} of {count}, numbered from 0"))
 }
 
+/// `12.3 %`.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,16 +1,17 @@
 //! The answer of `pfnset stacks`. Wire format: docs/json.md, schema `pfnset.stacks`.
 
 use crate::analysis::stacks::{
-    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, SymbolUse, Weight,
+    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, StackWindow, SymbolUse, TreeRow,
+    Weight,
 };
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
-use crate::answer::numbers::{self, TimeUnit, Unit};
+use crate::answer::numbers::{self, TimeUnit, Unit, percent};
 use crate::facets::Dimension as _;
 use crate::symbols::PdbSearch;
-use crate::units::counted;
+use crate::units::{Nanos, counted};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -22,30 +23,52 @@ const NO_STACK: &str = "[no stack]";
 /// The answer of this result; `top` rows of each table for people.
 pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) -> Answer<'_> {
     let is_grouped = !set.dimensions.is_empty();
-    let rows = if is_grouped { rows(set, top) } else { functions(set, Some(top.unwrap_or(FIRST))) };
+    let rows = if set.has_tree {
+        tree(set)
+    } else if is_grouped {
+        rows(set, top)
+    } else {
+        functions(set, Some(top.unwrap_or(FIRST)))
+    };
     Answer {
         warnings: set.warnings.clone(),
-        facts: facts(set),
+        facts: facts(set, top),
         tables: vec![rows.titled(title(set)).into()],
-        screen: (!is_grouped).then(|| first_screen(set)),
+        screen: (!is_grouped && !set.has_tree).then(|| first_screen(set)),
         units: Units { size, time },
         ..Answer::new("pfnset.stacks")
     }
 }
 
-fn facts(set: &StackSet) -> Facts<'_> {
+/// Lists are whole without a number of the user's.
+fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
+    let cut = move |table: Table| match top {
+        Some(top) => Table { records: table.records.into_iter().take(top).collect(), ..table },
+        None => table,
+    };
     Facts::of_trace()
         .is("records", records(set))
         .has("kinds", Fact::table(|| kinds(set)))
+        .is("window", set.window.as_ref().map(window))
         .is("of", set.of.name())
         .is("weight", set.of.weight().name())
         .is("totals", totals(set))
         .is("frames", frames(set))
-        .has("processes", Fact::table(|| processes(set)))
-        .has("modules", Fact::table(|| modules(set)))
-        .has("functions", Fact::table(|| functions(set, None)))
+        .has("processes", Fact::table(move || cut(processes(set))))
+        .has("modules", Fact::table(move || cut(modules(set))))
+        .has("functions", Fact::table(move || cut(functions(set, None))))
+        .has("tree", Fact::table(|| tree(set)))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::table(|| rows(set, None)))
+        .has("rows", Fact::table(move || cut(rows(set, None))))
+}
+
+fn window(window: &StackWindow) -> serde_json::Value {
+    json!({
+        "start_s": window.times.0.map(Nanos::seconds),
+        "stop_s": window.times.1.map(Nanos::seconds),
+        "start_mark": window.marks.0,
+        "stop_mark": window.marks.1,
+    })
 }
 
 fn records(set: &StackSet) -> serde_json::Value {
@@ -208,10 +231,6 @@ fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str,
     format!("{what}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
 }
 
-fn percent(part: u64, whole: u64) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / whole.max(1) as f64)
-}
-
 fn size(bytes: u64) -> Value {
     Value::Size(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
@@ -293,6 +312,42 @@ fn function(set: &StackSet, row: &FunctionRow) -> Line {
         Value::count(counts.total_events),
     ];
     Line::new(numbers.into_iter().chain(weight_title(set).map(|_| weight(set, counts.total_weight))))
+}
+
+/// Functions below those that called them. Shares are of the weight of all events.
+fn tree(set: &StackSet) -> Table {
+    let fields = ["depth", "function", "folded", "events", "ends", "weight"];
+    let record = |row: &TreeRow| {
+        vec![
+            Value::Number(row.depth as u64),
+            Value::maybe(row.function.as_deref(), Value::text),
+            Value::count(row.folded),
+            Value::count(row.counts.events),
+            Value::count(row.ends),
+            Value::count(row.counts.weight),
+        ]
+    };
+    let line = |row: &TreeRow| {
+        let name = match &row.function {
+            Some(function) => Value::text(&**function),
+            None => Value::More(row.folded, "more"),
+        };
+        let share = match set.totals.weight {
+            0 => Value::share(row.counts.events, set.totals.events),
+            all => Value::share(row.counts.weight, all),
+        };
+        let counts = [share, Value::count(row.counts.events), Value::CountIfAny(row.ends)];
+        let cells =
+            std::iter::once(name).chain(counts).chain(weight_title(set).map(|_| weight(set, row.counts.weight)));
+        Line { depth: row.depth, ..Line::new(cells) }
+    };
+    let numbers = [Column::number("Share"), Column::number("Events"), Column::number("Ends here").fit(Fit::Leaves(0))];
+    let weight = weight_title(set).map(|title| Column::number(title).fit(Fit::Leaves(1)));
+    Table {
+        columns: std::iter::once(Column::text("Function")).chain(numbers).chain(weight).collect(),
+        lines: set.tree.iter().map(line).collect(),
+        ..records_of(fields, &set.tree, record)
+    }
 }
 
 fn rows(set: &StackSet, top: Option<usize>) -> Table {

@@ -221,9 +221,11 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "allocations alloc-x86.etl --of pool --format json --group-by tag,pool,session",
             "allocations alloc-x86.etl --of heap --format json --group-by heap,source,stack,function,free_stack,free_function",
         ],
-        "pfnset.stacks" => {
-            &["stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack"]
-        }
+        "pfnset.stacks" => &[
+            "stacks stacks-keys.etl --format json --group-by process,thread,processor,module,function,stack",
+            "stacks stacks-keys.etl --format json --tree --from 0",
+        ],
+        "pfnset.symbols" => &["symbols stacks-keys.etl --format json"],
         "pfnset.faults" => &[
             "faults faults-x86.etl --format json --group-by process,thread,file,kind,module,disk,priority,operation",
             "faults faults-x86.etl --format json --from work-start --to work-end --timeline 20ms",

@@ -105,3 +105,47 @@ fn kinds_are_spelled_out() {
         (&json!("0x030a"), &json!(34), &json!(21))
     );
 }
+
+/// Shares of a tree are of all events; what is folded is added up.
+#[test]
+fn trees_and_their_folded_branches() {
+    insta::assert_snapshot!(out(&["stacks", TRACE, "-q", "--tree", "--depth", "5", "--top", "2"]));
+    let tree = |more: &[&str]| json_of(&[&["--of", "samples"], more].concat())["tree"].clone();
+    let sum = |tree: &Value| {
+        let rows = tree.as_array().expect("a list").iter().filter(|row| row["depth"] == 0);
+        rows.map(|row| row["events"].as_u64().expect("a number")).sum::<u64>()
+    };
+    assert_eq!((sum(&tree(&["--tree"])), sum(&tree(&["--tree", "--top", "0"]))), (297, 297));
+    let modules = json_of(&["--of", "samples"])["modules"].clone();
+    let hal =
+        modules.as_array().expect("a list").iter().find(|row| row["module"] == "hal.dll").expect("hal.dll").clone();
+    // Folded to one frame for each run, so a stack is counted once where the module does not come again.
+    for flag in ["--caller-of", "--callee-of"] {
+        let found = tree(&[flag, "hal.dll", "--fold", "hal.dll"]);
+        assert_eq!((&found[0]["function"], &found[0]["events"]), (&json!("hal.dll"), &hal["total"]), "{flag}");
+    }
+}
+
+#[test]
+fn windows_leaves_and_cut_stacks() {
+    let all = json_of(&["--of", "samples"]);
+    let part = |more: &[&str]| json_of(&[&["--of", "samples"], more].concat());
+    let events = |json: &Value| json["totals"]["events"].as_u64().expect("a number");
+    let (early, late) = (part(&["--to", "0.0015"]), part(&["--from", "0.0015"]));
+    assert!(events(&early) > 0 && events(&late) > 0);
+    assert_eq!(events(&early) + events(&late), events(&all));
+    assert_eq!(early["window"], json!({"start_s": null, "stop_s": 0.0015, "start_mark": null, "stop_mark": null}));
+    let own = |json: &Value, name: &str| {
+        let rows = json["modules"].as_array().expect("a list").iter();
+        rows.filter(|row| row["module"] == name).map(|row| row["self"].as_u64().expect("a number")).sum::<u64>()
+    };
+    assert_eq!(events(&part(&["--leaf", "hal.dll*"])), own(&all, "hal.dll"));
+    let cut = part(&["--max-depth", "1"]);
+    assert_eq!(events(&cut), events(&all));
+    let functions = cut["functions"].as_array().expect("a list");
+    assert!(functions.iter().all(|row| row["self"] == row["total"]), "one frame is both");
+    let few = part(&["--top", "2"]);
+    assert_eq!(["processes", "modules", "functions"].map(|list| few[list].as_array().map(Vec::len)), [Some(2); 3]);
+    assert_refused(&["stacks", TRACE, "--depth", "3"], "--depth is for --tree");
+    assert_refused(&["stacks", TRACE, "--tree", "--group-by", "process"], "--group-by has rows");
+}

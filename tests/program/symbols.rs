@@ -179,3 +179,26 @@ fn damaged_databases_end() {
     }
     assert!(fewer > 40, "{fewer}");
 }
+
+/// What is missing can be copied by a list; what is there is named.
+#[test]
+fn the_files_that_a_trace_needs() {
+    let trace = trace();
+    let good = folder(&[(NAME, &database())]);
+    let path = good.path().to_string_lossy();
+    let all: Value = serde_json::from_str(&run(&["symbols", &trace, "-q", "--symbols", &path, "--format", "json"]).out)
+        .expect("JSON");
+    assert_eq!(
+        [&all["stacks"], &all["frames"], &all["named"], &all["folders"]].map(Value::as_u64),
+        [626, 2605, 133, 1].map(Some)
+    );
+    let image = all["images"].as_array().expect("a list").iter().find(|image| image["pdb"] == NAME).expect("the image");
+    let found = good.path().join(NAME);
+    assert_eq!((&image["key"], image["found"].as_str()), (&Value::from(KEY), found.to_str()));
+    assert_eq!((&image["frames"], &image["named"], &image["age"]), (&133.into(), &133.into(), &1.into()));
+    let missing = run(&["symbols", &trace, "-q", "--symbols", &path, "--format", "manifest"]).out;
+    let lines: Vec<&str> = missing.lines().collect();
+    assert!(lines.contains(&"crash.pdb,3249D99D0C4049318610F4E4FB0B69362,1") && lines.len() == 8, "{missing}");
+    assert!(!missing.contains(NAME), "{missing}");
+    insta::assert_snapshot!(run(&["symbols", &trace, "-q"]).out);
+}

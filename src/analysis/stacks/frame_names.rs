@@ -8,6 +8,7 @@ use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::first_walk::is_kernel_frame;
 use crate::load::stacks::frame_lists::{ListId, Lists};
 use crate::moment::At;
+use crate::pattern::Patterns;
 use crate::symbols::PdbId;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
@@ -35,6 +36,8 @@ pub enum Label {
     Image(u32, u64, u32),
     /// An address.
     Address(u64),
+    /// Frames in a module that the user wants to see as one.
+    Folded(u32),
     /// The one frame of an event without a stack.
     NoStack,
 }
@@ -266,7 +269,7 @@ impl Names {
         match label {
             Label::Method(..) => Some(FrameKind::Method),
             Label::Image(_, _, place) if self.functions.contains_key(&place) => Some(FrameKind::Symbol),
-            Label::Image(..) => Some(FrameKind::Module),
+            Label::Image(..) | Label::Folded(_) => Some(FrameKind::Module),
             Label::Address(_) => Some(FrameKind::Unknown),
             Label::NoStack => None,
         }
@@ -280,15 +283,26 @@ impl Names {
                 Some(function) => format!("{}!{function}", self.texts.get(module)),
                 None => format!("{}+0x{offset:x}", self.texts.get(module)),
             },
+            Label::Folded(module) => self.texts.get(module).to_owned(),
             Label::Address(address) => format!("0x{address:x}"),
             Label::NoStack => "[no stack]".to_owned(),
+        }
+    }
+
+    /// The frame that stands for all frames of its module, where the module is one of these.
+    pub fn folded(&self, label: Label, modules: &Patterns) -> Label {
+        match label {
+            Label::Method(module, _) | Label::Image(module, ..) if modules.matches(self.texts.get(module)) => {
+                Label::Folded(module)
+            }
+            other => other,
         }
     }
 
     /// Its module.
     pub fn module(&self, label: Label) -> Option<&str> {
         match label {
-            Label::Method(module, _) | Label::Image(module, ..) => Some(self.texts.get(module)),
+            Label::Method(module, _) | Label::Image(module, ..) | Label::Folded(module) => Some(self.texts.get(module)),
             Label::Address(_) | Label::NoStack => None,
         }
     }

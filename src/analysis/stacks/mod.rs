@@ -4,6 +4,7 @@
 //! Sources: `docs/stacks.md`.
 
 mod address_lifetimes;
+mod counts;
 mod dimension;
 mod frame_names;
 mod join;
@@ -11,9 +12,12 @@ mod of_events;
 mod process_labels;
 mod query;
 mod rows;
+mod symbol_needs;
 mod symbol_use;
+mod tree;
 
 pub(crate) use address_lifetimes::Lives;
+pub use counts::StackCounts;
 pub use dimension::Dimension;
 pub(crate) use frame_names::Texts;
 pub use join::JoinCounts;
@@ -24,8 +28,10 @@ pub use query::Weight;
 pub use query::{Kind, StackQuery};
 #[cfg(feature = "cli")]
 pub use rows::SelfAndTotal;
-pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackCounts, StackRow, Totals};
+pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackRow, Totals};
+pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
+pub use tree::{Root, TreeQuery, TreeRow};
 
 use crate::analysis::table::Group;
 use crate::error::{Error, Missing};
@@ -33,10 +39,11 @@ use crate::etl::record_id::{HookId, RecordId};
 use crate::event::Phase;
 use crate::load::stacks::first_walk::{Counts, Parts, session_pointer};
 use crate::load::stacks::second_walk::{Chosen, EventChoice, Events, Owner, StackEvent, kind_of};
-use crate::moment::At;
+use crate::model::window::{Ends, Window};
+use crate::moment::{At, Moment};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
-use crate::units::{Ticks, counted};
+use crate::units::{Nanos, Ticks, counted};
 use foldhash::HashMap as FastMap;
 use frame_names::Names;
 use join::{Attached, Joined};
@@ -57,6 +64,15 @@ pub struct KindRow {
     pub kernel_only: u64,
     /// Those whose user frames are missing.
     pub incomplete: u64,
+}
+
+/// The time window that the user named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackWindow {
+    /// The first and the last moment, since trace start; `None`: that of the trace.
+    pub times: (Option<Nanos>, Option<Nanos>),
+    /// Texts of the marks at its ends.
+    pub marks: (Option<String>, Option<String>),
 }
 
 /// What `pfnset stacks` shows.
@@ -88,6 +104,12 @@ pub struct StackSet {
     pub dimensions: Vec<Dimension>,
     /// Rows by these dimensions.
     pub rows: Vec<Group<StackCounts>>,
+    /// True when a tree was wanted.
+    pub has_tree: bool,
+    /// The tree, where one was wanted.
+    pub tree: Vec<TreeRow>,
+    /// The window, where the user named one.
+    pub window: Option<StackWindow>,
     /// Images of frames, those with most frames without a name first.
     pub symbols: Vec<SymbolUse>,
 }
@@ -107,7 +129,9 @@ impl StackSet {
         if !events.events.iter().any(|event| event.value.chosen.is_some()) {
             return Err(nothing_of(trace, &of, &kinds));
         }
+        let window = window(trace, query)?;
         let mut counting = Counting::new(trace, &parts, query);
+        counting.window = (window.from, window.to);
         counting.count(&events, &stacks, &of);
         let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
         let trust = trace.trust();
@@ -128,9 +152,32 @@ impl StackSet {
             rows: if query.group_by.is_empty() { Vec::new() } else { shown.groups(&query.group_by, &threads) },
             dimensions: query.group_by.clone(),
             symbols: shown.symbols(&searches),
+            tree: query.tree.as_ref().map(|tree| shown.tree(tree)).unwrap_or_default(),
+            has_tree: query.tree.is_some(),
+            window: told_window(trace, query, window),
             of,
         })
     }
+}
+
+/// The whole trace, unless the user names an end.
+fn window(trace: &Trace, query: &StackQuery) -> Result<Window, Error> {
+    let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
+    let mut window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?;
+    if query.from.is_none() {
+        window.from = Moment::FIRST;
+    }
+    if query.to.is_none() {
+        window.to = Moment::LAST;
+    }
+    Ok(window)
+}
+
+fn told_window(trace: &Trace, query: &StackQuery, window: Window) -> Option<StackWindow> {
+    let time = |moment: Moment| trace.etl().clock.nanos(moment.time);
+    let times = (query.from.as_ref().map(|_| time(window.from)), query.to.as_ref().map(|_| time(window.to)));
+    let is_named = query.from.is_some() || query.to.is_some();
+    is_named.then_some(StackWindow { times, marks: (window.from_mark, window.to_mark) })
 }
 
 /// The error for a kind of which the trace has no event.
@@ -184,6 +231,8 @@ struct Counting<'a> {
     parts: &'a Parts,
     owners: Owners<'a>,
     names: Names,
+    /// Events after the first and until the second moment count.
+    window: (Moment, Moment),
     wants_thread: bool,
     wants_processor: bool,
     rows: FastMap<Key, Counted>,
@@ -202,6 +251,7 @@ impl<'a> Counting<'a> {
             parts,
             owners: Owners::new(trace.processes(), &parts.threads),
             names: Names::new(&parts.addresses, session_pointer(trace.etl())),
+            window: (Moment::FIRST, Moment::LAST),
             wants_thread: wants(Dimension::Thread),
             wants_processor: wants(Dimension::Processor),
             rows: FastMap::default(),
@@ -215,7 +265,10 @@ impl<'a> Counting<'a> {
         for (event, stack) in events.events.iter().zip(stacks) {
             let Some(chosen) = event.value.chosen else { continue };
             let weight = weights.of(&of.0, event, &chosen);
-            self.event(event, stack, &chosen, weight);
+            // An interval or a wait that began before the window is known nevertheless.
+            if self.window.0 < event.moment && event.moment <= self.window.1 {
+                self.event(event, stack, &chosen, weight);
+            }
         }
     }
 

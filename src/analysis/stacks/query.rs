@@ -1,10 +1,13 @@
 //! What is asked for: the kind of events, with the unit of their weights, groups and conditions.
 
 use super::dimension::Dimension;
+use super::tree::TreeQuery;
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::facets::{Condition, Dimension as _, spelling};
 use crate::load::stacks::second_walk::EventChoice;
+use crate::model::window::Bound;
+use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
 use uuid::Uuid;
 
@@ -17,6 +20,18 @@ pub struct StackQuery {
     pub group_by: Vec<Dimension>,
     /// Conditions, all of which must hold.
     pub conditions: Vec<Condition<Dimension>>,
+    /// Begin of the window; `None`: from the first event.
+    pub from: Option<Bound>,
+    /// End of the window; `None`: until the last event.
+    pub to: Option<Bound>,
+    /// Only stacks whose innermost function has such a label.
+    pub leaf: Option<Patterns>,
+    /// Frames next to each other in these modules become one.
+    pub fold: Option<Patterns>,
+    /// Stacks are cut to so many outermost frames; what lies deeper counts for the last of them.
+    pub max_depth: Option<usize>,
+    /// The tree that is wanted.
+    pub tree: Option<TreeQuery>,
     /// Where databases of images are looked for.
     pub symbols: SymbolFolders,
     /// True when the distinct stacks are wanted.

@@ -1,9 +1,11 @@
 //! What is counted: by process, module, function and stack.
 
+use super::counts::StackCounts;
 use super::dimension::Dimension;
 use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
 use super::query::{StackQuery, Weight};
 use super::symbol_use::{self, SymbolUse};
+use super::tree::{Tree, TreeQuery, TreeRow};
 use crate::analysis::table::Group;
 use crate::etl::clock::Clock;
 use crate::facets::Label;
@@ -100,25 +102,6 @@ pub(super) struct Counted {
     pub weight_unknown: u64,
 }
 
-/// Events and weight of a group.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct StackCounts {
-    /// Events.
-    pub events: u64,
-    /// Those with a stack.
-    pub with_stack: u64,
-    /// Weight, in the kind's unit.
-    pub weight: u64,
-}
-
-impl std::ops::AddAssign for StackCounts {
-    fn add_assign(&mut self, other: StackCounts) {
-        self.events += other.events;
-        self.with_stack += other.with_stack;
-        self.weight = self.weight.saturating_add(other.weight);
-    }
-}
-
 /// Events in which a function, or module, is innermost (self) or anywhere (total).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SelfAndTotal {
@@ -190,6 +173,7 @@ pub(super) struct Shown<'a> {
     rows: Vec<(Key, Counted)>,
     /// Converts a sum of weights into the unit of the kind.
     clock: Option<&'a Clock>,
+    query: &'a StackQuery,
 }
 
 impl<'a> Shown<'a> {
@@ -197,12 +181,13 @@ impl<'a> Shown<'a> {
         names: &'a Names,
         (processes, threads): (&'a Texts, &Texts),
         rows: &FastMap<Key, Counted>,
-        query: &StackQuery,
+        query: &'a StackQuery,
         clock: Option<&'a Clock>,
     ) -> Shown<'a> {
-        let mut shown = Shown { names, processes, rows: Vec::new(), clock };
+        let mut shown = Shown { names, processes, rows: Vec::new(), clock, query };
         let mut kept: Vec<(Key, Counted)> =
             rows.iter()
+                .filter(|(key, _)| shown.has_leaf(key))
                 .filter(|(key, _)| {
                     query.conditions.iter().all(|condition| {
                         condition.lets_pass(&shown.labels_to_filter(condition.dimension, key, threads))
@@ -215,11 +200,29 @@ impl<'a> Shown<'a> {
         shown
     }
 
-    /// Frames of a stack, innermost first; one frame stands for none.
+    /// Frames of a stack as they are shown, innermost first; one frame stands for none.
     fn frames(&self, stack: StackId) -> Vec<Frame> {
+        let mut frames = self.all_frames(stack);
+        if let Some(wanted) = &self.query.fold {
+            frames = frames.into_iter().map(|frame| self.names.folded(frame, wanted)).collect();
+            frames.dedup_by(|a, b| a == b && matches!(a, Frame::Folded(_)));
+        }
+        if let Some(most) = self.query.max_depth {
+            frames.drain(..frames.len().saturating_sub(most.max(1)));
+        }
+        frames
+    }
+
+    fn all_frames(&self, stack: StackId) -> Vec<Frame> {
         let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
         let frames: Vec<Frame> = part(stack.kernel).iter().chain(part(stack.user)).copied().collect();
         if frames.is_empty() { vec![Frame::NoStack] } else { frames }
+    }
+
+    /// True for stacks whose innermost function is wanted.
+    fn has_leaf(&self, key: &Key) -> bool {
+        let innermost = || self.all_frames(key.stack).first().copied().unwrap_or(Frame::NoStack);
+        self.query.leaf.as_ref().is_none_or(|wanted| wanted.matches(&self.names.text(innermost())))
     }
 
     fn module_label(&self, frame: Frame) -> Label {
@@ -249,7 +252,7 @@ impl<'a> Shown<'a> {
     }
 
     fn labels_to_filter(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Vec<Label> {
-        let frames = || self.frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
+        let frames = || self.all_frames(key.stack).into_iter().collect::<FastSet<_>>().into_iter();
         match dimension {
             Dimension::Module => frames().map(|frame| self.module_label(frame)).collect(),
             Dimension::Function => frames().map(|frame| self.function_label(frame)).collect(),
@@ -378,6 +381,19 @@ impl<'a> Shown<'a> {
             counts: self.counts(&counts),
         };
         by_stack.into_iter().map(row).collect()
+    }
+
+    /// The tree of all rows.
+    pub fn tree(&self, query: &TreeQuery) -> Vec<TreeRow> {
+        let mut tree = Tree::default();
+        let mut texts: FastMap<Frame, String> = FastMap::default();
+        for (key, counted) in &self.rows {
+            let text = |frame: Frame| texts.entry(frame).or_insert_with(|| self.names.text(frame)).clone();
+            let frames: Vec<String> = self.frames(key.stack).into_iter().rev().map(text).collect();
+            tree.add(query, &frames, counted.into());
+        }
+        let row = |row: TreeRow| TreeRow { counts: self.counts(&row.counts), ..row };
+        tree.rows(query).into_iter().map(row).collect()
     }
 
     pub fn groups(&self, dimensions: &[Dimension], threads: &Texts) -> Vec<Group<StackCounts>> {

@@ -19,6 +19,7 @@ pub mod refset;
 pub mod report;
 pub mod resident;
 pub mod stacks;
+pub mod symbols;
 pub mod words;
 
 use crate::cli::exit::{Exit, is_closed_pipe};
@@ -152,6 +153,8 @@ commands! {
     Faults(faults::Faults), Some("pfnset.faults");
     /// What was allocated and never freed: commit, kernel pool, heap blocks, by process, tag, function
     Allocations(allocations::Allocations), Some("pfnset.allocations");
+    /// Which symbol files (PDB) the stacks of a trace need, which are found, which are missing
+    Symbols(symbols::Symbols), Some("pfnset.symbols");
     /// One row for each page of a snapshot, in PFN order
     Pages(pages::Pages), Some("pfnset.pages");
     /// The processes of the trace: start, end, parent, command line, and their pages at a snapshot

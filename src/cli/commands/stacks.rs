@@ -1,15 +1,19 @@
 //! `pfnset stacks`.
 
-use crate::analysis::stacks::{Dimension, Kind, StackQuery, StackSet};
+use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQuery};
 use crate::answer::stacks;
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
+use crate::error::Error;
 use crate::facets::Condition;
+use crate::model::window::Bound;
+use crate::pattern::Patterns;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::num::NonZeroUsize;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>), mut_arg("format", forms))]
@@ -31,6 +35,8 @@ Examples:
   pfnset stacks trace.etl --of hard-fault --where \"process=chrome*\"
   pfnset stacks trace.etl --symbols C:\\symbols
   pfnset stacks trace.etl --group-by process,module --top 5
+  pfnset stacks trace.etl --tree --fold ntdll.dll --from \"click*\" --to 12.5
+  pfnset stacks trace.etl --caller-of \"*memcpy\"
   pfnset stacks trace.etl --format collapsed > out.folded    for flame graphs"))]
 pub struct Stacks {
     #[command(flatten)]
@@ -44,9 +50,62 @@ pub struct Stacks {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
+    #[command(flatten)]
+    pub shape: ShapeArgs,
     /// With --format collapsed: weights instead of numbers of events
     #[arg(long)]
     pub weight: bool,
+}
+
+/// Which stacks, and how they are shown.
+#[derive(Debug, Args)]
+pub struct ShapeArgs {
+    /// Begin of the window: seconds since trace start, or the text of a mark
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub from: Option<Bound>,
+    /// End of the window: seconds since trace start, or the text of a mark after its begin
+    #[arg(long, value_name = "SECONDS|MARK")]
+    pub to: Option<Bound>,
+    /// Only stacks whose innermost function matches
+    #[arg(long, value_name = "PATTERNS")]
+    pub leaf: Option<String>,
+    /// Frames next to each other in these modules become one
+    #[arg(long, value_name = "MODULES")]
+    pub fold: Option<String>,
+    /// Stacks are cut to their N outermost frames
+    #[arg(long, value_name = "N")]
+    pub max_depth: Option<NonZeroUsize>,
+    /// Which functions called which, as an indented tree; --top branches of each [default: 3]
+    #[arg(long)]
+    pub tree: bool,
+    /// A tree of those that called this function
+    #[arg(long, value_name = "FUNCTION", conflicts_with = "tree")]
+    pub caller_of: Option<String>,
+    /// A tree of those that this function called
+    #[arg(long, value_name = "FUNCTION", conflicts_with_all = ["tree", "caller_of"])]
+    pub callee_of: Option<String>,
+    /// Levels of the tree [default: 16]
+    #[arg(long, value_name = "N")]
+    pub depth: Option<NonZeroUsize>,
+}
+
+impl ShapeArgs {
+    /// Puts them into the query; `top`: branches of each function.
+    fn ask(&self, query: &mut StackQuery, top: Option<usize>) {
+        const DEPTH: usize = 16;
+        const BRANCHES: usize = 3;
+        let patterns = |text: &Option<String>| text.as_deref().map(Patterns::new);
+        (query.from, query.to) = (self.from.clone(), self.to.clone());
+        (query.leaf, query.fold) = (patterns(&self.leaf), patterns(&self.fold));
+        query.max_depth = self.max_depth.map(NonZeroUsize::get);
+        let root = match (patterns(&self.caller_of), patterns(&self.callee_of)) {
+            (Some(function), _) => Some(Root::CallersOf(function)),
+            (_, Some(function)) => Some(Root::CalledBy(function)),
+            _ => self.tree.then_some(Root::All),
+        };
+        let depth = self.depth.map_or(DEPTH, NonZeroUsize::get);
+        query.tree = root.map(|root| TreeQuery { root, depth, branches: top.unwrap_or(BRANCHES) });
+    }
 }
 
 /// `--format` with one more form.
@@ -63,6 +122,14 @@ fn forms(arg: clap::Arg) -> clap::Arg {
 }
 
 impl Stacks {
+    /// As for other commands, but lists of the JSON object can be cut too, and trees in all forms.
+    fn check_rows(&self) -> Result<(), Error> {
+        let (format, rows) = (self.common.format, &self.rows);
+        let has_bytes = format == OutputFormat::Json && rows.unit.is_some();
+        refuse("--format json", &[(has_bytes, "has pages and bytes; --unit is for table and markdown")])?;
+        if format == OutputFormat::Json { Ok(()) } else { rows.check(format) }
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
@@ -71,13 +138,22 @@ impl Stacks {
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
         }
-        rows.check(common.format)?;
+        self.shape.ask(&mut query, rows.top);
+        self.check_rows()?;
         self.columns.check(common.format)?;
         let is_collapsed = common.format == OutputFormat::Collapsed;
         refuse(
             "--format collapsed",
-            &[(is_collapsed && rows.group_by.is_some(), "has whole stacks: --group-by has no effect")],
+            &[
+                (is_collapsed && rows.group_by.is_some(), "has whole stacks: --group-by has no effect"),
+                (is_collapsed && query.tree.is_some(), "has whole stacks: a tree is for the other forms"),
+            ],
         )?;
+        refuse(
+            "--depth",
+            &[(self.shape.depth.is_some() && query.tree.is_none(), "is for --tree, --caller-of, --callee-of")],
+        )?;
+        refuse("--group-by", &[(rows.group_by.is_some() && query.tree.is_some(), "has rows, a tree has functions")])?;
         refuse(
             "this form",
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],

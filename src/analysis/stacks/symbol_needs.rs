@@ -1,0 +1,75 @@
+//! Which databases a trace needs (`pfnset symbols`): those of all frames of all stacks, whatever their events.
+
+use super::frame_names::Names;
+use super::join::{self, Attached, Joined};
+use super::symbol_use::{self, SymbolUse};
+use crate::error::Error;
+use crate::load::stacks::first_walk::{Parts, session_pointer};
+use crate::load::stacks::frame_lists::ListId;
+use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use crate::trace::analysis_needs::STACK_EVENTS;
+use foldhash::HashMap as FastMap;
+
+/// What the frames of a trace need.
+#[derive(Debug)]
+pub struct SymbolNeeds {
+    /// Warnings, most important first.
+    pub warnings: Vec<String>,
+    /// True when data was lost or the file is damaged.
+    pub doubtful: bool,
+    /// Events with a stack.
+    pub stacks: u64,
+    /// Frames in images.
+    pub frames: u64,
+    /// Folders that were searched.
+    pub folders: usize,
+    /// Images with their databases, those with most frames without a name first.
+    pub images: Vec<SymbolUse>,
+}
+
+impl SymbolNeeds {
+    /// What a trace needs.
+    ///
+    /// # Errors
+    /// [`Error::MissingEvents`] when the trace holds no stacks, [`Error::MissingPart`] when they were lost.
+    pub fn answer(trace: &Trace, folders: &SymbolFolders) -> Result<SymbolNeeds, Error> {
+        trace.gather(crate::trace::Parts::SYSTEM);
+        let parts = Parts::new(trace.etl());
+        let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::Samples);
+        let Joined { stacks, .. } = join::join(&parts, &mut events);
+        let mut names = Names::new(&parts.addresses, session_pointer(trace.etl()));
+        let mut lists: FastMap<ListId, u64> = FastMap::default();
+        let mut count = 0;
+        for (event, stack) in events.events.iter().zip(&stacks).filter(|(_, stack)| stack.has_stack()) {
+            count += 1;
+            names.go_to(event.moment.time);
+            for list in parts_of(&mut names, stack, &parts) {
+                *lists.entry(list).or_default() += 1;
+            }
+        }
+        if count == 0 {
+            return Err(trace.cannot_run(&STACK_EVENTS));
+        }
+        let (searches, told) = symbol_use::read(&mut names, folders);
+        let trust = trace.trust();
+        let images = symbol_use::uses(&names, &lists, &searches);
+        Ok(SymbolNeeds {
+            warnings: trust.warnings().into_iter().chain(told).collect(),
+            doubtful: trust.any(),
+            stacks: count,
+            frames: images.iter().map(|image| image.frames).sum(),
+            folders: folders.0.len(),
+            images,
+        })
+    }
+}
+
+/// The names of the parts of a stack.
+fn parts_of(names: &mut Names, stack: &Attached, parts: &Parts) -> Vec<ListId> {
+    let space = stack.process_id.unwrap_or(0);
+    let kernel = stack.kernel.list().map(|list| names.of(space, list, &parts.frames, true));
+    let user = stack.user.list().map(|list| names.of(space, list, &parts.frames, kernel.is_none()));
+    [kernel, user].into_iter().flatten().collect()
+}

@@ -1,0 +1,181 @@
+//! Stacks as a tree: which functions called which, with the largest branches first and small ones folded.
+
+use super::counts::StackCounts;
+use super::frame_names::Texts;
+
+use crate::pattern::Patterns;
+use foldhash::HashMap as FastMap;
+
+/// Which tree.
+#[derive(Debug, Clone)]
+pub enum Root {
+    /// From the outermost functions inwards.
+    All,
+    /// From a function outwards: who called it.
+    CallersOf(Patterns),
+    /// From a function inwards: what it called.
+    CalledBy(Patterns),
+}
+
+/// What tree is asked for.
+#[derive(Debug, Clone)]
+pub struct TreeQuery {
+    /// Which.
+    pub root: Root,
+    /// Levels.
+    pub depth: usize,
+    /// Branches of each function that are shown; the rest is folded.
+    pub branches: usize,
+}
+
+/// A line of the tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeRow {
+    /// Level, from 0.
+    pub depth: usize,
+    /// Label; `None` for folded branches.
+    pub function: Option<String>,
+    /// Folded branches; 0 for a function.
+    pub folded: u64,
+    /// Events whose stack goes this way.
+    pub counts: StackCounts,
+    /// Events whose stack ends here: the function ran itself. For callers: those that nobody called.
+    pub ends: u64,
+}
+
+/// Functions by the way that leads to them.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    names: Texts,
+    nodes: Vec<Node>,
+    children: FastMap<(u32, u32), u32>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    name: u32,
+    below: Vec<u32>,
+    counts: StackCounts,
+    ends: u64,
+}
+
+/// What is shown next: a node, or so many folded ones with their sum.
+enum Next {
+    Node(u32),
+    Folded(u64, StackCounts),
+}
+
+/// Stands for what is above all functions.
+const TOP: u32 = u32::MAX;
+
+impl Tree {
+    /// Adds a stack: labels of its frames, outermost first.
+    pub fn add(&mut self, query: &TreeQuery, frames: &[String], counts: StackCounts) {
+        let matches = |wanted: &Patterns| frames.iter().position(|frame| wanted.matches(frame));
+        match &query.root {
+            Root::All => self.walk(query, frames.iter(), counts),
+            // Of a recursion the outermost call has called all others.
+            Root::CalledBy(wanted) => {
+                let way = matches(wanted).and_then(|from| frames.get(from..)).unwrap_or_default();
+                self.walk(query, way.iter(), counts);
+            }
+            Root::CallersOf(wanted) => {
+                let innermost = frames.iter().rposition(|frame| wanted.matches(frame));
+                let way = innermost.and_then(|to| frames.get(..=to)).unwrap_or_default();
+                self.walk(query, way.iter().rev(), counts);
+            }
+        }
+    }
+
+    fn walk<'f>(&mut self, query: &TreeQuery, way: impl Iterator<Item = &'f String>, counts: StackCounts) {
+        let (mut at, mut length) = (TOP, 0);
+        for frame in way {
+            length += 1;
+            if length > query.depth {
+                return;
+            }
+            let name = self.names.id(frame);
+            let next = self.nodes.len() as u32;
+            let node = *self.children.entry((at, name)).or_insert(next);
+            if node == next {
+                self.nodes.push(Node { name, ..Node::default() });
+                self.nodes.get_mut(at as usize).into_iter().for_each(|parent| parent.below.push(node));
+            }
+            self.nodes.get_mut(node as usize).into_iter().for_each(|node| node.counts += counts);
+            at = node;
+        }
+        self.nodes.get_mut(at as usize).into_iter().for_each(|node| node.ends += counts.events);
+    }
+
+    /// The lines, larger branches first.
+    pub fn rows(self, query: &TreeQuery) -> Vec<TreeRow> {
+        let roots = self.children.iter().filter(|((parent, _), _)| *parent == TOP).map(|(_, node)| *node).collect();
+        let mut rows = Vec::new();
+        // Nodes to show, the next one last; or how many are folded, with their sums.
+        let mut todo: Vec<(usize, Next)> = Vec::new();
+        self.put(roots, 0, query, &mut todo);
+        while let Some((depth, next)) = todo.pop() {
+            match next {
+                Next::Folded(folded, counts) => rows.push(TreeRow { depth, function: None, folded, counts, ends: 0 }),
+                Next::Node(number) => {
+                    let Some(node) = self.nodes.get(number as usize) else { continue };
+                    let function = Some(self.names.get(node.name).to_owned());
+                    rows.push(TreeRow { depth, function, folded: 0, counts: node.counts, ends: node.ends });
+                    self.put(node.below.clone(), depth + 1, query, &mut todo);
+                }
+            }
+        }
+        rows
+    }
+
+    /// Puts siblings on the list, so that the largest comes off first and the folded ones last.
+    fn put(&self, mut siblings: Vec<u32>, depth: usize, query: &TreeQuery, todo: &mut Vec<(usize, Next)>) {
+        let node = |number: &u32| self.nodes.get(*number as usize);
+        let counts = |number: &u32| node(number).map(|node| node.counts).unwrap_or_default();
+        let name = |number: &u32| node(number).map(|node| self.names.get(node.name)).unwrap_or_default();
+        siblings.sort_by(|a, b| {
+            let order = |number: &u32| (counts(number).with_stack > 0, counts(number).weight, counts(number).events);
+            order(b).cmp(&order(a)).then_with(|| name(a).cmp(name(b)))
+        });
+        let folded = siblings.split_off(query.branches.min(siblings.len()));
+        if !folded.is_empty() {
+            let mut sum = StackCounts::default();
+            folded.iter().for_each(|number| sum += counts(number));
+            todo.push((depth, Next::Folded(folded.len() as u64, sum)));
+        }
+        todo.extend(siblings.into_iter().rev().map(|number| (depth, Next::Node(number))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(root: Root, depth: usize, branches: usize) -> String {
+        let query = TreeQuery { root, depth, branches };
+        let mut tree = Tree::default();
+        for (stack, events) in [("a;b;c", 5), ("a;b", 2), ("a;d;b;c", 1), ("e;b;b;c", 4), ("f", 1)] {
+            let frames: Vec<String> = stack.split(';').map(str::to_owned).collect();
+            tree.add(&query, &frames, StackCounts { events, with_stack: events, weight: events });
+        }
+        let line = |row: &TreeRow| {
+            let name = row.function.clone().unwrap_or_else(|| format!("+{}", row.folded));
+            format!("{}{name} {} {}", " ".repeat(row.depth), row.counts.events, row.ends)
+        };
+        tree.rows(&query).iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn branches_add_up_and_small_ones_are_folded() {
+        let all = "a 8 0\n b 7 2\n  c 5 5\n d 1 0\n  b 1 0\n   c 1 1\ne 4 0\n b 4 0\n  b 4 0\n   c 4 4\nf 1 1";
+        assert_eq!(shown(Root::All, 9, 9), all);
+        assert_eq!(shown(Root::All, 2, 1), "a 8 0\n b 7 2\n +1 1 0\n+2 5 0");
+    }
+
+    #[test]
+    fn callers_and_callees_of_a_function() {
+        let b = || Patterns::new("b");
+        assert_eq!(shown(Root::CallersOf(b()), 9, 9), "b 12 0\n a 7 7\n b 4 0\n  e 4 4\n d 1 0\n  a 1 1");
+        assert_eq!(shown(Root::CalledBy(b()), 9, 9), "b 12 2\n c 6 6\n b 4 0\n  c 4 4");
+    }
+}
