@@ -4,7 +4,7 @@
 use crate::analysis::event_statistics::EventFilter;
 use crate::analysis::stacks::Owners;
 use crate::error::Error;
-use crate::etl::time_slice::{RECORDS, slices};
+use crate::etl::time_slice::slices;
 use crate::event::catalog;
 use crate::load::event_row::{EventRow, RowId, RowReader};
 use crate::load::parts::Parts;
@@ -41,10 +41,13 @@ pub struct EventListing<'t> {
     pub doubtful: bool,
 }
 
+/// Records of a slice, about: their texts are in memory together.
+const RECORDS: u64 = 30_000;
+
 /// Texts of rows, and where they belong.
 #[derive(Default)]
 struct Texts {
-    rows: Vec<(Moment, u32, u32)>,
+    rows: Vec<(Moment, usize, usize)>,
     all: Vec<u8>,
 }
 
@@ -79,7 +82,9 @@ impl<'t> EventListing<'t> {
     ) -> io::Result<()> {
         let reader = RowReader::new(self.trace.etl(), &self.schemas);
         let spans = &self.trace.survey().spans;
-        let mut all = slices(spans, Ticks(i64::MIN), Ticks(i64::MAX), RECORDS / 4);
+        let ends = self.window.as_ref().map(|window| (window.from.time, window.to.time));
+        let (begin, end) = ends.unwrap_or((Ticks(i64::MIN), Ticks(i64::MAX)));
+        let mut all = slices(spans, begin, end, RECORDS);
         // Buffers without any time come first.
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
         all.first_mut().into_iter().for_each(|slice| slice.buffers.extend(without_time.clone()));
@@ -97,7 +102,7 @@ impl<'t> EventListing<'t> {
             let kept = std::mem::take(&mut later);
             rows.extend(kept.iter().map(|(moment, text)| (*moment, &**text)));
             for texts in &texts {
-                let text = |from: u32, to: u32| texts.all.get(from as usize..to as usize).unwrap_or_default();
+                let text = |from: usize, to: usize| texts.all.get(from..to).unwrap_or_default();
                 rows.extend(texts.rows.iter().map(|(moment, from, to)| (*moment, text(*from, *to))));
             }
             rows.sort_unstable_by_key(|(moment, _)| *moment);
@@ -130,10 +135,7 @@ impl<'t> EventListing<'t> {
         row.process = row.process_id.map(|id| self.owners.label(Some(id), moment));
         let from = texts.all.len();
         format(&mut texts.all, &row);
-        // A slice has some 100,000 records of at most 64 KiB.
-        if let (Ok(from), Ok(to)) = (u32::try_from(from), u32::try_from(texts.all.len())) {
-            texts.rows.push((moment, from, to));
-        }
+        texts.rows.push((moment, from, texts.all.len()));
     }
 
     fn passes(&self, row: &EventRow<'_>) -> bool {

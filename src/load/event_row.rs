@@ -77,6 +77,9 @@ pub struct EventRow<'r> {
     pub rest: &'r [u8],
 }
 
+/// Most schemas of TraceLogging events that a thread remembers.
+const MOST_KNOWN: usize = 4096;
+
 /// Schemas of TraceLogging events by their bytes.
 type Known = FastMap<Box<[u8]>, Option<Arc<Schema>>>;
 
@@ -174,6 +177,9 @@ impl<'t> RowReader<'t> {
             Some(schema) => schema.clone(),
             None => {
                 let schema = trace_logging::schema(record.extended).map(Arc::new);
+                if known.len() >= MOST_KNOWN {
+                    known.clear();
+                }
                 known.insert(bytes.into(), schema.clone());
                 schema
             }

@@ -2,7 +2,7 @@
 //!
 //! Sources: `docs/events.md`. All offsets and counts are checked: information that does not fit is no schema.
 
-use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap};
+use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap, with_own_names};
 use crate::bytes::Cursor;
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
@@ -88,7 +88,7 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
         provider: text_at(bytes, 52)?.map(Into::into),
         name: task.filter(|task| !task.is_empty()).or(event).map(Into::into),
         opcode: opcode_name,
-        properties,
+        properties: with_own_names(properties, top),
         top,
     };
     let subjects = match source {
@@ -149,7 +149,7 @@ fn map(bytes: &[u8]) -> Option<EventInfo> {
         let text = text_at(info, place)?.unwrap_or_default();
         entries.push((u32_at(info, place + 4)?, text.trim_end_matches(' ').to_owned()));
     }
-    Some(EventInfo::Map(provider, name, ValueMap { is_bits: flag == 2, entries }))
+    Some(EventInfo::Map(provider, name, ValueMap::new(flag == 2, entries)))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //!
 //! Sources: `docs/events.md`, after TraceEvent's documents. Documents with a DTD are refused, so that nothing in them expands.
 
-use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap};
+use super::schema::{Amount, Content, Meaning, Property, Schema, ValueMap, with_own_names};
 use crate::bytes::Cursor;
 use crate::units::PointerSize;
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Node, ParsingOptions};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -19,6 +19,9 @@ pub const MANIFEST_TASK: u16 = 0xfffe;
 
 /// Size of the head before the XML.
 const HEAD: usize = 8;
+
+/// Most elements of a document: those of .NET have some thousand.
+const MOST_NODES: u32 = 1 << 19;
 
 /// A part of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +59,7 @@ pub fn own_schema(provider: Option<Arc<str>>) -> Schema {
     };
     let properties: Vec<Property> = names.into_iter().enumerate().map(property).collect();
     let top = properties.len();
-    Schema { provider, name: Some("ManifestData".into()), opcode: None, properties, top }
+    Schema { provider, name: Some("ManifestData".into()), opcode: None, properties: properties.into(), top }
 }
 
 /// What a manifest says of one provider.
@@ -78,7 +81,8 @@ impl Manifest {
     /// # Errors
     /// The reason why the document is not well-formed XML.
     pub fn read(xml: &str) -> Result<Vec<Manifest>, String> {
-        let document = Document::parse(xml).map_err(|error| error.to_string())?;
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
         let strings = strings(&document);
         let providers = document.descendants().filter(|node| is(node, "provider"));
         Ok(providers.filter_map(|provider| of_provider(provider, &strings)).collect())
@@ -115,8 +119,9 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
         inside(name).filter_map(entry).collect()
     };
     let opcodes: HashMap<String, (u64, String)> = values("opcode");
-    let templates: HashMap<&str, Node<'_, '_>> =
-        inside("template").filter_map(|node| Some((node.attribute("tid")?, node))).collect();
+    // Many events can have one template: it is read once.
+    let templates: HashMap<&str, Option<Template>> =
+        inside("template").filter_map(|node| Some((node.attribute("tid")?, properties(node)))).collect();
     let mut manifest =
         Manifest { provider: guid, name: provider.attribute("name").map(Into::into), ..Manifest::default() };
     for (kind, is_bits) in [("valueMap", false), ("bitMap", true)] {
@@ -130,17 +135,16 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
                 Some((value, text.trim_end_matches(' ').to_owned()))
             };
             let entries = node.children().filter(|map| is(map, "map")).filter_map(entry).collect();
-            manifest.maps.entry(name.into()).or_insert(ValueMap { is_bits, entries });
+            manifest.maps.entry(name.into()).or_insert_with(|| ValueMap::new(is_bits, entries));
         }
     }
     for event in inside("event") {
         let id = event.attribute("value").and_then(number).and_then(|id| u16::try_from(id).ok());
         let version = event.attribute("version").map_or(Some(0), number).and_then(|version| u8::try_from(version).ok());
         let (Some(id), Some(version)) = (id, version) else { continue };
+        let none = || Some((Arc::default(), 0));
         let template = event.attribute("template").and_then(|tid| templates.get(tid));
-        let Some((properties, top)) = template.map_or(Some((Vec::new(), 0)), |node| properties(*node)) else {
-            continue;
-        };
+        let Some((properties, top)) = template.cloned().unwrap_or_else(none) else { continue };
         let task = event.attribute("task").or_else(|| event.attribute("symbol"));
         // An opcode's name may have any prefix.
         let plain = |name: &str| name.rsplit(':').next().unwrap_or(name).to_owned();
@@ -155,8 +159,11 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
     Some(manifest)
 }
 
+/// Properties, and how many of them are at the top level.
+type Template = (Arc<[Property]>, usize);
+
 /// The properties of a template: those of the top level first, members of a structure beside each other behind it.
-fn properties(template: Node<'_, '_>) -> Option<(Vec<Property>, usize)> {
+fn properties(template: Node<'_, '_>) -> Option<Template> {
     let children = |node: Node<'_, '_>| {
         node.children()
             .filter(|child| is(child, "data") || is(child, "struct"))
@@ -168,14 +175,14 @@ fn properties(template: Node<'_, '_>) -> Option<(Vec<Property>, usize)> {
     let count = top.len();
     let mut waiting: VecDeque<_> = top.into();
     let mut properties: Vec<Property> = Vec::new();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
     while let Some(node) = waiting.pop_front().and_then(|id| document.get_node(id)) {
         let amount = |name: &str| -> Option<Amount> {
             let Some(text) = node.attribute(name) else { return Some(Amount::None) };
             if let Some(fixed) = number(text) {
                 return Some(Amount::Fixed(u32::try_from(fixed).ok()?));
             }
-            let before = properties.iter().rposition(|property| &*property.name == text);
-            before.map(Amount::Of)
+            by_name.get(text).copied().map(Amount::Of)
         };
         let (length, count) = (amount("length")?, amount("count")?);
         let content = match is(&node, "struct") {
@@ -192,10 +199,11 @@ fn properties(template: Node<'_, '_>) -> Option<(Vec<Property>, usize)> {
                 map: node.attribute("map").map(Into::into),
             },
         };
-        let name = node.attribute("name").unwrap_or_default().into();
-        properties.push(Property { name, content, length, count, is_counted: false });
+        let name = node.attribute("name").unwrap_or_default();
+        by_name.insert(name.to_owned(), properties.len());
+        properties.push(Property { name: name.into(), content, length, count, is_counted: false });
     }
-    Some((properties, count))
+    Some((with_own_names(properties, count), count))
 }
 
 /// The part of a type's name behind its prefix, in lower case.

@@ -9,5 +9,6 @@ mod kernel_memory;
 pub mod manifest;
 pub mod reader;
 pub mod schema;
+mod texts;
 pub mod trace_logging;
 pub mod value;

@@ -1,12 +1,13 @@
 //! Reads a payload by a schema. Layouts of the types: `docs/events.md` ("Values").
 
 use super::schema::{Amount, Content, Maps, Meaning, Property, Schema};
-use super::value::{FieldValue, Fields, add};
-use crate::bytes::{Cursor, Narrow, Wide};
+use super::texts::{binary, wide, wide_units, without_end};
+use super::value::{FieldValue, Fields};
+use crate::bytes::{Cursor, Narrow};
 use crate::code_page::CodePage;
 use crate::event::sid::Sid;
 use crate::units::PointerSize;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV6};
+use std::net::Ipv4Addr;
 use uuid::Uuid;
 
 /// A field does not fit into what is left of the payload.
@@ -50,13 +51,14 @@ pub fn read(schema: &Schema, payload: &[u8], pointer: PointerSize, context: Cont
         cursor: Cursor::new(payload, pointer),
         pointer,
         numbers: vec![None; schema.properties.len()],
+        left: 64 + 16 * (payload.len() + schema.top),
     };
     let mut decoded = Decoded::default();
     for number in 0..schema.top {
         let before = reader.cursor.position();
         let Some(property) = schema.properties.get(number) else { break };
         match reader.property(number, 0) {
-            Ok(value) => add(&mut decoded.fields, &property.name, value),
+            Ok(value) => decoded.fields.push((property.name.clone(), value)),
             Err(DoesNotFit) => {
                 let names = schema.properties.get(number..schema.top).unwrap_or_default();
                 decoded.missing = names.iter().map(|property| property.name.to_string()).collect();
@@ -76,6 +78,8 @@ struct Reader<'s, 'p> {
     pointer: PointerSize,
     /// By property, the number that was read last.
     numbers: Vec<Option<u64>>,
+    /// How many elements may still be read: lists of elements without bytes could be nested to any number.
+    left: usize,
 }
 
 impl<'s> Reader<'s, '_> {
@@ -115,6 +119,7 @@ impl<'s> Reader<'s, '_> {
     }
 
     fn element(&mut self, number: usize, property: &'s Property, depth: usize) -> Read<FieldValue> {
+        self.left = self.left.checked_sub(1).ok_or(DoesNotFit)?;
         match &property.content {
             Content::Struct { first, members } => {
                 if depth >= super::schema::DEEPEST {
@@ -124,7 +129,7 @@ impl<'s> Reader<'s, '_> {
                 for member in *first..first.saturating_add(*members) {
                     let name = &self.schema.properties.get(member).ok_or(DoesNotFit)?.name;
                     let value = self.property(member, depth + 1)?;
-                    add(&mut fields, name, value);
+                    fields.push((name.clone(), value));
                 }
                 Ok(FieldValue::Object(fields))
             }
@@ -310,51 +315,10 @@ impl<'s> Reader<'s, '_> {
     }
 }
 
-fn wide_units(units: &[u16]) -> String {
-    String::from_utf16_lossy(units)
-}
-
-/// UTF-16 without the NULs at its end.
-fn wide(bytes: &[u8]) -> String {
-    let even = bytes.get(..bytes.len() & !1).unwrap_or_default();
-    let zeros = even.rchunks_exact(2).take_while(|unit| *unit == [0, 0]).count();
-    Wide(even.get(..even.len() - 2 * zeros).unwrap_or_default()).text()
-}
-
-/// 8-bit text without the NULs at its end.
-fn without_end(bytes: &[u8]) -> &[u8] {
-    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
-    bytes.get(..bytes.len() - zeros).unwrap_or_default()
-}
-
-fn binary(bytes: &[u8], meaning: Meaning) -> FieldValue {
-    let address = match meaning {
-        Meaning::Ipv6 => bytes.try_into().ok().map(|bytes: [u8; 16]| Ipv6Addr::from(bytes).to_string()),
-        Meaning::Socket => socket(bytes),
-        _ => None,
-    };
-    address.map_or_else(|| FieldValue::Bytes(bytes.to_vec()), FieldValue::Text)
-}
-
-/// `sockaddr_in` (family 2) or `sockaddr_in6` (23): family u16, port big-endian @2, address @4 or @8, scope u32 @24.
-fn socket(bytes: &[u8]) -> Option<String> {
-    let family = u16::from_le_bytes(*bytes.first_chunk()?);
-    let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
-    match family {
-        2 => Some(format!("{}:{port}", Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?))),
-        23 => {
-            let address = Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?);
-            let scope = u32::from_le_bytes(*bytes.get(24..)?.first_chunk()?);
-            Some(SocketAddrV6::new(address, port, 0, scope).to_string())
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::fields::schema::ValueMap;
+    use crate::event::fields::schema::{ValueMap, with_own_names};
     use crate::units::PointerSize::{P4, P8};
     use proptest::prelude::*;
 
@@ -365,7 +329,7 @@ mod tests {
 
     fn schema(properties: Vec<Property>) -> Schema {
         let top = properties.len();
-        Schema { properties, top, ..Schema::default() }
+        Schema { properties: with_own_names(properties, top), top, ..Schema::default() }
     }
 
     fn decoded(schema: &Schema, payload: &[u8], pointer: PointerSize) -> Decoded {
@@ -454,8 +418,22 @@ mod tests {
     }
 
     #[test]
+    fn lists_of_nothing_inside_each_other_end() {
+        let list = |first| {
+            let content = Content::Struct { first, members: 1 };
+            Property { content, count: Amount::Fixed(60_000), ..property("s", 0, Meaning::Plain) }
+        };
+        let length = property("n", 4, Meaning::Plain);
+        let empty = Property { length: Amount::Of(0), ..property("x", 2, Meaning::Plain) };
+        let all = Schema { top: 2, ..schema(vec![length, list(2), list(3), list(4), list(5), empty]) };
+        assert!(all.is_sound());
+        let found = decoded(&all, &[0; 64_000], P8);
+        assert_eq!((found.fields.len(), found.missing), (1, vec!["s".to_owned()]));
+    }
+
+    #[test]
     fn numbers_have_names() {
-        let map = ValueMap { is_bits: false, entries: vec![(3, "three".into())] };
+        let map = ValueMap::new(false, vec![(3, "three".into())]);
         let maps = Maps::from([((Uuid::max(), "m".into()), map)]);
         let content = Content::Value { in_type: 8, meaning: Meaning::Plain, map: Some("m".into()) };
         let all = schema(vec![Property { content, ..property("x", 8, Meaning::Plain) }]);

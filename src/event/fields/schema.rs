@@ -1,6 +1,6 @@
 //! Schemas: which fields a payload has, in which order, of which types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -134,10 +134,34 @@ pub struct Schema {
     pub name: Option<Arc<str>>,
     /// Name of the opcode.
     pub opcode: Option<Arc<str>>,
-    /// Properties: those of the top level first.
-    pub properties: Vec<Property>,
+    /// Properties: those of the top level first. Events of a manifest share those of their template.
+    pub properties: Arc<[Property]>,
     /// How many there are at the top level.
     pub top: usize,
+}
+
+/// The properties as the reader needs them: the second of one name in an object is `name (2)`. Done once for each schema, not for each
+/// record.
+pub fn with_own_names(mut properties: Vec<Property>, top: usize) -> Arc<[Property]> {
+    let structures = properties.iter().filter_map(|property| match property.content {
+        Content::Struct { first, members } => Some(first..first.saturating_add(members)),
+        _ => None,
+    });
+    let objects: Vec<std::ops::Range<usize>> = std::iter::once(0..top).chain(structures).collect();
+    for object in objects {
+        let mut known: HashSet<Arc<str>> = HashSet::new();
+        let mut next: HashMap<Arc<str>, usize> = HashMap::new();
+        for property in properties.get_mut(object).unwrap_or_default() {
+            let mut name = property.name.clone();
+            while !known.insert(name.clone()) {
+                let number = next.entry(property.name.clone()).or_insert(1);
+                *number += 1;
+                name = format!("{} ({number})", property.name).into();
+            }
+            property.name = name;
+        }
+    }
+    properties.into()
 }
 
 impl Schema {
@@ -162,33 +186,47 @@ impl Schema {
     }
 }
 
+/// Most names of bits that are kept: a number has 32.
+const MOST_BITS: usize = 256;
+
 /// Names of numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueMap {
-    /// True where each name stands for bits.
-    pub is_bits: bool,
-    /// Numbers and names.
-    pub entries: Vec<(u32, String)>,
+    /// Of single numbers: the first name of each.
+    names: HashMap<u32, String>,
+    /// Of bits, ascending; `None` where names stand for numbers.
+    bits: Option<Vec<(u32, String)>>,
 }
 
 /// Maps by provider and name.
 pub type Maps = HashMap<(Uuid, Arc<str>), ValueMap>;
 
 impl ValueMap {
+    /// Of numbers and their names; with `is_bits` each name stands for bits.
+    pub fn new(is_bits: bool, entries: Vec<(u32, String)>) -> ValueMap {
+        let bits = is_bits.then(|| {
+            let mut bits: Vec<(u32, String)> = entries.iter().filter(|(bits, _)| *bits != 0).cloned().collect();
+            bits.sort_by_key(|(bits, _)| *bits);
+            bits.truncate(MOST_BITS);
+            bits
+        });
+        let mut names = HashMap::new();
+        for (number, name) in entries.into_iter().filter(|(number, _)| !is_bits || *number == 0) {
+            names.entry(number).or_insert(name);
+        }
+        ValueMap { names, bits }
+    }
+
     /// The name of a number; `None` where it has none.
     pub fn name(&self, value: u64) -> Option<String> {
-        let entry = |wanted: u64| self.entries.iter().find(|(number, _)| u64::from(*number) == wanted);
-        if !self.is_bits {
-            return entry(value).map(|(_, name)| name.clone());
-        }
+        let known = u32::try_from(value).ok().and_then(|value| self.names.get(&value)).cloned();
+        let Some(all) = &self.bits else { return known };
         if value == 0 {
-            return Some(entry(0).map_or_else(|| "0".to_owned(), |(_, name)| name.clone()));
+            return Some(known.unwrap_or_else(|| "0".to_owned()));
         }
-        let mut sorted: Vec<&(u32, String)> = self.entries.iter().filter(|(bits, _)| *bits != 0).collect();
-        sorted.sort_by_key(|(bits, _)| *bits);
         let mut left = value;
         let mut names: Vec<String> = Vec::new();
-        for (bits, name) in sorted {
+        for (bits, name) in all {
             let bits = u64::from(*bits);
             if left & bits == bits {
                 left &= !bits;
@@ -209,10 +247,10 @@ mod tests {
     #[test]
     fn bits_are_named_in_their_order_and_the_rest_is_a_number() {
         let entries = [(4, "c"), (1, "a"), (3, "ab"), (0, "none")].map(|(bits, name)| (bits, name.to_owned()));
-        let map = ValueMap { is_bits: true, entries: entries.to_vec() };
+        let map = ValueMap::new(true, entries.to_vec());
         let names = [0, 1, 2, 3, 5, 0x17].map(|value| map.name(value).unwrap_or_default());
         assert_eq!(names, ["none", "a", "0x2", "a|0x2", "a|c", "a|c|0x12"]);
-        let values = ValueMap { is_bits: false, ..map };
+        let values = ValueMap::new(false, entries.to_vec());
         assert_eq!((values.name(3).as_deref(), values.name(7)), (Some("ab"), None));
     }
 
@@ -227,7 +265,9 @@ mod tests {
         };
         let value = || property(Content::Value { in_type: 4, meaning: Meaning::Plain, map: None });
         let of = |first, members| property(Content::Struct { first, members });
-        let sound = |properties: Vec<Property>| Schema { properties, top: 1, ..Schema::default() }.is_sound();
+        let sound = |properties: Vec<Property>| {
+            Schema { properties: properties.into(), top: 1, ..Schema::default() }.is_sound()
+        };
         assert!(sound(vec![of(1, 2), value(), value()]));
         assert!(!sound(vec![of(0, 1), value()]) && !sound(vec![of(1, 2), value()]));
         let nested = |depth: usize| (1..=depth).map(|next| of(next, 1)).chain([value()]).collect::<Vec<_>>();

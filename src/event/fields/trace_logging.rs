@@ -2,7 +2,7 @@
 //!
 //! Sources: `docs/events.md`, after `TraceLoggingProvider.h`.
 
-use super::schema::{Amount, Content, DEEPEST, Meaning, Property, Schema};
+use super::schema::{Amount, Content, DEEPEST, Meaning, Property, Schema, with_own_names};
 use crate::bytes::Cursor;
 use crate::etl::extended::{ITEM_SCHEMA, items, provider_name};
 use crate::units::PointerSize;
@@ -35,7 +35,7 @@ pub fn schema(extended: &[u8]) -> Option<Schema> {
         nodes.push(node(&mut cursor, 0)?);
     }
     let top = nodes.len();
-    let properties = in_layers(nodes);
+    let properties = with_own_names(in_layers(nodes), top);
     let provider = provider_name(extended).map(|name| name.text().into());
     let schema = Schema { provider, name: Some(name.into()), opcode: None, properties, top };
     schema.is_sound().then_some(schema)

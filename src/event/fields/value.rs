@@ -38,14 +38,3 @@ pub enum FieldValue {
 
 /// Values by name, in order.
 pub type Fields = Vec<(Arc<str>, FieldValue)>;
-
-/// Adds a value. The second of one name is `name (2)`.
-pub fn add(fields: &mut Fields, name: &Arc<str>, value: FieldValue) {
-    let is_there = |fields: &Fields, wanted: &str| fields.iter().any(|(known, _)| &**known == wanted);
-    if !is_there(fields, name) {
-        fields.push((name.clone(), value));
-        return;
-    }
-    let next = (2..).map(|number| format!("{name} ({number})")).find(|text| !is_there(fields, text));
-    fields.extend(next.map(|text| (text.into(), value)));
-}
