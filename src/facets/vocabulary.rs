@@ -31,6 +31,8 @@ alone! {
     IMPACT: "impact", "Impact", Values::Text;
     THREAD: "thread", "Thread", Values::Number;
     PROCESSOR: "processor", "Processor", Values::Number;
+    PROVIDER: "provider", "Provider", Values::Text;
+    EVENT: "event", "Event", Values::Text;
     MODULE: "module", "Module", Values::Text;
     FUNCTION: "function", "Function", Values::Text;
     STACK: "stack", "Stack", Values::Text;

@@ -2,10 +2,10 @@
 
 use crate::escape::visible;
 use crate::event::fields::value::{FieldValue, Fields};
+use crate::event::fields::value_text::digits;
 use crate::forms::csv::{self, Cells};
 use crate::forms::json;
 use crate::load::event_row::{EventRow, RowId};
-use chrono::{DateTime, NaiveDate};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ pub enum EventForm {
 }
 
 /// Columns of CSV.
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "time_s",
     "processor",
     "process",
@@ -43,6 +43,7 @@ const COLUMNS: [&str; 20] = [
     "missing",
     "rest",
     "payload",
+    "frames",
 ];
 
 /// The line above the rows.
@@ -67,17 +68,19 @@ pub fn row(form: EventForm, width: usize, out: &mut Vec<u8>, row: &EventRow<'_>)
         EventForm::Table => {
             out.extend(line(row, width).as_bytes());
             out.push(b'\n');
+            for frame in &row.frames {
+                out.extend(cut(&format!("{:19}{frame}", ""), width).as_bytes());
+                out.push(b'\n');
+            }
             Ok(())
         }
     };
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    let mut text = Vec::new();
+    digits(&mut text, bytes);
+    String::from_utf8(text).unwrap_or_default()
 }
 
 struct Object<'r>(&'r EventRow<'r>);
@@ -116,6 +119,9 @@ impl Serialize for Object<'_> {
         if row.schema.is_none() {
             map.serialize_entry("payload", &hex(row.payload))?;
         }
+        if !row.frames.is_empty() {
+            map.serialize_entry("frames", &row.frames)?;
+        }
         map.end()
     }
 }
@@ -147,53 +153,9 @@ impl Serialize for Of<'_> {
                 values.iter().try_for_each(|value| list.serialize_element(&Of(value)))?;
                 list.end()
             }
-            other => serializer.serialize_str(&text(other)),
+            other => serializer.serialize_str(&other.text()),
         }
     }
-}
-
-/// A value that is a text in JSON.
-fn text(value: &FieldValue) -> String {
-    match value {
-        FieldValue::Text(text) => text.clone(),
-        FieldValue::Hex(number) => format!("0x{number:x}"),
-        FieldValue::Bytes(bytes) => hex(bytes),
-        FieldValue::Guid(guid) => guid.to_string(),
-        FieldValue::FileTime(time) => file_time(*time),
-        FieldValue::SystemTime(bytes, is_utc) => system_time(bytes, *is_utc).unwrap_or_else(|| hex(bytes)),
-        FieldValue::Float(number) => special((*number).into()),
-        FieldValue::Double(number) => special(*number),
-        FieldValue::Null | FieldValue::Flag(_) | FieldValue::Unsigned(_) | FieldValue::Signed(_) => String::new(),
-        FieldValue::List(_) | FieldValue::Object(_) => String::new(),
-    }
-}
-
-/// A number that JSON cannot have.
-fn special(number: f64) -> String {
-    let name = if number.is_nan() { "NaN" } else { "Infinity" };
-    if number < 0.0 { format!("-{name}") } else { name.to_owned() }
-}
-
-/// `2021-09-09T14:59:35.7991280Z`; in hexadecimal digits beyond the year 9999.
-fn file_time(time: u64) -> String {
-    const TO_1970: i64 = 11_644_473_600;
-    let seconds = i64::try_from(time / 10_000_000).unwrap_or(i64::MAX).saturating_sub(TO_1970);
-    let date = DateTime::from_timestamp(seconds, 0).map(|date| date.format("%Y-%m-%dT%H:%M:%S").to_string());
-    match date.filter(|date| date.len() == 19) {
-        Some(date) => format!("{date}.{:07}Z", time % 10_000_000),
-        None => format!("0x{time:x}"),
-    }
-}
-
-/// `2021-09-09T14:59:35.799`; `None` for a date that cannot be.
-fn system_time(bytes: &[u8; 16], is_utc: bool) -> Option<String> {
-    let (parts, _) = bytes.as_chunks::<2>();
-    let [year, month, _, day, hour, minute, second, milli] = parts else { return None };
-    let number = |part: &[u8; 2]| u32::from(u16::from_le_bytes(*part));
-    let date = NaiveDate::from_ymd_opt(number(year) as i32, number(month), number(day))?;
-    let time = date.and_hms_milli_opt(number(hour), number(minute), number(second), number(milli))?;
-    let text = time.format("%Y-%m-%dT%H:%M:%S%.3f").to_string();
-    Some(text + if is_utc { "Z" } else { "" })
 }
 
 fn json_text(value: &impl Serialize) -> String {
@@ -203,7 +165,7 @@ fn json_text(value: &impl Serialize) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn cells_of(row: &EventRow<'_>) -> [String; 20] {
+fn cells_of(row: &EventRow<'_>) -> [String; 21] {
     let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
     [
         format!("{}", row.time.seconds()),
@@ -230,6 +192,8 @@ fn cells_of(row: &EventRow<'_>) -> [String; 20] {
         row.missing.join("+"),
         hex(row.rest),
         if row.schema.is_none() { hex(row.payload) } else { String::new() },
+        // As in `stacks`: outermost first, and a `;` inside a name becomes `:`.
+        row.frames.iter().rev().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";"),
     ]
 }
 
@@ -261,7 +225,12 @@ fn line(row: &EventRow<'_>, width: usize) -> String {
     if !row.rest.is_empty() {
         let _ = write!(text, "  (rest: {} bytes)", row.rest.len());
     }
-    let shown = visible(&text);
+    cut(&text, width)
+}
+
+/// A line without hidden characters, at most so wide.
+fn cut(text: &str, width: usize) -> String {
+    let shown = visible(text);
     match shown.char_indices().nth(width) {
         Some((_, _)) => {
             let end = shown.char_indices().nth(width.saturating_sub(1)).map_or(0, |(at, _)| at);

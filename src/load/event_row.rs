@@ -75,6 +75,8 @@ pub struct EventRow<'r> {
     pub missing: Vec<String>,
     /// Bytes that no field has.
     pub rest: &'r [u8],
+    /// Names of the frames of its stack, innermost first, where the caller has put them.
+    pub frames: Vec<String>,
 }
 
 /// Most schemas of TraceLogging events that a thread remembers.
@@ -87,12 +89,12 @@ type Known = FastMap<Box<[u8]>, Option<Arc<Schema>>>;
 pub struct RowReader<'t> {
     etl: &'t EtlFile,
     rank: Vec<u32>,
-    schemas: &'t Schemas,
+    schemas: &'t Schemas<'t>,
 }
 
 impl<'t> RowReader<'t> {
     /// For a trace with these schemas.
-    pub fn new(etl: &'t EtlFile, schemas: &'t Schemas) -> RowReader<'t> {
+    pub fn new(etl: &'t EtlFile, schemas: &'t Schemas<'t>) -> RowReader<'t> {
         RowReader { etl, rank: ranks(&etl.buffers).0, schemas }
     }
 
@@ -142,6 +144,7 @@ impl<'t> RowReader<'t> {
             fields: None,
             missing: Vec::new(),
             rest: &[],
+            frames: Vec::new(),
         };
         self.name(&mut row, &raw, &record, known);
         row

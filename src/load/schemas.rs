@@ -9,24 +9,56 @@ use crate::etl::record::{RawRecord, Record};
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
 use crate::event::fields::event_info::{EventInfo, Subject};
-use crate::event::fields::manifest::{Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, own_schema};
+use crate::event::fields::manifest::{self, Chunk, MANIFEST_ID, MANIFEST_OPCODE, MANIFEST_TASK, Manifest, own_schema};
 use crate::event::fields::schema::{Maps, Schema};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
 
 /// Longest manifest that is put together, bytes; of an event source it has some ten thousand.
 const LONGEST_MANIFEST: usize = 1 << 24;
 
-/// Schemas that the trace holds.
+/// A manifest that the user has.
+#[derive(Debug)]
+pub struct UserManifest {
+    /// Its file.
+    pub name: String,
+    providers: Vec<Manifest>,
+    /// True once an event was read by it.
+    used: AtomicBool,
+}
+
+impl UserManifest {
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// The reason why it is no manifest.
+    pub fn read(name: String, bytes: &[u8]) -> Result<UserManifest, String> {
+        let providers = Manifest::read(&manifest::text_of(bytes))?;
+        match providers.iter().any(|provider| !provider.schemas.is_empty()) {
+            true => Ok(UserManifest { name, providers, used: AtomicBool::new(false) }),
+            false => Err("it describes no event".to_owned()),
+        }
+    }
+
+    /// True once an event was read by it.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+/// Schemas of the events of a trace.
 #[derive(Debug, Default)]
-pub struct Schemas {
+pub struct Schemas<'m> {
     merged: HashMap<Subject, Arc<Schema>>,
     /// Manifests of each provider with the process that wrote them, in record order.
     manifests: HashMap<Uuid, Vec<(Option<u32>, Manifest)>>,
+    /// Those of the user, which are asked last.
+    of_user: HashMap<Uuid, Vec<(&'m UserManifest, &'m Manifest)>>,
     /// Names of numbers.
     pub maps: Maps,
     /// Names of providers.
@@ -46,7 +78,7 @@ pub enum SchemaSource {
     TraceLogging,
     /// Event information that merging added.
     Merged,
-    /// A manifest in the trace.
+    /// A manifest, in the trace or of the user.
     Manifest,
 }
 
@@ -114,9 +146,9 @@ impl Found {
     }
 }
 
-impl Schemas {
-    /// Walks over all records.
-    pub fn new(etl: &EtlFile) -> Schemas {
+impl<'m> Schemas<'m> {
+    /// Walks over all records. `of_user`: manifests for events of which the trace says nothing.
+    pub fn new(etl: &EtlFile, of_user: &'m [UserManifest]) -> Schemas<'m> {
         let (rank, _) = ranks(&etl.buffers);
         let parts = etl.fold_buffers(Found::default, |found, area| {
             for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
@@ -144,7 +176,24 @@ impl Schemas {
         for (provider, (_, name)) in all.names {
             schemas.providers.entry(provider).or_insert(name);
         }
+        for file in of_user {
+            for manifest in &file.providers {
+                schemas.add_names(manifest);
+                schemas.of_user.entry(manifest.provider).or_default().push((file, manifest));
+            }
+        }
         schemas
+    }
+
+    /// Takes what a manifest names, unless it is named already.
+    fn add_names(&mut self, manifest: &Manifest) {
+        let of = manifest.provider;
+        if let Some(name) = &manifest.name {
+            self.providers.entry(of).or_insert_with(|| name.clone());
+        }
+        for (name, map) in &manifest.maps {
+            self.maps.entry((of, name.clone())).or_insert_with(|| map.clone());
+        }
     }
 
     fn add_infos(&mut self, infos: Vec<At<EventInfo>>) {
@@ -194,14 +243,8 @@ impl Schemas {
         match Manifest::read(text) {
             Ok(manifests) => {
                 for manifest in manifests {
-                    let of = manifest.provider;
-                    if let Some(name) = &manifest.name {
-                        self.providers.entry(of).or_insert_with(|| name.clone());
-                    }
-                    for (name, map) in &manifest.maps {
-                        self.maps.entry((of, name.clone())).or_insert_with(|| map.clone());
-                    }
-                    self.manifests.entry(of).or_default().push((process_id, manifest));
+                    self.add_names(&manifest);
+                    self.manifests.entry(manifest.provider).or_default().push((process_id, manifest));
                 }
             }
             Err(reason) => {
@@ -227,11 +270,21 @@ impl Schemas {
             let own = self.own.get(&provider)?;
             return Some((SchemaSource::Manifest, own));
         }
-        let manifests = self.manifests.get(&provider)?;
-        let has = |own: &&(Option<u32>, Manifest)| own.1.schemas.contains_key(&(id, version));
+        let key = (id, version);
+        let manifests = self.manifests.get(&provider).map_or(&[][..], Vec::as_slice);
+        let has = |own: &&(Option<u32>, Manifest)| own.1.schemas.contains_key(&key);
         let own = manifests.iter().filter(has).find(|(process, _)| *process == record.process_id);
-        let (_, manifest) = own.or_else(|| manifests.iter().find(has))?;
-        Some((SchemaSource::Manifest, manifest.schemas.get(&(id, version))?))
+        let found = own.or_else(|| manifests.iter().find(has)).and_then(|(_, manifest)| manifest.schemas.get(&key));
+        let schema = found.or_else(|| {
+            let all = self.of_user.get(&provider)?;
+            let (file, schema) = all.iter().find_map(|(file, manifest)| Some((file, manifest.schemas.get(&key)?)))?;
+            // Most records only read it: a write would take the line of memory from the other threads.
+            if !file.is_used() {
+                file.used.store(true, Ordering::Relaxed);
+            }
+            Some(schema)
+        });
+        Some((SchemaSource::Manifest, schema?))
     }
 
     /// What payloads are read by.

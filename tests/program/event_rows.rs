@@ -1,6 +1,7 @@
 //! `pfnset events --rows`: a row for each record, in every form.
 
 use crate::program::{out, run};
+use etl_writer::{Ptr::P8, Rec, Session, Trace, file_of};
 use serde_json::Value;
 
 const TRACES: [&str; 6] = [
@@ -66,6 +67,194 @@ fn windows_filters_and_heads_choose_rows() {
     );
     let ran = run(&["events", "faults-x86.etl", "--rows", "--name", "nothing*", "--format", "jsonl"]);
     assert!(ran.code == 0 && ran.out.is_empty() && ran.err.contains("matches nothing"), "{ran:?}");
+}
+
+/// Each condition against the rows themselves.
+#[test]
+fn conditions_are_those_of_the_rows() {
+    let trace = "faults-x86.etl";
+    let all = rows(trace, &[]);
+    let is = |row: &Value, key: &str, text: &str| row[key].to_string().trim_matches('"') == text;
+    for (more, keep) in [
+        (
+            &["--where", "process=system"][..],
+            &(|row: &Value| is(row, "process", "System (4)")) as &dyn Fn(&Value) -> bool,
+        ),
+        (&["--where", "pid=4;0"], &|row| is(row, "pid", "4") || is(row, "pid", "0")),
+        (&["--where", "process=n/a"], &|row| row["process"].is_null()),
+        (&["--where", "processor=1;2", "--where", "event=Memory*"], &|row| {
+            ["1", "2"].iter().any(|cpu| is(row, "processor", cpu)) && row["event"].to_string().starts_with("\"Memory")
+        }),
+        (&["--where", "provider=!kernel"], &|row| !is(row, "provider", "kernel")),
+        (&["--field", "byteCount=4096"], &|row| row["fields"]["ByteCount"] == 4096),
+        (&["--field", "ByteCount=!4096", "--field", "ReadOffset=0"], &|row| {
+            row["fields"]["ByteCount"].is_u64()
+                && row["fields"]["ByteCount"] != 4096
+                && row["fields"]["ReadOffset"] == 0
+        }),
+        (&["--where", "thread=0x*;n/a"], &|row| row["thread"].is_null()),
+    ] {
+        let expected: Vec<&Value> = all.iter().filter(|row| keep(row)).collect();
+        assert!(rows(trace, more).iter().eq(expected), "{more:?}");
+    }
+    let some = rows(trace, &["--name", "*HardFault", "--fields", "ByteCount,readoffset"]);
+    assert!(!some.is_empty());
+    for row in some {
+        let names: Vec<&String> = row["fields"].as_object().expect("fields").keys().collect();
+        assert_eq!(names, ["ByteCount", "ReadOffset"]);
+    }
+}
+
+/// Times are in nanoseconds here: a tick is 100 of them.
+#[test]
+fn rows_around_a_moment_or_a_mark() {
+    let near = |rows: Vec<Value>, moment: f64, margin: f64| -> Vec<Value> {
+        let is_near = |row: &Value| (row["time_s"].as_f64().unwrap_or(-1.0) - moment).abs() < margin + 1e-9;
+        rows.into_iter().filter(is_near).collect()
+    };
+    let all = || rows("refset-small.etl", &[]);
+    let around = |more: &[&str]| rows("refset-small.etl", &[&["--around"], more].concat());
+    let mark = all().into_iter().find(|row| row["fields"]["Name"] == "RefSetTraceStop").expect("a mark");
+    let moment = mark["time_s"].as_f64().expect("a time");
+    assert_eq!(around(&["RefSet*Stop", "--margin", "20us"]), near(all(), moment, 20e-6));
+    assert_eq!(around(&["mark:refsettracestop"]), near(all(), moment, 10e-3));
+    assert_eq!(around(&["0.03"]), near(all(), 0.03, 10e-3));
+}
+
+#[test]
+fn stacks_are_those_of_the_analysis() {
+    let with = rows("stacks-keys.etl", &["--stacks", "--name", "*SampledProfile"]);
+    let text = out(&["stacks", "stacks-keys.etl", "-q", "--of", "samples", "--format", "collapsed"]);
+    let mut expected: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let (stack, count) = line.rsplit_once(' ').expect("a count");
+        // The first frame is the process.
+        let frames = stack.split_once(';').map_or("", |(_, frames)| frames);
+        expected.extend(std::iter::repeat_n(frames.to_owned(), count.parse().expect("a number")));
+    }
+    let frames = |row: &Value| -> Vec<String> {
+        let list = row["frames"].as_array().into_iter().flatten();
+        list.rev().map(|frame| frame.as_str().expect("text").replace(';', ":")).collect()
+    };
+    let mut found: Vec<String> = with.iter().map(|row| frames(row).join(";")).collect();
+    expected.iter_mut().filter(|stack| *stack == "[no stack]").for_each(String::clear);
+    found.sort();
+    expected.sort();
+    assert!(found == expected && found.iter().filter(|stack| !stack.is_empty()).count() > 50);
+    insta::assert_snapshot!(out(&[
+        "events",
+        "stacks-keys.etl",
+        "--rows",
+        "-q",
+        "--stacks",
+        "--head",
+        "2",
+        "--where",
+        "event=*Sample*"
+    ]));
+}
+
+#[test]
+fn what_matches_nothing_or_has_no_effect_is_said() {
+    let base = ["events", "faults-x86.etl", "--rows", "--format", "jsonl"];
+    for (more, says) in [
+        (&["--where", "process=nobody"][..], "process \"nobody\" matches nothing"),
+        (&["--where", "event=Memory*", "--where", "thread=12345678"], "of what the conditions before it let pass"),
+        (&["--field", "Nothing=*"], "has a field of this name"),
+        (&["--field", "ByteCount=77"], "field ByteCount: \"77\" matches nothing"),
+        (&["--fields", "ByteCount,Nothing"], "no row has a field Nothing"),
+        (&["--stacks"], "the trace has no stacks"),
+    ] {
+        let ran = run(&[&base[..], more].concat());
+        assert!(ran.code == 0 && ran.err.contains(says), "{more:?}: {}", ran.err);
+    }
+    for (more, says) in [
+        (&["--where", "file=x"][..], "unknown dimension \"file\""),
+        (&["--field", "x"], "write NAME=PATTERNS"),
+        (&["--fields", "a,a"], "named twice"),
+        (&["--around", "1", "--from", "0.5"], "cannot be used with"),
+        (&["--around", "nowhere"], "no mark matches"),
+        (&["--margin", "1ms"], "--around"),
+        (&["--symbols", "."], "--rows --stacks"),
+    ] {
+        let ran = run(&[&base[..], more].concat());
+        assert!(ran.code == 2 && ran.err.contains(says), "{more:?}: {ran:?}");
+    }
+    let ran = run(&["events", "faults-x86.etl", "--symbols", "."]);
+    assert!(ran.code == 2 && ran.err.contains("--rows --stacks"), "{ran:?}");
+}
+
+const MANIFEST: &str = r#"<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events" xmlns:win="x"><instrumentation><events>
+  <provider name="Acme-Store" guid="{07070707-0707-0707-0707-070707070707}" symbol="ACME">
+    <opcodes><opcode name="acme:Halt" value="11"/></opcodes><tasks><task name="Sale" value="3"/></tasks>
+    <maps><valueMap name="Kind"><map value="1" message="$(string.one)"/></valueMap>
+      <bitMap name="Flags"><map value="0x1" message="$(string.red)"/><map value="0x4" message="$(string.big)"/></bitMap></maps>
+    <templates><template tid="T1"><data name="Kind" inType="win:UInt32" map="Kind"/><data name="Flags" inType="win:UInt8" map="Flags"/>
+      <data name="Count" inType="win:UInt8"/><data name="Parts" inType="win:UInt16" count="Count"/></template></templates>
+    <events><event value="5" version="0" symbol="SOLD" task="Sale" opcode="acme:Halt" template="T1"/>
+      <event value="5" version="1" symbol="SOLD1" task="Sale" template="T1"/>
+      <event value="6" symbol="EMPTY" task="win:None" opcode="win:Info"/></events>
+  </provider></events></instrumentation><localization><resources culture="en-US"><stringTable>
+  <string id="one" value="single "/><string id="red" value="Red"/><string id="big" value="Big"/></stringTable></resources></localization></instrumentationManifest>"#;
+
+/// Events of which the trace says nothing, and one of another version.
+#[test]
+fn a_manifest_of_the_user_describes_what_the_trace_does_not() {
+    let provider = [7u8; 16];
+    let payload = || [&[1, 0, 0, 0, 5, 2][..], &[7, 0, 9, 1]].concat();
+    let event = |id, version, payload| Rec { opcode: 11, task: 3, ..Rec::event(P8, provider, id, version, payload) };
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut trace = Trace::new(session.clone());
+    let records = [
+        event(5, 0, payload()),
+        event(5, 2, payload()),
+        Rec { opcode: 0, ..event(6, 0, Vec::new()) },
+        event(5, 0, payload()[..8].to_vec()),
+    ];
+    for (number, record) in (1u64..).zip(records) {
+        trace.add(&record.at(session.t0 + number * 1000));
+    }
+    let file = file_of(&trace.finish());
+    let path = file.path().to_str().expect("UTF-8");
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let wide: Vec<u8> = "\u{feff}".chars().chain(MANIFEST.chars()).flat_map(|c| (c as u16).to_le_bytes()).collect();
+    for manifest in [write("acme.man", MANIFEST.as_bytes()), write("wide.man", &wide)] {
+        let all = rows(path, &["--manifest", &manifest, "--provider", "Acme*"]);
+        let shown: Vec<[String; 4]> =
+            all.iter().map(|row| ["event", "schema", "fields", "missing"].map(|key| row[key].to_string())).collect();
+        let fields = r#"{"Kind":"single","Flags":"Red|Big","Count":2,"Parts":[7,265]}"#;
+        let some = r#"{"Kind":"single","Flags":"Red|Big","Count":2}"#;
+        assert_eq!(
+            shown,
+            [
+                [r#""Sale/Halt""#, r#""manifest""#, fields, "null"],
+                [r#""EventID(5)""#, "null", "null", "null"],
+                [r#""EMPTY""#, r#""manifest""#, "{}", "null"],
+                [r#""Sale/Halt""#, r#""manifest""#, some, r#"["Parts"]"#],
+            ]
+            .map(|row| row.map(str::to_owned))
+        );
+        assert_eq!(all[3]["rest"], "0700");
+    }
+    for (bytes, says) in [
+        (&b"<x/>"[..], "it describes no event"),
+        (b"<x>", "manifest"),
+        (b"", "manifest"),
+        (br#"<!DOCTYPE x [<!ENTITY a "a">]><x>&a;</x>"#, "DTD"),
+    ] {
+        let ran = run(&["events", path, "--rows", "--manifest", &write("wrong.man", bytes)]);
+        assert!(ran.code == 2 && ran.err.contains(says) && ran.out.is_empty(), "{says}: {ran:?}");
+    }
+    let other = write("other.man", MANIFEST.replace("07070707-", "17070707-").as_bytes());
+    let ran = run(&["events", path, "--rows", "--format", "jsonl", "--manifest", &other]);
+    assert!(ran.code == 0 && ran.err.contains("no event was read by it"), "{ran:?}");
+    let ran = run(&["events", path, "--rows", "--manifest", "not-there.man"]);
+    assert!(ran.code == 2 && ran.err.contains("not-there.man"), "{ran:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::{Source, program_sources};
 /// Where names of dimensions are compared with what users and files say. Tables, JSON and exports have keys of their own.
 const COMPARED: [&str; 4] = ["analysis/check/", "analysis/diff/", "trace/", "imported/pfnset_csv.rs"];
 
-/// The key of a budget's name, and the number of pages: no dimensions there.
-const ALSO_KEYS: [&str; 2] = ["name", "pages"];
+/// The key of a budget's name, the number of pages, and the noun of a number of events: no dimensions there.
+const ALSO_KEYS: [&str; 3] = ["name", "pages", "event"];
 
 /// Names of all facets, by the sources of `facets`.
 fn names(sources: &[Source]) -> Vec<String> {

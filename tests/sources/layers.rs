@@ -12,7 +12,7 @@ const FORMS: [(&str, &[&str]); 6] = [
     ),
     ("forms/pages/", &["analysis::pages", "analysis::resident::dimension", "etl", "event", "model"]),
     ("forms/budgets.rs", &["analysis::check"]),
-    ("forms/event_rows.rs", &["escape", "event::fields::value", "forms", "load::event_row"]),
+    ("forms/event_rows.rs", &["escape", "event::fields", "forms", "load::event_row"]),
     ("forms/junit.rs", &["analysis::check", "answer::check"]),
     ("forms/", &["analysis::table", "answer", "escape", "forms", "units"]),
 ];

@@ -6,7 +6,7 @@ use super::symbol_use;
 use crate::etl::record_id::HookId;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
 use crate::load::stacks::frame_lists::ListId;
-use crate::load::stacks::second_walk::{EventChoice, Events};
+use crate::load::stacks::second_walk::{EventChoice, Events, StackEvent};
 use crate::moment::Moment;
 use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
@@ -30,6 +30,20 @@ impl EventStacks {
 
     /// Joins the stacks of a trace with its events of these kinds, and looks for symbols; warnings of that search.
     pub(crate) fn new(trace: &Trace, hooks: &'static [HookId], symbols: &SymbolFolders) -> (EventStacks, Vec<String>) {
+        EventStacks::join(trace, hooks, symbols, |event| event.chosen.is_some())
+    }
+
+    /// The same of all events that have stacks.
+    pub(crate) fn of_all(trace: &Trace, symbols: &SymbolFolders) -> (EventStacks, Vec<String>) {
+        EventStacks::join(trace, &[], symbols, |_| true)
+    }
+
+    fn join(
+        trace: &Trace,
+        hooks: &'static [HookId],
+        symbols: &SymbolFolders,
+        is_wanted: fn(&StackEvent) -> bool,
+    ) -> (EventStacks, Vec<String>) {
         let parts = Parts::new(trace.etl());
         let mut events = Events::new(trace.etl(), &parts.parts, &EventChoice::AnyOf(hooks));
         let Joined { stacks: attached, .. } = join::join(&parts, &mut events);
@@ -37,7 +51,7 @@ impl EventStacks {
         let mut found = EventStacks { by_moment: Vec::new(), stacks: vec![(None, None)], names };
         let mut numbers: FastMap<NamedStack, u32> = FastMap::default();
         for (event, stack) in events.events.iter().zip(&attached) {
-            if event.value.chosen.is_none() || !stack.has_stack() {
+            if !is_wanted(&event.value) || !stack.has_stack() {
                 continue;
             }
             found.names.go_to(event.moment.time);

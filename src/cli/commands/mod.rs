@@ -7,6 +7,7 @@ pub mod completions;
 pub mod counter;
 pub mod cpu;
 pub mod diff;
+mod event_rows;
 pub mod events;
 pub mod export;
 pub mod faults;

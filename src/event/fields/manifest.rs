@@ -1,4 +1,4 @@
-//! Manifests of event sources, which a provider writes into the trace: an event with a head and XML.
+//! Instrumentation manifests: XML that a provider writes into the trace, as event sources do, in an event with a head; or a file.
 //!
 //! Sources: `docs/events.md`, after TraceEvent's documents. Documents with a DTD are refused, so that nothing in them expands.
 
@@ -89,6 +89,20 @@ impl Manifest {
     }
 }
 
+/// The text of a file: UTF-8, or UTF-16 with its mark.
+pub fn text_of(bytes: &[u8]) -> String {
+    let (units, _) = bytes.as_chunks::<2>();
+    let wide = |unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = units.iter().skip(1).map(|bytes| unit(*bytes)).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}').to_owned(),
+    }
+}
+
 fn is(node: &Node<'_, '_>, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
@@ -145,7 +159,7 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
         let none = || Some((Arc::default(), 0));
         let template = event.attribute("template").and_then(|tid| templates.get(tid));
         let Some((properties, top)) = template.cloned().unwrap_or_else(none) else { continue };
-        let task = event.attribute("task").or_else(|| event.attribute("symbol"));
+        let task = event.attribute("task").filter(|task| *task != "win:None").or_else(|| event.attribute("symbol"));
         // An opcode's name may have any prefix.
         let plain = |name: &str| name.rsplit(':').next().unwrap_or(name).to_owned();
         let opcode = event
@@ -300,6 +314,20 @@ mod tests {
         let bomb = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>"#;
         assert!(Manifest::read(bomb).is_err() && Manifest::read("<x>").is_err());
         assert_eq!(Manifest::read("<x/>").map(|manifests| manifests.len()), Ok(0));
+    }
+
+    #[test]
+    fn files_are_of_either_encoding() {
+        let text = "<x a=\"\u{e4}\"/>";
+        let wide = |bytes: fn(u16) -> [u8; 2]| {
+            "\u{feff}".chars().chain(text.chars()).flat_map(|c| bytes(c as u16)).collect::<Vec<u8>>()
+        };
+        assert_eq!(text_of(text.as_bytes()), text);
+        assert_eq!(text_of(&[b"\xef\xbb\xbf", text.as_bytes()].concat()), text);
+        assert_eq!([text_of(&wide(u16::to_le_bytes)), text_of(&wide(u16::to_be_bytes))], [text, text]);
+        for cut in [&b""[..], b"\xff", b"\xff\xfe", b"\xff\xfe<"] {
+            assert!(text_of(cut).len() <= 3);
+        }
     }
 
     #[test]

@@ -12,3 +12,4 @@ pub mod schema;
 mod texts;
 pub mod trace_logging;
 pub mod value;
+pub mod value_text;

@@ -1,4 +1,4 @@
-//! Values of fields. How dates and hexadecimal digits look is decided by `forms`.
+//! Values of fields. How dates and hexadecimal digits look is in `value_text`.
 
 use std::sync::Arc;
 use uuid::Uuid;

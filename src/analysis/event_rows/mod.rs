@@ -1,40 +1,34 @@
 //! One row for each record, in record order, with its fields. Rows are formatted where they are read and never collected: a slice of
 //! the trace at a time.
 
-use crate::analysis::event_statistics::EventFilter;
-use crate::analysis::stacks::Owners;
+mod field_choice;
+mod query;
+
+pub use crate::load::schemas::UserManifest;
+pub use field_choice::{FieldChoice, FieldCondition};
+pub use query::{Dimension, EventRowQuery};
+
+use crate::analysis::stacks::{EventStacks, Owners};
 use crate::error::Error;
 use crate::etl::time_slice::slices;
 use crate::event::catalog;
 use crate::load::event_row::{EventRow, RowId, RowReader};
 use crate::load::parts::Parts;
 use crate::load::schemas::Schemas;
-use crate::model::window::{Bound, Ends, Window};
+use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
 use std::io;
 
-/// What is asked for.
-#[derive(Debug, Clone, Default)]
-pub struct EventRowQuery {
-    /// Which events.
-    pub filter: EventFilter,
-    /// Begin of the window; `None` = that of the trace.
-    pub from: Option<Bound>,
-    /// Its end.
-    pub to: Option<Bound>,
-    /// At most so many rows.
-    pub head: Option<u64>,
-}
-
 /// The events of a trace, ready to be streamed.
 pub struct EventListing<'t> {
     trace: &'t Trace,
     query: &'t EventRowQuery,
-    schemas: Schemas,
+    schemas: Schemas<'t>,
     owners: Owners<'t>,
     window: Option<Window>,
+    stacks: Option<EventStacks>,
     /// Warnings, most important first.
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
@@ -58,20 +52,20 @@ impl<'t> EventListing<'t> {
     /// [`Error::Usage`] for a window that cannot be.
     pub fn answer(trace: &'t Trace, query: &'t EventRowQuery) -> Result<EventListing<'t>, Error> {
         trace.gather(Parts::SYSTEM);
-        let schemas = Schemas::new(trace.etl());
-        let is_whole = query.from.is_none() && query.to.is_none();
-        let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
-        let window = match is_whole {
-            true => None,
-            false => Some(Window::between(ends, query.from.as_ref(), query.to.as_ref(), &trace.etl().clock)?),
-        };
+        let schemas = Schemas::new(trace.etl(), &query.manifests);
+        let window = query.window(trace)?;
         let mut warnings = trace.trust().warnings();
         warnings.extend(schemas.unreadable.iter().take(20).cloned());
+        let (stacks, told) = query.stacks.as_ref().map(|symbols| EventStacks::of_all(trace, symbols)).unzip();
+        warnings.extend(told.into_iter().flatten());
+        if stacks.as_ref().is_some_and(EventStacks::is_empty) {
+            warnings.push("the trace has no stacks".to_owned());
+        }
         let (owners, doubtful) = (Owners::new(trace.processes(), &[]), trace.trust().any());
-        Ok(EventListing { trace, query, schemas, owners, window, warnings, doubtful })
+        Ok(EventListing { trace, query, schemas, owners, window, stacks, warnings, doubtful })
     }
 
-    /// Formats all rows, in parallel, and writes them in record order.
+    /// Formats all rows, in parallel, and writes them in record order. False when rows were left out because the head was full.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
@@ -79,7 +73,7 @@ impl<'t> EventListing<'t> {
         &self,
         format: impl Fn(&mut Vec<u8>, &EventRow<'_>) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let reader = RowReader::new(self.trace.etl(), &self.schemas);
         let spans = &self.trace.survey().spans;
         let ends = self.window.as_ref().map(|window| (window.from.time, window.to.time));
@@ -88,11 +82,12 @@ impl<'t> EventListing<'t> {
         // Buffers without any time come first.
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
         all.first_mut().into_iter().for_each(|slice| slice.buffers.extend(without_time.clone()));
+        let mut is_whole = true;
         let mut left = self.query.head.unwrap_or(u64::MAX);
         let mut later: Vec<(Moment, Box<[u8]>)> = Vec::new();
         for slice in all {
             if left == 0 {
-                return Ok(());
+                return Ok(false);
             }
             let texts = reader.read(&slice.buffers, Texts::default, |texts, moment, row| {
                 self.format(texts, moment, row, &format);
@@ -112,13 +107,19 @@ impl<'t> EventListing<'t> {
                 } else if left > 0 {
                     left -= 1;
                     write(text)?;
+                } else {
+                    is_whole = false;
                 }
             }
         }
-        for (_, text) in later.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
-            write(text)?;
+        for (_, text) in &later {
+            if left > 0 {
+                write(text)?;
+            }
+            is_whole &= left > 0;
+            left = left.saturating_sub(1);
         }
-        Ok(())
+        Ok(is_whole)
     }
 
     fn format(
@@ -129,10 +130,22 @@ impl<'t> EventListing<'t> {
         format: &(impl Fn(&mut Vec<u8>, &EventRow<'_>) + Sync),
     ) {
         let is_inside = |window: &Window| window.from.time <= moment.time && moment.time < window.to.time;
-        if !self.window.as_ref().is_none_or(is_inside) || !self.passes(&row) {
+        if !self.window.as_ref().is_none_or(is_inside) {
             return;
         }
         row.process = row.process_id.map(|id| self.owners.label(Some(id), moment));
+        if !self.passes(&row) {
+            return;
+        }
+        if let (Some(choice), Some(fields)) = (&self.query.shown, &mut row.fields) {
+            choice.choose(fields);
+        }
+        if let Some(stacks) = &self.stacks {
+            row.frames = match stacks.find(moment) {
+                EventStacks::NONE => Vec::new(),
+                stack => stacks.functions(stack).collect(),
+            };
+        }
         let from = texts.all.len();
         format(&mut texts.all, &row);
         texts.rows.push((moment, from, texts.all.len()));
@@ -140,7 +153,6 @@ impl<'t> EventListing<'t> {
 
     fn passes(&self, row: &EventRow<'_>) -> bool {
         let id = row.record_id;
-        let EventFilter { provider, name } = &self.query.filter;
         let guid = row.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
         let group = catalog::name(id).map_or("", |name| name.group());
         let number = match row.id {
@@ -150,6 +162,9 @@ impl<'t> EventListing<'t> {
         };
         let aliases = catalog::all_names(id);
         let names: Vec<&str> = [row.event.as_str(), &number].into_iter().chain(aliases.iter().copied()).collect();
-        provider.matches_any(&[&row.provider, &guid, group]) && name.matches_any(&names)
+        let fields = &self.query.fields;
+        self.query.lets_pass(row, &[&row.provider, &guid, group], &names)
+            && (fields.is_empty()
+                || row.fields.as_ref().is_some_and(|own| fields.iter().all(|field| field.lets_pass(own))))
     }
 }

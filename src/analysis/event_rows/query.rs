@@ -1,0 +1,96 @@
+//! Which rows and which of their fields are wanted.
+
+use super::field_choice::{FieldChoice, FieldCondition};
+use crate::analysis::event_statistics::EventFilter;
+use crate::error::Error;
+use crate::facets::vocabulary::{EVENT, PROCESSOR, PROVIDER, THREAD};
+use crate::facets::{Condition, NO_LABEL, ProcessFacet, dimensions};
+use crate::load::event_row::EventRow;
+use crate::load::schemas::UserManifest;
+use crate::model::window::{Bound, Ends, Window};
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use crate::units::{Nanos, Ticks};
+
+dimensions! {
+    /// What rows of events are filtered by.
+    pub enum Dimension {
+        Process: ProcessFacet::Process.facet();
+        Pid: ProcessFacet::Pid.facet();
+        Thread: THREAD;
+        Processor: PROCESSOR;
+        Provider: PROVIDER;
+        Event: EVENT;
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct EventRowQuery {
+    /// Which events, by provider and name.
+    pub filter: EventFilter,
+    /// Conditions, all of which must hold.
+    pub conditions: Vec<Condition<Dimension>>,
+    /// Conditions on values of fields, all of which must hold.
+    pub fields: Vec<FieldCondition>,
+    /// The fields that are shown; `None` = all.
+    pub shown: Option<FieldChoice>,
+    /// Begin of the window; `None` = that of the trace.
+    pub from: Option<Bound>,
+    /// Its end.
+    pub to: Option<Bound>,
+    /// A moment, and how far around it the window reaches; without `from` and `to`.
+    pub around: Option<(Bound, Nanos)>,
+    /// At most so many rows.
+    pub head: Option<u64>,
+    /// Manifests for events that no schema of the trace describes.
+    pub manifests: Vec<UserManifest>,
+    /// Where symbol files are, where the frames of each row are wanted.
+    pub stacks: Option<SymbolFolders>,
+}
+
+impl EventRowQuery {
+    /// The window; `None` = the whole trace.
+    pub(super) fn window(&self, trace: &Trace) -> Result<Option<Window>, Error> {
+        let clock = &trace.etl().clock;
+        let ends = Ends::of_trace(trace.survey(), &trace.system().marks);
+        if let Some((bound, margin)) = &self.around {
+            let mut window = Window::between(ends, Some(bound), None, clock)?;
+            let middle = clock.nanos(window.from.time);
+            let at = |nanos: i128| clock.ticks_at(Nanos(nanos));
+            window.from.time = at(middle.0.saturating_sub(margin.0));
+            window.to.time = Ticks(at(middle.0.saturating_add(margin.0)).0.saturating_add(1));
+            return Ok(Some(window));
+        }
+        if self.from.is_none() && self.to.is_none() {
+            return Ok(None);
+        }
+        Window::between(ends, self.from.as_ref(), self.to.as_ref(), clock).map(Some)
+    }
+
+    /// True for a row that meets all conditions but those on fields. `names`: of the event, `providers`: of its provider.
+    pub(super) fn lets_pass(&self, row: &EventRow<'_>, providers: &[&str], names: &[&str]) -> bool {
+        let EventFilter { provider, name } = &self.filter;
+        let number = |number: Option<u64>| number.map_or_else(|| NO_LABEL.to_owned(), |number| number.to_string());
+        provider.matches_any(providers)
+            && name.matches_any(names)
+            && self.conditions.iter().all(|condition| match condition.dimension {
+                Dimension::Process => condition.patterns.matches(row.process.as_deref().unwrap_or(NO_LABEL)),
+                Dimension::Pid => condition.patterns.matches(&number(row.process_id.map(Into::into))),
+                Dimension::Thread => condition.patterns.matches(&number(row.thread_id.map(Into::into))),
+                Dimension::Processor => condition.patterns.matches(&number(row.processor.map(Into::into))),
+                Dimension::Provider => condition.patterns.matches_any(providers),
+                Dimension::Event => condition.patterns.matches_any(names),
+            })
+    }
+
+    /// After a run that read all rows: what matched nothing, beside the patterns of `filter`.
+    pub fn unmatched(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Condition::unmatched(&self.conditions);
+        lines.extend(self.fields.iter().flat_map(FieldCondition::unmatched));
+        lines.extend(self.shown.iter().flat_map(FieldChoice::unmatched));
+        let unused = self.manifests.iter().filter(|manifest| !manifest.is_used());
+        lines.extend(unused.map(|file| format!("manifest {}: no event was read by it", file.name)));
+        lines
+    }
+}

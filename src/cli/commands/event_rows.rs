@@ -1,0 +1,156 @@
+//! `pfnset events --rows`.
+
+use crate::analysis::event_rows::{Dimension, EventListing, EventRowQuery, FieldChoice, FieldCondition, UserManifest};
+use crate::analysis::event_statistics::EventFilter;
+use crate::cli::args::{Common, OutputFormat, conditions, refuse};
+use crate::cli::exit::Exit;
+use crate::cli::symbols::SymbolArgs;
+use crate::cli::{output, trace};
+use crate::error::Error;
+use crate::facets::Dimension as _;
+use crate::forms::event_rows::{self, EventForm};
+use crate::forms::text;
+use crate::model::window::{Bound, duration};
+use crate::units::Nanos;
+use anyhow::Context;
+use clap::Args;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+/// How far around a moment `--around` reaches: a burst of events, not a whole second of them.
+const MARGIN: Nanos = Nanos(10_000_000);
+
+/// Flags of `--rows`.
+#[derive(Debug, Args)]
+pub struct RowsArgs {
+    /// One row for each record, in the order of time, with its fields; forms table, csv, jsonl
+    #[arg(long, conflicts_with_all = ["each", "digest"])]
+    pub rows: bool,
+    /// With --rows: only records with a label that matches; repeatable, all must hold
+    #[arg(long = "where", value_name = "DIM=PATTERNS", requires = "rows")]
+    pub conditions: Vec<String>,
+    /// With --rows: only records with a field whose value matches; repeatable, all must hold
+    #[arg(long, value_name = "NAME=PATTERNS", requires = "rows")]
+    pub field: Vec<String>,
+    /// With --rows: only these fields, in this order
+    #[arg(long, value_name = "NAME,…", requires = "rows")]
+    pub fields: Option<String>,
+    /// With --rows: only records from here on: seconds since trace start, or the text of a mark
+    #[arg(long, value_name = "SECONDS|MARK", requires = "rows")]
+    pub from: Option<Bound>,
+    /// With --rows: only records before this
+    #[arg(long, value_name = "SECONDS|MARK", requires = "rows")]
+    pub to: Option<Bound>,
+    /// With --rows: only records around this moment
+    #[arg(long, value_name = "SECONDS|MARK", requires = "rows", conflicts_with_all = ["from", "to"])]
+    pub around: Option<Bound>,
+    /// With --around: how far before and after the moment [default: 10ms]
+    #[arg(long, value_name = "DURATION", requires = "around", value_parser = margin)]
+    pub margin: Option<Nanos>,
+    /// With --rows: only the first N
+    #[arg(long, value_name = "N", requires = "rows")]
+    pub head: Option<u64>,
+    /// With --rows: an instrumentation manifest (XML) for events that the trace does not describe; repeatable
+    #[arg(long, value_name = "FILE.man", requires = "rows")]
+    pub manifest: Vec<PathBuf>,
+    /// With --rows: the frames of each record's stack, innermost first
+    #[arg(long, requires = "rows")]
+    pub stacks: bool,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
+}
+
+/// Largest manifest that is read, bytes: those of Windows have some megabytes.
+const LARGEST_MANIFEST: u64 = 64 << 20;
+
+fn manifest(path: &PathBuf) -> Result<UserManifest, Error> {
+    let wrong = |reason: String| Error::Usage(format!("--manifest {}: {reason}", path.display()));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
+    file.take(LARGEST_MANIFEST + 1).read_to_end(&mut bytes).map_err(|error| wrong(error.to_string()))?;
+    if bytes.len() as u64 > LARGEST_MANIFEST {
+        return Err(wrong(format!("it has more than {} MiB", LARGEST_MANIFEST >> 20)));
+    }
+    UserManifest::read(path.display().to_string(), &bytes).map_err(wrong)
+}
+
+fn margin(text: &str) -> Result<Nanos, String> {
+    duration(text).ok_or_else(|| "expected a duration, such as 10ms or 0.5".into())
+}
+
+/// The dimensions of `--where`, for the help.
+pub fn dimensions() -> String {
+    Dimension::ALL.iter().map(|dimension| dimension.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl RowsArgs {
+    fn query(&self, filter: EventFilter, quiet: bool) -> anyhow::Result<EventRowQuery> {
+        let named = !self.symbols.symbols.is_empty() && !self.stacks;
+        refuse("--symbols", &[(named, "names the functions of --rows --stacks")])?;
+        let field = |text: &String| FieldCondition::parse(text).context("--field");
+        Ok(EventRowQuery {
+            filter,
+            conditions: conditions(&self.conditions)?,
+            fields: self.field.iter().map(field).collect::<anyhow::Result<_>>()?,
+            shown: self.fields.as_deref().map(FieldChoice::parse).transpose().context("--fields")?,
+            from: self.from.clone(),
+            to: self.to.clone(),
+            around: self.around.clone().map(|moment| (moment, self.margin.unwrap_or(MARGIN))),
+            head: self.head,
+            manifests: self.manifest.iter().map(manifest).collect::<Result<_, _>>()?,
+            stacks: if self.stacks { Some(self.symbols.folders(quiet)?) } else { None },
+        })
+    }
+}
+
+impl RowsArgs {
+    /// One row for each record.
+    pub fn list(&self, common: &Common, filter: EventFilter) -> anyhow::Result<Exit> {
+        let form = match common.format {
+            OutputFormat::Table => EventForm::Table,
+            OutputFormat::Csv => EventForm::Csv(common.csv.cells()),
+            OutputFormat::Jsonl => EventForm::Jsonl,
+            OutputFormat::Json | OutputFormat::Markdown | OutputFormat::Collapsed => {
+                refuse("--rows", &[(true, "has the forms table, csv and jsonl")])?;
+                return Ok(Exit::Usage);
+            }
+        };
+        let query = self.query(filter, common.quiet)?;
+        let trace = trace::open(common)?;
+        let listing = trace::with_bar(common, &trace, 2, || EventListing::answer(&trace, &query))?;
+        let mut is_whole = false;
+        output::unless_closed(write(common, &listing, form).map(|whole| is_whole = whole))?;
+        // What the rows after the head hold is not known.
+        if is_whole {
+            output::tell_unmatched(common.quiet, &[unmatched(&query.filter), query.unmatched()].concat());
+        }
+        Ok(if common.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+}
+
+/// True when no row was left out at the end.
+fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow::Result<bool> {
+    let width = usize::from(output::width(common));
+    let mut out = match form {
+        EventForm::Table => output::open_rows_for_people(common)?,
+        EventForm::Csv(_) | EventForm::Jsonl => output::open_rows(common)?,
+    };
+    if form == EventForm::Table {
+        out.text(|out, look| text::warnings(out, &listing.warnings, look))?;
+    } else if !common.quiet {
+        output::warn(&listing.warnings);
+    }
+    out.write(&event_rows::heading(form))?;
+    let whole = listing.stream(|text, row| event_rows::row(form, width, text, row), &mut |bytes| out.write(bytes))?;
+    out.finish()?;
+    Ok(whole)
+}
+/// Patterns of `--provider` and `--name` that matched nothing.
+pub fn unmatched(filter: &EventFilter) -> Vec<String> {
+    [("provider", &filter.provider), ("name", &filter.name)]
+        .into_iter()
+        .flat_map(|(flag, patterns)| patterns.all().filter(|p| !p.has_matched()).map(move |p| (flag, &p.text)))
+        .map(|(flag, text)| format!("--{flag} \"{text}\" matches nothing"))
+        .collect()
+}
