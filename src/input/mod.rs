@@ -47,7 +47,8 @@ pub(crate) fn refuse_remote(path: &Path) -> Result<(), Error> {
     let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
     match scheme.is_some_and(|scheme| scheme.len() > 1 && scheme.chars().all(is_name)) {
         true => Err(Error::Usage(format!(
-            "{} is no local path; object stores and URLs are not written or read",
+            "{} is no local path. Copy a trace to a disk and name the copy; write to a disk and copy the result. For many \
+             traces, fleet/fleet.py does both (docs/fleet.md)",
             path.display()
         ))),
         false => Ok(()),

@@ -168,16 +168,26 @@ fn paths_with_a_scheme_are_refused() {
     for arguments in [
         &["export", trace, "--out", "s3://bucket/ds"][..],
         &["export", "s3a://bucket/t.etl", "--out", "ds", "-q"],
+        &["export", trace, "--with", "s3a://bucket/t.etl", "--out", "ds", "-q"],
         &["resident", trace, "-o", "file:///x"],
+        &["pages", trace, "-o", "s3a://bucket/x"],
+        &["report", trace, "-o", "gs://bucket/x.html"],
+        &["anonymize", trace, "-o", "abfss://c@account.dfs.core.windows.net/x.etl"],
+        &["diff", trace, "s3://bucket/t.etl"],
         &["info", "https://example.org/t.etl"],
         &["check", trace, "--budgets", "b.toml", "--junit", "s3://bucket/x.xml"],
     ] {
         std::fs::write(folder.path().join("b.toml"), "[[budget]]\nname = \"a\"\nmax = \"1 %\"\n").unwrap();
         let ran = finish(pfnset(arguments).current_dir(folder.path()));
-        let is_row = arguments[0] == "export" && arguments[1].starts_with("s3a");
-        assert_eq!(ran.code, if is_row { 3 } else { 2 }, "{arguments:?}: {ran:?}");
-        assert!(is_row || ran.err.contains("is no local path"), "{ran:?}");
-        assert!(!["s3:", "file:"].iter().any(|name| folder.path().join(name).exists()), "{arguments:?}");
+        assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains("is no local path. Copy a trace to a disk"), "{ran:?}");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["b.toml"], "{arguments:?}");
+    }
+    // A drive is no scheme, nor is a name with a colon.
+    for path in ["C:\\none.etl", "C:/none.etl", "c://none.etl", "a b://none.etl"] {
+        let ran = run(&["info", path]);
+        assert!(ran.code != 0 && !ran.err.contains("local path"), "{ran:?}");
     }
 }
 

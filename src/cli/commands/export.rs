@@ -11,7 +11,7 @@ use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
 use crate::escape::visible;
 use crate::forms::lines::wrap;
-use crate::input::STANDARD_INPUT;
+use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::trace::doubt::{of_the_file, texts};
 use crate::units::{count, counted};
 use anyhow::Context;
@@ -138,6 +138,9 @@ impl Export {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         threads::start(self.reading.threads)?;
+        for path in self.recordings.files().filter(|path| !path.exists()) {
+            refuse_remote(path)?;
+        }
         let traces = recordings(&self.recordings.traces, &self.out)?;
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
