@@ -71,8 +71,8 @@ QUESTIONS = {
         FROM by_build GROUP BY category ORDER BY abs(growth) DESC, category LIMIT 10""",
     "Outliers: machines whose processes own more than one and a half times the fleet's median": """
         WITH by_machine AS (
-            SELECT machine, sum(bytes) / count(DISTINCT trace) / 1048576 AS mib
-            FROM resident JOIN traces USING (trace) WHERE instance IS NOT NULL GROUP BY machine),
+            SELECT coalesce(machine, trace) AS machine, sum(bytes) / count(DISTINCT trace) / 1048576 AS mib
+            FROM resident JOIN traces USING (trace) WHERE instance IS NOT NULL GROUP BY coalesce(machine, trace)),
         middle AS (SELECT percentile(mib, 0.5) AS median FROM by_machine)
         SELECT machine, round(mib, 2) AS mib, round(median, 2) AS median FROM by_machine CROSS JOIN middle
         WHERE mib > 1.5 * median ORDER BY mib DESC""",

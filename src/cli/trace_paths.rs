@@ -2,8 +2,8 @@
 
 use crate::cli::recordings::Recording;
 use crate::error::Error;
-use crate::input::is_trace_name;
-use std::collections::BTreeSet;
+use crate::input::{is_trace_name, traces_in_archive};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -35,11 +35,61 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     }
 }
 
-/// The recordings of a command line, each once; those in a folder are of one file each.
+/// The two words that tell files of one recording apart: the sessions of the kernel and of other providers.
+const KERNEL: &str = "kernel";
+const USER: &str = "user";
+
+/// The name of the other session's file, where a name has the word kernel: `user.etl` for `kernel.etl`, `a_user.etl.gz` for
+/// `a_kernel.etl.gz`.
+fn user_name(kernel: &str) -> Option<String> {
+    let lower = kernel.to_ascii_lowercase();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let is_word = |at: usize| {
+        let (before, after) = (lower.get(..at), lower.get(at + KERNEL.len()..));
+        !is_letter(before.and_then(|text| text.chars().next_back()))
+            && !is_letter(after.and_then(|text| text.chars().next()))
+    };
+    let at = lower.match_indices(KERNEL).map(|(at, _)| at).filter(|at| is_word(*at)).last()?;
+    // Lower case letters of ASCII stand where the others did.
+    Some(format!("{}{USER}{}", lower.get(..at)?, lower.get(at + KERNEL.len()..)?))
+}
+
+/// The files of folders and archives as recordings: where a kernel session's file has the same name as a user session's beside
+/// it, both are one recording if `fits`. Others are alone.
+fn paired(files: Vec<PathBuf>, fits: impl Fn(&Path, &Path) -> bool) -> Vec<Recording> {
+    // What names are compared by: where the file lies, and its name without capital letters.
+    let lower = |path: &Path| path.to_string_lossy().to_lowercase();
+    let by_name: BTreeMap<String, &PathBuf> = files.iter().map(|path| (lower(path), path)).collect();
+    let mut users: BTreeMap<&PathBuf, &PathBuf> = BTreeMap::new();
+    for kernel in &files {
+        let text = lower(kernel);
+        let name_at = text.rfind(['/', '\\', '!']).map_or(0, |at| at + 1);
+        let (folder, name) = text.split_at(name_at);
+        let user = user_name(name).and_then(|user| by_name.get(&format!("{folder}{user}")));
+        if let Some(user) = user.filter(|user| fits(kernel, user)) {
+            users.insert(kernel, user);
+        }
+    }
+    let taken: BTreeSet<&PathBuf> = users.values().copied().collect();
+    let alone = files.iter().filter(|path| !taken.contains(path));
+    alone
+        .map(|path| Recording {
+            trace: path.clone(),
+            with: users.get(path).into_iter().map(|user| (*user).clone()).collect(),
+        })
+        .collect()
+}
+
+/// The recordings of a command line, each once. In folders, the file of a kernel session and that of a user session are one
+/// if `fits` says so; each trace of an archive of several is one.
 ///
 /// # Errors
 /// A usage error for a folder without traces, and for one with a further file.
-pub fn recordings(arguments: &[Recording], without: &Path) -> Result<Vec<Recording>, Error> {
+pub fn recordings(
+    arguments: &[Recording],
+    without: &Path,
+    fits: impl Fn(&Path, &Path) -> bool,
+) -> Result<Vec<Recording>, Error> {
     let mut all = Vec::new();
     for argument in arguments {
         if !argument.with.is_empty() {
@@ -50,15 +100,20 @@ pub fn recordings(arguments: &[Recording], without: &Path) -> Result<Vec<Recordi
             all.push(argument.clone());
             continue;
         }
+        let mut files = Vec::new();
         for found in named(&argument.trace, Some(without)) {
             match found {
                 Err((path, reason)) if path == argument.trace => {
                     return Err(Error::Usage(format!("{}: {reason}", path.display())));
                 }
                 // A folder that cannot be listed is reported as a trace that cannot be read.
-                Ok(trace) | Err((trace, _)) => all.push(Recording { trace, with: Vec::new() }),
+                Ok(path) | Err((path, _)) => {
+                    let several = traces_in_archive(&path);
+                    files.extend(if several.is_empty() { vec![path] } else { several });
+                }
             }
         }
+        all.extend(paired(files, &fits));
     }
     let mut seen = BTreeSet::new();
     all.retain(|recording| seen.insert(recording.clone()));
@@ -99,11 +154,42 @@ mod tests {
         let alone = |path: PathBuf| Recording { trace: path, with: Vec::new() };
         let two = Recording { trace: path("z.etl"), with: vec![path("a.txt")] };
         let asked = [alone(folder.path().into()), alone(path("z.etl")), two.clone(), alone(path("none.etl"))];
-        let all = recordings(&asked, &path("out")).unwrap();
+        let all = recordings(&asked, &path("out"), |_, _| true).unwrap();
         assert_eq!(all.len(), 6, "{all:?}");
         assert_eq!(all[4..], [two, alone(path("none.etl"))], "what is not there is told later");
-        assert!(recordings(&[alone(path("d"))], &path("out")).unwrap_err().to_string().contains("holds no trace"));
+        assert!(
+            recordings(&[alone(path("d"))], &path("out"), |_, _| true)
+                .unwrap_err()
+                .to_string()
+                .contains("holds no trace")
+        );
         let folder = Recording { trace: path("b"), with: vec![path("z.etl")] };
-        assert!(recordings(&[folder], &path("out")).unwrap_err().to_string().contains("is a folder"));
+        assert!(recordings(&[folder], &path("out"), |_, _| true).unwrap_err().to_string().contains("is a folder"));
+    }
+
+    #[test]
+    fn sessions_side_by_side_are_one_recording_by_their_names() {
+        for (kernel, user) in [
+            ("kernel.etl", Some("user.etl")),
+            ("A_Kernel.etl.gz", Some("a_user.etl.gz")),
+            ("kernel-kernel.1.etl", Some("kernel-user.1.etl")),
+            ("NT Kernel Logger.etl", Some("nt user logger.etl")),
+            ("kernels.etl", None),
+            ("mykernel.etl", None),
+            ("user.etl", None),
+        ] {
+            assert_eq!(user_name(kernel).as_deref(), user, "{kernel}");
+        }
+        let files = ["a/kernel.etl", "a/user.etl", "b/user.etl", "c.zip!kernel.etl", "c.zip!USER.etl", "kernel.etl"];
+        let told = |fits: bool| -> Vec<String> {
+            let all = paired(files.map(PathBuf::from).to_vec(), |_, _| fits);
+            let names = |one: &Recording| one.files().map(|path| path.display().to_string()).collect::<Vec<_>>();
+            all.iter().map(|one| names(one).join("+")).collect()
+        };
+        assert_eq!(
+            told(true),
+            ["a/kernel.etl+a/user.etl", "b/user.etl", "c.zip!kernel.etl+c.zip!USER.etl", "kernel.etl"]
+        );
+        assert_eq!(told(false), files);
     }
 }

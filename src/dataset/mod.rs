@@ -16,6 +16,7 @@ mod ready;
 pub mod run;
 mod staging;
 mod state;
+pub(crate) mod tags;
 mod text_column;
 
 pub use format::Format;
@@ -27,6 +28,7 @@ use places::Places;
 use staging::Staging;
 use std::fs;
 use std::path::Path;
+use tags::Tags;
 
 /// A folder with a dataset.
 #[derive(Debug)]
@@ -35,6 +37,10 @@ pub struct Dataset {
     format: Format,
     version: String,
     refused: Vec<Refused>,
+    /// What the user says of the traces.
+    tags: Tags,
+    /// What stands in `traces.trace_file`, unless it is the path.
+    name: Option<String>,
 }
 
 impl Dataset {
@@ -47,7 +53,12 @@ impl Dataset {
         fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let places = Places { folder: folder.to_path_buf() };
         let refused = publish::recover(&places)?;
-        Ok(Dataset { places, format, version: version.to_owned(), refused })
+        Ok(Dataset { places, format, version: version.to_owned(), refused, tags: Tags::default(), name: None })
+    }
+
+    /// The same dataset: traces get these tags, and the one that is exported this name.
+    pub(crate) fn with_tags(self, tags: Tags, name: Option<String>) -> Dataset {
+        Dataset { tags, name, ..self }
     }
 
     /// The folder.
@@ -66,6 +77,6 @@ impl Dataset {
     /// [`Error::NotWritten`].
     fn stage(&self) -> Result<Staging, Error> {
         let _not_while_others_clean_up = publish::lock_dataset(&self.places)?;
-        Staging::new(&self.places.work()?, self.format)
+        Staging::new(&self.places.work()?, self.format, self.tags.clone())
     }
 }

@@ -1,7 +1,8 @@
 //! The files of one table: a batch becomes a row group of a Parquet file, an Arrow file of its own, or lines of CSV.
 
 use crate::analysis::export::Columns;
-use crate::analysis::export::schema::{Column, Kind, SCHEMA_VERSION, SCHEMA_VERSION_KEY, Table};
+use crate::analysis::export::layout::Layout;
+use crate::analysis::export::schema::{Column, Kind};
 use crate::dataset::csv;
 use crate::dataset::format::Format;
 use crate::dataset::text_column::TextColumn;
@@ -11,6 +12,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -23,10 +25,11 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A table's files that are being written.
 pub struct Part {
-    table: Table,
+    layout: Layout,
     folder: PathBuf,
     format: Format,
     form: Form,
@@ -70,24 +73,23 @@ impl Part {
     ///
     /// # Errors
     /// [`Error::NotWritten`].
-    pub fn new(table: Table, folder: &Path, format: Format) -> Result<Part, Error> {
+    pub fn new(layout: Layout, folder: &Path, format: Format) -> Result<Part, Error> {
         std::fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let path = folder.join(file_name(0, format));
         let create = || File::create(&path).map_err(Error::not_written(&path));
         let form = match format {
             Format::Parquet => {
-                Form::Parquet(Box::new(Parquet::new(table, create()?).map_err(|error| at(&path, error))?))
+                Form::Parquet(Box::new(Parquet::new(&layout, create()?).map_err(|error| at(&path, error))?))
             }
             Format::Arrow => Form::Arrow,
             Format::Csv => {
                 let mut writer = ::csv::Writer::from_writer(create()?);
-                let names = table.columns().iter().map(|column| column.name);
-                writer.write_record(names).map_err(|error| at(&path, error))?;
+                writer.write_record(layout.names()).map_err(|error| at(&path, error))?;
                 Form::Csv(Box::new(writer))
             }
         };
         let files = if format == Format::Arrow { 0 } else { 1 };
-        Ok(Part { table, folder: folder.to_path_buf(), format, form, files, rows: 0 })
+        Ok(Part { layout, folder: folder.to_path_buf(), format, form, files, rows: 0 })
     }
 
     /// Path of the file that is being written.
@@ -107,15 +109,15 @@ impl Part {
         }
         let path = self.path();
         match &mut self.form {
-            Form::Parquet(parquet) if rows > 0 => parquet.write(self.table, column).map_err(|error| at(&path, error)),
+            Form::Parquet(parquet) if rows > 0 => parquet.write(&self.layout, column).map_err(|error| at(&path, error)),
             Form::Parquet(_) => Ok(()),
             Form::Arrow => {
-                let batch = batch(self.table, column).map_err(|error| at(&path, error))?;
+                let batch = batch(&self.layout, column).map_err(|error| at(&path, error))?;
                 let file = File::create(&path).map_err(Error::not_written(&path))?;
                 write_arrow(&batch, file).map_err(|error| at(&path, error))
             }
             Form::Csv(writer) => {
-                let batch = batch(self.table, column).map_err(|error| at(&path, error))?;
+                let batch = batch(&self.layout, column).map_err(|error| at(&path, error))?;
                 csv::write(writer, &batch).map_err(|error| at(&path, error))
             }
         }
@@ -129,7 +131,7 @@ impl Part {
         if let Form::Arrow = self.form
             && self.files == 0
         {
-            let empty = RecordBatch::new_empty(self.table.schema());
+            let empty = RecordBatch::new_empty(self.layout.schema());
             self.write(0, &|place| Ok(ArrayRef::clone(empty.column(place))))?;
         }
         let path = self.path();
@@ -184,9 +186,9 @@ impl From<io::Error> for Wrapped {
 }
 
 /// All columns of a batch.
-fn batch(table: Table, column: &Columns<'_>) -> Result<RecordBatch, Wrapped> {
-    let columns = (0..table.columns().len()).into_par_iter().map(column);
-    Ok(RecordBatch::try_new(table.schema(), columns.collect::<Result<_, _>>()?)?)
+fn batch(layout: &Layout, column: &Columns<'_>) -> Result<RecordBatch, Wrapped> {
+    let columns = (0..layout.count()).into_par_iter().map(column);
+    Ok(RecordBatch::try_new(layout.schema(), columns.collect::<Result<_, _>>()?)?)
 }
 
 fn write_arrow(batch: &RecordBatch, file: File) -> Result<(), Wrapped> {
@@ -209,11 +211,12 @@ fn is_sorted_by(column: &Column) -> bool {
 }
 
 /// How the columns of a table are stored that are no texts.
-fn properties(table: Table) -> WriterProperties {
+fn properties(layout: &Layout) -> WriterProperties {
+    let stated = layout.metadata().into_iter().map(|(key, text)| KeyValue::new(key, text)).collect();
     let all = WriterProperties::builder()
         .set_compression(Compression::ZSTD(level()))
         .set_created_by(concat!("pfnset ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(Some(vec![KeyValue::new(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())]))
+        .set_key_value_metadata(Some(stated))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_max_row_group_row_count(None);
     let stored = |all: parquet::file::properties::WriterPropertiesBuilder, column: &Column| {
@@ -227,7 +230,7 @@ fn properties(table: Table) -> WriterProperties {
             _ => all,
         }
     };
-    table.columns().iter().fold(all, stored).build()
+    layout.table.columns().iter().fold(all, stored).build()
 }
 
 /// An encoded column.
@@ -237,20 +240,22 @@ enum Chunk {
 }
 
 impl Parquet {
-    fn new(table: Table, file: File) -> Result<Parquet, Wrapped> {
-        let writer = ArrowWriter::try_new(BufWriter::new(file), table.schema(), Some(properties(table)))?;
+    fn new(layout: &Layout, file: File) -> Result<Parquet, Wrapped> {
+        // The descriptions are in the file's own metadata; the schema that Arrow adds need not repeat them.
+        let schema = Arc::new(Schema::new(layout.schema().fields().clone()));
+        let writer = ArrowWriter::try_new(BufWriter::new(file), schema, Some(properties(layout)))?;
         let (writer, factory) = writer.into_serialized_writer()?;
         Ok(Parquet { writer, factory, groups: 0 })
     }
 
     /// A batch becomes a row group; its columns are made and encoded in parallel, each in memory only for that time.
-    fn write(&mut self, table: Table, column: &Columns<'_>) -> Result<(), Wrapped> {
-        let (schema, stored) = (table.schema(), self.writer.schema_descr().columns().to_vec());
+    fn write(&mut self, layout: &Layout, column: &Columns<'_>) -> Result<(), Wrapped> {
+        let (schema, stored) = (layout.schema(), self.writer.schema_descr().columns().to_vec());
         let writers = self.factory.create_column_writers(self.groups)?;
         let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<Chunk, Wrapped> {
             let array = column(place)?;
             if let (Some(texts), Some(descriptor)) = (array.as_dictionary_opt::<Int32Type>(), stored.get(place)) {
-                let statistics = table.columns().get(place).is_some_and(is_sorted_by);
+                let statistics = layout.table.columns().get(place).is_some_and(is_sorted_by);
                 return Ok(Chunk::Texts(TextColumn::new(descriptor, texts, statistics, level())?));
             }
             for leaf in compute_leaves(schema.field(place), &array)? {
@@ -283,6 +288,7 @@ mod tests {
     use super::*;
     use crate::analysis::export::Sink;
     use crate::analysis::export::column_batches::{Cell, ColumnBatches};
+    use crate::analysis::export::schema::Table;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use std::fs;
     use std::sync::Mutex;
@@ -297,7 +303,7 @@ mod tests {
 
     /// A table in batches of this number of rows.
     fn written(folder: &Path, format: Format, batches: &[i64]) -> Vec<String> {
-        let to = To(Mutex::new(Part::new(Table::CpuWaits, folder, format).unwrap()));
+        let to = To(Mutex::new(Part::new(Layout::of(Table::CpuWaits), folder, format).unwrap()));
         for (batch, rows) in batches.iter().enumerate() {
             let mut table = ColumnBatches::new(Table::CpuWaits, &to);
             for row in 0..*rows {

@@ -259,6 +259,7 @@ mod tests {
     use super::*;
     use crate::analysis::export::{Sink, column_batches::ColumnBatches};
     use crate::dataset::Dataset;
+    use crate::dataset::tags::Tags;
     use std::collections::BTreeMap;
 
     fn id() -> TraceId {
@@ -276,6 +277,7 @@ mod tests {
             parts: tables.iter().map(|table| (*table, 1)).collect(),
             asked: tables.iter().copied().collect(),
             error: None,
+            tags: Tags::default(),
             rows: 0,
             bytes: 0,
         }

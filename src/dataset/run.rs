@@ -118,14 +118,18 @@ impl Dataset {
         let is_streamed = |path: &Path| path.as_os_str() == STANDARD_INPUT;
         let is_streamed = is_streamed(path) || further.iter().any(|path| is_streamed(path));
         let streamed = is_streamed.then(|| Input::open(Path::new(STANDARD_INPUT), limits));
-        let identify = |streamed| identify(path, further, &self.version, streamed);
+        let identify = |streamed| {
+            let (id, file) = identify(path, further, &self.version, streamed);
+            let name = self.name.clone().unwrap_or_else(|| file.file.clone());
+            (id, TraceFile { file: name, ..file })
+        };
         let open = |streamed| open(path, further, choice.code_page, limits, streamed);
         if choice.resume || streamed.is_some() {
             let bytes = streamed.as_ref().and_then(|input| input.as_ref().ok()).map(Input::bytes);
             let (id, file) = identify(bytes);
-            let before = self
-                .before(&id, choice)
-                .filter(|state| file.digest.is_some() && state.covers(&choice.tables, choice.machine_names));
+            let before = self.before(&id, choice).filter(|state| {
+                file.digest.is_some() && state.covers(&choice.tables, choice.machine_names, &self.tags)
+            });
             if let Some(state) = before.filter(|_| choice.resume) {
                 return Ok(outcome(&id, &state, true));
             }
@@ -152,6 +156,7 @@ impl Dataset {
             parts: BTreeMap::new(),
             asked: choice.tables.iter().copied().collect(),
             error: None,
+            tags: self.tags.clone(),
             rows: 0,
             bytes: 0,
         }

@@ -5,6 +5,7 @@ use crate::analysis::export::schema::Table;
 use crate::analysis::export::{Columns, Sink};
 use crate::dataset::format::Format;
 use crate::dataset::part::{Part, file_name};
+use crate::dataset::tags::Tags;
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,6 +21,7 @@ pub struct Staging {
     folder: TempDir,
     lock: Lock,
     format: Format,
+    tags: Tags,
     parts: Mutex<BTreeMap<Table, Part>>,
 }
 
@@ -61,12 +63,12 @@ impl Staging {
     ///
     /// # Errors
     /// [`Error::NotWritten`].
-    pub fn new(work: &Path, format: Format) -> Result<Staging, Error> {
+    pub fn new(work: &Path, format: Format, tags: Tags) -> Result<Staging, Error> {
         let folder = tempfile::Builder::new().prefix(WRITING).tempdir_in(work).map_err(Error::not_written(work))?;
         let path = lock_of(folder.path());
         let file = File::create(&path).map_err(Error::not_written(&path))?;
         file.lock().map_err(Error::not_written(&path))?;
-        Ok(Staging { lock: Lock { path, _file: file }, folder, format, parts: Mutex::default() })
+        Ok(Staging { lock: Lock { path, _file: file }, folder, format, tags, parts: Mutex::default() })
     }
 
     /// Writes what is left.
@@ -74,7 +76,7 @@ impl Staging {
     /// # Errors
     /// [`Error::NotWritten`]; the folder is gone then.
     pub fn finish(self) -> Result<Staged, Error> {
-        let Staging { folder, lock, format, parts } = self;
+        let Staging { folder, lock, format, parts, .. } = self;
         let mut files_by_table = BTreeMap::new();
         let (mut all_rows, mut bytes) = (0, 0);
         for (table, part) in parts.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -99,8 +101,10 @@ impl Sink for Staging {
         let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         let part = match parts.remove(&table) {
             Some(part) => part,
-            None => Part::new(table, &self.folder.path().join(table.name()), self.format)?,
+            None => Part::new(self.tags.layout(table), &self.folder.path().join(table.name()), self.format)?,
         };
-        parts.entry(table).or_insert(part).write(rows, column)
+        let part = parts.entry(table).or_insert(part);
+        let own = table.columns().len();
+        part.write(rows, &|place| if place < own { column(place) } else { self.tags.column(place - own, rows) })
     }
 }

@@ -9,6 +9,7 @@ use crate::dataset::format::Format;
 use crate::dataset::identity::TraceId;
 use crate::dataset::part;
 use crate::dataset::places::Places;
+use crate::dataset::tags::Tags;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,6 +41,8 @@ pub struct State {
     pub asked: BTreeSet<Table>,
     /// Why there is nothing but the row in `traces`.
     pub error: Option<String>,
+    /// What the user said of the trace.
+    pub tags: Tags,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes of all files.
@@ -58,6 +61,8 @@ struct Stored {
     parts: BTreeMap<String, u32>,
     asked: Vec<String>,
     error: Option<String>,
+    #[serde(default)]
+    tags: Tags,
     rows: u64,
     bytes: u64,
 }
@@ -75,6 +80,7 @@ impl From<State> for Stored {
             parts: parts.into_iter().map(|(table, parts)| (table.name().to_owned(), parts)).collect(),
             asked: asked.into_iter().map(|table| table.name().to_owned()).collect(),
             error: state.error,
+            tags: state.tags,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -98,6 +104,7 @@ impl TryFrom<Stored> for State {
             parts: parts.collect::<Result<_, String>>()?,
             asked: asked.iter().map(|name| table(name)).collect::<Result<_, String>>()?,
             error: stored.error,
+            tags: stored.tags,
             rows: stored.rows,
             bytes: stored.bytes,
         })
@@ -151,8 +158,10 @@ impl State {
         self.is_like(other) && is_whole(self) && is_whole(other)
     }
 
-    /// True when all of these tables were asked for, and the machine's name in this form.
-    pub fn covers(&self, tables: &[Table], machine_names: bool) -> bool {
-        self.machine_names == machine_names && tables.iter().all(|table| self.asked.contains(table))
+    /// True when all of these tables were asked for, with these tags, and the machine's name in this form.
+    pub fn covers(&self, tables: &[Table], machine_names: bool, tags: &Tags) -> bool {
+        self.machine_names == machine_names
+            && self.tags == *tags
+            && tables.iter().all(|table| self.asked.contains(table))
     }
 }

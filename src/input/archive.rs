@@ -61,6 +61,15 @@ impl Archive {
         SIGNATURES.iter().find(|(archive, ..)| *archive == self).map_or("", |(.., what)| what)
     }
 
+    /// The names in an archive that holds files by name.
+    pub fn names(self, packed: &[u8]) -> Vec<String> {
+        match self {
+            Archive::Zip => zip::names(packed),
+            Archive::Cab => cab::names(packed),
+            _ => Vec::new(),
+        }
+    }
+
     /// Unpacks the trace in it: `member`, or the only one. Returns why it ended early, if it did.
     ///
     /// # Errors

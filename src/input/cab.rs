@@ -45,6 +45,11 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
     store.fill(&mut file)
 }
 
+/// The names in an archive; none where the list of files is cut.
+pub fn names(packed: &[u8]) -> Vec<String> {
+    entries(packed).into_iter().flatten().map(|entry| entry.name).collect()
+}
+
 /// The list of files; `None` when it is cut.
 fn entries(packed: &[u8]) -> Option<Vec<Entry>> {
     let u32_at = |at: usize| packed.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));

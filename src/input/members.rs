@@ -19,7 +19,7 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
             several => Err(same_name(several.len(), member)),
         };
     }
-    let traces: Vec<&str> = files.iter().copied().filter(|name| name.to_ascii_lowercase().ends_with(".etl")).collect();
+    let traces: Vec<&str> = files.iter().copied().filter(|name| is_etl(name)).collect();
     match (traces.as_slice(), files.as_slice()) {
         ([one], _) | ([], [one]) => Ok(*one),
         ([], []) => Err("it is empty".into()),
@@ -31,6 +31,22 @@ pub fn choose<'n>(names: &[&'n str], member: Option<&str>) -> Result<&'n str, St
     }
 }
 
+fn is_etl(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with(".etl")
+}
+
+/// Most traces of an archive that are taken one by one. Nobody records more, and a list of files is easily made long.
+const MOST_TRACES: usize = 1000;
+
+/// The traces in an archive of several, by name; none where it has one, where names do not tell them apart, or where there are
+/// more than [`MOST_TRACES`].
+pub fn several<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut traces: Vec<String> = names.filter(|name| is_etl(name)).map(|name| name.replace('\\', "/")).collect();
+    traces.sort_unstable();
+    let is_clear = traces.windows(2).all(|two| two.first() != two.last());
+    if is_clear && (2..=MOST_TRACES).contains(&traces.len()) { traces } else { Vec::new() }
+}
+
 /// What is said of files that no name tells apart.
 fn same_name(files: usize, name: &str) -> String {
     format!("{files} files in it have the name {name}; unpack it and name the .etl file")
@@ -39,6 +55,18 @@ fn same_name(files: usize, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_traces_are_listed_where_names_tell_them_apart() {
+        let listed = |names: &[&str]| several(names.iter().copied());
+        assert_eq!(listed(&["b.etl", "a.txt", "a\\X.ETL"]), ["a/X.ETL", "b.etl"]);
+        for none in [&["a.etl"][..], &["a.txt", "b.txt"], &["a/x.etl", "a\\x.etl"], &[]] {
+            assert!(listed(none).is_empty(), "{none:?}");
+        }
+        let many: Vec<String> = (0..=MOST_TRACES).map(|n| format!("{n}.etl")).collect();
+        assert!(several(many.iter().map(String::as_str)).is_empty());
+        assert_eq!(several(many[1..].iter().map(String::as_str)).len(), MOST_TRACES);
+    }
 
     #[test]
     fn the_only_trace_is_chosen() {

@@ -147,6 +147,20 @@ impl Input {
     }
 }
 
+/// The traces in an archive of several, each as `ARCHIVE!NAME`; none for any other file, also for one that cannot be read.
+pub(crate) fn traces_in_archive(path: &Path) -> Vec<PathBuf> {
+    let Ok(map) = Mapping::open(path) else { return Vec::new() };
+    let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false };
+    let names = Archive::of(input.bytes()).map(|archive| archive.names(input.bytes())).unwrap_or_default();
+    let member = |name: String| {
+        let mut whole = path.as_os_str().to_os_string();
+        whole.push("!");
+        whole.push(name);
+        PathBuf::from(whole)
+    };
+    members::several(names.iter().map(String::as_str)).into_iter().map(member).collect()
+}
+
 /// The archive and the name after `!`, where the whole is the name of no file.
 pub(crate) fn split_member(path: &Path) -> (PathBuf, Option<String>) {
     let whole = || (path.to_path_buf(), None);

@@ -28,6 +28,13 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
     store.fill(&mut file)
 }
 
+/// The names in an archive; none where its list of files is cut off.
+pub fn names(packed: &[u8]) -> Vec<String> {
+    let archive = ZipArchive::new(std::io::Cursor::new(packed)).ok().filter(|archive| !archive.has_duplicate_names());
+    let names = archive.iter().flat_map(ZipArchive::file_names);
+    names.filter_map(|name| name.ok().map(|name| name.into_owned())).collect()
+}
+
 /// Bytes at the start of the header of a file.
 const LOCAL_HEADER: u32 = 0x0403_4b50;
 const STORED: u16 = 0;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::{PAGE_IN_MEMORY, PAGE_IN_MEMORY_24H2};
+use crate::input::UnpackLimits;
 use crate::load::presence::holds;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,13 @@ pub fn add(all: &mut EtlFile, name: &str, other: EtlFile) -> Result<(), String> 
         return Err("both hold page sequences, so each is a recording of its own; pfnset diff compares them".into());
     }
     all.join(name, other)
+}
+
+/// True when both files can be read and are one recording.
+pub(crate) fn is_one(first: &Path, other: &Path, limits: &UnpackLimits) -> bool {
+    let open = |path| EtlFile::open_within(path, limits);
+    let (Ok(mut all), Ok(other)) = (open(first), open(other)) else { return false };
+    add(&mut all, "", other).is_ok()
 }
 
 /// Opens all files of a recording, each by `open`.

@@ -10,7 +10,7 @@ fn trace() -> Vec<u8> {
     std::fs::read(fixtures().join(TRACE)).unwrap()
 }
 
-fn zip(files: &[(&str, &[u8])], method: zip::CompressionMethod) -> Vec<u8> {
+pub fn zip(files: &[(&str, &[u8])], method: zip::CompressionMethod) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
         archive.start_file(*name, zip::write::SimpleFileOptions::default().compression_method(method)).unwrap();

@@ -23,7 +23,7 @@ pub fn beside() -> Session {
 const PAGE_IN_MEMORY: u16 = 0x0223;
 
 /// Writes the records for which `second` holds to `b.etl`, compressed, and the others to `a.etl`. Page sequences stay in one.
-fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
+pub fn split(folder: &Path, second: impl Fn(usize) -> bool) -> [PathBuf; 2] {
     let (mut a, mut b) = (Trace::new(session()), Trace::new(beside()));
     for (number, rec) in records(2, Vec::new()).into_iter().enumerate() {
         let number = if rec.hook == PAGE_IN_MEMORY { 1 } else { number };

@@ -4,6 +4,8 @@
 mod chosen;
 pub(crate) mod column_batches;
 mod cpu;
+mod descriptions;
+pub(crate) mod layout;
 mod memory;
 mod page_attributes;
 mod processes_files_ranges;

@@ -1,9 +1,7 @@
 //! The tables of an export and their columns. `docs/export.md` says what each column means; a test compares both.
 
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use std::collections::HashMap;
+use arrow_schema::{DataType, TimeUnit};
 use std::str::FromStr;
-use std::sync::Arc;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,13 +133,6 @@ impl Table {
     /// True for tables that only traces with context switches have.
     pub const fn is_of_processors(self) -> bool {
         matches!(self, Table::Cpu | Table::CpuWaits | Table::CpuInterrupts)
-    }
-
-    /// Its schema in Arrow.
-    pub fn schema(self) -> Arc<Schema> {
-        let field = |column: &Column| Field::new(column.name, column.kind.data_type(), column.nullable);
-        let metadata = HashMap::from([(SCHEMA_VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())]);
-        Arc::new(Schema::new_with_metadata(self.columns().iter().map(field).collect::<Vec<_>>(), metadata))
     }
 
     /// Place of a column.

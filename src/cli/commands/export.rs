@@ -7,12 +7,14 @@ use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, terminal, threads};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
+use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
 use crate::escape::visible;
 use crate::forms::lines::wrap;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::trace::doubt::{of_the_file, texts};
+use crate::trace::recording::is_one;
 use crate::units::{count, counted};
 use anyhow::Context;
 use bytesize::ByteSize;
@@ -30,7 +32,9 @@ const AT_A_TIME: usize = 4;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each file is a separate trace. From a folder, all traces in it and below are
-exported: .etl, .etl.gz, .etl.zst, .zip, .cab.
+exported: .etl, .etl.gz, .etl.zst, .zip, .cab. There, kernel.etl and user.etl
+are one trace if they were recorded together (also A_kernel.etl, A_user.etl).
+Of an archive with several traces, each is one.
 
 Tables (docs/export.md has their columns):
   traces warnings resident processes files ranges refset memory_samples
@@ -75,6 +79,12 @@ pub struct Export {
     /// Write the names of machines; without this flag, each has a pseudonym
     #[arg(long)]
     pub machine_names: bool,
+    /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
+    #[arg(long = "tag", value_name = "KEY=VALUE")]
+    pub tags: Vec<Tag>,
+    /// What stands in traces.trace_file, for one trace [default: its path]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
     #[command(flatten)]
     pub reading: Reading,
     /// End with code 3 where numbers of a trace can be wrong: lost or damaged data, failed checks
@@ -141,12 +151,16 @@ impl Export {
         for path in self.recordings.files().filter(|path| !path.exists()) {
             refuse_remote(path)?;
         }
-        let traces = recordings(&self.recordings.traces, &self.out)?;
+        let limits = self.reading.limits();
+        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
+        let traces = recordings(&self.recordings.traces, &self.out, fits)?;
+        if self.name.is_some() && traces.len() != 1 {
+            return Err(Error::Usage(format!("--name is for one trace, and there are {}", traces.len())).into());
+        }
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
-        let dataset = self.dataset()?;
         let choice = Choice {
             tables: self.tables(),
             snapshots: self.snapshot,
@@ -154,6 +168,8 @@ impl Export {
             machine_names: self.machine_names,
             code_page: self.reading.ansi_codepage,
         };
+        let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
+        let dataset = self.dataset()?.with_tags(tags, self.name.clone());
         let done = Progress::default();
         let size = |recording: &Recording| -> u64 {
             recording.files().map(|path| std::fs::metadata(path).map_or(0, |data| data.len())).sum()
@@ -230,7 +246,7 @@ impl Export {
         if !outcome.grave.is_empty() {
             done.doubtful.fetch_add(1, Ordering::Relaxed);
         }
-        let name = recording.trace.display();
+        let name = shown(recording);
         // What was not recorded is in the table of warnings; here it would fill the screen.
         let lines = if self.quiet { of_the_file(&outcome.grave) } else { texts(&outcome.grave) };
         output::warn(&lines.iter().map(|line| format!("{name}: {line}")).collect::<Vec<_>>());
@@ -238,7 +254,7 @@ impl Export {
             return Ok(());
         }
         let same = done.same_trace(&outcome.id, &recording.trace);
-        let (line, width) = (line(&recording.trace, &outcome, same.as_deref()), terminal::output_width(false));
+        let (line, width) = (line(&shown(recording), &outcome, same.as_deref()), terminal::output_width(false));
         let text = wrap(&visible(&line), width.into()).join("\n");
         // Who reads the lines may want no more of them; the traces are exported all the same.
         let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
@@ -254,18 +270,20 @@ fn side_by_side(times: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
+/// The files of a recording, where they can be guessed from a folder as well as where they were named.
+fn shown(recording: &Recording) -> String {
+    recording.files().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" + ")
+}
+
 /// What is said of a trace.
-fn line(path: &Path, outcome: &Outcome, same: Option<&Path>) -> String {
+fn line(name: &str, outcome: &Outcome, same: Option<&Path>) -> String {
     let Outcome { id, rows, bytes, tables, .. } = outcome;
     match &outcome.error {
         Some(error) => format!("{id}  {error}"),
-        None if same.is_some() => {
-            format!("{id}  {}: the same trace as {}", path.display(), same.unwrap_or(path).display())
-        }
-        None if outcome.passed_over => format!("{id}  {}: there already", path.display()),
+        None if let Some(same) = same => format!("{id}  {name}: the same trace as {}", same.display()),
+        None if outcome.passed_over => format!("{id}  {name}: there already"),
         None => format!(
-            "{id}  {}: {}, {}, {}",
-            path.display(),
+            "{id}  {name}: {}, {}, {}",
             counted(*tables as u64, "table", "tables"),
             counted(*rows, "row", "rows"),
             ByteSize(*bytes)

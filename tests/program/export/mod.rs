@@ -2,6 +2,7 @@
 
 mod counts;
 mod dataset;
+mod fleet;
 mod hostile;
 mod killed;
 mod schema;

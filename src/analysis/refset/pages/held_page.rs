@@ -8,7 +8,7 @@ use crate::units::{PAGE_BYTES, Ticks};
 
 /// What is known of a page, in 8 bytes: frame (40 bits, more than any processor can address), use (4), category (8),
 /// reason of the access (3), flags (from bit 56).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageFacts(u64);
 
 const PFN: u64 = (1 << 40) - 1;
@@ -78,7 +78,7 @@ impl PageFacts {
 }
 
 /// A page that is held. 24 bytes, because there can be many millions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeldPage {
     /// When it was accessed.
     pub since: Ticks,

@@ -100,8 +100,11 @@ pub fn replay<'h>(
         let until = if number + 1 == slices.len() { last } else { Moment { time: slice.to, order: u64::MAX } };
         let due = replay.collect(&mut readers, until);
         replay.replay_shards(&readers, &due, until);
-        let shards = replay.outcome.shards.iter_mut();
-        shards.flat_map(|(_, totals)| totals.holdings.drain(..)).for_each(|holding| each(&holding));
+        for (_, totals) in &mut replay.outcome.shards {
+            // Pages that go together, as at the end of a process, come from a table without an order.
+            totals.holdings.par_sort_unstable_by_key(|kept| (kept.released.map(|(_, time)| time), *kept));
+            totals.holdings.drain(..).for_each(|holding| each(&holding));
+        }
         replay.add_held(slice.from.max(first_stamp), slice.to.min(last_stamp));
         replay.merge(&due, until);
     }

@@ -11,7 +11,7 @@ use crate::model::working_set_owner::OwnerId;
 use crate::units::Ticks;
 
 /// A holding as the replay keeps it until the end of its slice.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeptHolding {
     /// Whose.
     pub owner: OwnerId,
