@@ -62,7 +62,7 @@ impl Tags {
         let mut all = BTreeMap::new();
         for Tag { key, value } in tags {
             if all.insert(key.clone(), value.clone()).is_some() {
-                return Err(format!("--tag {key} is there twice"));
+                return Err(format!("tag {key} is there twice"));
             }
         }
         if all.len() > MOST {
@@ -90,7 +90,7 @@ impl Tags {
 
 /// Name and description of a tag's column.
 pub fn column(key: &str) -> (String, String) {
-    (format!("{PREFIX}{key}"), format!("What --tag {key}=VALUE said of the trace when it was exported"))
+    (format!("{PREFIX}{key}"), format!("The {key} of the trace, as the user gave it with the export"))
 }
 
 #[cfg(test)]

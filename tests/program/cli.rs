@@ -159,38 +159,6 @@ fn losses_are_loud_in_every_form_and_strict_makes_them_code_3() {
 }
 
 /// Writing over the trace would destroy it, while it is mapped.
-/// A folder named `s3:` would take what was meant for a bucket.
-#[test]
-fn paths_with_a_scheme_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = fixtures().join(TRACE);
-    let trace = trace.to_str().unwrap();
-    for arguments in [
-        &["export", trace, "--out", "s3://bucket/ds"][..],
-        &["export", "s3a://bucket/t.etl", "--out", "ds", "-q"],
-        &["export", trace, "--with", "s3a://bucket/t.etl", "--out", "ds", "-q"],
-        &["resident", trace, "-o", "file:///x"],
-        &["pages", trace, "-o", "s3a://bucket/x"],
-        &["report", trace, "-o", "gs://bucket/x.html"],
-        &["anonymize", trace, "-o", "abfss://c@account.dfs.core.windows.net/x.etl"],
-        &["diff", trace, "s3://bucket/t.etl"],
-        &["info", "https://example.org/t.etl"],
-        &["check", trace, "--budgets", "b.toml", "--junit", "s3://bucket/x.xml"],
-    ] {
-        std::fs::write(folder.path().join("b.toml"), "[[budget]]\nname = \"a\"\nmax = \"1 %\"\n").unwrap();
-        let ran = finish(pfnset(arguments).current_dir(folder.path()));
-        assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
-        assert!(ran.err.contains("is no local path. Copy a trace to a disk"), "{ran:?}");
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["b.toml"], "{arguments:?}");
-    }
-    // A drive is no scheme, nor is a name with a colon.
-    for path in ["C:\\none.etl", "C:/none.etl", "c://none.etl", "a b://none.etl"] {
-        let ran = run(&["info", path]);
-        assert!(ran.code != 0 && !ran.err.contains("local path"), "{ran:?}");
-    }
-}
-
 #[test]
 fn the_trace_is_never_overwritten() {
     let whole = std::fs::read(fixtures().join(TRACE)).unwrap();

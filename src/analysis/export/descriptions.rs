@@ -20,7 +20,7 @@ pub fn described(table: Table) -> BTreeMap<String, String> {
         .iter()
         .filter_map(|column| Some((column_key(column.name), of_column(table, column.name)?)))
         .collect();
-    all.extend(section(table).and_then(|section| first_sentence(section)).map(|text| (TABLE_KEY.to_owned(), text)));
+    all.extend(section(table).and_then(first_sentence).map(|text| (TABLE_KEY.to_owned(), text)));
     all
 }
 

@@ -148,26 +148,12 @@ impl Export {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         threads::start(self.reading.threads)?;
-        for path in self.recordings.files().filter(|path| !path.exists()) {
-            refuse_remote(path)?;
-        }
-        let limits = self.reading.limits();
-        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let traces = recordings(&self.recordings.traces, &self.out, fits)?;
-        if self.name.is_some() && traces.len() != 1 {
-            return Err(Error::Usage(format!("--name is for one trace, and there are {}", traces.len())).into());
-        }
+        let traces = self.traces()?;
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
-        let choice = Choice {
-            tables: self.tables(),
-            snapshots: self.snapshot,
-            resume: self.resume,
-            machine_names: self.machine_names,
-            code_page: self.reading.ansi_codepage,
-        };
+        let choice = self.choice();
         let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
         let dataset = self.dataset()?.with_tags(tags, self.name.clone());
         let done = Progress::default();
@@ -212,6 +198,30 @@ impl Export {
         }
         let doubtful = self.strict && done.doubtful.into_inner() > 0;
         Ok(if broken > 0 || doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+
+    /// The recordings that the command line names.
+    fn traces(&self) -> Result<Vec<Recording>, Error> {
+        for path in self.recordings.files().filter(|path| !path.exists()) {
+            refuse_remote(path)?;
+        }
+        let limits = self.reading.limits();
+        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
+        let traces = recordings(&self.recordings.traces, &self.out, fits)?;
+        if self.name.is_some() && traces.len() != 1 {
+            return Err(Error::Usage(format!("--name is for one trace, and there are {}", traces.len())));
+        }
+        Ok(traces)
+    }
+
+    fn choice(&self) -> Choice {
+        Choice {
+            tables: self.tables(),
+            snapshots: self.snapshot,
+            resume: self.resume,
+            machine_names: self.machine_names,
+            code_page: self.reading.ansi_codepage,
+        }
     }
 
     /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.

@@ -2,7 +2,7 @@
 
 use super::{batches, id_of, parts, rows};
 use crate::archives::zip;
-use crate::program::{Ran, fixtures, out, run};
+use crate::program::{Ran, finish, fixtures, out, pfnset, run};
 use arrow_array::RecordBatch;
 use pfnset::analysis::export::schema::Table;
 use std::collections::BTreeSet;
@@ -131,7 +131,7 @@ fn tags_are_columns_of_traces() {
         assert!(ran.code == 2 && ran.err.contains(says), "{bad}: {ran:?}");
     }
     let ran = export(dataset, &["resident-small.etl", "--tag", "a=1", "--tag", "a=2"]);
-    assert!(ran.code == 2 && ran.err.contains("--tag a is there twice"), "{ran:?}");
+    assert!(ran.code == 2 && ran.err.contains("tag a is there twice"), "{ran:?}");
     // In the other forms too.
     let csv = folder.path().join("csv");
     export(&csv, &["resident-small.etl", "-q", "--tag", "build=7", "--format", "csv", "--tables", "traces"]);
@@ -168,4 +168,36 @@ fn files_say_what_their_columns_mean() {
     }
     let batch: &RecordBatch = &batches(parts(&folder.path().join("traces")).first().unwrap())[0];
     assert!(batch.schema().field_with_name("tag_build").unwrap().is_nullable());
+}
+
+/// A folder named `s3:` would take what was meant for a bucket.
+#[test]
+fn paths_with_a_scheme_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = fixtures().join("resident-small.etl");
+    let trace = trace.to_str().unwrap();
+    for arguments in [
+        &["export", trace, "--out", "s3://bucket/ds"][..],
+        &["export", "s3a://bucket/t.etl", "--out", "ds", "-q"],
+        &["export", trace, "--with", "s3a://bucket/t.etl", "--out", "ds", "-q"],
+        &["resident", trace, "-o", "file:///x"],
+        &["pages", trace, "-o", "s3a://bucket/x"],
+        &["report", trace, "-o", "gs://bucket/x.html"],
+        &["anonymize", trace, "-o", "abfss://c@account.dfs.core.windows.net/x.etl"],
+        &["diff", trace, "s3://bucket/t.etl"],
+        &["info", "https://example.org/t.etl"],
+        &["check", trace, "--budgets", "b.toml", "--junit", "s3://bucket/x.xml"],
+    ] {
+        fs::write(folder.path().join("b.toml"), "[[budget]]\nname = \"a\"\nmax = \"1 %\"\n").unwrap();
+        let ran = finish(pfnset(arguments).current_dir(folder.path()));
+        assert_eq!(ran.code, 2, "{arguments:?}: {ran:?}");
+        assert!(ran.err.contains("is no local path. Copy a trace to a disk"), "{ran:?}");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["b.toml"], "{arguments:?}");
+    }
+    // A drive is no scheme, nor is a name with a colon.
+    for path in ["C:\\none.etl", "C:/none.etl", "c://none.etl", "a b://none.etl"] {
+        let ran = run(&["info", path]);
+        assert!(ran.code != 0 && !ran.err.contains("local path"), "{ran:?}");
+    }
 }
