@@ -14,9 +14,9 @@ use pfnset::trace::Trace;
 use std::fs::OpenOptions;
 use std::path::Path;
 
-/// A twentieth of the work where nothing is optimized.
+/// A thirtieth of the work where nothing is optimized.
 fn scaled(count: u64) -> u64 {
-    times(if cfg!(debug_assertions) { count / 20 } else { count })
+    times(if cfg!(debug_assertions) { count / 30 } else { count })
 }
 
 /// Recorded and made-up traces, with names.

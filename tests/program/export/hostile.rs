@@ -6,30 +6,37 @@ use crate::program::{Ran, run};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const TRACE: &str = "resident-small.etl";
+
+/// The id of the trace in a dataset.
+fn id() -> &'static str {
+    static ID: OnceLock<String> = OnceLock::new();
+    ID.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(export(folder.path()).code, 0);
+        id_of(folder.path(), TRACE)
+    })
+}
 
 /// A folder with a dataset, and beside it files of a victim.
 struct Scene {
     folder: tempfile::TempDir,
-    id: String,
+    id: &'static str,
 }
 
 impl Scene {
     fn new() -> Scene {
-        let scene = Scene { folder: tempfile::tempdir().unwrap(), id: String::new() };
+        let scene = Scene { folder: tempfile::tempdir().unwrap(), id: id() };
         scene.write("victim/.ssh/authorized_keys", "old key");
         scene.write("victim/traces/trace=t1/part-0.parquet", "data");
         scene.write("victim/traces/part-0.parquet", "data");
-        let beside = scene.at("beside");
-        assert_eq!(export(&beside).code, 0);
-        let id = id_of(&beside, TRACE);
-        fs::remove_dir_all(beside).unwrap();
-        Scene { id, ..scene }
+        scene
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path.replace("ID", &self.id))
+        self.folder.path().join(path.replace("ID", self.id))
     }
 
     fn write(&self, path: &str, text: &str) {
