@@ -122,7 +122,7 @@ const PRIVATE: &[Category] = &[
 
 pub(crate) static STACKS: Recorded = Recorded {
     others: &[STACK, STACK_KEY_KERNEL, STACK_KEY_USER],
-    ..Recorded::new("Stacks of events", None, "stacks of events")
+    ..Recorded::new("Stacks", Some("-stackwalk Profile+CSwitch"), "stacks of events")
 };
 
 pub(crate) static PROCESSES: Recorded = Recorded {
@@ -363,6 +363,11 @@ pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
 
 static HARD_FAULTS: Recorded =
     Recorded::of_events("HardFaults", "HARD_FAULTS", "hard faults (HardFault)", &[HARD_FAULT]);
+/// Either is enough to begin with.
+static FAULTS_OR_DISK: Recorded = Recorded {
+    others: &[HARD_FAULT, DISK_READ, DISK_WRITE, DISK_FLUSH],
+    ..Recorded::new("HardFaults", Some("HARD_FAULTS"), "hard faults (HardFault)")
+};
 static DISK: Recorded = Recorded::of_events("DiskIO", "DISK_IO", "disk requests", &[DISK_READ, DISK_WRITE, DISK_FLUSH]);
 static DISK_STARTS: Recorded =
     Recorded::of_events("DiskIOInit", "DISK_IO_INIT", "starts of disk requests", &[DISK_READ_INIT, DISK_WRITE_INIT]);
@@ -371,8 +376,9 @@ static DISK_STARTS: Recorded =
 pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
     name: "faults",
     title: "hard faults and disk (pfnset faults)",
-    required: &HARD_FAULTS,
+    required: &FAULTS_OR_DISK,
     optional: &[
+        (&HARD_FAULTS, "hard faults"),
         (&DISK, "disk requests"),
         (&DISK_STARTS, "queue depth, and threads of disk requests"),
         (&PROCESSES, PROCESS_NAMES),
@@ -395,8 +401,8 @@ static HEAP_BLOCKS: Recorded = Recorded {
 
 /// What was committed.
 pub(crate) static COMMIT_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
-    name: "allocations",
-    title: "allocations (pfnset allocations)",
+    name: "commit_allocations",
+    title: "commit by process (pfnset allocations)",
     required: &REGIONS,
     optional: &[(&PROCESSES, PROCESS_LIVES)],
     absent: "the trace holds no VirtualAlloc events, so nothing is known of what was committed",
@@ -407,6 +413,8 @@ pub(crate) static COMMIT_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
 
 /// What was allocated from the kernel's pools.
 pub(crate) static POOL_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
+    name: "pool_allocations",
+    title: "pool by tag (pfnset allocations --of pool)",
     required: &POOL,
     absent: "the trace holds no pool events, so nothing is known of what drivers allocated",
     advice: "Record with the keyword Pool, and stacks to see who allocates:\n  \
@@ -417,6 +425,8 @@ pub(crate) static POOL_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
 
 /// What was allocated from heaps.
 pub(crate) static HEAP_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
+    name: "heap_allocations",
+    title: "heap blocks (pfnset allocations --of heap)",
     required: &HEAP_BLOCKS,
     absent: "the trace holds no heap events, so nothing is known of the blocks that programs allocated",
     advice: "Record the heaps of a process beside the kernel's session:\n  \
@@ -426,7 +436,17 @@ pub(crate) static HEAP_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
 };
 
 /// Those that `pfnset info` judges.
-pub(crate) static ANALYSES: [&AnalysisNeeds; 4] = [&RESIDENT_SET, &REFERENCE_SET, &MEMORY_UTILIZATION, &CPU];
+pub(crate) static ANALYSES: [&AnalysisNeeds; 9] = [
+    &RESIDENT_SET,
+    &REFERENCE_SET,
+    &MEMORY_UTILIZATION,
+    &CPU,
+    &COMMIT_ALLOCATIONS,
+    &POOL_ALLOCATIONS,
+    &HEAP_ALLOCATIONS,
+    &FAULTS,
+    &STACK_EVENTS,
+];
 
 #[cfg(test)]
 mod tests {
@@ -442,7 +462,9 @@ mod tests {
 
     #[test]
     fn keywords_are_those_of_the_group_masks() {
-        for recorded in all().filter(|recorded| recorded.keyword != HEAPS.keyword) {
+        // No flags of the kernel's session.
+        let others = [HEAPS.keyword, HEAP_BLOCKS.keyword, STACKS.keyword];
+        for recorded in all().filter(|recorded| !others.contains(&recorded.keyword)) {
             let of = |keyword: &&crate::event::keywords::Keyword| keyword.wpr == Some(recorded.keyword);
             let flags: BTreeSet<Option<&str>> = KEYWORDS.iter().filter(of).map(|keyword| keyword.xperf).collect();
             assert_eq!(flags, [recorded.xperf].into(), "{}", recorded.keyword);
@@ -466,7 +488,7 @@ mod tests {
     fn the_documents_name_each_keyword() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        let text = read("categories.md") + &read("cpu.md");
+        let text = ["categories.md", "cpu.md", "allocations.md", "faults.md", "stacks.md"].map(read).concat();
         let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
         assert!(text.is_empty() || words.len() > 500, "the documents");
         for recorded in all().filter(|_| !text.is_empty()) {

@@ -4,7 +4,7 @@ use crate::etl::record_id::HookId;
 use crate::event::keywords;
 use crate::load::survey::Survey;
 use crate::named::named_enum;
-use crate::trace::analysis_needs::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded};
+use crate::trace::analysis_needs::{ANALYSES, AnalysisNeeds, DESCRIBING, Recorded, STACKS};
 
 named_enum! {
     /// Can the analysis run?
@@ -66,7 +66,9 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     };
     let is_missing = |recorded: &Recorded| records(survey, recorded) == 0;
     let required = is_missing(analysis.required).then(|| need(analysis.required, "everything", true));
-    let optional = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
+    let is_required = |recorded: &Recorded| required.is_some_and(|need: Need| need.keyword == recorded.keyword);
+    let missing = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
+    let optional = missing.filter(|(recorded, _)| !is_required(recorded));
     let level = match required.is_some() {
         true => ReadinessLevel::Missing,
         false if optional.clone().next().is_none() => ReadinessLevel::Ready,
@@ -84,8 +86,11 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
     }
 }
 
+/// Stacks can be records of their own or parts of their events, which are not counted apart.
 fn records(survey: &Survey, recorded: &Recorded) -> u64 {
-    recorded.hooks().map(|hook| survey.kernel_count(hook)).sum()
+    let records = recorded.hooks().map(|hook| survey.kernel_count(hook)).sum();
+    let has_parts = recorded.keyword == STACKS.keyword && survey.carried_stack_bytes > 0;
+    if has_parts { std::cmp::max(records, 1) } else { records }
 }
 
 fn holds_any(survey: &Survey, mut hooks: impl Iterator<Item = HookId>) -> bool {
