@@ -1,5 +1,6 @@
 //! The answer of `pfnset check`. Wire format: docs/json.md, schema `pfnset.check`.
 
+use crate::analysis::check::budget::MeasureUnit;
 use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
 use crate::analysis::check::{BudgetResult, TraceResult};
@@ -9,7 +10,7 @@ use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::Unit;
 use crate::trace::doubt::Doubt;
-use crate::units::PAGE_BYTES;
+use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -90,24 +91,79 @@ fn document(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     document
 }
 
-fn bytes_of(pages: u64) -> i64 {
-    i64::try_from(pages.saturating_mul(PAGE_BYTES)).unwrap_or(i64::MAX)
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A size with its sign where it is below 0.
-fn size(unit: Unit, bytes: i64) -> String {
-    let sign = if bytes < 0 { "-" } else { "" };
-    format!("{sign}{}", unit.amount(bytes.unsigned_abs()))
+/// What the amounts of a budget are, and how sizes among them are shown.
+#[derive(Debug, Clone, Copy)]
+struct Amounts {
+    of: MeasureUnit,
+    size: Unit,
 }
 
-/// A size with its sign.
-fn change(unit: Unit, bytes: i64) -> String {
-    if bytes > 0 { format!("+{}", size(unit, bytes)) } else { size(unit, bytes) }
+impl Amounts {
+    fn new(result: &BudgetResult, size: Unit) -> Amounts {
+        Amounts { of: result.budget.measure.unit(), size }
+    }
+
+    /// An amount for people, with its sign where it is below 0.
+    fn shown(self, amount: i64) -> String {
+        let sign = if amount < 0 { "-" } else { "" };
+        let amount = amount.unsigned_abs();
+        match self.of {
+            MeasureUnit::Bytes => format!("{sign}{}", self.size.amount(amount)),
+            MeasureUnit::Faults => format!("{sign}{}", counted(amount, "fault", "faults")),
+            MeasureUnit::Time => format!("{sign}{:.3} ms", milliseconds(signed(amount))),
+        }
+    }
+
+    /// The same with its sign.
+    fn change(self, amount: i64) -> String {
+        if amount > 0 { format!("+{}", self.shown(amount)) } else { self.shown(amount) }
+    }
+
+    /// An amount for programs: bytes, faults, milliseconds.
+    fn number(self, amount: i64) -> Value {
+        if self.of == MeasureUnit::Time { json!(milliseconds(amount)) } else { json!(amount) }
+    }
+
+    /// The same in a column.
+    fn cell(self, amount: i64) -> Cell {
+        if self.of == MeasureUnit::Time { Cell::Decimal(milliseconds(amount)) } else { Cell::Count(amount) }
+    }
+
+    /// The same for keys that are of memory.
+    fn bytes(self, amount: i64) -> Option<i64> {
+        (self.of == MeasureUnit::Bytes).then_some(amount)
+    }
 }
 
-/// Bytes by which a value grew.
+fn milliseconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+/// Pages in bytes; faults and nanoseconds as they are.
+fn amount_of(result: &BudgetResult, number: u64) -> i64 {
+    signed(number.saturating_mul(result.budget.measure.unit().scale()))
+}
+
+fn value_of(result: &BudgetResult) -> Option<i64> {
+    result.value.map(|value| amount_of(result, value))
+}
+
+fn baseline_of(result: &BudgetResult) -> Option<i64> {
+    result.baseline.map(|value| amount_of(result, value))
+}
+
+/// The number of pages, where a value is one.
+fn pages_of(result: &BudgetResult, value: Option<u64>) -> Option<u64> {
+    value.filter(|_| result.budget.measure.unit() == MeasureUnit::Bytes)
+}
+
+/// By how much a value grew.
 fn growth(result: &BudgetResult) -> Option<i64> {
-    Some(bytes_of(result.value?).saturating_sub(bytes_of(result.baseline?)))
+    Some(value_of(result)?.saturating_sub(baseline_of(result)?))
 }
 
 /// The limit that decides.
@@ -117,19 +173,20 @@ fn decisive(result: &BudgetResult) -> Option<&LimitResult> {
 
 /// The reason of a verdict; `None` for a pass.
 pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
+    let amounts = Amounts::new(result, unit);
     let of_limit = |limit: &LimitResult| {
-        let (room, bytes) = (limit.room_bytes, size(unit, limit.limit_bytes));
-        let grew = || size(unit, growth(result).unwrap_or(0));
-        let most = || size(unit, growth(result).unwrap_or(0).saturating_add(room));
+        let (room, bytes) = (limit.room, amounts.shown(limit.limit));
+        let grew = || amounts.shown(growth(result).unwrap_or(0));
+        let most = || amounts.shown(growth(result).unwrap_or(0).saturating_add(room));
         match (room < 0, limit.kind) {
-            (true, LimitKind::Max) => format!("{} above max {bytes}", size(unit, -room)),
-            (true, LimitKind::Min) => format!("{} below min {bytes}", size(unit, -room)),
+            (true, LimitKind::Max) => format!("{} above max {bytes}", amounts.shown(-room)),
+            (true, LimitKind::Min) => format!("{} below min {bytes}", amounts.shown(-room)),
             (true, LimitKind::MaxGrowth) => {
-                format!("grew by {}, {} more than max_growth {}", grew(), size(unit, -room), most())
+                format!("grew by {}, {} more than max_growth {}", grew(), amounts.shown(-room), most())
             }
             (false, LimitKind::MaxGrowth) => format!("grew by {}, near max_growth {}", grew(), most()),
-            (false, LimitKind::Max) => format!("{} left below max {bytes}", size(unit, room)),
-            (false, LimitKind::Min) => format!("{} left above min {bytes}", size(unit, room)),
+            (false, LimitKind::Max) => format!("{} left below max {bytes}", amounts.shown(room)),
+            (false, LimitKind::Min) => format!("{} left above min {bytes}", amounts.shown(room)),
         }
     };
     match (result.verdict, &result.fault) {
@@ -146,14 +203,14 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
 }
 
 /// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`.
-fn grown(row: &Grown, unit: Unit) -> String {
-    let bytes = row.pages.saturating_mul(PAGE_BYTES as i64);
+fn grown(row: &Grown, amounts: Amounts) -> String {
+    let amount = |number: i64| number.saturating_mul(signed(amounts.of.scale()));
     let more = match row.baseline {
         None => String::new(),
         Some(0) => ", new".to_owned(),
-        Some(_) => format!(", {}", change(unit, row.growth().saturating_mul(PAGE_BYTES as i64))),
+        Some(_) => format!(", {}", amounts.change(amount(row.growth()))),
     };
-    format!("{}: {}{more}", row.labels.join(" / "), size(unit, bytes))
+    format!("{}: {}{more}", row.labels.join(" / "), amounts.shown(amount(row.pages)))
 }
 
 /// The reason and what grew, one line each.
@@ -163,7 +220,7 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
     if !result.grown.is_empty() {
         let what = if result.baseline.is_some() { "what grew most" } else { "its largest parts" };
         lines.push(format!("  {what}, by {}:", result.dimensions.join(" and ")));
-        lines.extend(result.grown.iter().map(|row| format!("    {}", grown(row, unit))));
+        lines.extend(result.grown.iter().map(|row| format!("    {}", grown(row, Amounts::new(result, unit)))));
     }
     lines
 }
@@ -199,32 +256,38 @@ fn title(trace: &TraceResult) -> String {
 }
 
 fn line(result: &BudgetResult, unit: Unit) -> Line {
-    let shown = |bytes: Option<i64>| Cell::maybe(bytes, |bytes| Cell::text(size(unit, bytes)));
+    let amounts = Amounts::new(result, unit);
+    let shown = |amount: Option<i64>| Cell::maybe(amount, |amount| Cell::text(amounts.shown(amount)));
     Line::new([
         Cell::text(&result.budget.name),
         Cell::text(result.verdict.name()),
-        shown(result.value.map(bytes_of)),
+        shown(value_of(result)),
         Cell::maybe(decisive(result), |limit| {
-            Cell::text(format!("{} {}", limit.kind.name(), size(unit, limit.limit_bytes)))
+            Cell::text(format!("{} {}", limit.kind.name(), amounts.shown(limit.limit)))
         }),
-        shown(decisive(result).map(|limit| limit.room_bytes)),
-        Cell::maybe(growth(result), |bytes| Cell::text(change(unit, bytes))),
+        shown(decisive(result).map(|limit| limit.room)),
+        Cell::maybe(growth(result), |amount| Cell::text(amounts.change(amount))),
     ])
 }
 
 fn table(trace: &TraceResult, unit: Unit) -> Table {
-    let optional = |bytes: Option<i64>| Cell::maybe(bytes, Cell::Size);
     let record = |result: &BudgetResult| {
+        let amounts = Amounts::new(result, unit);
+        let number = |amount: Option<i64>| Cell::maybe(amount, |amount| amounts.cell(amount));
+        let optional = |amount: Option<i64>| Cell::maybe(amount.and_then(|amount| amounts.bytes(amount)), Cell::Size);
         vec![
             Cell::text(trace.path().display().to_string()),
             Cell::text(&result.budget.name),
             Cell::text(result.verdict.name()),
-            Cell::maybe(result.value, Cell::count),
-            optional(result.value.map(bytes_of)),
+            Cell::maybe(pages_of(result, result.value), Cell::count),
+            optional(value_of(result)),
             Cell::maybe(decisive(result), |limit| Cell::text(limit.kind.name())),
-            optional(decisive(result).map(|limit| limit.limit_bytes)),
-            optional(decisive(result).map(|limit| limit.room_bytes)),
-            optional(result.baseline.map(bytes_of)),
+            optional(decisive(result).map(|limit| limit.limit)),
+            optional(decisive(result).map(|limit| limit.room)),
+            optional(baseline_of(result)),
+            Cell::text(amounts.of.name()),
+            number(value_of(result)),
+            number(decisive(result).map(|limit| limit.limit)),
             Cell::maybe(reason(result, unit), Cell::text),
             Cell::text(trace.warnings.iter().chain(&result.warnings).cloned().collect::<Vec<_>>().join("; ")),
         ]
@@ -239,6 +302,9 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
         "limit_bytes",
         "room_bytes",
         "baseline_bytes",
+        "unit",
+        "value",
+        "limit_value",
         "reason",
         "warnings",
     ];
@@ -259,20 +325,29 @@ fn table(trace: &TraceResult, unit: Unit) -> Table {
 }
 
 fn budget(result: &BudgetResult, unit: Unit) -> Value {
+    let amounts = Amounts::new(result, unit);
+    let is_memory = amounts.of == MeasureUnit::Bytes;
+    let number = |amount: Option<i64>| amount.map(|amount| amounts.number(amount));
+    let bytes = |amount: Option<i64>| amount.and_then(|amount| amounts.bytes(amount));
     let limit = |limit: &LimitResult| {
         json!({
             "limit": limit.kind.name(),
             "verdict": limit.verdict.name(),
-            "limit_bytes": limit.limit_bytes,
-            "room_bytes": limit.room_bytes,
+            "limit_value": amounts.number(limit.limit),
+            "room": amounts.number(limit.room),
+            "limit_bytes": amounts.bytes(limit.limit),
+            "room_bytes": amounts.bytes(limit.room),
         })
     };
     let row = |row: &Grown| {
+        let scaled = |number: i64| amounts.number(number.saturating_mul(signed(amounts.of.scale())));
         json!({
             "labels": row.labels,
-            "pages": row.pages,
-            "baseline_pages": row.baseline,
-            "growth_pages": row.growth(),
+            "value": scaled(row.pages),
+            "growth": scaled(row.growth()),
+            "pages": is_memory.then_some(row.pages),
+            "baseline_pages": row.baseline.filter(|_| is_memory),
+            "growth_pages": is_memory.then(|| row.growth()),
         })
     };
     let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
@@ -284,14 +359,20 @@ fn budget(result: &BudgetResult, unit: Unit) -> Value {
         "optional": result.budget.optional,
         "verdict": result.verdict.name(),
         "warnings": result.warnings,
-        "value_pages": result.value,
-        "value_bytes": result.value.map(bytes_of),
+        "unit": amounts.of.name(),
+        "value": number(value_of(result)),
+        "value_pages": pages_of(result, result.value),
+        "value_bytes": bytes(value_of(result)),
         "limit": decisive(result).map(|limit| limit.kind.name()),
-        "limit_bytes": decisive(result).map(|limit| limit.limit_bytes),
-        "room_bytes": decisive(result).map(|limit| limit.room_bytes),
-        "baseline_pages": result.baseline,
-        "baseline_bytes": result.baseline.map(bytes_of),
-        "growth_bytes": growth(result),
+        "limit_value": number(decisive(result).map(|limit| limit.limit)),
+        "room": number(decisive(result).map(|limit| limit.room)),
+        "limit_bytes": bytes(decisive(result).map(|limit| limit.limit)),
+        "room_bytes": bytes(decisive(result).map(|limit| limit.room)),
+        "baseline_value": number(baseline_of(result)),
+        "growth": number(growth(result)),
+        "baseline_pages": pages_of(result, result.baseline),
+        "baseline_bytes": bytes(baseline_of(result)),
+        "growth_bytes": bytes(growth(result)),
         "reason": reason(result, unit),
         "limits": result.limits.iter().map(limit).collect::<Vec<_>>(),
         "grown_by": result.dimensions,

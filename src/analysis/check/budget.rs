@@ -1,10 +1,12 @@
 //! A budget: what to measure in a trace, and the limits of the value.
 
 use crate::analysis::diff::tolerance::Tolerance;
+use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::named::named_enum;
+use crate::units::PAGE_BYTES;
 
 named_enum! {
     /// The analysis that measures.
@@ -15,6 +17,8 @@ named_enum! {
         Resident = "resident",
         /// What a scenario touched.
         Reference = "refset",
+        /// What was read because it was not in RAM.
+        Faults = "faults",
     }
 }
 
@@ -31,6 +35,32 @@ named_enum! {
         Accessed = "accessed",
         /// Accesses of pages that were held already.
         Reaccesses = "reaccesses",
+        /// Hard faults of the trace.
+        HardFaults = "hard_faults",
+        /// Sum of their waits.
+        FaultWait = "fault_wait_ms",
+    }
+}
+
+named_enum! {
+    /// What the numbers of a measure are.
+    pub enum MeasureUnit {
+        /// Pages; limits are bytes.
+        Bytes = "bytes",
+        /// Hard faults.
+        Faults = "faults",
+        /// Nanoseconds, which are written as milliseconds.
+        Time = "ms",
+    }
+}
+
+impl MeasureUnit {
+    /// What a number of a value is in numbers of a limit.
+    pub const fn scale(self) -> u64 {
+        match self {
+            MeasureUnit::Bytes => PAGE_BYTES,
+            MeasureUnit::Faults | MeasureUnit::Time => 1,
+        }
     }
 }
 
@@ -39,7 +69,17 @@ impl Measure {
     pub const fn analysis(self) -> Analysis {
         match self {
             Measure::Pages => Analysis::Resident,
+            Measure::HardFaults | Measure::FaultWait => Analysis::Faults,
             _ => Analysis::Reference,
+        }
+    }
+
+    /// What its numbers are.
+    pub const fn unit(self) -> MeasureUnit {
+        match self {
+            Measure::HardFaults => MeasureUnit::Faults,
+            Measure::FaultWait => MeasureUnit::Time,
+            _ => MeasureUnit::Bytes,
         }
     }
 
@@ -56,6 +96,8 @@ pub enum Conditions {
     Resident(Vec<Condition<ResidentDimension>>),
     /// Conditions on the reference set.
     Reference(Vec<Condition<ReferenceDimension>>),
+    /// Conditions on hard faults.
+    Faults(Vec<Condition<FaultDimension>>),
 }
 
 impl Conditions {
@@ -64,6 +106,7 @@ impl Conditions {
         match self {
             Conditions::Resident(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Reference(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
+            Conditions::Faults(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
         }
     }
 
@@ -73,6 +116,7 @@ impl Conditions {
         match self {
             Conditions::Resident(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Reference(all) => all.sort_by_key(Condition::is_closed),
+            Conditions::Faults(all) => all.sort_by_key(Condition::is_closed),
         }
     }
 
@@ -86,6 +130,7 @@ impl Conditions {
         match self {
             Conditions::Resident(all) => Condition::has_no_match(all),
             Conditions::Reference(all) => Condition::has_no_match(all),
+            Conditions::Faults(all) => Condition::has_no_match(all),
         }
     }
 
@@ -94,11 +139,12 @@ impl Conditions {
         match self {
             Conditions::Resident(all) => Condition::unmatched(all),
             Conditions::Reference(all) => Condition::unmatched(all),
+            Conditions::Faults(all) => Condition::unmatched(all),
         }
     }
 }
 
-/// An amount that is a limit: a size, or a share in millionths.
+/// An amount that is a limit: a size (a number of faults, of nanoseconds), or a share in millionths.
 pub type Limit = Tolerance;
 
 /// A budget.

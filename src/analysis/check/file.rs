@@ -1,10 +1,12 @@
 //! The budgets file: TOML, read strictly. Errors have line and column.
 
-use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure};
+use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit};
+use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension, spelling};
 use crate::error::Error;
+use crate::model::window::duration;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,6 +17,8 @@ use toml::Spanned;
 const KEYS: [&str; 9] = ["name", "analysis", "where", "measure", "max", "min", "max_growth", "watch", "optional"];
 /// Default of `watch`: the part of a limit from which the verdict is `watch`, millionths.
 const WATCH: u64 = 900_000;
+/// Greatest limit: sums with it do not overflow.
+const MOST: u64 = 1 << 62;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +134,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     }
     let measure = measure(form)?;
     let limits = [&form.max, &form.min, &form.max_growth];
-    let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(amount).transpose());
+    let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(|text| amount(text, measure)).transpose());
     let (max, min, max_growth) = (max?, min?, max_growth?);
     if let (Some(Limit::Bytes(max)), Some(Limit::Bytes(least)), Some(at)) = (max, min, &form.min)
         && least > max
@@ -147,13 +151,18 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
             check_dimensions(form, measure)?;
             Conditions::Reference(all)
         }
+        Analysis::Faults => {
+            let all = conditions::<FaultDimension>(form)?;
+            check_fault_dimensions(form)?;
+            Conditions::Faults(all)
+        }
     };
     let texts = form.conditions.values().map(|patterns| patterns.get_ref().text());
     let filter = conditions.by_name().into_iter().map(|(name, _)| name).zip(texts).collect();
     conditions.put_open_first();
     let optional = form.optional.as_ref().is_some_and(|optional| *optional.get_ref());
     if let Some(at) = form.optional.as_ref().filter(|_| optional && form.conditions.is_empty()) {
-        return Err(wrong(at, "optional is for budgets with where: without conditions all pages match"));
+        return Err(wrong(at, "optional is for budgets with where: without conditions everything matches"));
     }
     Ok(Budget { name, measure, conditions, filter, max, min, max_growth, watch: watch(form)?, optional })
 }
@@ -171,7 +180,11 @@ fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
     };
     let of_it = Measure::ALL.into_iter().filter(|measure| measure.analysis() == analysis);
     let Some(text) = &form.measure else {
-        return Ok(if analysis == Analysis::Resident { Measure::Pages } else { Measure::HeldAtStop });
+        return Ok(match analysis {
+            Analysis::Resident => Measure::Pages,
+            Analysis::Reference => Measure::HeldAtStop,
+            Analysis::Faults => Measure::HardFaults,
+        });
     };
     let names: Vec<&str> = of_it.clone().map(Measure::name).collect();
     of_it.clone().find(|measure| measure.name() == text.get_ref()).ok_or_else(|| {
@@ -184,9 +197,30 @@ fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
     })
 }
 
-fn amount(text: &Spanned<String>) -> Result<Limit, Wrong> {
-    let form = "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")";
-    text.get_ref().parse().map_err(|_| wrong(text, format!("\"{}\": {form}", text.get_ref())))
+fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
+    let whole = text.get_ref().trim();
+    let share = || whole.ends_with('%').then(|| whole.parse().ok()).flatten();
+    let (limit, form) = match measure.unit() {
+        MeasureUnit::Bytes => (
+            whole.parse().ok(),
+            "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")",
+        ),
+        MeasureUnit::Faults => {
+            let number = whole.strip_suffix("faults").unwrap_or(whole).trim_end();
+            let limit = number.parse().ok().filter(|number| *number <= MOST).map(Limit::Bytes);
+            (limit.or_else(share), "expected a number of faults (\"200\") or a share (\"5 %\")")
+        }
+        MeasureUnit::Time => {
+            let is_plain = whole.ends_with(|last: char| last.is_ascii_digit());
+            let told = if is_plain { format!("{whole} ms") } else { whole.to_owned() };
+            let nanos = duration(&told).and_then(|time| u64::try_from(time.0).ok()).filter(|number| *number <= MOST);
+            (
+                nanos.map(Limit::Bytes).or_else(share),
+                "expected milliseconds (\"500\"), a time (\"2 s\") or a share (\"5 %\")",
+            )
+        }
+    };
+    limit.ok_or_else(|| wrong(text, format!("\"{}\": {form}", text.get_ref())))
 }
 
 fn watch(form: &BudgetForm) -> Result<u64, Wrong> {
@@ -205,6 +239,16 @@ fn conditions<D: Dimension>(form: &BudgetForm) -> Result<Vec<Condition<D>>, Wron
         Condition::parse(&text).map_err(|error| wrong(patterns, told(error)))
     };
     form.conditions.iter().map(condition).collect()
+}
+
+/// Some dimensions are those of disk requests alone.
+fn check_fault_dimensions(form: &BudgetForm) -> Result<(), Wrong> {
+    for name in form.conditions.keys() {
+        if FaultDimension::parse(name.get_ref()).is_ok_and(|dimension| !dimension.is_of_hard_faults()) {
+            return Err(wrong(name, format!("hard faults have no {}: it is one of disk requests", name.get_ref())));
+        }
+    }
+    Ok(())
 }
 
 /// Not every measure is known for every dimension of the reference set.
@@ -251,6 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_faults_are_numbers_and_times() {
+        for (measure, limit, wanted) in [
+            ("hard_faults", "200", Some(Limit::Bytes(200))),
+            ("hard_faults", "200 faults", Some(Limit::Bytes(200))),
+            ("hard_faults", "5 %", Some(Limit::Share(50_000))),
+            ("hard_faults", "1 MiB", None),
+            ("hard_faults", "9999999999999999999", None),
+            ("fault_wait_ms", "500", Some(Limit::Bytes(500_000_000))),
+            ("fault_wait_ms", "0.5", Some(Limit::Bytes(500_000))),
+            ("fault_wait_ms", "2 s", Some(Limit::Bytes(2_000_000_000))),
+            ("fault_wait_ms", "3 pages", None),
+        ] {
+            let text =
+                format!("[[budget]]\nname = \"x\"\nanalysis = \"faults\"\nmeasure = \"{measure}\"\nmax = \"{limit}\"");
+            let read = read(Path::new("b.toml"), &text).map(|budgets| budgets[0].max).unwrap_or_default();
+            assert_eq!(read, wanted, "{measure} {limit}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_has_line_and_column() {
         let budget = "[[budget]]\nname = \"x\"\nmax = \"1 MiB\"\n";
         for (text, says) in [
@@ -281,6 +345,11 @@ mod tests {
             (
                 &format!("{budget}where = {{ category = \"Imge\" }}"),
                 "line 4, column 22: category is never \"Imge\"; did you mean",
+            ),
+            (&format!("{budget}analysis = \"faults\""), "line 3, column 7: \"1 MiB\": expected a number of faults"),
+            (
+                "[[budget]]\nname = \"x\"\nmax = \"3\"\nanalysis = \"faults\"\nwhere.disk = 1",
+                "line 5, column 7: hard faults have no disk",
             ),
             (&format!("{budget}{budget}"), "line 5, column 8: another budget is named \"x\" too"),
             (

@@ -1,7 +1,9 @@
 //! The value of each budget in a trace.
 
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
+use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::required_data::Evidence;
+pub use crate::analysis::check::value::{Row, Value};
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::{Dimension as ReferenceDimension, Query};
 use crate::analysis::refset::reason::AccessReason;
@@ -19,32 +21,6 @@ use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, counted};
-
-/// A part of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Labels in the order of the dimensions.
-    pub labels: Vec<String>,
-    /// Pages.
-    pub pages: i64,
-}
-
-/// The value of a budget.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Value {
-    /// Pages.
-    pub pages: u64,
-    /// Pages without the conditions.
-    pub total: u64,
-    /// Dimensions of the rows.
-    pub dimensions: Vec<String>,
-    /// The parts of the value; parts of a peak have their own peaks.
-    pub rows: Vec<Row>,
-    /// A line for each pattern of the conditions that matched nothing.
-    pub(crate) unmatched: Vec<String>,
-    /// True when nothing meets the conditions, and a name may be wrong.
-    pub(crate) has_no_match: bool,
-}
 
 /// The values of a trace.
 #[derive(Debug, Default)]
@@ -78,6 +54,10 @@ impl TraceValues {
             trace.gather(SnapshotContext::PARTS | parts);
         }
         let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
+        let faults = has(Analysis::Faults).then(|| FaultValues::new(trace));
+        if faults.as_ref().is_some_and(FaultValues::are_known) {
+            all.add_doubts(&trace.trust().doubts());
+        }
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
             budget.conditions.forget();
@@ -88,6 +68,7 @@ impl TraceValues {
                 Conditions::Reference(conditions) => {
                     reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
+                Conditions::Faults(conditions) => faults.as_ref().map(|values| values.value(trace, budget, conditions)),
             };
             let mut value = value.unwrap_or_else(|| Err(String::new()));
             if let Ok(value) = &mut value {

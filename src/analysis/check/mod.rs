@@ -6,11 +6,13 @@
 
 pub mod baseline;
 pub mod budget;
+mod fault_values;
 pub mod file;
 pub mod largest_growth;
 pub mod measured;
 mod required_data;
 pub mod suggest;
+mod value;
 pub mod verdict;
 
 use crate::trace::doubt::Doubt;
@@ -27,9 +29,9 @@ pub struct BudgetResult {
     pub budget: Budget,
     /// The worst of its limits, or why none was judged.
     pub verdict: Verdict,
-    /// Pages; `None` where they are not known.
+    /// Pages, hard faults or nanoseconds; `None` where they are not known.
     pub value: Option<u64>,
-    /// Pages of the baseline.
+    /// The same of the baseline.
     pub baseline: Option<u64>,
     /// Its limits, the one that decides first.
     pub limits: Vec<LimitResult>,

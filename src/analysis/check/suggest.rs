@@ -42,6 +42,7 @@ fn whole(measure: Measure) -> Budget {
     let conditions = match measure.analysis() {
         Analysis::Resident => Conditions::Resident(Vec::new()),
         Analysis::Reference => Conditions::Reference(Vec::new()),
+        Analysis::Faults => Conditions::Faults(Vec::new()),
     };
     Budget {
         name: measure.name().to_owned(),

@@ -2,7 +2,6 @@
 
 use crate::analysis::check::budget::{Budget, Limit};
 use crate::named::named_enum;
-use crate::units::PAGE_BYTES;
 
 named_enum! {
     /// The verdict on a budget; the worst is last.
@@ -37,25 +36,25 @@ named_enum! {
 pub struct LimitResult {
     /// Which.
     pub kind: LimitKind,
-    /// The limit of the value; that of growth is counted from the baseline.
-    pub limit_bytes: i64,
+    /// The limit of the value, in bytes, faults or nanoseconds; that of growth is counted from the baseline.
+    pub limit: i64,
     /// How far the value is from it; below 0 it is beyond.
-    pub room_bytes: i64,
+    pub room: i64,
     /// The verdict on it.
     pub verdict: Verdict,
 }
 
 const WHOLE: i128 = 1_000_000;
 
-/// A limit in bytes; a share is of `whole_bytes`. Values are whole pages, so a share is rounded to whole pages too: down for an
-/// upper limit, up for a lower limit. So the limit, the value and the room that are shown add up.
-fn bytes(limit: Limit, whole_bytes: i128, is_least: bool) -> i128 {
+/// A limit in bytes, faults or nanoseconds; a share is of `whole`. Values are whole pages, so a share is rounded to whole pages too
+/// (`scale` bytes each): down for an upper limit, up for a lower limit. So the limit, the value and the room that are shown add up.
+fn absolute(limit: Limit, whole: i128, scale: i128, is_least: bool) -> i128 {
     match limit {
         Limit::Bytes(bytes) => i128::from(bytes),
         Limit::Share(share) => {
-            let (product, page) = (whole_bytes * i128::from(share), WHOLE * i128::from(PAGE_BYTES));
-            let pages = product / page + i128::from(is_least && product % page != 0);
-            pages * i128::from(PAGE_BYTES)
+            let (product, one) = (whole * i128::from(share), WHOLE * scale);
+            let number = product / one + i128::from(is_least && product % one != 0);
+            number * scale
         }
     }
 }
@@ -73,38 +72,39 @@ fn judged(room: i128, is_near: bool) -> Verdict {
     }
 }
 
-/// A value beside each limit of its budget, the one that decides first. All in pages; `baseline` is the value of the baseline, where
+/// A value beside each limit of its budget, the one that decides first. All in pages, faults or nanoseconds; `baseline` is the value of the baseline, where
 /// there is one.
 pub fn judge(budget: &Budget, value: u64, total: u64, baseline: Option<u64>) -> Vec<LimitResult> {
-    let of_pages = |pages: u64| i128::from(pages) * i128::from(PAGE_BYTES);
-    let (value, total) = (of_pages(value), of_pages(total));
+    let scale = i128::from(budget.measure.unit().scale());
+    let scaled = |number: u64| i128::from(number) * scale;
+    let (value, total) = (scaled(value), scaled(total));
     let watch = i128::from(budget.watch);
     let mut all = Vec::new();
     if let Some(max) = budget.max {
-        let limit = bytes(max, total, false);
+        let limit = absolute(max, total, scale, false);
         let is_near = value > 0 && value * WHOLE >= limit * watch;
         all.push((LimitKind::Max, limit, limit - value, is_near));
     }
     if let Some(min) = budget.min {
-        let limit = bytes(min, total, true);
+        let limit = absolute(min, total, scale, true);
         let is_near = limit > 0 && limit * WHOLE >= value * watch;
         all.push((LimitKind::Min, limit, value - limit, is_near));
     }
     if let (Some(max_growth), Some(baseline)) = (budget.max_growth, baseline) {
-        let baseline = of_pages(baseline);
-        let (most, growth) = (bytes(max_growth, baseline, false), value - baseline);
+        let baseline = scaled(baseline);
+        let (most, growth) = (absolute(max_growth, baseline, scale, false), value - baseline);
         let is_near = growth > 0 && growth * WHOLE >= most * watch;
         all.push((LimitKind::MaxGrowth, baseline + most, most - growth, is_near));
     }
     let mut all: Vec<LimitResult> = (all.into_iter())
         .map(|(kind, limit, room, is_near)| LimitResult {
             kind,
-            limit_bytes: narrow(limit),
-            room_bytes: narrow(room),
+            limit: narrow(limit),
+            room: narrow(room),
             verdict: judged(room, is_near),
         })
         .collect();
-    all.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room_bytes));
+    all.sort_by_key(|limit| (std::cmp::Reverse(limit.verdict), limit.room));
     all
 }
 
@@ -118,7 +118,7 @@ mod tests {
         let text = format!("[[budget]]\nname = \"x\"\n{limits}");
         let budget = read(Path::new("x"), &text).unwrap().remove(0);
         let first = judge(&budget, value, 1001, baseline)[0];
-        (first.verdict, first.room_bytes / 4096)
+        (first.verdict, first.room / 4096)
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod timeline;
 
 pub use fault_set::FaultSet;
 pub use query::{Dimension, FaultQuery};
+pub(crate) use rows::HardFigures;
 pub use tables::Total;
 
 use crate::analysis::cpu::time_grid::TickRange;

@@ -34,8 +34,10 @@ Budgets in TOML, one table for each:
   max = \"300 MiB\"                     # or \"1000 pages\", \"5 %\" of all pages
   max_growth = \"2 %\"                  # against --baseline
 
-  analysis    resident (default) or refset
+  analysis    resident (default), refset or faults
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
+              of faults: hard_faults (default; max = \"200\"), fault_wait_ms
+              (max = \"500\" or \"2 s\")
   max, min    a value equal to its limit meets it
   watch       part of a limit from which the verdict is watch, default 90 %
   optional    true: where may match nothing

@@ -1,0 +1,27 @@
+//! What was measured for a budget.
+
+/// A part of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Labels in the order of the dimensions.
+    pub labels: Vec<String>,
+    /// Pages, hard faults or nanoseconds.
+    pub pages: i64,
+}
+
+/// The value of a budget.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Value {
+    /// Pages; hard faults or nanoseconds where the budget is of these.
+    pub pages: u64,
+    /// The same without the conditions.
+    pub total: u64,
+    /// Dimensions of the rows.
+    pub dimensions: Vec<String>,
+    /// The parts of the value; parts of a peak have their own peaks.
+    pub rows: Vec<Row>,
+    /// A line for each pattern of the conditions that matched nothing.
+    pub(crate) unmatched: Vec<String>,
+    /// True when nothing meets the conditions, and a name may be wrong.
+    pub(crate) has_no_match: bool,
+}
