@@ -8,9 +8,10 @@
 #![allow(dead_code)]
 
 use etl_writer::allocations::{AllocationSpec, generate_allocations};
+use etl_writer::record::tracelogging_schema;
 use etl_writer::refset::{RefsetSpec, generate_refset};
 use etl_writer::scheduling::{SchedulingSpec, generate_scheduling};
-use etl_writer::{MemorySpec, ResidentSpec, generate_memory, generate_resident};
+use etl_writer::{MemorySpec, Ptr::P8, Rec, ResidentSpec, Session, Stream, generate_memory, generate_resident};
 use pfnset::etl::EtlFile;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
@@ -41,6 +42,30 @@ pub fn resident(spec: &ResidentSpec) -> PathBuf {
 /// The scheduler's trace of `spec`.
 pub fn scheduling(spec: &SchedulingSpec) -> PathBuf {
     kept(&format!("scheduling-{}-seed{}.etl", spec.switches, spec.seed), |out| generate_scheduling(spec, out))
+}
+
+/// So many TraceLogging events of three kinds, 1 µs apart, on four processors.
+pub fn trace_logging(events: u64) -> PathBuf {
+    kept(&format!("trace-logging-{events}.etl"), |out| {
+        let session = Session { processors: 4, ..Session::windows10() };
+        let traits = [&[20, 0][..], b"Acme.Storage.Diag\0"].concat();
+        let kind = |name: &str, fields: &[(&str, u8)], payload: &[u8]| {
+            let record = Rec { channel: 11, ..Rec::event(P8, [9; 16], 0, 0, payload.to_vec()) };
+            record.with_item(11, &tracelogging_schema(name, fields)).with_item(12, &traits).by(1000, 400)
+        };
+        // In-types: 8 unsigned of 4 bytes, 10 of 8, 16 pointer, 2 8-bit text.
+        let kinds = [
+            kind("ReadDone", &[("Offset", 10), ("Bytes", 8), ("Status", 7)], &[7; 16]),
+            kind("Opened", &[("Path", 2), ("Handle", 16)], b"C:\\data\\store-17.db\0\x10\0\0\0\0\0\0\0"),
+            kind("Tick", &[("Count", 8)], &[1, 2, 3, 4]),
+        ];
+        let mut stream = Stream::new(session.clone(), &[], out)?;
+        for (number, kind) in (0..events).zip(kinds.iter().cycle()) {
+            let record = kind.clone().at(session.t0 + 1000 + number * 10).on((number / 64 % 4) as u16);
+            stream.push(&record)?;
+        }
+        stream.finish()
+    })
 }
 
 /// The pool trace of `spec`.

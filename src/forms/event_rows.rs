@@ -2,12 +2,11 @@
 
 use crate::escape::visible;
 use crate::event::fields::value::{FieldValue, Fields};
-use crate::event::fields::value_text::digits;
+use crate::event::fields::value_text::{decimal, digits, hexadecimal, write_guid};
 use crate::forms::csv::{self, Cells};
 use crate::forms::json;
 use crate::load::event_row::{EventRow, RowId};
-use serde::ser::{SerializeMap, SerializeSeq};
-use serde::{Serialize, Serializer};
+use crate::units::Nanos;
 use std::fmt::Write as _;
 
 /// Forms of the rows.
@@ -60,9 +59,9 @@ pub fn row(form: EventForm, width: usize, out: &mut Vec<u8>, row: &EventRow<'_>)
     // Writing into memory cannot fail.
     let _ = match form {
         EventForm::Jsonl => {
-            let written = json::compact(&Object(row), out);
+            object(out, row);
             out.push(b'\n');
-            written
+            Ok(())
         }
         EventForm::Csv(cells) => csv::line(out, &cells_of(row), cells),
         EventForm::Table => {
@@ -83,85 +82,153 @@ fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-struct Object<'r>(&'r EventRow<'r>);
-
-impl Serialize for Object<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = self.0;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("time_s", &row.time.seconds())?;
-        map.serialize_entry("processor", &row.processor)?;
-        map.serialize_entry("process", &row.process)?;
-        map.serialize_entry("pid", &row.process_id)?;
-        map.serialize_entry("thread", &row.thread_id)?;
-        map.serialize_entry("provider", &row.provider)?;
-        map.serialize_entry("provider_guid", &row.provider_guid.map(|guid| guid.to_string()))?;
-        map.serialize_entry("event", &row.event)?;
-        match row.id {
-            RowId::Number(number) => map.serialize_entry("id", &number)?,
-            RowId::Hook(hook) => map.serialize_entry("id", &format!("0x{hook:04x}"))?,
-            RowId::None => map.serialize_entry("id", &None::<u16>)?,
-        }
-        map.serialize_entry("version", &row.version)?;
-        map.serialize_entry("opcode", &row.opcode)?;
-        map.serialize_entry("task", &row.task)?;
-        map.serialize_entry("level", &row.level)?;
-        map.serialize_entry("keywords", &row.keywords.map(|keywords| format!("0x{keywords:x}")))?;
-        map.serialize_entry("schema", &row.schema.map(|source| source.name()))?;
-        map.serialize_entry("length", &row.payload.len())?;
-        map.serialize_entry("fields", &row.fields.as_ref().map(Members))?;
-        if !row.missing.is_empty() {
-            map.serialize_entry("missing", &row.missing)?;
-        }
-        if !row.rest.is_empty() {
-            map.serialize_entry("rest", &hex(row.rest))?;
-        }
-        if row.schema.is_none() {
-            map.serialize_entry("payload", &hex(row.payload))?;
-        }
-        if !row.frames.is_empty() {
-            map.serialize_entry("frames", &row.frames)?;
-        }
-        map.end()
+/// Adds a text in quotes. Nearly all are of plain characters, which stand for themselves.
+fn quoted(out: &mut Vec<u8>, text: &str) {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
+    if text.as_bytes().iter().all(is_plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        // Writing into memory cannot fail.
+        let _ = json::compact(&text, out);
     }
 }
 
-struct Members<'f>(&'f Fields);
-
-impl Serialize for Members<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        self.0.iter().try_for_each(|(name, value)| map.serialize_entry(&**name, &Of(value)))?;
-        map.end()
+/// Adds `,"key":` before what `write` adds, or null.
+fn entry<T>(out: &mut Vec<u8>, key: &str, value: Option<T>, write: impl FnOnce(&mut Vec<u8>, T)) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
+    match value {
+        Some(value) => write(out, value),
+        None => out.extend_from_slice(b"null"),
     }
 }
 
-struct Of<'f>(&'f FieldValue);
+fn number(out: &mut Vec<u8>, key: &str, value: Option<impl Into<u64>>) {
+    entry(out, key, value, |out, value| decimal(out, value.into()));
+}
 
-impl Serialize for Of<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            FieldValue::Null => serializer.serialize_none(),
-            FieldValue::Flag(flag) => serializer.serialize_bool(*flag),
-            FieldValue::Unsigned(number) => serializer.serialize_u64(*number),
-            FieldValue::Signed(number) => serializer.serialize_i64(*number),
-            FieldValue::Float(number) if number.is_finite() => serializer.serialize_f32(*number),
-            FieldValue::Double(number) if number.is_finite() => serializer.serialize_f64(*number),
-            FieldValue::Object(fields) => Members(fields).serialize(serializer),
-            FieldValue::List(values) => {
-                let mut list = serializer.serialize_seq(Some(values.len()))?;
-                values.iter().try_for_each(|value| list.serialize_element(&Of(value)))?;
-                list.end()
-            }
-            other => serializer.serialize_str(&other.text()),
+fn texts(out: &mut Vec<u8>, key: &str, texts: &[String]) {
+    if !texts.is_empty() {
+        entry(out, key, Some(()), |out, ()| list(out, texts, |out, text| quoted(out, text)));
+    }
+}
+
+fn list<T>(out: &mut Vec<u8>, values: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
+    out.push(b'[');
+    for (number, value) in values.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
         }
+        write(out, value);
+    }
+    out.push(b']');
+}
+
+/// Adds `"0x1f"` or digits between quotes.
+fn in_quotes(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'"');
+    write(out);
+    out.push(b'"');
+}
+
+/// Adds seconds with as many of the nine digits as are needed, at least one.
+fn seconds(out: &mut Vec<u8>, time: Nanos) {
+    const SECOND: u128 = 1_000_000_000;
+    if time.0 < 0 {
+        out.push(b'-');
+    }
+    let nanos = time.0.unsigned_abs();
+    decimal(out, u64::try_from(nanos / SECOND).unwrap_or(u64::MAX));
+    out.push(b'.');
+    let mut place = SECOND / 10;
+    let mut rest = nanos % SECOND;
+    loop {
+        out.push(b'0' + (rest / place) as u8);
+        rest %= place;
+        if rest == 0 || place == 1 {
+            return;
+        }
+        place /= 10;
     }
 }
 
-fn json_text(value: &impl Serialize) -> String {
+/// Adds the object of a row.
+fn object(out: &mut Vec<u8>, row: &EventRow<'_>) {
+    out.extend_from_slice(b"{\"time_s\":");
+    seconds(out, row.time);
+    let text = |out: &mut Vec<u8>, text: &str| quoted(out, text);
+    number(out, "processor", row.processor);
+    entry(out, "process", row.process.as_deref(), text);
+    number(out, "pid", row.process_id);
+    number(out, "thread", row.thread_id);
+    entry(out, "provider", Some(&*row.provider), text);
+    entry(out, "provider_guid", row.provider_guid, |out, guid| in_quotes(out, |out| write_guid(out, guid)));
+    entry(out, "event", Some(&*row.event), text);
+    match row.id {
+        RowId::Hook(hook) => entry(out, "id", Some(hook), |out, hook| in_quotes(out, |out| hook_id(out, hook))),
+        RowId::Number(id) => number(out, "id", Some(id)),
+        RowId::None => number(out, "id", None::<u16>),
+    }
+    number(out, "version", Some(row.version));
+    number(out, "opcode", row.opcode);
+    number(out, "task", row.task);
+    number(out, "level", row.level);
+    entry(out, "keywords", row.keywords, |out, keywords| in_quotes(out, |out| hexadecimal(out, keywords)));
+    entry(out, "schema", row.schema.map(|source| source.name()), text);
+    number(out, "length", Some(row.payload.len() as u64));
+    entry(out, "fields", row.fields.as_ref(), |out, fields| members(out, fields));
+    texts(out, "missing", &row.missing);
+    let bytes = |out: &mut Vec<u8>, bytes: &[u8]| in_quotes(out, |out| digits(out, bytes));
+    if !row.rest.is_empty() {
+        entry(out, "rest", Some(row.rest), bytes);
+    }
+    if row.schema.is_none() {
+        entry(out, "payload", Some(row.payload), bytes);
+    }
+    texts(out, "frames", &row.frames);
+    out.push(b'}');
+}
+
+/// `0x0223`.
+fn hook_id(out: &mut Vec<u8>, hook: u16) {
+    out.extend_from_slice(b"0x");
+    digits(out, &hook.to_be_bytes());
+}
+
+/// Adds the object of fields.
+fn members(out: &mut Vec<u8>, fields: &Fields<'_>) {
+    out.push(b'{');
+    for (number, (name, field)) in fields.iter().enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        quoted(out, name);
+        out.push(b':');
+        value(out, field);
+    }
+    out.push(b'}');
+}
+
+/// Adds a value.
+fn value(out: &mut Vec<u8>, value: &FieldValue<'_>) {
+    match value {
+        FieldValue::Null => out.extend_from_slice(b"null"),
+        FieldValue::Flag(_) | FieldValue::Unsigned(_) | FieldValue::Signed(_) => value.write(out),
+        FieldValue::Float(number) if number.is_finite() => value.write(out),
+        FieldValue::Double(number) if number.is_finite() => value.write(out),
+        FieldValue::Object(fields) => members(out, fields),
+        FieldValue::List(values) => list(out, values, self::value),
+        FieldValue::Text(text) => quoted(out, text),
+        other => in_quotes(out, |out| other.write(out)),
+    }
+}
+
+fn json_text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
-    // Writing into memory cannot fail.
-    let _ = json::compact(value, &mut out);
+    write(&mut out);
     String::from_utf8(out).unwrap_or_default()
 }
 
@@ -170,12 +237,12 @@ fn cells_of(row: &EventRow<'_>) -> [String; 21] {
     [
         format!("{}", row.time.seconds()),
         number(row.processor.map(Into::into)),
-        row.process.clone().unwrap_or_default(),
+        row.process.as_deref().unwrap_or_default().to_owned(),
         number(row.process_id.map(Into::into)),
         number(row.thread_id.map(Into::into)),
-        row.provider.clone(),
+        row.provider.to_string(),
         row.provider_guid.map(|guid| guid.to_string()).unwrap_or_default(),
-        row.event.clone(),
+        row.event.to_string(),
         match row.id {
             RowId::Number(number) => number.to_string(),
             RowId::Hook(hook) => format!("0x{hook:04x}"),
@@ -188,7 +255,7 @@ fn cells_of(row: &EventRow<'_>) -> [String; 21] {
         row.keywords.map(|keywords| format!("0x{keywords:x}")).unwrap_or_default(),
         row.schema.map(|source| source.name().to_owned()).unwrap_or_default(),
         row.payload.len().to_string(),
-        row.fields.as_ref().map(|fields| json_text(&Members(fields))).unwrap_or_default(),
+        row.fields.as_ref().map(|fields| json_text(|out| members(out, fields))).unwrap_or_default(),
         row.missing.join("+"),
         hex(row.rest),
         if row.schema.is_none() { hex(row.payload) } else { String::new() },
@@ -205,13 +272,13 @@ fn line(row: &EventRow<'_>, width: usize) -> String {
     let is_told = row.provider == "kernel" || row.event.starts_with(&format!("{}: ", row.provider));
     let provider = if is_told { String::new() } else { format!("{} ", row.provider) };
     let mut text = format!("{:>10.6}  {processor:>3}  {process}  {provider}{}", row.time.seconds(), row.event);
-    for (name, value) in row.fields.iter().flatten() {
+    for (name, own) in row.fields.iter().flatten() {
         if text.len() > 4 * width {
             break;
         }
-        let shown = match value {
-            FieldValue::Text(text) => text.clone(),
-            other => json_text(&Of(other)).trim_matches('"').to_owned(),
+        let shown = match own {
+            FieldValue::Text(text) => text.to_string(),
+            other => json_text(|out| value(out, other)).trim_matches('"').to_owned(),
         };
         let _ = write!(text, "  {name}={shown}");
     }

@@ -18,7 +18,7 @@ use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
 use crate::units::Nanos;
 use foldhash::HashMap as FastMap;
-use std::sync::Arc;
+use std::borrow::Cow;
 use uuid::Uuid;
 
 /// What identifies an event of a provider in a row.
@@ -42,17 +42,17 @@ pub struct EventRow<'r> {
     /// What it is.
     pub record_id: RecordId,
     /// Label of the header's process, where the caller has put it.
-    pub process: Option<String>,
+    pub process: Option<Cow<'r, str>>,
     /// The header's process.
     pub process_id: Option<u32>,
     /// The header's thread.
     pub thread_id: Option<u32>,
     /// Name of the provider, its GUID, or `kernel`.
-    pub provider: String,
+    pub provider: Cow<'r, str>,
     /// The provider, or the class.
     pub provider_guid: Option<Uuid>,
     /// Name.
-    pub event: String,
+    pub event: Cow<'r, str>,
     /// Id.
     pub id: RowId,
     /// Version.
@@ -70,7 +70,7 @@ pub struct EventRow<'r> {
     /// The payload.
     pub payload: &'r [u8],
     /// Fields; `None` without a schema.
-    pub fields: Option<Fields>,
+    pub fields: Option<Fields<'r>>,
     /// Fields that do not fit.
     pub missing: Vec<String>,
     /// Bytes that no field has.
@@ -83,7 +83,7 @@ pub struct EventRow<'r> {
 const MOST_KNOWN: usize = 4096;
 
 /// Schemas of TraceLogging events by their bytes.
-type Known = FastMap<Box<[u8]>, Option<Arc<Schema>>>;
+type Known = FastMap<Box<[u8]>, Option<Schema>>;
 
 /// Reads rows.
 pub struct RowReader<'t> {
@@ -98,30 +98,47 @@ impl<'t> RowReader<'t> {
         RowReader { etl, rank: ranks(&etl.buffers).0, schemas }
     }
 
-    /// Reads buffers in parallel: `each` gets the rows of one buffer after the other.
+    /// Reads buffers in parallel: `each` gets the rows of one buffer after the other, of the records that `is_wanted`.
     pub fn read<A: Send>(
         &self,
         buffers: &[u32],
+        is_wanted: impl Fn(Moment) -> bool + Sync,
         new: impl Fn() -> A + Sync,
         each: impl Fn(&mut A, Moment, EventRow<'_>) + Sync,
     ) -> Vec<A> {
         let read = self.etl.fold_some(
             buffers,
             || (new(), Known::default()),
-            |(all, known), _, area| self.area(area, known, |moment, row| each(all, moment, row)),
+            |(all, known), _, area| self.area(area, known, &is_wanted, |moment, row| each(all, moment, row)),
         );
         read.into_iter().map(|(all, _)| all).collect()
     }
 
-    fn area(&self, area: &EventArea<'_>, known: &mut Known, mut each: impl FnMut(Moment, EventRow<'_>)) {
+    fn area(
+        &self,
+        area: &EventArea<'_>,
+        known: &mut Known,
+        is_wanted: impl Fn(Moment) -> bool,
+        mut each: impl FnMut(Moment, EventRow<'_>),
+    ) {
         for_each_moment(area, &self.rank, self.etl.before_first(), |raw, _, moment| {
-            each(moment, self.row(raw, moment, area.buffer.processor, known));
+            if is_wanted(moment) {
+                let record = raw.read().unwrap_or_else(|_| Record::unread(raw));
+                let own = learn(known, record.extended);
+                each(moment, self.row(raw, record, own, moment, area.buffer.processor));
+            }
         });
     }
 
-    fn row<'r>(&self, raw: RawRecord<'r>, moment: Moment, processor: u16, known: &mut Known) -> EventRow<'r> {
+    fn row<'r>(
+        &'r self,
+        raw: RawRecord<'r>,
+        record: Record<'r>,
+        own: Option<&'r Schema>,
+        moment: Moment,
+        processor: u16,
+    ) -> EventRow<'r> {
         let descriptor = raw.descriptor();
-        let record = raw.read().unwrap_or_else(|_| Record::unread(raw));
         let has_own_buffers = self.etl.header.mode & MODE_NO_PER_PROCESSOR == 0;
         let mut row = EventRow {
             time: self.etl.clock.nanos(moment.time),
@@ -130,9 +147,9 @@ impl<'t> RowReader<'t> {
             process: None,
             process_id: record.process_id,
             thread_id: record.thread_id,
-            provider: String::new(),
+            provider: Cow::Borrowed(""),
             provider_guid: guid(record.id),
-            event: String::new(),
+            event: Cow::Borrowed(""),
             id: row_id(record.id),
             version: record.version,
             opcode: descriptor.opcode,
@@ -146,25 +163,28 @@ impl<'t> RowReader<'t> {
             rest: &[],
             frames: Vec::new(),
         };
-        self.name(&mut row, &raw, &record, known);
+        self.name(&mut row, &raw, &record, own);
         row
     }
 
     /// Finds the schema, the names and the fields.
-    fn name(&self, row: &mut EventRow<'_>, raw: &RawRecord<'_>, record: &Record<'_>, known: &mut Known) {
+    fn name<'r>(&'r self, row: &mut EventRow<'r>, raw: &RawRecord<'r>, record: &Record<'r>, own: Option<&'r Schema>) {
         let code_page = self.etl.code_page;
-        let is_kernel = hook_of(record.id).is_some() || catalog::name(record.id).is_some();
+        let named = catalog::name(record.id);
+        let is_kernel = hook_of(record.id).is_some() || named.is_some();
         if let Some(hook) = hook_of(record.id).filter(|_| matches!(record.id, RecordId::Kernel(_))) {
-            row.provider = "kernel".to_owned();
-            row.event = catalog::name(record.id).map_or_else(|| hook.to_string(), |name| name.name.to_owned());
+            row.provider = Cow::Borrowed("kernel");
+            row.event = named.map_or_else(|| hook.to_string().into(), |name| Cow::Borrowed(name.name));
         } else {
             row.provider = self.provider_name(record.id);
-            row.event = match (catalog::name(record.id), record.id) {
-                (Some(name), _) => name.name.to_owned(),
-                (None, RecordId::Manifest { id, .. }) => format!("EventID({id})"),
-                (None, RecordId::Classic { opcode, .. }) => format!("Opcode({opcode})"),
-                (None, RecordId::Message { number, .. }) => format!("Message({number})"),
-                (None, _) => "Unknown".to_owned(),
+            row.event = match (named, record.id) {
+                (Some(name), _) => Cow::Borrowed(name.name),
+                // With its own schema it is named below.
+                (None, _) if own.is_some() => Cow::Borrowed(""),
+                (None, RecordId::Manifest { id, .. }) => format!("EventID({id})").into(),
+                (None, RecordId::Classic { opcode, .. }) => format!("Opcode({opcode})").into(),
+                (None, RecordId::Message { number, .. }) => format!("Message({number})").into(),
+                (None, _) => Cow::Borrowed("Unknown"),
             };
         }
         if is_kernel
@@ -176,19 +196,8 @@ impl<'t> RowReader<'t> {
             row.rest = row.payload.get(end..).unwrap_or_default();
             return;
         }
-        let own = trace_logging::schema_bytes(record.extended).and_then(|bytes| match known.get(bytes) {
-            Some(schema) => schema.clone(),
-            None => {
-                let schema = trace_logging::schema(record.extended).map(Arc::new);
-                if known.len() >= MOST_KNOWN {
-                    known.clear();
-                }
-                known.insert(bytes.into(), schema.clone());
-                schema
-            }
-        });
-        let found = match &own {
-            Some(schema) => Some((SchemaSource::TraceLogging, &**schema)),
+        let found = match own {
+            Some(schema) => Some((SchemaSource::TraceLogging, schema)),
             None => self.schemas.of(raw, record),
         };
         let Some((source, schema)) = found else { return };
@@ -201,28 +210,41 @@ impl<'t> RowReader<'t> {
         row.rest = row.payload.get(rest..).unwrap_or_default();
         if source == SchemaSource::Manifest && holds_manifest(raw, record) {
             let length = FieldValue::Unsigned(row.payload.len() as u64);
-            row.fields.iter_mut().for_each(|fields| fields.push(("PayloadLength".into(), length.clone())));
+            row.fields.iter_mut().for_each(|fields| fields.push(("PayloadLength", length.clone())));
             row.rest = &[];
         }
         let provider = match source {
-            SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text().into()),
-            _ => schema.provider.clone(),
+            SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text()),
+            _ => schema.provider.as_deref().map(Cow::Borrowed),
         };
         if let Some(provider) = provider {
-            row.provider = provider.to_string();
+            row.provider = provider;
         }
         row.event = event_name(schema, source, record.id, row.opcode.unwrap_or(0));
     }
 
-    fn provider_name(&self, id: RecordId) -> String {
-        let Some(guid) = guid(id) else { return "unknown".to_owned() };
-        let known = self.schemas.providers.get(&guid).map(|name| name.to_string());
-        let group = || catalog::name(id).map(|name| name.group().to_owned());
-        known
-            .or_else(group)
-            .or_else(|| catalog::provider_name(guid).map(str::to_owned))
-            .unwrap_or_else(|| guid.to_string())
+    fn provider_name(&self, id: RecordId) -> Cow<'_, str> {
+        let Some(guid) = guid(id) else { return Cow::Borrowed("unknown") };
+        let known = self.schemas.providers.get(&guid).map(|name| &**name);
+        let group = || catalog::name(id).map(|name| name.group());
+        let name = known.or_else(group).or_else(|| catalog::provider_name(guid));
+        name.map_or_else(|| guid.to_string().into(), Cow::Borrowed)
     }
+}
+
+/// The schema that an event carries, read once for all events that carry the same.
+fn learn<'k>(known: &'k mut Known, extended: &[u8]) -> Option<&'k Schema> {
+    if extended.is_empty() {
+        return None;
+    }
+    let bytes = trace_logging::schema_bytes(extended)?;
+    if !known.contains_key(bytes) {
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(bytes.into(), trace_logging::schema(extended));
+    }
+    known.get(bytes)?.as_ref()
 }
 
 fn guid(id: RecordId) -> Option<Uuid> {
@@ -243,12 +265,13 @@ fn row_id(id: RecordId) -> RowId {
 }
 
 /// Task, and the opcode where there is one.
-fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -> String {
-    let number = match id {
+fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -> Cow<'_, str> {
+    let number = || match id {
         RecordId::Manifest { id, .. } => format!("EventID({id})"),
         _ => format!("Opcode({opcode})"),
     };
-    let name = schema.name.as_deref().filter(|name| !name.is_empty()).map_or(number, str::to_owned);
+    let name = schema.name.as_deref().filter(|name| !name.is_empty());
+    let name = name.map_or_else(|| number().into(), Cow::Borrowed);
     let is_manifest = source == SchemaSource::Manifest && opcode == 254 && name == "ManifestData";
     if opcode == 0 || is_manifest {
         return name;
@@ -267,8 +290,8 @@ fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -
         _ => "",
     };
     match schema.opcode.as_deref().filter(|name| !name.is_empty()) {
-        Some(own) => format!("{name}/{own}"),
-        None if standard.is_empty() => format!("{name}/Opcode({opcode})"),
-        None => format!("{name}/{standard}"),
+        Some(own) => format!("{name}/{own}").into(),
+        None if standard.is_empty() => format!("{name}/Opcode({opcode})").into(),
+        None => format!("{name}/{standard}").into(),
     }
 }

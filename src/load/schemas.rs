@@ -14,7 +14,6 @@ use crate::event::fields::schema::{Maps, Schema};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use uuid::Uuid;
@@ -54,19 +53,19 @@ impl UserManifest {
 /// Schemas of the events of a trace.
 #[derive(Debug, Default)]
 pub struct Schemas<'m> {
-    merged: HashMap<Subject, Arc<Schema>>,
+    merged: FastMap<Subject, Arc<Schema>>,
     /// Manifests of each provider with the process that wrote them, in record order.
-    manifests: HashMap<Uuid, Vec<(Option<u32>, Manifest)>>,
+    manifests: FastMap<Uuid, Vec<(Option<u32>, Manifest)>>,
     /// Those of the user, which are asked last.
-    of_user: HashMap<Uuid, Vec<(&'m UserManifest, &'m Manifest)>>,
+    of_user: FastMap<Uuid, Vec<(&'m UserManifest, &'m Manifest)>>,
     /// Names of numbers.
     pub maps: Maps,
     /// Names of providers.
-    pub providers: HashMap<Uuid, Arc<str>>,
+    pub providers: FastMap<Uuid, Arc<str>>,
     /// Why manifests could not be read.
     pub unreadable: Vec<String>,
     /// The schema of the events that hold manifests, by provider.
-    own: HashMap<Uuid, Arc<Schema>>,
+    own: FastMap<Uuid, Arc<Schema>>,
 }
 
 /// Where a schema comes from.

@@ -53,7 +53,7 @@ impl FieldCondition {
     }
 
     /// True for an event that has such a field with such a value; of a list, any element counts.
-    pub(super) fn lets_pass(&self, fields: &Fields) -> bool {
+    pub(super) fn lets_pass(&self, fields: &Fields<'_>) -> bool {
         let mut values = Vec::new();
         find(fields, &self.name, &mut |value| values.push(value.text().into_owned()));
         if values.is_empty() {
@@ -75,7 +75,7 @@ impl FieldCondition {
 }
 
 /// Calls `visit` with the values that a name leads to. The whole name is tried before its parts: names may have points.
-fn find<'f>(fields: &'f Fields, name: &str, visit: &mut dyn FnMut(&'f FieldValue)) {
+fn find<'f>(fields: &'f Fields<'_>, name: &str, visit: &mut dyn FnMut(&'f FieldValue<'_>)) {
     for (own, value) in fields {
         if own.eq_ignore_ascii_case(name) {
             each(value, visit);
@@ -87,7 +87,7 @@ fn find<'f>(fields: &'f Fields, name: &str, visit: &mut dyn FnMut(&'f FieldValue
     }
 }
 
-fn inside<'f>(value: &'f FieldValue, name: &str, visit: &mut dyn FnMut(&'f FieldValue)) {
+fn inside<'f>(value: &'f FieldValue<'_>, name: &str, visit: &mut dyn FnMut(&'f FieldValue<'_>)) {
     match value {
         FieldValue::Object(fields) => find(fields, name, visit),
         FieldValue::List(values) => values.iter().for_each(|value| inside(value, name, visit)),
@@ -95,7 +95,7 @@ fn inside<'f>(value: &'f FieldValue, name: &str, visit: &mut dyn FnMut(&'f Field
     }
 }
 
-fn each<'f>(value: &'f FieldValue, visit: &mut dyn FnMut(&'f FieldValue)) {
+fn each<'f>(value: &'f FieldValue<'_>, visit: &mut dyn FnMut(&'f FieldValue<'_>)) {
     match value {
         FieldValue::List(values) => values.iter().for_each(|value| each(value, visit)),
         FieldValue::Object(_) => {}
@@ -127,7 +127,7 @@ impl FieldChoice {
     }
 
     /// Leaves the fields of these names only, in the order of the names.
-    pub(super) fn choose(&self, fields: &mut Fields) {
+    pub(super) fn choose(&self, fields: &mut Fields<'_>) {
         let mut chosen = Fields::new();
         for (name, seen) in &self.0 {
             if let Some(at) = fields.iter().position(|(own, _)| own.eq_ignore_ascii_case(name)) {
@@ -148,13 +148,13 @@ impl FieldChoice {
 mod tests {
     use super::*;
 
-    fn fields() -> Fields {
-        let inner = |size| FieldValue::Object(vec![("Size".into(), FieldValue::Unsigned(size))]);
+    fn fields() -> Fields<'static> {
+        let inner = |size| FieldValue::Object(vec![("Size", FieldValue::Unsigned(size))]);
         vec![
-            ("Name".into(), FieldValue::Text("a.dll".into())),
-            ("Key".into(), FieldValue::Hex(0x1f)),
-            ("Parts".into(), FieldValue::List(vec![inner(1), inner(22)])),
-            ("a.b".into(), FieldValue::Flag(true)),
+            ("Name", FieldValue::Text("a.dll".into())),
+            ("Key", FieldValue::Hex(0x1f)),
+            ("Parts", FieldValue::List(vec![inner(1), inner(22)])),
+            ("a.b", FieldValue::Flag(true)),
         ]
     }
 
@@ -191,7 +191,7 @@ mod tests {
         let choice = FieldChoice::parse("key, Nothing,name").unwrap();
         let mut some = fields();
         choice.choose(&mut some);
-        assert_eq!(some.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["Key", "Name"]);
+        assert_eq!(some.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["Key", "Name"]);
         assert_eq!(choice.unmatched(), ["no row has a field Nothing"]);
         assert!(FieldChoice::parse("a,A").is_err() && FieldChoice::parse("a,,b").is_err());
     }

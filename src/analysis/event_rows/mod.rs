@@ -10,7 +10,7 @@ pub use query::{Dimension, EventRowQuery};
 
 use crate::analysis::stacks::{EventStacks, Owners};
 use crate::error::Error;
-use crate::etl::time_slice::slices;
+use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::catalog;
 use crate::load::event_row::{EventRow, RowId, RowReader};
 use crate::load::parts::Parts;
@@ -19,6 +19,7 @@ use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::units::Ticks;
+use std::borrow::Cow;
 use std::io;
 
 /// The events of a trace, ready to be streamed.
@@ -27,6 +28,8 @@ pub struct EventListing<'t> {
     query: &'t EventRowQuery,
     schemas: Schemas<'t>,
     owners: Owners<'t>,
+    /// Labels of the process instances.
+    labels: Vec<String>,
     window: Option<Window>,
     stacks: Option<EventStacks>,
     /// Warnings, most important first.
@@ -35,14 +38,57 @@ pub struct EventListing<'t> {
     pub doubtful: bool,
 }
 
-/// Records of a slice, about: their texts are in memory together.
-const RECORDS: u64 = 30_000;
+/// Records of a slice, about: the texts of two slices are in memory together.
+const RECORDS: u64 = 20_000;
 
 /// Texts of rows, and where they belong.
 #[derive(Default)]
 struct Texts {
     rows: Vec<(Moment, usize, usize)>,
     all: Vec<u8>,
+}
+
+/// Writes texts in record order.
+struct InOrder {
+    /// How many may still be written.
+    left: Option<u64>,
+    /// False once one was left out.
+    is_whole: bool,
+    /// Texts of later slices.
+    later: Vec<(Moment, Box<[u8]>)>,
+}
+
+impl InOrder {
+    /// Writes these texts and those that were kept, up to a time, and keeps those that are later.
+    fn write(
+        &mut self,
+        texts: &[Texts],
+        until: Ticks,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let kept = std::mem::take(&mut self.later);
+        let mut rows: Vec<(Moment, &[u8])> = kept.iter().map(|(moment, text)| (*moment, &**text)).collect();
+        for texts in texts {
+            let text = |from: usize, to: usize| texts.all.get(from..to).unwrap_or_default();
+            rows.extend(texts.rows.iter().map(|(moment, from, to)| (*moment, text(*from, *to))));
+        }
+        rows.sort_unstable_by_key(|(moment, _)| *moment);
+        for (moment, text) in rows {
+            if moment.time > until {
+                self.later.push((moment, text.into()));
+                continue;
+            }
+            match &mut self.left {
+                Some(0) => self.is_whole = false,
+                Some(left) => {
+                    *left -= 1;
+                    write(text)?;
+                }
+                None => write(text)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<'t> EventListing<'t> {
@@ -62,7 +108,8 @@ impl<'t> EventListing<'t> {
             warnings.push("the trace has no stacks".to_owned());
         }
         let (owners, doubtful) = (Owners::new(trace.processes(), &[]), trace.trust().any());
-        Ok(EventListing { trace, query, schemas, owners, window, stacks, warnings, doubtful })
+        let labels = trace.processes().instances.iter().map(|process| process.label()).collect();
+        Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
     }
 
     /// Formats all rows, in parallel, and writes them in record order. False when rows were left out because the head was full.
@@ -82,58 +129,42 @@ impl<'t> EventListing<'t> {
         // Buffers without any time come first.
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
         all.first_mut().into_iter().for_each(|slice| slice.buffers.extend(without_time.clone()));
-        let mut is_whole = true;
-        let mut left = self.query.head.unwrap_or(u64::MAX);
-        let mut later: Vec<(Moment, Box<[u8]>)> = Vec::new();
-        for slice in all {
-            if left == 0 {
+        let is_inside = |moment: Moment| begin <= moment.time && (self.window.is_none() || moment.time < end);
+        let read = |slice: &TimeSlice| {
+            reader.read(&slice.buffers, is_inside, Texts::default, |texts, moment, row| {
+                self.format(texts, moment, row, &format);
+            })
+        };
+        // The next slice is read while one is written, unless this thread is one of those that read.
+        let is_free = rayon::current_thread_index().is_none() && self.query.head.is_none();
+        let mut ahead: Option<Vec<Texts>> = None;
+        let mut order = InOrder { left: self.query.head, is_whole: true, later: Vec::new() };
+        for (number, slice) in all.iter().enumerate() {
+            if order.left == Some(0) {
                 return Ok(false);
             }
-            let texts = reader.read(&slice.buffers, Texts::default, |texts, moment, row| {
-                self.format(texts, moment, row, &format);
-            });
-            let until = slice.to;
-            let mut rows: Vec<(Moment, &[u8])> = Vec::new();
-            let kept = std::mem::take(&mut later);
-            rows.extend(kept.iter().map(|(moment, text)| (*moment, &**text)));
-            for texts in &texts {
-                let text = |from: usize, to: usize| texts.all.get(from..to).unwrap_or_default();
-                rows.extend(texts.rows.iter().map(|(moment, from, to)| (*moment, text(*from, *to))));
-            }
-            rows.sort_unstable_by_key(|(moment, _)| *moment);
-            for (moment, text) in rows {
-                if moment.time > until {
-                    later.push((moment, text.into()));
-                } else if left > 0 {
-                    left -= 1;
-                    write(text)?;
-                } else {
-                    is_whole = false;
-                }
-            }
+            let texts = ahead.take().unwrap_or_else(|| read(slice));
+            let next = all.get(number + 1).filter(|_| is_free);
+            std::thread::scope(|scope| {
+                let begun = next.map(|next| std::thread::Builder::new().spawn_scoped(scope, || read(next)));
+                let written = order.write(&texts, slice.to, write);
+                // What a thread that panicked should have read is read again, and panics here.
+                ahead = begun.and_then(Result::ok).and_then(|reading| reading.join().ok());
+                written
+            })?;
         }
-        for (_, text) in &later {
-            if left > 0 {
-                write(text)?;
-            }
-            is_whole &= left > 0;
-            left = left.saturating_sub(1);
-        }
-        Ok(is_whole)
+        order.write(&[], Ticks(i64::MAX), write)?;
+        Ok(order.is_whole)
     }
 
-    fn format(
-        &self,
+    fn format<'r>(
+        &'r self,
         texts: &mut Texts,
         moment: Moment,
-        mut row: EventRow<'_>,
+        mut row: EventRow<'r>,
         format: &(impl Fn(&mut Vec<u8>, &EventRow<'_>) + Sync),
     ) {
-        let is_inside = |window: &Window| window.from.time <= moment.time && moment.time < window.to.time;
-        if !self.window.as_ref().is_none_or(is_inside) {
-            return;
-        }
-        row.process = row.process_id.map(|id| self.owners.label(Some(id), moment));
+        row.process = row.process_id.map(|id| self.process(id, moment));
         if !self.passes(&row) {
             return;
         }
@@ -151,7 +182,16 @@ impl<'t> EventListing<'t> {
         texts.rows.push((moment, from, texts.all.len()));
     }
 
+    /// The label of a process: those of known ones are made once.
+    fn process(&self, id: u32, moment: Moment) -> Cow<'_, str> {
+        let known = self.owners.instance(id, moment).and_then(|index| self.labels.get(index));
+        known.map_or_else(|| self.owners.label(Some(id), moment).into(), |label| Cow::Borrowed(label.as_str()))
+    }
+
     fn passes(&self, row: &EventRow<'_>) -> bool {
+        if self.query.takes_all() {
+            return true;
+        }
         let id = row.record_id;
         let guid = row.provider_guid.map(|guid| guid.to_string()).unwrap_or_default();
         let group = catalog::name(id).map_or("", |name| name.group());
@@ -161,7 +201,7 @@ impl<'t> EventListing<'t> {
             RowId::None => row.opcode.map(|opcode| format!("type {opcode}")).unwrap_or_default(),
         };
         let aliases = catalog::all_names(id);
-        let names: Vec<&str> = [row.event.as_str(), &number].into_iter().chain(aliases.iter().copied()).collect();
+        let names: Vec<&str> = [&*row.event, &number].into_iter().chain(aliases.iter().copied()).collect();
         let fields = &self.query.fields;
         self.query.lets_pass(row, &[&row.provider, &guid, group], &names)
             && (fields.is_empty()

@@ -68,6 +68,12 @@ impl EventRowQuery {
         Window::between(ends, self.from.as_ref(), self.to.as_ref(), clock).map(Some)
     }
 
+    /// True where no condition leaves out any row of the window.
+    pub(super) fn takes_all(&self) -> bool {
+        let EventFilter { provider, name } = &self.filter;
+        provider.all().chain(name.all()).next().is_none() && self.conditions.is_empty() && self.fields.is_empty()
+    }
+
     /// True for a row that meets all conditions but those on fields. `names`: of the event, `providers`: of its provider.
     pub(super) fn lets_pass(&self, row: &EventRow<'_>, providers: &[&str], names: &[&str]) -> bool {
         let EventFilter { provider, name } = &self.filter;

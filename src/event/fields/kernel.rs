@@ -16,7 +16,7 @@ use crate::event::thread::Thread;
 use crate::event::{Decoded, Event, Oddity, Payload, decode};
 
 /// Fields of a kernel event and where the bytes begin that no field has; `None` where it is shown as bytes.
-pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<(Fields, usize)> {
+pub fn fields(record: &Record<'_>, code_page: CodePage) -> Option<(Fields<'static>, usize)> {
     let payload = Payload::of(record);
     if let Some(read) = payload.as_ref().and_then(DiskEvent::read) {
         let parsed = read.ok()?;
@@ -37,7 +37,7 @@ fn end(record: &Record<'_>, oddity: Option<Oddity>) -> usize {
     }
 }
 
-impl Builder {
+impl Builder<'static> {
     fn disk(&mut self, event: &DiskEvent) {
         match event {
             DiskEvent::Start(_, start) => {
@@ -250,7 +250,7 @@ impl Builder {
         self.signed("ExitStatus", process.exit_status);
         process.directory_table_base.into_iter().for_each(|base| _ = self.hex("DirectoryTableBase", base));
         process.flags.into_iter().for_each(|flags| _ = self.hex("Flags", flags));
-        let sid = process.sid.map_or(FieldValue::Null, |sid| FieldValue::Text(sid.to_string()));
+        let sid = process.sid.map_or(FieldValue::Null, |sid| FieldValue::Text(sid.to_string().into()));
         self.add("UserSID", sid).narrow("ImageFileName", process.image_name).text("CommandLine", process.command_line);
         process.package_name.into_iter().for_each(|name| _ = self.text("PackageFullName", name));
         process.application_id.into_iter().for_each(|id| _ = self.text("ApplicationId", id));

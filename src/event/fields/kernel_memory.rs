@@ -12,7 +12,7 @@ use crate::event::page::PageIdentity;
 use crate::event::pool::PoolPiece;
 use crate::event::virtual_memory::VirtualRange;
 
-impl Builder {
+impl Builder<'static> {
     /// Adds the fields of an event about memory; `None` for other events.
     pub fn memory_event(&mut self, event: &Event<'_>) -> Option<()> {
         match event {
@@ -130,7 +130,7 @@ impl Builder {
             HeapRange::Rundown(rundown) => {
                 let range = |(base, size): (u64, u64)| {
                     let both = [("Address", FieldValue::Hex(base)), ("Size", FieldValue::Unsigned(size))];
-                    FieldValue::Object(both.map(|(name, value)| (name.into(), value)).to_vec())
+                    FieldValue::Object(both.to_vec())
                 };
                 self.hex("HeapHandle", rundown.heap).hex("HRFlags", rundown.flags);
                 self.number("HRPid", rundown.process_id).number("HRRangeCount", rundown.len() as u64);

@@ -23,9 +23,9 @@ impl From<crate::bytes::FieldError> for DoesNotFit {
 
 /// What was read of a payload.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Decoded {
+pub struct Decoded<'a> {
     /// Fields that fit.
-    pub fields: Fields,
+    pub fields: Fields<'a>,
     /// Names of those that do not.
     pub missing: Vec<String>,
     /// Where the bytes begin that no field has.
@@ -44,21 +44,21 @@ pub struct Context<'m> {
 }
 
 /// Reads a payload.
-pub fn read(schema: &Schema, payload: &[u8], pointer: PointerSize, context: Context<'_>) -> Decoded {
+pub fn read<'a>(schema: &'a Schema, payload: &'a [u8], pointer: PointerSize, context: Context<'a>) -> Decoded<'a> {
     let mut reader = Reader {
         schema,
         context,
         cursor: Cursor::new(payload, pointer),
         pointer,
-        numbers: vec![None; schema.properties.len()],
+        numbers: if schema.has_references() { vec![None; schema.properties.len()] } else { Vec::new() },
         left: 64 + 16 * (payload.len() + schema.top),
     };
-    let mut decoded = Decoded::default();
+    let mut decoded = Decoded { fields: Fields::with_capacity(schema.top), ..Decoded::default() };
     for number in 0..schema.top {
         let before = reader.cursor.position();
         let Some(property) = schema.properties.get(number) else { break };
         match reader.property(number, 0) {
-            Ok(value) => decoded.fields.push((property.name.clone(), value)),
+            Ok(value) => decoded.fields.push((&*property.name, value)),
             Err(DoesNotFit) => {
                 let names = schema.properties.get(number..schema.top).unwrap_or_default();
                 decoded.missing = names.iter().map(|property| property.name.to_string()).collect();
@@ -71,20 +71,20 @@ pub fn read(schema: &Schema, payload: &[u8], pointer: PointerSize, context: Cont
     decoded
 }
 
-struct Reader<'s, 'p> {
-    schema: &'s Schema,
-    context: Context<'s>,
-    cursor: Cursor<'p>,
+struct Reader<'a> {
+    schema: &'a Schema,
+    context: Context<'a>,
+    cursor: Cursor<'a>,
     pointer: PointerSize,
-    /// By property, the number that was read last.
+    /// By property, the number that was read last; empty where no property asks for it.
     numbers: Vec<Option<u64>>,
     /// How many elements may still be read: lists of elements without bytes could be nested to any number.
     left: usize,
 }
 
-impl<'s> Reader<'s, '_> {
-    fn property(&mut self, number: usize, depth: usize) -> Read<FieldValue> {
-        let schema: &'s Schema = self.schema;
+impl<'a> Reader<'a> {
+    fn property(&mut self, number: usize, depth: usize) -> Read<FieldValue<'a>> {
+        let schema: &'a Schema = self.schema;
         let property = schema.properties.get(number).ok_or(DoesNotFit)?;
         let count = match property.count {
             Amount::None => return self.element(number, property, depth),
@@ -102,10 +102,7 @@ impl<'s> Reader<'s, '_> {
         Ok(match property.content {
             // Characters one by one are one text.
             Content::Value { in_type: 3 | 4 | 6, meaning: Meaning::Character, .. } => {
-                let text = |value: &FieldValue| match value {
-                    FieldValue::Text(text) => text.clone(),
-                    _ => String::new(),
-                };
+                let text = |value: &FieldValue<'_>| value.text().into_owned();
                 FieldValue::Text(list.iter().map(text).collect())
             }
             _ => FieldValue::List(list),
@@ -118,7 +115,7 @@ impl<'s> Reader<'s, '_> {
         usize::try_from(number).map_err(|_| DoesNotFit)
     }
 
-    fn element(&mut self, number: usize, property: &'s Property, depth: usize) -> Read<FieldValue> {
+    fn element(&mut self, number: usize, property: &'a Property, depth: usize) -> Read<FieldValue<'a>> {
         self.left = self.left.checked_sub(1).ok_or(DoesNotFit)?;
         match &property.content {
             Content::Struct { first, members } => {
@@ -127,15 +124,16 @@ impl<'s> Reader<'s, '_> {
                 }
                 let mut fields = Fields::new();
                 for member in *first..first.saturating_add(*members) {
-                    let name = &self.schema.properties.get(member).ok_or(DoesNotFit)?.name;
+                    let schema: &'a Schema = self.schema;
+                    let name = &schema.properties.get(member).ok_or(DoesNotFit)?.name;
                     let value = self.property(member, depth + 1)?;
-                    fields.push((name.clone(), value));
+                    fields.push((&**name, value));
                 }
                 Ok(FieldValue::Object(fields))
             }
             Content::Own => {
                 let length = usize::from(self.cursor.u16("length")?);
-                Ok(FieldValue::Bytes(self.cursor.take(length, "value")?.to_vec()))
+                Ok(FieldValue::Bytes(self.cursor.take(length, "value")?))
             }
             Content::Value { in_type, meaning, map } => {
                 let length = match property.length {
@@ -162,8 +160,9 @@ impl<'s> Reader<'s, '_> {
     }
 
     /// The name of a number that has one.
-    fn named(&self, value: FieldValue, map: Option<&std::sync::Arc<str>>) -> FieldValue {
-        let Some(map) = map.and_then(|map| self.context.maps.get(&(self.context.provider, map.clone()))) else {
+    fn named(&self, value: FieldValue<'a>, map: Option<&std::sync::Arc<str>>) -> FieldValue<'a> {
+        let maps: &'a Maps = self.context.maps;
+        let Some(map) = map.and_then(|map| maps.get(&(self.context.provider, map.clone()))) else {
             return value;
         };
         let number = match value {
@@ -174,19 +173,19 @@ impl<'s> Reader<'s, '_> {
         map.name(number).map_or(value, FieldValue::Text)
     }
 
-    fn value(&mut self, in_type: u16, meaning: Meaning, length: Option<usize>) -> Read<FieldValue> {
+    fn value(&mut self, in_type: u16, meaning: Meaning, length: Option<usize>) -> Read<FieldValue<'a>> {
         let c = &mut self.cursor;
         Ok(match in_type {
             1 => FieldValue::Text(match length {
                 Some(characters) => {
                     let bytes = characters.checked_mul(2).ok_or(DoesNotFit)?;
-                    wide(c.take(bytes, "text")?)
+                    wide(c.take(bytes, "text")?).into()
                 }
                 None => {
                     let rest = c.rest();
                     match c.clone().wide("text") {
-                        Ok(_) => c.wide("text")?.text(),
-                        Err(_) => wide(c.take(rest.len(), "text")?),
+                        Ok(_) => c.wide("text")?.text().into(),
+                        Err(_) => wide(c.take(rest.len(), "text")?).into(),
                     }
                 }
             }),
@@ -233,7 +232,7 @@ impl<'s> Reader<'s, '_> {
             21 => FieldValue::Hex(c.u64("number")?),
             22 | 300 => {
                 let bytes = usize::from(c.u16("length")?);
-                FieldValue::Text(wide(c.take(bytes, "text")?))
+                FieldValue::Text(wide(c.take(bytes, "text")?).into())
             }
             23 | 301 => {
                 let bytes = usize::from(c.u16("length")?);
@@ -246,7 +245,7 @@ impl<'s> Reader<'s, '_> {
             }
             302 => {
                 let bytes = usize::from(c.u16("length")?.swap_bytes());
-                FieldValue::Text(wide(c.take(bytes, "text")?))
+                FieldValue::Text(wide(c.take(bytes, "text")?).into())
             }
             303 => {
                 let bytes = usize::from(c.u16("length")?.swap_bytes());
@@ -255,14 +254,14 @@ impl<'s> Reader<'s, '_> {
             }
             304 => {
                 let rest = c.remaining();
-                FieldValue::Text(wide(c.take(rest, "text")?))
+                FieldValue::Text(wide(c.take(rest, "text")?).into())
             }
             305 => {
                 let rest = c.remaining();
                 let bytes = without_end(c.take(rest, "text")?);
                 self.narrow(bytes)
             }
-            306 => FieldValue::Text(wide(c.take(2, "character")?)),
+            306 => FieldValue::Text(wide(c.take(2, "character")?).into()),
             307 => {
                 let bytes = without_end(c.take(1, "character")?);
                 self.narrow(bytes)
@@ -277,7 +276,7 @@ impl<'s> Reader<'s, '_> {
     }
 
     /// An integer of 1, 2, 4 or 8 bytes.
-    fn integer(&mut self, bytes: u8, is_signed: bool, meaning: Meaning) -> Read<FieldValue> {
+    fn integer(&mut self, bytes: u8, is_signed: bool, meaning: Meaning) -> Read<FieldValue<'a>> {
         let c = &mut self.cursor;
         let number = match bytes {
             1 => c.u8("number")?.into(),
@@ -287,12 +286,12 @@ impl<'s> Reader<'s, '_> {
         };
         Ok(match (meaning, bytes) {
             (Meaning::Hex, _) => FieldValue::Hex(number),
-            (Meaning::Character, 1) => self.narrow(&[number as u8]),
-            (Meaning::Character, 2) if !is_signed => FieldValue::Text(wide_units(&[number as u16])),
+            (Meaning::Character, 1) => FieldValue::Text(self.narrow(&[number as u8]).text().into_owned().into()),
+            (Meaning::Character, 2) if !is_signed => FieldValue::Text(wide_units(&[number as u16]).into()),
             (Meaning::Flag, 1) => FieldValue::Flag(number != 0),
             (Meaning::Port, 2) if !is_signed => FieldValue::Unsigned((number as u16).swap_bytes().into()),
             (Meaning::Ipv4, 4) if !is_signed => {
-                FieldValue::Text(Ipv4Addr::from((number as u32).to_le_bytes()).to_string())
+                FieldValue::Text(Ipv4Addr::from((number as u32).to_le_bytes()).to_string().into())
             }
             _ if is_signed => FieldValue::Signed(match bytes {
                 1 => (number as i8).into(),
@@ -304,14 +303,17 @@ impl<'s> Reader<'s, '_> {
         })
     }
 
-    fn narrow(&self, bytes: &[u8]) -> FieldValue {
-        FieldValue::Text(self.context.code_page.text(Narrow(bytes)))
+    fn narrow<'b>(&self, bytes: &'b [u8]) -> FieldValue<'b> {
+        FieldValue::Text(match std::str::from_utf8(bytes) {
+            Ok(text) => text.into(),
+            Err(_) => self.context.code_page.text(Narrow(bytes)).into(),
+        })
     }
 
-    fn sid(&mut self, before: usize) -> Read<FieldValue> {
+    fn sid(&mut self, before: usize) -> Read<FieldValue<'a>> {
         self.cursor.skip(before, "token")?;
         let sid = Sid::next(&mut self.cursor).map_err(|_| DoesNotFit)?;
-        Ok(FieldValue::Text(sid.to_string()))
+        Ok(FieldValue::Text(sid.to_string().into()))
     }
 }
 
@@ -332,20 +334,21 @@ mod tests {
         Schema { properties: with_own_names(properties, top), top, ..Schema::default() }
     }
 
-    fn decoded(schema: &Schema, payload: &[u8], pointer: PointerSize) -> Decoded {
-        let context = Context { maps: &Maps::new(), provider: Uuid::nil(), code_page: CodePage::default() };
-        read(schema, payload, pointer, context)
+    fn decoded<'a>(schema: &'a Schema, payload: &'a [u8], pointer: PointerSize) -> Decoded<'a> {
+        let maps = Box::leak(Box::default());
+        read(schema, payload, pointer, Context { maps, provider: Uuid::nil(), code_page: CodePage::default() })
     }
 
-    fn one(in_type: u16, meaning: Meaning, payload: &[u8]) -> Option<FieldValue> {
-        let found = decoded(&schema(vec![property("x", in_type, meaning)]), payload, P8);
+    fn one(in_type: u16, meaning: Meaning, payload: &[u8]) -> Option<FieldValue<'_>> {
+        let schema = Box::leak(Box::new(schema(vec![property("x", in_type, meaning)])));
+        let found = decoded(schema, payload, P8);
         found.fields.into_iter().next().map(|(_, value)| value)
     }
 
     #[test]
     fn values_of_each_type() {
         use FieldValue::*;
-        let text = |text: &str| Some(Text(text.to_owned()));
+        let text = |text: &'static str| Some(Text(text.into()));
         let plain = Meaning::Plain;
         assert_eq!(one(1, plain, b"a\0b\0\0\0"), text("ab"));
         assert_eq!(one(1, plain, b"a\0b\0"), text("ab"), "to the end of the payload");
@@ -371,7 +374,7 @@ mod tests {
         assert_eq!(one(302, plain, b"\0\x02a\0b\0"), text("a"));
         assert_eq!(one(304, plain, b"a\0b\0"), text("ab"));
         assert_eq!(one(307, plain, b"ab"), text("a"));
-        assert_eq!(one(309, plain, &[2, 0, 0, 0, 8, 9]), Some(Bytes(vec![8, 9])));
+        assert_eq!(one(309, plain, &[2, 0, 0, 0, 8, 9]), Some(Bytes(&[8, 9])));
         let v4 = [2, 0, 0x1f, 0x90, 10, 0, 0, 1];
         assert_eq!(one(25, Meaning::Socket, &[&[8, 0][..], &v4].concat()), text("10.0.0.1:8080"));
         let mut v6 = [0; 28];
@@ -389,9 +392,10 @@ mod tests {
             property("c", 4, Meaning::Plain),
         ]);
         let found = decoded(&all, &[1, 0, 0, 0, 2, 0, 3], P4);
-        let names: Vec<&str> = found.fields.iter().map(|(name, _)| &**name).collect();
+        let names: Vec<&str> = found.fields.iter().map(|(name, _)| *name).collect();
         assert_eq!((names, found.missing, found.rest), (vec!["a", "a (2)"], vec!["b".into(), "c".into()], 6));
-        let longer = decoded(&schema(vec![property("a", 4, Meaning::Plain)]), &[1, 2, 3], P4);
+        let one = schema(vec![property("a", 4, Meaning::Plain)]);
+        let longer = decoded(&one, &[1, 2, 3], P4);
         assert_eq!((longer.missing.len(), longer.rest), (0, 1));
     }
 
@@ -406,11 +410,11 @@ mod tests {
         assert!(all.is_sound());
         let found = decoded(&all, &[2, 0, 7, 8, 1, 0xff, 2, 0xfe], P8);
         let number = |number| FieldValue::Unsigned(number);
-        let pair = |x, y| FieldValue::Object(vec![("x".into(), number(x)), ("y".into(), FieldValue::Signed(y))]);
-        let expected: Fields = vec![
-            ("n".into(), number(2)),
-            ("list".into(), FieldValue::List(vec![number(7), number(8)])),
-            ("s".into(), FieldValue::List(vec![pair(1, -1), pair(2, -2)])),
+        let pair = |x, y| FieldValue::Object(vec![("x", number(x)), ("y", FieldValue::Signed(y))]);
+        let expected: Fields<'_> = vec![
+            ("n", number(2)),
+            ("list", FieldValue::List(vec![number(7), number(8)])),
+            ("s", FieldValue::List(vec![pair(1, -1), pair(2, -2)])),
         ];
         assert_eq!((found.fields, found.missing.len(), found.rest), (expected, 0, 8));
         let too_many = decoded(&all, &[0xff, 0xff, 7], P8);
@@ -427,22 +431,23 @@ mod tests {
         let empty = Property { length: Amount::Of(0), ..property("x", 2, Meaning::Plain) };
         let all = Schema { top: 2, ..schema(vec![length, list(2), list(3), list(4), list(5), empty]) };
         assert!(all.is_sound());
-        let found = decoded(&all, &[0; 64_000], P8);
+        let payload = vec![0; 64_000];
+        let found = decoded(&all, &payload, P8);
         assert_eq!((found.fields.len(), found.missing), (1, vec!["s".to_owned()]));
     }
 
     #[test]
     fn numbers_have_names() {
         let map = ValueMap::new(false, vec![(3, "three".into())]);
-        let maps = Maps::from([((Uuid::max(), "m".into()), map)]);
+        let maps: Maps = [((Uuid::max(), "m".into()), map)].into_iter().collect();
         let content = Content::Value { in_type: 8, meaning: Meaning::Plain, map: Some("m".into()) };
         let all = schema(vec![Property { content, ..property("x", 8, Meaning::Plain) }]);
         let of = |provider, number: u8| {
             let context = Context { maps: &maps, provider, code_page: CodePage::default() };
-            read(&all, &[number, 0, 0, 0], P8, context).fields.remove(0).1
+            let payload = [number, 0, 0, 0];
+            read(&all, &payload, P8, context).fields.remove(0).1.text().into_owned()
         };
-        assert_eq!(of(Uuid::max(), 3), FieldValue::Text("three".into()));
-        assert_eq!((of(Uuid::max(), 4), of(Uuid::nil(), 3)), (FieldValue::Unsigned(4), FieldValue::Unsigned(3)));
+        assert_eq!([of(Uuid::max(), 3), of(Uuid::max(), 4), of(Uuid::nil(), 3)], ["three", "4", "3"]);
     }
 
     proptest! {

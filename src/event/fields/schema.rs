@@ -1,5 +1,7 @@
 //! Schemas: which fields a payload has, in which order, of which types.
 
+use foldhash::HashMap as FastMap;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -165,6 +167,12 @@ pub fn with_own_names(mut properties: Vec<Property>, top: usize) -> Arc<[Propert
 }
 
 impl Schema {
+    /// True where a length or a count is the value of another property.
+    pub fn has_references(&self) -> bool {
+        let refers = |amount: Amount| matches!(amount, Amount::Of(_));
+        self.properties.iter().any(|property| refers(property.length) || refers(property.count))
+    }
+
     /// True where every structure has members behind itself, and none is nested too deep. Only such a schema is read.
     pub fn is_sound(&self) -> bool {
         let mut depth = vec![0; self.properties.len()];
@@ -193,13 +201,13 @@ const MOST_BITS: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueMap {
     /// Of single numbers: the first name of each.
-    names: HashMap<u32, String>,
+    names: FastMap<u32, String>,
     /// Of bits, ascending; `None` where names stand for numbers.
     bits: Option<Vec<(u32, String)>>,
 }
 
 /// Maps by provider and name.
-pub type Maps = HashMap<(Uuid, Arc<str>), ValueMap>;
+pub type Maps = FastMap<(Uuid, Arc<str>), ValueMap>;
 
 impl ValueMap {
     /// Of numbers and their names; with `is_bits` each name stands for bits.
@@ -210,7 +218,7 @@ impl ValueMap {
             bits.truncate(MOST_BITS);
             bits
         });
-        let mut names = HashMap::new();
+        let mut names = FastMap::default();
         for (number, name) in entries.into_iter().filter(|(number, _)| !is_bits || *number == 0) {
             names.entry(number).or_insert(name);
         }
@@ -218,11 +226,12 @@ impl ValueMap {
     }
 
     /// The name of a number; `None` where it has none.
-    pub fn name(&self, value: u64) -> Option<String> {
-        let known = u32::try_from(value).ok().and_then(|value| self.names.get(&value)).cloned();
+    pub fn name(&self, value: u64) -> Option<Cow<'_, str>> {
+        let known = u32::try_from(value).ok().and_then(|value| self.names.get(&value));
+        let known = known.map(|name| Cow::Borrowed(name.as_str()));
         let Some(all) = &self.bits else { return known };
         if value == 0 {
-            return Some(known.unwrap_or_else(|| "0".to_owned()));
+            return Some(known.unwrap_or(Cow::Borrowed("0")));
         }
         let mut left = value;
         let mut names: Vec<String> = Vec::new();
@@ -236,7 +245,7 @@ impl ValueMap {
         if left != 0 {
             names.push(format!("0x{left:x}"));
         }
-        Some(names.join("|"))
+        Some(names.join("|").into())
     }
 }
 

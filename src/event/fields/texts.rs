@@ -24,13 +24,13 @@ pub fn without_end(bytes: &[u8]) -> &[u8] {
 }
 
 /// Bytes, or the network address that they are.
-pub fn binary(bytes: &[u8], meaning: Meaning) -> FieldValue {
+pub fn binary(bytes: &[u8], meaning: Meaning) -> FieldValue<'_> {
     let address = match meaning {
         Meaning::Ipv6 => bytes.try_into().ok().map(|bytes: [u8; 16]| Ipv6Addr::from(bytes).to_string()),
         Meaning::Socket => socket(bytes),
         _ => None,
     };
-    address.map_or_else(|| FieldValue::Bytes(bytes.to_vec()), FieldValue::Text)
+    address.map_or(FieldValue::Bytes(bytes), |address| FieldValue::Text(address.into()))
 }
 
 /// `sockaddr_in` (family 2) or `sockaddr_in6` (23): family u16, port big-endian @2, address @4 or @8, scope u32 @24.

@@ -1,11 +1,11 @@
 //! Values of fields. How dates and hexadecimal digits look is in `value_text`.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 use uuid::Uuid;
 
-/// A value.
+/// A value. Texts and bytes are those of the record where they can be.
 #[derive(Debug, Clone, PartialEq)]
-pub enum FieldValue {
+pub enum FieldValue<'a> {
     /// None.
     Null,
     /// Yes or no.
@@ -21,9 +21,9 @@ pub enum FieldValue {
     /// An address, a key, a code: people read it in hexadecimal digits.
     Hex(u64),
     /// A text.
-    Text(String),
+    Text(Cow<'a, str>),
     /// Bytes without a meaning that is known.
-    Bytes(Vec<u8>),
+    Bytes(&'a [u8]),
     /// A GUID.
     Guid(Uuid),
     /// 100-nanosecond units since 1601-01-01 UTC.
@@ -31,10 +31,10 @@ pub enum FieldValue {
     /// `SYSTEMTIME` as it is in the record: year, month, weekday, day, hour, minute, second, millisecond. True: in UTC.
     SystemTime([u8; 16], bool),
     /// Several of a kind.
-    List(Vec<FieldValue>),
+    List(Vec<FieldValue<'a>>),
     /// Several by name.
-    Object(Fields),
+    Object(Fields<'a>),
 }
 
 /// Values by name, in order.
-pub type Fields = Vec<(Arc<str>, FieldValue)>;
+pub type Fields<'a> = Vec<(&'a str, FieldValue<'a>)>;

@@ -12,7 +12,7 @@ const TO_1970: i64 = 11_644_473_600;
 const UNITS: u64 = 10_000_000;
 const DAY: i64 = 86_400;
 
-impl FieldValue {
+impl FieldValue<'_> {
     /// Its text: of numbers their digits, of lists and structures nothing.
     pub fn text(&self) -> Cow<'_, str> {
         if let FieldValue::Text(text) = self {
@@ -173,7 +173,7 @@ mod tests {
     use chrono::{DateTime, NaiveDate};
     use proptest::prelude::*;
 
-    fn text(value: FieldValue) -> String {
+    fn text(value: FieldValue<'_>) -> String {
         value.text().into_owned()
     }
 
@@ -188,7 +188,7 @@ mod tests {
             (FieldValue::Hex(u64::MAX), "0xffffffffffffffff"),
             (FieldValue::Unsigned(u64::MAX), "18446744073709551615"),
             (FieldValue::Signed(i64::MIN), "-9223372036854775808"),
-            (FieldValue::Bytes(vec![0, 0x1f, 0xff]), "001fff"),
+            (FieldValue::Bytes(&[0, 0x1f, 0xff]), "001fff"),
             (FieldValue::Double(f64::NEG_INFINITY), "-Infinity"),
             (FieldValue::Float(0.1), "0.1"),
             (FieldValue::FileTime(0), "1601-01-01T00:00:00.0000000Z"),
