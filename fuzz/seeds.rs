@@ -1,7 +1,7 @@
 //! Writes seed inputs for the fuzz targets: `seeds FOLDER TRACE.etl…`.
 //!
 //! One folder per kind of input, in the layout its targets read: `xpress`, `lznt1`, `huffman` (limit, stream), `record`
-//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `dataset` (lines with paths, tabs and contents).
+//! (type byte, record), `events` and `events_merged` (hook id, version, pointer size, payload) `container` (a file) `analyses`, `anonymize`, `export` and `forms` (a file too), `exported` (a table), `unpack` (archives of a file), `budgets` (text, 0, a baseline), `symbols` (a program database), `schemas_*` (length, a schema, a payload), `dataset` (lines with paths, tabs and contents).
 //! All are small, so that the fuzzer is quick: of each kind of record the first ones, and each trace shrunk to a few
 //! buffers of a few records.
 
@@ -10,6 +10,7 @@ use pfnset::etl::record_id::RecordId;
 use pfnset::etl::{EtlFile, Scratch};
 use pfnset::event::Payload;
 use pfnset::event::merged::{IMAGE_ID, SYS_CONFIG};
+use pfnset::internals::fields::EVENT_METADATA;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -41,6 +42,7 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     seeds.datasets()?;
     seeds.exported()?;
     seeds.symbols()?;
+    seeds.manifests()?;
     for trace in args {
         seeds.trace(trace.as_ref()).map_err(|e| format!("{}: {e}", trace.display()))?;
     }
@@ -203,13 +205,40 @@ impl Seeds<'_> {
         let type_byte = if flags & 0xf0 == 0x90 { 15 } else { type_byte }; // messages
         self.write("record", &[&[type_byte], raw.bytes])?;
         let how = [record.version, record.pointer.bytes() as u8];
+        let length = |bytes: &[u8]| (bytes.len() as u16).to_le_bytes();
+        // A schema, and beside it bytes that it may describe.
+        let some = record.payload.get(..64).unwrap_or(record.payload);
+        if !record.extended.is_empty() {
+            self.write("schemas_tracelogging", &[&length(record.extended), record.extended, some])?;
+        }
         match (record.id, Payload::of(&record)) {
+            (RecordId::Classic { class: EVENT_METADATA, opcode }, _) => {
+                self.write("schemas_merged", &[&[opcode], &length(record.payload), record.payload, some])
+            }
             (_, Some(payload)) => self.write("events", &[&payload.hook.0.to_le_bytes(), &how, payload.bytes]),
             (RecordId::Classic { class: class @ (SYS_CONFIG | IMAGE_ID), opcode }, _) => {
                 self.write("events_merged", &[&[opcode, u8::from(class == IMAGE_ID)], &how, record.payload])
             }
             _ => Ok(()),
         }
+    }
+
+    /// A manifest with a structure, a list, a map of numbers and one of bits; in a file, and as a provider writes it.
+    fn manifests(&mut self) -> io::Result<()> {
+        const XML: &str = r#"<m><provider name="P" guid="{07070707-0707-0707-0707-070707070707}">
+<maps><valueMap name="v"><map value="1" message="$(string.a)"/></valueMap><bitMap name="b"><map value="0x2" message="$(string.a)"/></bitMap></maps>
+<templates><template tid="T"><data name="n" inType="win:UInt8"/><data name="l" inType="win:UInt16" count="n" map="b"/>
+<struct name="s" count="2"><data name="x" inType="win:UnicodeString"/><data name="y" inType="win:UInt32" map="v"/></struct></template></templates>
+<events><event value="1" version="1" task="t" opcode="win:Start" template="T"/></events></provider>
+<stringTable><string id="a" value="A"/></stringTable></m>"#;
+        let payload = [2, 1, 0, 3, 0, b'a', 0, 0, 0, 1, 0, 0, 0, 0, 0, 9, 0, 0, 0];
+        let event = [&[1, 0, 0, 0x5b, 1, 0, 0, 0], XML.as_bytes()].concat();
+        let wide: Vec<u8> = "\u{feff}".chars().chain(XML.chars()).flat_map(|c| (c as u16).to_le_bytes()).collect();
+        let files = [("schemas_manifest", &event[..]), ("schemas_user", XML.as_bytes()), ("schemas_user", &wide)];
+        for (kind, file) in files {
+            self.write(kind, &[&(file.len() as u16).to_le_bytes(), file, &payload])?;
+        }
+        Ok(())
     }
 
     /// The three formats of one event area.

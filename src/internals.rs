@@ -30,3 +30,17 @@ pub mod compression {
     pub use crate::etl::compression::outcome::{CompressionFault, Decompression};
     pub use crate::etl::compression::{Format, decompress};
 }
+
+/// Schemas of events, and payloads by them.
+pub mod fields {
+    /// Class of event information.
+    pub const EVENT_METADATA: uuid::Uuid = crate::event::catalog::EVENT_METADATA;
+
+    pub use crate::event::fields::event_info::EventInfo;
+    pub use crate::event::fields::kernel::fields as kernel_fields;
+    pub use crate::event::fields::manifest::{Chunk, Manifest, text_of};
+    pub use crate::event::fields::reader::{Context, read};
+    pub use crate::event::fields::schema::{Maps, Schema};
+    pub use crate::event::fields::trace_logging::schema as trace_logging_schema;
+    pub use crate::event::fields::value::FieldValue;
+}
