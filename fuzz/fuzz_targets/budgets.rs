@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let result = TraceResult::new(vec![TRACE.into()], budgets, values, earlier.as_deref());
     assert_eq!(result.budgets.len(), budgets.len());
     for budget in &result.budgets {
-        let is_beyond = budget.limits.iter().any(|limit| limit.room_bytes < 0);
+        let is_beyond = budget.limits.iter().any(|limit| limit.room < 0);
         assert_eq!(is_beyond, budget.verdict == Verdict::Fail, "{budget:?}");
         assert!(budget.value.is_some() || budget.verdict == Verdict::Invalid);
         assert!(budget.verdict <= result.verdict || budget.budget.optional);
