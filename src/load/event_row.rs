@@ -291,7 +291,27 @@ fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -
     };
     match schema.opcode.as_deref().filter(|name| !name.is_empty()) {
         Some(own) => format!("{name}/{own}").into(),
-        None if standard.is_empty() => format!("{name}/Opcode({opcode})").into(),
+        None if standard.is_empty() && source == SchemaSource::TraceLogging => {
+            format!("{name}/Opcode({opcode})").into()
+        }
+        None if standard.is_empty() => name,
         None => format!("{name}/{standard}").into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trace_logging_names_opcodes_by_their_number() {
+        let schema = Schema { name: Some("T".into()), ..Schema::default() };
+        let name =
+            |source, opcode| event_name(&schema, source, RecordId::Manifest { provider: Uuid::nil(), id: 3 }, opcode);
+        assert_eq!(
+            [0, 1, 240, 77].map(|opcode| name(SchemaSource::Merged, opcode)),
+            ["T", "T/Start", "T/Receive", "T"]
+        );
+        assert_eq!(name(SchemaSource::TraceLogging, 77), "T/Opcode(77)");
     }
 }
