@@ -3,7 +3,7 @@
 use crate::analysis::check::budget::MeasureUnit;
 use crate::analysis::check::largest_growth::Grown;
 use crate::analysis::check::verdict::{LimitKind, LimitResult, Verdict};
-use crate::analysis::check::{BudgetResult, TraceResult};
+use crate::analysis::check::{BudgetResult, Spread, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
@@ -60,10 +60,75 @@ fn of_trace<'a>(trace: &TraceResult, unit: Unit) -> Facts<'a> {
         .files(&trace.files)
 }
 
+/// Up to so many traces each has its own table, also where nothing is wrong.
+const FEW: usize = 4;
+
+/// The traces that have a table of their own, with their numbers: of many those that do not pass.
+fn told(traces: &[TraceResult]) -> impl Iterator<Item = (usize, &TraceResult)> {
+    let is_told = move |trace: &TraceResult| traces.len() <= FEW || trace.verdict != Verdict::Pass;
+    traces.iter().enumerate().filter(move |(_, trace)| is_told(trace))
+}
+
+/// `19 traces: 17 pass, 2 fail`.
+fn of_all(traces: &[TraceResult]) -> String {
+    let mut verdicts: Vec<(Verdict, u64)> = Vec::new();
+    for trace in traces {
+        match verdicts.iter_mut().find(|(verdict, _)| *verdict == trace.verdict) {
+            Some((_, count)) => *count += 1,
+            None => verdicts.push((trace.verdict, 1)),
+        }
+    }
+    verdicts.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
+    let parts: Vec<String> = verdicts.iter().map(|(verdict, count)| format!("{count} {}", verdict.name())).collect();
+    format!("{} traces: {}", traces.len(), parts.join(", "))
+}
+
+/// All traces and all budgets: verdicts, and by how much limits are broken. Budgets that every trace passes are left out first where the
+/// width is small.
+fn overview(traces: &[TraceResult], unit: Unit) -> Option<Table> {
+    let first = traces.first().filter(|_| traces.len() > 1)?;
+    let is_fine = |at: usize| {
+        traces.iter().all(|trace| trace.budgets.get(at).is_some_and(|result| result.verdict == Verdict::Pass))
+    };
+    let column = |(at, result): (usize, &BudgetResult)| {
+        let order = u8::try_from(first.budgets.len().saturating_sub(at)).unwrap_or(u8::MAX) / 2;
+        let order = if is_fine(at) { order } else { order.saturating_add(u8::MAX / 2) };
+        Column::text(result.budget.name.clone()).fit(Fit::Leaves(order))
+    };
+    let cell = |result: &BudgetResult| {
+        let beyond = decisive(result).filter(|limit| limit.room < 0);
+        let text = match beyond.filter(|_| result.verdict == Verdict::Fail) {
+            Some(limit) => {
+                format!(
+                    "{} {}: {}",
+                    result.verdict.name(),
+                    limit.kind.name(),
+                    Amounts::new(result, unit).shown(limit.room)
+                )
+            }
+            None => result.verdict.name().to_owned(),
+        };
+        Cell::text(text)
+    };
+    let line = |trace: &TraceResult| {
+        let head = [Cell::text(trace.path().display().to_string()), Cell::text(trace.verdict.name())];
+        Line::new(head.into_iter().chain(trace.budgets.iter().map(cell)))
+    };
+    let head = [Column::text("Trace"), Column::text("Verdict").fit(Fit::Stays)];
+    Some(Table {
+        columns: head.into_iter().chain(first.budgets.iter().enumerate().map(column)).collect(),
+        lines: traces.iter().map(line).collect(),
+        ..Table::default()
+    })
+}
+
 fn screen(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     let mut screen = Vec::new();
-    for (number, trace) in traces.iter().enumerate() {
-        if number > 0 {
+    if let Some(overview) = overview(traces, unit) {
+        screen.extend([Block::Heading(of_all(traces)), Block::Blank, Block::Table(overview)]);
+    }
+    for (number, trace) in told(traces) {
+        if !screen.is_empty() {
             screen.push(Block::Blank);
         }
         screen.extend([Block::Title(title(trace)), Block::Blank, Block::Rows(number)]);
@@ -77,8 +142,11 @@ fn screen(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
 
 fn document(traces: &[TraceResult], unit: Unit) -> Vec<Block> {
     let mut document = Vec::new();
-    for number in 0..traces.len() {
-        document.extend((number > 0).then_some(Block::Blank));
+    if let Some(overview) = overview(traces, unit) {
+        document.extend([Block::Heading(of_all(traces)), Block::Blank, Block::Table(overview)]);
+    }
+    for (number, _) in told(traces) {
+        document.extend((!document.is_empty()).then_some(Block::Blank));
         document.push(Block::Rows(number));
     }
     for lines in traces.iter().flat_map(|trace| reasons(trace, unit)) {
@@ -196,10 +264,26 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
         // Each limit that is as bad as the worst: whoever mends one wants to know of the others.
         _ => {
             let worst = decisive(result)?.verdict;
-            let all: Vec<String> = result.limits.iter().filter(|limit| limit.verdict == worst).map(of_limit).collect();
-            Some(all.join("; "))
+            let broken = || result.limits.iter().filter(|limit| limit.verdict == worst);
+            let all: Vec<String> = broken().map(of_limit).collect();
+            let of_growth = || broken().any(|limit| limit.kind == LimitKind::MaxGrowth);
+            let spread =
+                result.spread.filter(|_| of_growth()).map(|spread| format!("; {}", runs(result, spread, unit)));
+            Some(all.join("; ") + &spread.unwrap_or_default())
         }
     }
+}
+
+/// `baseline: median 4.00 MiB of 5 runs with 3.90 MiB to 4.30 MiB`.
+fn runs(result: &BudgetResult, spread: Spread, unit: Unit) -> String {
+    let amounts = Amounts::new(result, unit);
+    let [median, least, most] = [result.baseline.unwrap_or_default(), spread.least, spread.most]
+        .map(|number| amounts.shown(amount_of(result, number)));
+    let within = match result.value.is_some_and(|value| value <= spread.most) {
+        true => ": the value is within their spread",
+        false => "",
+    };
+    format!("baseline: median {median} of {} runs with {least} to {most}{within}", spread.runs)
 }
 
 /// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`.
@@ -226,7 +310,7 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
 }
 
 /// The reasons of a trace. A reason that makes several budgets invalid is printed once.
-fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
+pub(crate) fn reasons(trace: &TraceResult, unit: Unit) -> Vec<Vec<String>> {
     let is_invalid = |result: &&BudgetResult| result.verdict == Verdict::Invalid;
     let mut told: Vec<&str> = Vec::new();
     let mut all = Vec::new();
@@ -270,7 +354,8 @@ fn line(result: &BudgetResult, unit: Unit) -> Line {
     ])
 }
 
-fn table(trace: &TraceResult, unit: Unit) -> Table {
+/// The budgets of a trace, a row for each.
+pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
     let record = |result: &BudgetResult| {
         let amounts = Amounts::new(result, unit);
         let number = |amount: Option<i64>| Cell::maybe(amount, |amount| amounts.cell(amount));
@@ -372,6 +457,9 @@ fn budget(result: &BudgetResult, unit: Unit) -> Value {
         "growth": number(growth(result)),
         "baseline_pages": pages_of(result, result.baseline),
         "baseline_bytes": bytes(baseline_of(result)),
+        "baseline_runs": result.spread.map(|spread| spread.runs),
+        "baseline_least": number(result.spread.map(|spread| amount_of(result, spread.least))),
+        "baseline_most": number(result.spread.map(|spread| amount_of(result, spread.most))),
         "growth_bytes": bytes(growth(result)),
         "reason": reason(result, unit),
         "limits": result.limits.iter().map(limit).collect::<Vec<_>>(),

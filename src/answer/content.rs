@@ -5,7 +5,8 @@ use crate::answer::facts::Facts;
 use crate::answer::numbers::{TimeUnit, Unit};
 use crate::answer::rows::Rows;
 use crate::error::Error;
-use crate::trace::doubt::{Doubt, OF_TRACE};
+pub(crate) use crate::trace::doubt::Doubt;
+use crate::trace::doubt::OF_TRACE;
 use crate::units::counted;
 
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct Answer<'a> {
     pub tables: Vec<Rows<'a>>,
     /// The same with fields that do not depend on the trace, for answers beside those of other traces; `None`: the tables.
     pub beside_others: Option<Vec<Rows<'a>>>,
+    /// What a terminal repeats at the end, where the beginning has scrolled away.
+    pub(crate) closing: Vec<String>,
     /// What text shows; `None`: the tables below their titles.
     pub screen: Option<Vec<Block>>,
     /// What Markdown shows; `None`: the tables below their titles.

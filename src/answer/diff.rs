@@ -8,6 +8,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units, name_of_files};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, Unit};
+use crate::answer::rows::Records;
 use crate::units::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
         grave: diff.grave.clone(),
         facts: facts(diff),
         tables: vec![diff.table().into()],
+        closing: sides(diff).into_iter().chain([verdict(diff)]).collect(),
         screen: Some(screen(diff)),
         document: Some(document(diff)),
         units: Units { size: unit, ..Units::default() },
@@ -29,6 +31,8 @@ pub fn answer(diff: &Diff, unit: Unit) -> Answer<'_> {
 fn screen(diff: &Diff) -> Vec<Block> {
     let mut screen: Vec<Block> = sides(diff).map(Block::Text).into();
     screen.extend([Block::Heading(verdict(diff)), Block::Blank, Block::Rows(0)]);
+    screen.extend(not_listed(diff).map(Block::Text));
+    screen.extend(reference_hint(diff).map(Block::Text));
     screen.extend(ignored(diff).map(Block::Text));
     if let Some(pages) = &diff.pages {
         screen.extend([Block::Blank, Block::Text(page_line(diff, pages))]);
@@ -75,8 +79,11 @@ fn facts(diff: &Diff) -> Facts<'_> {
         .is("equal", diff.is_equal())
         .is("rows_compared", diff.all.rows)
         .is("rows_within_tolerance", diff.within.rows)
-        .has("differing", Fact::Rows(0))
+        .has("differing", Fact::Records(Records::of(diff.table_of(&diff.differing))))
         .is("ignored_columns", &diff.ignored);
+    if !diff.unchanged.is_empty() {
+        facts = facts.has("agreeing", Fact::Records(Records::of(diff.table_of(&diff.unchanged))));
+    }
     if let Some(moved) = &diff.rule_changes {
         let row = |row: &RuleChange| {
             json!({
@@ -140,6 +147,19 @@ fn verdict(diff: &Diff) -> String {
     };
     let differing = numbers::count(changed.rows);
     format!("Different: {differing} of {rows}, by {}; {total}{within}", pages_of(changed.more + changed.less))
+}
+
+/// How the rows are seen that a screen had no room for.
+fn not_listed(diff: &Diff) -> Option<String> {
+    let (rows, listed) = (diff.rows().len(), diff.listed());
+    let shown = format!("The first {listed} of {} rows:", numbers::count(rows as u64));
+    (diff.top.is_none() && listed < rows)
+        .then(|| format!("{shown} --top N shows more of them, a pipe and --format csv have all"))
+}
+
+fn reference_hint(diff: &Diff) -> Option<String> {
+    let hint = "Both traces also have what was touched while they were recorded: --refset compares that";
+    diff.has_reference_sets.then(|| hint.to_owned())
 }
 
 /// What the comparison page by page found.

@@ -136,10 +136,9 @@ impl Lines<'_> {
             };
             self.pair(&left, &line);
         }
-        for (what, label) in [("Shown under", &page.process), ("Detail", &page.detail)] {
-            if label.kind() != LabelKind::Nothing {
-                self.pair(what, label);
-            }
+        self.pair("Shown under", page.process.shown());
+        if page.detail.kind() != LabelKind::Nothing {
+            self.pair("Detail", &page.detail);
         }
         self.joined(&page.facts, &page.history, page.more_history);
         self.blank();

@@ -119,7 +119,8 @@ fn summary(set: &FaultSet, title: String, top: Option<usize>, unit: TimeUnit) ->
 fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
     let hard = &set.hard;
     if hard.events == 0 {
-        return "No hard fault in the window.".to_owned();
+        let chosen = if set.is_filtered { " that meets the conditions of --where" } else { "" };
+        return format!("No hard fault{chosen} in the window.");
     }
     let waits = match hard.waits {
         Some([_, p95, _, longest]) => format!(" (p95 {}, longest {})", unit.show(p95), unit.show(longest)),

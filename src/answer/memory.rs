@@ -27,6 +27,7 @@ pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
         screen: Some(screen(set, &title)),
         tables: vec![set.table().titled(title).into()],
         units: Units { size: unit, ..Units::default() },
+        schema: ("pfnset.memory", 2),
         ..Answer::new("pfnset.memory")
     }
 }

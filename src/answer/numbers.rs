@@ -10,6 +10,23 @@ pub(crate) fn bytes(value: u64) -> String {
     HumanBytes(value).to_string()
 }
 
+/// A change in percent with its sign: `+12.5 %`, `+1,250 %`.
+pub(crate) fn change(percent: f64) -> String {
+    let sign = if percent > 0.0 {
+        "+"
+    } else if percent < 0.0 {
+        "-"
+    } else {
+        ""
+    };
+    match percent.abs() {
+        0.0 => String::new(),
+        amount if amount < 0.1 => format!("{sign}<0.1 %"),
+        amount if amount < 1000.0 => format!("{sign}{amount:.1} %"),
+        amount => format!("{sign}{} %", count(amount.round() as u64)),
+    }
+}
+
 /// The unit in which amounts of memory are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {

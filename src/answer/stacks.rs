@@ -294,8 +294,11 @@ fn functions(set: &StackSet, top: Option<usize>) -> Table {
     let shown = top.unwrap_or(sorted.len());
     let mut lines: Vec<Line> = sorted.iter().take(shown).map(|row| function(set, row)).collect();
     if let Some(more) = sorted.len().checked_sub(shown).filter(|more| *more > 0) {
-        let blanks = std::iter::repeat_with(|| Value::Nothing).take(3 + weight_title(set).iter().len());
-        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(blanks)));
+        let hidden: u64 = sorted.iter().skip(shown).map(|row| row.counts.self_events).sum();
+        // An event is in the total of each function of its stack: only what is innermost adds up.
+        let sums = [Value::count(hidden), Value::share(hidden, set.totals.events), Value::Nothing];
+        let blank = weight_title(set).map(|_| Value::Nothing);
+        lines.push(Line::new(std::iter::once(Value::More(more as u64, "more")).chain(sums).chain(blank)));
     }
     let numbers = [Column::number("Self"), Column::number("Share").fit(Fit::Leaves(0)), Column::number("Total")];
     let weight = weight_title(set).map(|title| Column::number(title).fit(Fit::Leaves(1)));

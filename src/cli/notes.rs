@@ -17,6 +17,11 @@ pub fn write_lines(message: &str) {
     write_fitted(&mut io::stderr(), &format!("pfnset: {}\n", escape::lines(message)));
 }
 
+/// Writes the help of a program that was called without anything.
+pub fn write_short_help(text: &str) {
+    write_fitted(&mut io::stderr(), text);
+}
+
 /// Writes what the parser of the command line says of wrong usage.
 pub fn write_usage(error: &clap::Error) {
     let plain = error.render().to_string();

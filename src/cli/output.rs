@@ -6,6 +6,7 @@ use crate::cli::exit::{self, is_closed_pipe};
 use crate::cli::new_file::{self, NewFile};
 use crate::cli::{notes, terminal};
 use crate::error::Error;
+use crate::facets::{Condition, Dimension};
 use crate::forms::ascii::Ascii;
 use crate::forms::csv::Cells;
 use crate::forms::{self, Form, Look};
@@ -100,6 +101,18 @@ pub fn tell_unmatched(quiet: bool, lines: &[String]) {
     if !quiet {
         warn(lines);
     }
+}
+
+/// An answer that says above everything else on a screen that no label meets the conditions: numbers below it are of nothing, not of a
+/// machine that did nothing.
+pub fn with_no_match<'a, D: Dimension>(answer: Answer<'a>, conditions: &[Condition<D>]) -> Answer<'a> {
+    if !Condition::has_no_match(conditions) {
+        return answer;
+    }
+    let texts: Vec<String> = conditions.iter().filter(|condition| condition.is_users).map(Condition::text).collect();
+    let line =
+        format!("Nothing meets the conditions of --where ({}): what they choose is empty below", texts.join(", "));
+    Answer { headline: answer.headline.into_iter().chain([line]).collect(), ..answer }
 }
 
 /// Writes warnings to standard error.

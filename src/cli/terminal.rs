@@ -18,7 +18,28 @@ const TERMINALS: [&str; 4] = ["WT_SESSION", "ConEmuPID", "TERM_PROGRAM", "ALACRI
 pub fn output_width(is_file: bool) -> u16 {
     let terminal = !is_file && io::stdout().is_terminal();
     let width = terminal_size::terminal_size().map(|(width, _)| width.0).filter(|_| terminal);
-    width.or_else(columns).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH)
+    let piped = || if is_file { None } else { width_behind_pipe() };
+    width.or_else(columns).or_else(piped).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH)
+}
+
+/// Columns of the terminal on which a pipe most likely ends, as that into `less` or `head`: the one of standard error or standard
+/// input. A file has a width of its own, so that its content does not depend on the window.
+#[cfg(unix)]
+fn width_behind_pipe() -> Option<u16> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let output = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    if !output.metadata().ok()?.file_type().is_fifo() {
+        return None;
+    }
+    let error = terminal_size::terminal_size_of(io::stderr());
+    error.or_else(|| terminal_size::terminal_size_of(io::stdin())).map(|(width, _)| width.0)
+}
+
+/// The standard library cannot tell a pipe from a file there.
+#[cfg(not(unix))]
+fn width_behind_pipe() -> Option<u16> {
+    None
 }
 
 /// Rows of the terminal that standard output is; `None` for a file or a pipe.

@@ -1,7 +1,7 @@
 //! A first budgets file as text.
 
 use crate::analysis::check::budget::Analysis;
-use crate::analysis::check::suggest::Suggestion;
+use crate::analysis::check::suggest::Suggested;
 use crate::answer::numbers::Unit;
 use crate::escape::{is_hidden, visible};
 use crate::units::PAGE_BYTES;
@@ -34,14 +34,28 @@ fn quoted(text: &str) -> String {
     shown + "\""
 }
 
+/// What no budgets were made of, and why.
+pub fn missing(suggested: &Suggested) -> Vec<String> {
+    let line = |(analysis, reason): &(Analysis, String)| {
+        let what = match analysis {
+            Analysis::Resident => "what RAM held",
+            Analysis::Reference => "what was touched (analysis = \"refset\")",
+            Analysis::Faults => "hard faults (analysis = \"faults\")",
+        };
+        format!("No budgets of {what}: {reason}")
+    };
+    suggested.without.iter().map(line).collect()
+}
+
 /// Writes the file.
 ///
 /// # Errors
 /// What the writer says.
-pub fn write(out: &mut dyn Write, trace: &Path, suggestions: &[Suggestion]) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Result<()> {
     writeln!(out, "# Budgets made of {}.", visible(&trace.display().to_string()))?;
     HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
-    for suggestion in suggestions {
+    missing(suggested).iter().try_for_each(|line| writeln!(out, "# {}", visible(line)))?;
+    for suggestion in &suggested.budgets {
         let now = Unit::Auto.amount(suggestion.pages.saturating_mul(PAGE_BYTES));
         let pages = crate::units::counted(suggestion.pages, "page", "pages");
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;

@@ -20,9 +20,16 @@ pub(super) fn for_table(units: Units, table: &Table) -> Units {
     Units { size: units.size.for_largest(largest(table)), ..units }
 }
 
+/// The end of a heading that stands for the unit of sizes: that of all columns beside it.
+const UNIT: &str = "/(unit)";
+
 /// The heading of a column; without a title of its own it is that of the unit.
 pub(super) fn heading(title: &str, align: Align, unit: Unit) -> String {
-    if title.is_empty() && align == Align::Right { unit.title().to_owned() } else { visible(title).into_owned() }
+    match title.strip_suffix(UNIT) {
+        _ if title.is_empty() && align == Align::Right => unit.title().to_owned(),
+        Some(title) => format!("{}{}", visible(title), unit.title().trim_start_matches("Size")),
+        None => visible(title).into_owned(),
+    }
 }
 
 /// The cells of a line, the first one indented. `width` is that of a screen.
@@ -60,6 +67,7 @@ pub(super) fn shown(value: &Value, units: Units) -> String {
         Value::Bytes(bytes) => numbers::bytes(*bytes),
         Value::Share(percent) => format!("{percent:.1} %"),
         Value::Points(points) => format!("{points:.1}"),
+        Value::Change(percent) => numbers::change(*percent),
         Value::Seconds(time) | Value::ExactSeconds(time) => numbers::seconds(*time),
         Value::Duration(nanos) => units.time.show(*nanos),
         Value::Decimal(number) => format!("{number:.3}"),
@@ -83,7 +91,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             Some(*number as f64)
         }
-        Value::Share(number) | Value::Points(number) | Value::Decimal(number) => Some(*number),
+        Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => Some(*number),
         Value::Seconds(time) | Value::ExactSeconds(time) => Some(time.seconds()),
         Value::Hex(number) => Some(*number as f64),
     }
@@ -103,7 +111,9 @@ pub(super) fn plain(value: &Value) -> Cow<'_, str> {
         Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
             number.to_string()
         }
-        Value::Share(number) | Value::Points(number) | Value::Decimal(number) => number.to_string(),
+        Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => {
+            number.to_string()
+        }
         Value::Seconds(time) => numbers::seconds(*time),
         Value::ExactSeconds(time) => time.seconds().to_string(),
         Value::Hex(_) | Value::More(..) => shown(value, Units::default()),

@@ -1,6 +1,7 @@
 //! Many traces (`--each`): the output of all of them as one table, CSV, JSON lines or Markdown.
 
 use crate::analysis::table::{Field, TraceTable, Value};
+use crate::answer::content::Doubt;
 use crate::answer::{Answer, Facts, Rows, Units};
 use crate::forms::csv::Cells;
 use crate::forms::{Form, Look, csv, json, markdown, table, text};
@@ -47,19 +48,21 @@ pub struct OneTable<'o> {
     look: Option<Look>,
     units: Units,
     warnings: Vec<String>,
+    grave: Vec<Doubt>,
     table: TraceTable,
 }
 
 impl<'o> OneTable<'o> {
     /// Aligned text, or Markdown without a look.
     pub fn new(out: &'o mut dyn Write, look: Option<Look>, units: Units) -> OneTable<'o> {
-        OneTable { out, look, units, warnings: Vec::new(), table: TraceTable::default() }
+        OneTable { out, look, units, warnings: Vec::new(), grave: Vec::new(), table: TraceTable::default() }
     }
 }
 
 impl Answers for OneTable<'_> {
     fn add(&mut self, trace: &str, answer: Answer<'_>) -> io::Result<()> {
         self.warnings.extend(answer.warnings.iter().map(|line| format!("{trace}: {line}")));
+        self.grave.extend(answer.grave.iter().cloned().map(|doubt| doubt.named(trace)));
         self.table.add(trace, answer.into_tables_beside_others().into_iter().map(Rows::into_table).collect());
         Ok(())
     }
@@ -72,10 +75,10 @@ impl Answers for OneTable<'_> {
     fn finish(self: Box<Self>) -> io::Result<()> {
         let table = self.table.into_table();
         match self.look {
-            Some(look) => {
-                text::warnings(self.out, &self.warnings, look)?;
-                table::text(self.out, &table, self.units, look.width)
-            }
+            Some(look) => text::with_last_line(self.out, look, &self.grave, |out| {
+                text::warnings(out, &self.warnings, look)?;
+                table::text(out, &table, self.units, look.width)
+            }),
             None => markdown::tables(self.out, [Cow::Owned(table)], self.units),
         }
     }

@@ -16,18 +16,32 @@ const fn shrinks(column: &Column) -> bool {
     matches!((column.align, column.fit), (Align::Left, Fit::Shrinks | Fit::Wraps | Fit::Leaves(_)))
 }
 
-/// The least width of a column where `natural` is the widest cell.
-fn least_of(column: &Column, natural: usize, least: usize) -> usize {
-    if shrinks(column) { natural.min(least) } else { natural }
+/// A column's widest cell, and the widest word of texts that continue on the next line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Natural {
+    /// Width of the widest cell.
+    pub cell: usize,
+    /// Width of the widest word that stays whole; 0 where texts are cut.
+    pub word: usize,
+}
+
+/// Words that are wider than this may be broken: paths, mostly.
+pub const WIDEST_WORD: usize = 40;
+
+/// The least width of a column with these widths.
+fn least_of(column: &Column, natural: Natural, least: usize) -> usize {
+    // Below the usual least, nothing stays whole.
+    let least = if least >= LEAST[0] { least.max(natural.word) } else { least };
+    if shrinks(column) { natural.cell.min(least) } else { natural.cell }
 }
 
 /// Index and width of each column that is shown in `most` columns of text, where `natural` are the widths of the widest
 /// cells: columns that may go are left out first, then labels are cut. Where numbers alone are too wide, the last
 /// columns go.
-pub fn fitting(columns: &[Column], natural: &[usize], most: usize) -> Vec<(usize, usize)> {
-    let mut shown: Vec<(usize, &Column, usize)> =
+pub fn fitting(columns: &[Column], natural: &[Natural], most: usize) -> Vec<(usize, usize)> {
+    let mut shown: Vec<(usize, &Column, Natural)> =
         columns.iter().zip(natural).enumerate().map(|(index, (column, &width))| (index, column, width)).collect();
-    let taken = |shown: &[(usize, &Column, usize)], least| {
+    let taken = |shown: &[(usize, &Column, Natural)], least| {
         let widths = shown.iter().map(|(_, column, width)| least_of(column, *width, least) + GAP);
         widths.sum::<usize>().saturating_sub(GAP)
     };
@@ -51,12 +65,12 @@ pub fn fitting(columns: &[Column], natural: &[usize], most: usize) -> Vec<(usize
     for least in LEAST {
         // Labels come first, so later columns are cut before them.
         for (_, column, width) in shown.iter_mut().rev() {
-            let give = excess.min(*width - least_of(column, *width, least));
+            let give = excess.min(width.cell.saturating_sub(least_of(column, *width, least)));
             excess -= give;
-            *width -= give;
+            width.cell -= give;
         }
     }
-    shown.into_iter().map(|(index, _, width)| (index, width)).collect()
+    shown.into_iter().map(|(index, _, width)| (index, width.cell)).collect()
 }
 
 /// The cells of a row that are shown, cut to their widths, or on several lines where texts continue.
@@ -190,11 +204,15 @@ mod tests {
             ["a", "b", "c", "d"].map(|title| if title == "a" { Column::text(title) } else { Column::number(title) });
         let mut columns = columns.to_vec();
         columns[2].fit = Fit::Leaves(0);
-        let shown = |width| fitting(&columns, &[40, 9, 6, 9], width);
+        let natural = |word| [40, 9, 6, 9].map(|cell| Natural { cell, word });
+        let shown = |width| fitting(&columns, &natural(0), width);
         assert_eq!(shown(100).len(), 4);
         assert_eq!(shown(60), [(0, 30), (1, 9), (2, 6), (3, 9)]);
         assert_eq!(shown(50), [(0, 28), (1, 9), (3, 9)], "the column that may go");
         assert_eq!(shown(40), [(0, 18), (1, 9), (3, 9)], "then the text");
         assert_eq!(shown(30), [(0, 19), (1, 9)], "then the last number");
+        let shown = |width| fitting(&columns, &natural(32), width);
+        assert_eq!(shown(62).len(), 4, "a word is whole");
+        assert_eq!(shown(61), [(0, 39), (1, 9), (3, 9)], "before it is broken, the column that may go");
     }
 }

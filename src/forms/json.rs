@@ -154,7 +154,9 @@ impl Serialize for Cell<'_> {
             Value::Count(number) | Value::Difference(number) | Value::Size(number) | Value::SizeDifference(number) => {
                 serializer.serialize_i64(*number)
             }
-            Value::Share(number) | Value::Points(number) | Value::Decimal(number) => serializer.serialize_f64(*number),
+            Value::Share(number) | Value::Points(number) | Value::Change(number) | Value::Decimal(number) => {
+                serializer.serialize_f64(*number)
+            }
             Value::Seconds(time) | Value::ExactSeconds(time) => serializer.serialize_f64(time.seconds()),
             Value::Text(text) => serializer.serialize_str(text),
             Value::Hex(_) | Value::More(..) => serializer.serialize_str(&plain(self.0)),

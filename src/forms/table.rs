@@ -1,9 +1,9 @@
 //! A table as aligned text. No line is wider than the width, and no number is cut.
 
-use crate::analysis::table::{Align, Table};
+use crate::analysis::table::{Align, Column, Fit, Table};
 use crate::answer::Units;
 use crate::forms::cells::{cells, for_table, heading};
-use crate::forms::fit::{self, GAP};
+use crate::forms::fit::{self, GAP, Natural, WIDEST_WORD};
 use crate::forms::lines;
 use std::io::{self, Write};
 use unicode_width::UnicodeWidthStr;
@@ -69,7 +69,8 @@ fn print(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io::Re
 /// True when a width is enough for all columns and all that their cells say.
 pub fn fits(table: &Table, units: Units, width: u16) -> bool {
     let natural = natural(table, &rows(table, units, width));
-    fit::fitting(&table.columns, &natural, width.into()) == natural.iter().copied().enumerate().collect::<Vec<_>>()
+    let all = natural.iter().map(|natural| natural.cell).enumerate();
+    fit::fitting(&table.columns, &natural, width.into()) == all.collect::<Vec<_>>()
 }
 
 /// Headings and lines as they are printed.
@@ -85,11 +86,20 @@ fn is_across(table: &Table, row: &[String]) -> bool {
     row.len() == 1 && table.columns.len() > 1
 }
 
-/// Widths of the widest cells.
-fn natural(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
+/// Widths of the widest cells and words.
+fn natural(table: &Table, rows: &[Vec<String>]) -> Vec<Natural> {
     let in_columns = || rows.iter().filter(|row| !is_across(table, row));
     let widest = |index: usize| in_columns().filter_map(|row| Some(row.get(index)?.width())).max().unwrap_or(0);
-    (0..table.columns.len()).map(widest).collect()
+    let word = |index: usize| {
+        let cells = in_columns().filter_map(|row| row.get(index));
+        let indented = cells.flat_map(|cell| cell.split(' ').map(|word| word.width()));
+        indented.filter(|&width| width <= WIDEST_WORD).max().unwrap_or(0)
+    };
+    let of = |(index, column): (usize, &Column)| Natural {
+        cell: widest(index),
+        word: if column.fit == Fit::Wraps { word(index) } else { 0 },
+    };
+    table.columns.iter().enumerate().map(of).collect()
 }
 
 /// A line of cells side by side, without blanks at its end.
@@ -109,7 +119,7 @@ fn aligned(cells: &[String], columns: impl Iterator<Item = (Align, usize)>) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::table::{Column, Field, Fit, Forms, Line, Value};
+    use crate::analysis::table::{Field, Forms, Line, Value};
     use crate::forms::markdown;
 
     fn table() -> Table {

@@ -2,6 +2,7 @@
 //! gets one.
 
 use crate::analysis::table::Table;
+use crate::answer::content::Doubt;
 use crate::answer::{Answer, Block, Rows, Units};
 use crate::escape::visible;
 use crate::forms::fit::Fitted;
@@ -27,14 +28,43 @@ pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result
     whole(answer, look, &mut counted)?;
     // The prompt that follows takes a row too.
     if look.rows.is_some_and(|rows| counted.lines + 1 > usize::from(rows)) {
-        last_line(answer, look, out)?;
+        answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
+        last_line(&answer.grave, look, out)?;
     }
     Ok(())
 }
 
+/// Writes what `write` does; where that is longer than the terminal, it repeats the gravest of these doubts at the end.
+///
+/// # Errors
+/// What the writer says.
+pub(super) fn with_last_line(
+    out: &mut dyn Write,
+    look: Look,
+    doubts: &[Doubt],
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut counted = CountedLines { out, lines: 0 };
+    write(&mut counted)?;
+    let lines = counted.lines;
+    repeated(out, look, doubts, lines)
+}
+
+/// Repeats the gravest of these doubts below so many lines, where a terminal has fewer.
+///
+/// # Errors
+/// What the writer says.
+pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Doubt], lines: usize) -> io::Result<()> {
+    // The prompt that follows takes a row too.
+    match look.rows.is_some_and(|rows| lines + 1 > usize::from(rows)) {
+        true => last_line(doubts, look, out),
+        false => Ok(()),
+    }
+}
+
 /// Repeats what makes the numbers wrong, in one line: where it was told first has scrolled away.
-fn last_line(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
-    let Some((first, others)) = answer.grave.split_first() else { return Ok(()) };
+fn last_line(doubts: &[Doubt], look: Look, out: &mut dyn Write) -> io::Result<()> {
+    let Some((first, others)) = doubts.split_first() else { return Ok(()) };
     let more = if others.is_empty() { String::new() } else { format!(" (+ {} above)", others.len()) };
     let room = usize::from(look.width).saturating_sub(2 + more.width());
     let text = shortened(&visible(&first.text), room);

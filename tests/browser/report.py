@@ -36,8 +36,8 @@ class Browser:
         self.browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         self.faults = []
 
-    def open(self, file, width=1280, scheme="light"):
-        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def open(self, file, width=1280, scheme="light", bypass_csp=False):
+        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=bypass_csp)
         page = context.new_page()
         fault = lambda text: self.faults.append(f"{file.name}: {text}")
         page.on("console", lambda message: fault(f"console {message.type}: {message.text}"))
@@ -140,6 +140,45 @@ def sort(page):
     check(names == [*sorted(names[:-1]), "Total"], f"by name, the total last: {names}")
 
 
+def keyboard(page):
+    """Who does not point at tiles goes through them by buttons."""
+    page.locator("details:has([data-level='0'])").evaluate("(details) => { details.open = true; }")
+    first = page.locator("[data-level='0'] button").first
+    first.focus()
+    page.keyboard.press("Enter")
+    inside = path_of(page)
+    check(len(inside) == 2, f"a key goes to a class: {inside}")
+    check(page.evaluate("document.activeElement.closest('[data-level], [data-path]') !== null"), "the focus goes on from there")
+    page.keyboard.press("Enter")
+    check(len(path_of(page)) == 3, f"another key goes to a category: {path_of(page)}")
+    page.locator("[data-path='0'] button").first.press("Enter")
+    check(path_of(page) == ["All memory"], "and back by the path")
+
+
+def marks(page):
+    """Marks are drawn at their exact times."""
+    lines = page.evaluate("""() => CHARTS.filter((c) => c.made).flatMap((c) => c.made.getOption().series)
+        .map((s) => s.markLine).filter((line) => line && line.data)""")
+    check(lines and all(line["precision"] == -1 for line in lines), "the library does not round the places of marks")
+    drawn = [mark["xAxis"] for line in lines for mark in line["data"]]
+    told = page.evaluate("DATA.traces[0].marks.map(([time]) => time)")
+    check(told and all(time in drawn for time in told), f"marks at {told}, drawn at {drawn}")
+
+
+def accessible(page, name):
+    """axe-core finds no fault; without the package it says so."""
+    try:
+        from axe_playwright_python.sync_playwright import Axe
+    except ImportError:
+        print("SKIPPED: axe-core is not there (pip install axe-playwright-python)")
+        return
+    page.locator("details").evaluate_all("(all) => all.forEach((details) => { details.open = true; })")
+    # Its rules run in the page, which lets no foreign script run: it is tested with that policy switched off.
+    found = Axe().run(page).response["violations"]
+    told = [f"{fault['id']} ({fault['impact']}): {fault['help']}, at {fault['nodes'][0]['target']} and {len(fault['nodes']) - 1} more" for fault in found]
+    check(told == [], f"{name}: axe-core: " + "; ".join(told))
+
+
 def print_page(page):
     """Paper is white and has all numbers."""
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
@@ -154,7 +193,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     trace = "resident-small.etl"
     pages = {
-        "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "two": [trace, "refset-proved.etl"],
+        "many": [trace, "refset-proved.etl", "refset-small.etl", "cpu-compressed.etl"], "resident": [trace], "refset": ["refset-proved.etl"], "cpu": ["cpu-compressed.etl"], "two": [trace, "refset-proved.etl"],
     }
     with sync_playwright() as playwright:
         browser = Browser(playwright, chromium)
@@ -164,7 +203,9 @@ def main():
         switch(page, program, trace)
         search(page, program, trace)
         sort(page)
+        keyboard(page)
         print_page(page)
+        marks(browser.open(files["refset"]))
         if len(sys.argv) > 4:
             files["hostile"] = pathlib.Path(sys.argv[4]).resolve()
         for name, file in files.items():
@@ -175,6 +216,8 @@ def main():
                     check(wide <= 0, f"{name} at {width} pixels: {wide} pixels too wide")
                     blank = page.evaluate("[...document.querySelectorAll('.chart')].filter((c) => !c.querySelector('canvas')).map((c) => c.dataset.kind)")
                     check(blank == [], f"{name}: nothing is drawn for {blank}")
+                    if width == 1280:
+                        accessible(browser.open(file, width, scheme, bypass_csp=True), f"{name} {scheme}")
                     page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
         check(browser.faults == [], "\n".join(browser.faults))
         print(f"{len(files)} pages in two widths, light and dark: tiles, switch, search, tables and printing work; nothing was loaded")

@@ -80,10 +80,6 @@ fn wrong_budgets_and_options_are_told_with_their_place() {
             "resident-small.etl --budgets budgets.toml --junit resident-small.etl",
             "--junit resident-small.etl is an input",
         ),
-        (
-            "resident-small.etl refset-small.etl --budgets budgets.toml --save-baseline b.json",
-            "--save-baseline is for one trace",
-        ),
     ] {
         let ran = check(&folder, arguments);
         assert!(ran.code == 2 && ran.err.contains(says), "{arguments}: {} {}", ran.code, ran.err);
@@ -324,6 +320,66 @@ fn junit_counts_failures_and_errors() {
     let head = xml.lines().nth(1).unwrap();
     assert_eq!(["tests", "failures", "errors"].map(|name| of(head, name)), all);
     assert_eq!(all, [8, 1, 4], "{xml}");
+}
+
+/// A folder is its traces. Many of them begin with a table of all, and only what is not fine follows.
+#[test]
+fn folders_begin_with_traces_and_budgets() {
+    let folder = folder(&format!(
+        "{FILES}max = \"1300 pages\"\n[[budget]]\nname = \"Kernel\"\nwhere = {{ class = \"Kernel\" }}\nmax = \"1 GiB\"\n"
+    ));
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for name in ["a.etl", "b.etl", "c.etl", "d.etl"] {
+        std::fs::copy(fixtures().join("refset-small.etl"), folder.path().join("runs").join(name)).unwrap();
+    }
+    std::fs::copy(fixtures().join("resident-small.etl"), folder.path().join("runs").join("e.etl")).unwrap();
+    let ran = check(&folder, "runs --budgets budgets.toml");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let without_warnings: Vec<&str> = ran.out.lines().skip_while(|line| !line.starts_with("5 traces")).collect();
+    assert_snapshot!("check_folder", without_warnings.join("\n"));
+    let all = json(&check(&folder, "runs --budgets budgets.toml --format json -q"));
+    assert_eq!(all["traces"].as_array().unwrap().len(), 5);
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    let none = check(&folder, "empty --budgets budgets.toml");
+    assert!(none.code == 2 && none.err.contains("the folder holds no trace"), "{none:?}");
+}
+
+/// No two runs are the same: growth counts from the median of a baseline, and what is within its spread is called so.
+#[test]
+fn a_baseline_of_several_runs_has_a_median_and_a_spread() {
+    let folder = folder(&format!("{FILES}max_growth = \"0\"\n"));
+    // The fixtures have other numbers of pages of files: 1,338 and fewer.
+    std::fs::copy(fixtures().join("refset-small.etl"), folder.path().join("again.etl")).unwrap();
+    let saved = check(
+        &folder,
+        "resident-small.etl refset-small.etl again.etl --budgets budgets.toml --save-baseline runs.json -q",
+    );
+    assert_eq!(saved.code, 0, "{saved:?}");
+    let base = json(&check(&folder, "refset-small.etl --budgets budgets.toml --baseline runs.json --format json -q"));
+    let budget = &base["traces"][0]["budgets"][0];
+    let (least, most) = (budget["baseline_least"].as_u64().unwrap(), budget["baseline_most"].as_u64().unwrap());
+    assert!(least < most && most == 1338 * 4096, "{budget}");
+    assert_eq!((&budget["baseline_runs"], &budget["baseline_bytes"]), (&3.into(), &least.into()));
+    assert_eq!(budget["value_bytes"], budget["baseline_bytes"]);
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline runs.json -q");
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let out = ran.out.replace("\n", " ");
+    assert!(out.contains("; baseline: median ") && out.contains(": the value is within their spread"), "{}", ran.out);
+    // One trace alone has no spread.
+    check(&folder, "refset-small.etl --budgets budgets.toml --save-baseline one.json -q");
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline one.json -q");
+    assert!(ran.code == 1 && !ran.out.contains("median"), "{ran:?}");
+}
+
+/// A trace without pages has budgets of its reference set, and says what is not there.
+#[test]
+fn a_first_file_says_what_it_has_no_budgets_of() {
+    let folder = folder("");
+    let of_pages = check(&folder, "--init resident-small.etl");
+    assert_eq!((of_pages.code, of_pages.err.as_str()), (0, ""));
+    assert!(of_pages.out.contains("\n# No budgets of what was touched (analysis = \"refset\"): "), "{}", of_pages.out);
+    let both = check(&folder, "--init refset-small.etl");
+    assert!(!both.out.contains("# No budgets") && both.err.is_empty(), "{both:?}");
 }
 
 #[test]

@@ -297,6 +297,59 @@ fn nothing_in_common_lists_what_there_is() {
     assert!(ran.err.contains("that has list; this has category"), "{}", ran.err);
 }
 
+/// What does not differ is a line with its sums, and with `--all` rows in every form.
+#[test]
+fn equal_rows_are_listed_on_demand() {
+    let base = ["diff", "resident-small.etl", "refset-small.etl", "-q"];
+    let said = |arguments: &[&str]| crate::program::run(&[&base[..], arguments].concat()).out;
+    let count = |json: &str, key: &str| {
+        let json: Value = serde_json::from_str(json).expect("JSON");
+        json[key].as_array().map(Vec::len)
+    };
+    let json = said(&["--format", "json"]);
+    let (differing, none) = (count(&json, "differing").expect("rows"), count(&json, "agreeing"));
+    let all = said(&["--all", "--format", "json"]);
+    let agreeing = count(&all, "agreeing").expect("rows");
+    assert_eq!((count(&all, "differing"), none), (Some(differing), None));
+    assert!(agreeing > 0, "{all}");
+    assert_eq!(said(&["--format", "csv"]).lines().count(), 1 + differing);
+    assert_eq!(said(&["--all", "--format", "csv"]).lines().count(), 1 + differing + agreeing);
+    assert!(said(&[]).contains(&format!("\n+ {agreeing} equal")), "{}", said(&[]));
+    assert!(!said(&["--all"]).contains(" equal"), "{}", said(&["--all"]));
+}
+
+#[test]
+fn rows_are_ordered_as_asked() {
+    let folder = folder();
+    let order = |by: &str| -> Vec<i64> {
+        let ran = diff(&folder, &["one.etl", "resident-small.etl", "--sort", by, "--format", "json", "-q"]);
+        let json = json(&ran);
+        let rows = json["differing"].as_array().expect("rows").iter();
+        let key = match by {
+            "left" => "left_pages",
+            "right" => "right_pages",
+            _ => "delta_pages",
+        };
+        rows.map(|row| row[key].as_i64().expect("a number").abs()).collect()
+    };
+    for by in ["difference", "left", "right"] {
+        let rows = order(by);
+        assert!(rows.len() > 20 && rows.is_sorted_by(|a, b| a >= b), "{by}: {rows:?}");
+    }
+    let by_change = diff(&folder, &["one.etl", "resident-small.etl", "--sort", "change", "--top", "3", "-q"]);
+    assert!(by_change.out.contains("  only right  "), "{}", by_change.out);
+}
+
+/// Traces of a scenario have another comparison, which a beginner does not know of.
+#[test]
+fn traces_with_reference_sets_are_told_of_them() {
+    let both = ["diff", "refset-small.etl", "refset-proved.etl", "-q"];
+    let hint = "Both traces also have what was touched while they were recorded: --refset compares that";
+    assert!(crate::program::run(&both).out.contains(hint));
+    assert!(!crate::program::run(&[&both[..], &["--refset"]].concat()).out.contains(hint));
+    assert!(!crate::program::run(&["diff", "resident-small.etl", "refset-small.etl", "-q"]).out.contains(hint));
+}
+
 /// A name that is wrong is no proof that nothing changed.
 #[test]
 fn what_matches_nothing_is_not_equal() {

@@ -56,6 +56,28 @@ fn patterns_that_match_nothing_are_told_in_every_form() {
     assert!(!ran.err.contains("Page*"), "{ran:?}");
 }
 
+/// Zeros of a name that nobody has are not those of a machine that did nothing: each command says so where people look.
+#[test]
+fn tables_say_that_nothing_was_chosen() {
+    for (command, trace, condition) in [
+        ("resident", RESIDENT, "process=nobody*"),
+        ("processes", RESIDENT, "name=nobody*"),
+        ("refset", REFSET, "process=nobody*"),
+        ("cpu", "cpu-compressed.etl", "process=nobody*"),
+        ("faults", "faults-x86.etl", "process=nobody*"),
+        ("allocations", "alloc-x86.etl", "process=nobody*"),
+        ("stacks", "stacks-keys.etl", "process=nobody*"),
+        ("memory", RESIDENT, "process=nobody*"),
+    ] {
+        let ran = run(&[command, trace, "--where", condition]);
+        assert_eq!(ran.code, 0, "{command}: {ran:?}");
+        let says = [" meets the conditions of --where", "meet the conditions of --where"];
+        assert!(says.iter().any(|says| ran.out.contains(says)), "{command}: {}", ran.out);
+        let some = run(&[command, trace]);
+        assert!(!some.out.contains("the conditions of --where"), "{command}: {}", some.out);
+    }
+}
+
 #[test]
 fn what_matches_and_what_can_be_is_quiet() {
     for condition in ["category=IMAGE;n/a", "priority=0", "category=Im*", "list=Bad;Active", "process=*"] {
@@ -138,7 +160,7 @@ fn columns_are_chosen_by_their_headings() {
         (&["refset", "refset-small.etl", "--group-by", "impact", "--columns", "charged_pages"], "Impact Charged pages"),
         (&["processes", "resident-small.etl", "--columns", "Start s,parent"], "Process Start s Parent"),
         (&["processes", "resident-small.etl", "--group-by", "name", "--columns", "processes"], "Name Processes"),
-        (&["memory", "resident-small.etl", "--columns", "most,mean"], "Counter Most Mean"),
+        (&["memory", "resident-small.etl", "--columns", "most,mean"], "Counter/MiB Most Mean"),
         (&["cpu", "cpu-compressed.etl", "--columns", "switches"], "Process Switches"),
     ] {
         let text = out(&[arguments, &["-q"]].concat());

@@ -44,6 +44,7 @@ mod report;
 mod resident;
 mod stacks;
 mod symbols;
+mod terminal;
 mod trust;
 mod trust_travels;
 mod widths;

@@ -77,7 +77,8 @@ fn every_sample_is_there() {
             for (key, pages) in keys.iter().zip(info.system) {
                 assert_eq!(sample[key], if spec.old { Value::Null } else { json!(pages) }, "{key}");
             }
-            let others = info.zero + info.free + info.bad + info.standby.iter().sum::<u64>();
+            let modified = info.modified + info.modified_no_write;
+            let others = info.zero + info.free + modified + info.standby.iter().sum::<u64>();
             let in_use = spec.memory_mb.map(|mb| u64::from(mb) * 256 - others);
             assert_eq!(sample["in_use_pages"], json!(in_use));
         }

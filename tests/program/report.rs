@@ -48,6 +48,82 @@ fn sum_of_leaves(tile: &Value) -> u64 {
     }
 }
 
+/// The page begins with what holds the memory, what is out of the ordinary, and where to look next.
+#[test]
+fn it_begins_with_three_sentences() {
+    let page = page(&[TRACE]);
+    let headline = between(&page, "<section id=\"headline\">", "</section>");
+    insta::assert_snapshot!("report_headline", headline);
+    let doubtful = self::page(&["refset-small.etl"]);
+    let headline = between(&doubtful, "<section id=\"headline\">", "</section>");
+    assert!(headline.contains("Out of the ordinary: numbers may be wrong"), "{headline}");
+    assert!(headline.contains("<code>pfnset info refset-small.etl</code>"), "{headline}");
+}
+
+/// What was not recorded by choice is no doubt.
+#[test]
+fn a_healthy_trace_has_no_box_of_doubts() {
+    let page = page(&[TRACE]);
+    let main = between(&page, "<main>", "</main>");
+    assert!(!main.contains("class=\"doubt\"") && main.contains("class=\"sound\""), "{main}");
+}
+
+/// Two traces: what differs stands above what each of them is. Many: a table of all stands above everything.
+#[test]
+fn differences_come_first_and_many_traces_have_a_table() {
+    let place = |page: &str, what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let two = page(&[TRACE, "refset-small.etl"]);
+    assert!(place(&two, "<section id=\"differences\">") < place(&two, "id=\"traces\""));
+    assert!(!two.contains("<caption>All traces"));
+    let three = page(&[TRACE, "refset-small.etl", "cpu-compressed.etl"]);
+    let headline = between(&three, "<section id=\"headline\">", "</section>");
+    let table = between(headline, "<caption>All traces", "</table>");
+    for name in [TRACE, "refset-small.etl", "cpu-compressed.etl"] {
+        assert!(table.contains(&format!(">{name}</th>")), "{table}");
+    }
+    assert_eq!(table.matches("<tr").count(), 4, "{table}");
+}
+
+/// With budgets the page has the verdicts of `check`; growth counts from the first trace.
+#[test]
+fn budgets_have_their_verdicts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let budgets = folder.path().join("budgets.toml");
+    let text = "[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\nmax = \"1337 pages\"\n\
+                [[budget]]\nname = \"Kernel grows\"\nwhere = { class = \"Kernel\" }\nmax_growth = \"1 page\"\n";
+    std::fs::write(&budgets, text).expect("room");
+    let file = folder.path().join("report.html");
+    let [budgets, output] = [&budgets, &file].map(|path| path.to_str().expect("a plain name"));
+    out(&["report", "-q", TRACE, "refset-small.etl", "--budgets", budgets, "-o", output]);
+    let page = std::fs::read_to_string(&file).expect("a page");
+    let headline = between(&page, "<section id=\"headline\">", "</section>");
+    assert!(headline.contains("1 of 2 budgets are not met: Files (fail)."), "{headline}");
+    assert!(headline.contains("1 of 2 budgets are not met: Kernel grows (fail)."), "{headline}");
+    let verdicts = between(&page, "<section id=\"budgets\">", "</section>");
+    assert!(verdicts.contains("Files: 4 KiB above max 5,348 KiB"), "{verdicts}");
+    let wrong = run(&["report", TRACE, "--budgets", "none.toml", "-o", output]);
+    assert!(wrong.code == 2 && wrong.err.contains("cannot read the budgets none.toml"), "{wrong:?}");
+}
+
+/// Marks were once drawn at times rounded to hundredths of a second: two on one line, and the peak after its maximum.
+#[test]
+fn marks_are_drawn_at_their_exact_times() {
+    let page = page(&["refset-small.etl"]);
+    let data = data(&page);
+    let json: Value =
+        serde_json::from_str(&out(&["refset", "refset-small.etl", "--format", "json", "-q"])).expect("JSON");
+    let marks = data["traces"][0]["marks"].as_array().expect("marks");
+    let time = |text: &str| marks.iter().find(|mark| mark[1] == text).map(|mark| mark[0].as_f64().expect("a time"));
+    for (text, key) in [("RefSetTraceStart", "start_s"), ("RefSetTraceStop", "stop_s")] {
+        let told = json["window"][key].as_f64().expect("a time");
+        assert_eq!(time(text), Some(told), "{text}");
+        assert!((told * 100.0).fract() > 1e-6, "{told} would be the same rounded");
+    }
+    // The chart library rounds unless it is told not to.
+    let script = page.split("markLine = {").nth(1).expect("marks are lines").split("};").next().expect("an end");
+    assert!(script.contains("precision: -1"), "{script}");
+}
+
 #[test]
 fn its_numbers_are_those_of_the_other_commands() {
     let data = data(&page(&[TRACE]));

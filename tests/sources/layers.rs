@@ -8,7 +8,14 @@ use crate::{Source, has_word, name, program_sources};
 const FORMS: [(&str, &[&str]); 6] = [
     (
         "forms/html/",
-        &["analysis::overview", "analysis::resident", "trace::readiness", "event::page", "model::category"],
+        &[
+            "analysis::overview",
+            "analysis::resident",
+            "analysis::check",
+            "trace::readiness",
+            "event::page",
+            "model::category",
+        ],
     ),
     ("forms/pages/", &["analysis::pages", "analysis::resident::dimension", "etl", "event", "model"]),
     ("forms/budgets.rs", &["analysis::check"]),

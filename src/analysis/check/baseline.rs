@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 pub struct Saved {
     schema: String,
     version: u32,
-    /// The trace that was measured.
+    /// The trace that was measured; of several the first.
     pub trace: String,
     /// What was measured.
     budgets: Vec<SavedBudget>,
@@ -30,8 +30,11 @@ struct SavedBudget {
     measure: String,
     #[serde(rename = "where")]
     conditions: Vec<SavedCondition>,
-    /// `None` if the value was not known.
+    /// Median of the runs; `None` if the value was not known in one of them.
     pages: Option<u64>,
+    /// The value of each run, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<u64>,
     total_pages: Option<u64>,
     dimensions: Vec<String>,
     rows: Vec<SavedRow>,
@@ -49,11 +52,29 @@ struct SavedRow {
     pages: i64,
 }
 
+/// What was measured of a trace.
+#[derive(Debug)]
+pub struct Run {
+    /// The trace.
+    pub trace: String,
+    /// The values of the budgets, in their order; `None` for one that is not known.
+    pub values: Vec<Option<Value>>,
+}
+
+/// The run in the middle; of an even number the lower one of the two, so that its rows add up to its value.
+fn median(mut values: Vec<&Value>) -> Option<&Value> {
+    values.sort_by_key(|value| value.pages);
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
 impl Saved {
-    /// Makes it from the values of a trace.
-    pub fn new(trace: String, budgets: &[Budget], values: &TraceValues) -> Saved {
-        let budget = |(budget, value): (&Budget, &Result<Value, String>)| {
-            let value = value.as_ref().ok();
+    /// Makes it from the values of one run or of several.
+    pub fn new(budgets: &[Budget], runs: &[Run]) -> Saved {
+        let budget = |(at, budget): (usize, &Budget)| {
+            let values: Option<Vec<&Value>> = runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
+            let pages = |values: &Vec<&Value>| values.iter().map(|value| value.pages).collect();
+            let runs = values.as_ref().filter(|values| values.len() > 1).map(pages).unwrap_or_default();
+            let value = values.and_then(median);
             let conditions = budget.filter.iter();
             SavedBudget {
                 name: budget.name.clone(),
@@ -66,6 +87,7 @@ impl Saved {
                     })
                     .collect(),
                 pages: value.map(|value| value.pages),
+                runs,
                 total_pages: value.map(|value| value.total),
                 dimensions: value.map(|value| value.dimensions.clone()).unwrap_or_default(),
                 rows: (value.iter().flat_map(|value| &value.rows))
@@ -73,7 +95,8 @@ impl Saved {
                     .collect(),
             }
         };
-        let budgets = budgets.iter().zip(&values.values).map(budget).collect();
+        let trace = runs.first().map(|run| run.trace.clone()).unwrap_or_default();
+        let budgets = budgets.iter().enumerate().map(budget).collect();
         Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets }
     }
 
@@ -117,7 +140,8 @@ impl Saved {
         let pages = saved.pages.ok_or("the value was invalid when the baseline was saved")?;
         let rows = saved.rows.iter().map(|row| Row { labels: row.labels.clone(), pages: row.pages });
         let total = saved.total_pages.unwrap_or(pages);
-        Ok(Value { pages, total, dimensions: saved.dimensions.clone(), rows: rows.collect(), ..Value::default() })
+        let runs = saved.runs.clone();
+        Ok(Value { pages, total, dimensions: saved.dimensions.clone(), rows: rows.collect(), runs, ..Value::default() })
     }
 }
 

@@ -22,6 +22,24 @@ use measured::{TraceValues, Value};
 use std::path::{Path, PathBuf};
 use verdict::{LimitResult, Verdict, judge};
 
+/// The values of several runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// How many.
+    pub runs: u64,
+    /// The least of them, pages.
+    pub least: u64,
+    /// The most, pages.
+    pub most: u64,
+}
+
+impl Spread {
+    fn of(runs: &[u64]) -> Option<Spread> {
+        let (least, most) = (*runs.iter().min()?, *runs.iter().max()?);
+        Some(Spread { runs: runs.len() as u64, least, most })
+    }
+}
+
 /// The result of one budget.
 #[derive(Debug, Clone)]
 pub struct BudgetResult {
@@ -33,6 +51,8 @@ pub struct BudgetResult {
     pub value: Option<u64>,
     /// The same of the baseline.
     pub baseline: Option<u64>,
+    /// How many runs the baseline is the median of, and the least and the most of them; `None` for a baseline of one.
+    pub(crate) spread: Option<Spread>,
     /// Its limits, the one that decides first.
     pub limits: Vec<LimitResult>,
     /// Why it is invalid, why nothing matches, and why it has no baseline.
@@ -130,6 +150,7 @@ fn result(budget: &Budget, value: &Result<Value, String>, baseline: Option<&Resu
         verdict: Verdict::Invalid,
         value: None,
         baseline: earlier.map(|value| value.pages),
+        spread: earlier.and_then(|value| Spread::of(&value.runs)),
         limits: Vec::new(),
         fault: None,
         dimensions: Vec::new(),

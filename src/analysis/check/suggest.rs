@@ -84,16 +84,32 @@ impl Suggestion {
     }
 }
 
+/// Budgets for a trace, by what it holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Suggested {
+    /// The budgets.
+    pub budgets: Vec<Suggestion>,
+    /// Of which analysis there are none, and why.
+    pub without: Vec<(Analysis, String)>,
+}
+
 /// Budgets for a trace, by what it holds; or why there are none.
 ///
 /// # Errors
 /// Why the trace has neither of the two sets.
-pub fn suggest(trace: &Trace) -> Result<Vec<Suggestion>, String> {
+pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
     let measures = [Measure::Pages, Measure::HeldAtStop, Measure::Peak];
     let values = TraceValues::answer(trace, &measures.map(whole)).values;
-    let mut all = Vec::new();
+    let (mut all, mut without) = (Vec::new(), Vec::new());
     for (measure, value) in measures.into_iter().zip(&values) {
-        let Ok(value) = value else { continue };
+        let value = match value {
+            Ok(value) => value,
+            Err(reason) => {
+                let is_told = without.iter().any(|(analysis, _)| *analysis == measure.analysis());
+                without.extend((!is_told).then(|| (measure.analysis(), reason.clone())));
+                continue;
+            }
+        };
         let what = match measure {
             Measure::Pages => "memory",
             Measure::Peak => {
@@ -117,7 +133,7 @@ pub fn suggest(trace: &Trace) -> Result<Vec<Suggestion>, String> {
         }
     }
     let reason = || values.into_iter().find_map(Result::err).unwrap_or_default();
-    if all.is_empty() { Err(reason()) } else { Ok(all) }
+    if all.is_empty() { Err(reason()) } else { Ok(Suggested { budgets: all, without }) }
 }
 
 #[cfg(test)]

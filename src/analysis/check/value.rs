@@ -20,6 +20,8 @@ pub struct Value {
     pub dimensions: Vec<String>,
     /// The parts of the value; parts of a peak have their own peaks.
     pub rows: Vec<Row>,
+    /// Of a baseline of several runs the value of each; their median is `pages`.
+    pub(crate) runs: Vec<u64>,
     /// A line for each pattern of the conditions that matched nothing.
     pub(crate) unmatched: Vec<String>,
     /// True when nothing meets the conditions, and a name may be wrong.

@@ -20,6 +20,7 @@ pub use crate::imported::wpa::WpaOptions;
 pub use crate::imported::wpa::culture::{Culture, Sign};
 pub use dimension::Dimension;
 pub use processes::Match;
+use rows::DiffOrder;
 pub use rows::{DiffRow, DiffTotals};
 pub use source::Source;
 pub use trace_side::RuleChange;
@@ -57,7 +58,7 @@ pub struct Diff {
     pub dimensions: Vec<Dimension>,
     /// Keys that differ by more than is allowed, the largest change first.
     pub differing: Vec<DiffRow>,
-    /// Keys that do not differ, where they were asked for.
+    /// Keys that do not differ by more than is allowed, where they were asked for.
     pub unchanged: Vec<DiffRow>,
     /// Sums over all keys.
     pub all: DiffTotals,
@@ -71,6 +72,12 @@ pub struct Diff {
     pub is_filtered: bool,
     /// Rows that are shown.
     pub top: Option<usize>,
+    /// Rows that a screen has room for, where nobody said how many are shown.
+    pub screen: Option<usize>,
+    /// How rows are ordered.
+    pub order: DiffOrder,
+    /// True when both sides have a reference set too, which was not asked for.
+    pub has_reference_sets: bool,
     /// Headings of exports that are not compared.
     pub ignored: Vec<String>,
     /// How pages move from WPA's categories to ours; only for a trace and an export.
@@ -122,7 +129,7 @@ impl Diff {
         }
         let sources = [left, right];
         let plan = DiffPlan::new(sources, query)?;
-        let mut sides = read(sources, &plan, query)?;
+        let mut sides = read(sources, &plan, query).map_err(|error| with_hint(error, sources, &plan))?;
         let mut warnings: Vec<String> = Vec::new();
         let mut grave: Vec<Doubt> = Vec::new();
         for (name, side) in SIDES.iter().zip(&mut sides) {
@@ -149,22 +156,27 @@ impl Diff {
         let facts =
             |side: usize| facts(sources, &sides, &plan, side, if side == 0 { totals.left } else { totals.right });
         let facts = [facts(0), facts(1)];
+        let mut joined = joined;
+        joined.sort_by(|a, b| query.order.compare(a, b));
         let (differing, fine): (Vec<DiffRow>, Vec<DiffRow>) = joined.into_iter().partition(DiffRow::differs);
-        let (same, within): (Vec<DiffRow>, Vec<DiffRow>) = fine.into_iter().partition(|row| row.delta() == 0);
+        let is_same = |row: &&DiffRow| row.delta() == 0;
         Ok(Diff {
             warnings,
             grave,
             doubtful: sides.iter().any(|side| side.doubtful),
             sides: facts,
+            has_reference_sets: could_be_reference(sources, &plan),
             dimensions: plan.dimensions,
             all: totals,
-            within: DiffTotals::of(&within),
-            same: DiffTotals::of(&same),
-            unchanged: if query.keeps_same { same } else { Vec::new() },
+            within: DiffTotals::of(fine.iter().filter(|row| !is_same(row))),
+            same: DiffTotals::of(fine.iter().filter(is_same)),
+            unchanged: if query.keeps_same { fine } else { Vec::new() },
             differing,
             is_tolerant: query.tolerance.is_any(),
             is_filtered: !query.conditions.is_empty(),
             top: query.top,
+            screen: query.screen,
+            order: query.order,
             ignored: sources.iter().flat_map(|source| ignored(source)).collect(),
             trace_is_right: moved.is_some() && left.is_export(),
             rule_changes: moved,
@@ -181,6 +193,23 @@ impl Diff {
     pub fn is_equal(&self) -> bool {
         let pages = self.pages.as_ref().is_none_or(|pages| pages.is_equal() || self.is_tolerant);
         self.differing.is_empty() && pages && !self.has_no_match()
+    }
+}
+
+/// True when a reference set can be told of both sides, and another thing is compared.
+fn could_be_reference(sources: [&Source; 2], plan: &DiffPlan) -> bool {
+    plan.table == ExportedTable::Resident && sources.iter().all(|side| side.has_reference())
+}
+
+/// Traces without pages can be compared by what was touched.
+fn with_hint(error: Error, sources: [&Source; 2], plan: &DiffPlan) -> Error {
+    match error {
+        Error::MissingEvents(mut missing) if could_be_reference(sources, plan) => {
+            let hint = "Both traces have what was touched: compare that with pfnset diff --refset".to_owned();
+            missing.advice = Some(missing.advice.map_or(hint.clone(), |advice| format!("{hint}. {advice}")));
+            Error::MissingEvents(missing)
+        }
+        error => error,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
+use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
@@ -19,8 +20,12 @@ pub struct DiffQuery {
     pub group_by: Option<Vec<Dimension>>,
     /// Conditions, all of which a page must meet.
     pub conditions: Vec<Condition<Dimension>>,
-    /// Rows that are shown; `None` = all.
+    /// Rows that are shown; `None` = as many as `screen` has room for, or all.
     pub top: Option<usize>,
+    /// Rows that a screen has room for, where there is one.
+    pub screen: Option<usize>,
+    /// How rows are ordered.
+    pub order: DiffOrder,
     /// By WPA's rules or by ours; `None`: as the sides are.
     pub by_wpa: Option<bool>,
     /// Which snapshot of the left and of the right side.

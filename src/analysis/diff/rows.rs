@@ -41,9 +41,48 @@ impl DiffRow {
         self.right_pages() - self.left_pages()
     }
 
+    /// How much more the right side has, in percent of the left; `None` where one of the two has nothing.
+    pub fn change(&self) -> Option<f64> {
+        let (left, right) = (self.left_pages(), self.right_pages());
+        (left > 0 && right > 0).then(|| self.delta() as f64 * 100.0 / left as f64)
+    }
+
     /// True when the two differ by more than is allowed.
     pub fn differs(&self) -> bool {
         self.left.unwrap_or_default().distance(self.right.unwrap_or_default()) > self.limit
+    }
+}
+
+/// How rows are ordered; equal ones by their labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DiffOrder {
+    /// The largest difference first.
+    #[default]
+    Difference,
+    /// The largest difference in percent first, before all those that only one side has.
+    Change,
+    /// Most pages on the left first.
+    Left,
+    /// Most pages on the right first.
+    Right,
+    /// By label.
+    Name,
+}
+
+impl DiffOrder {
+    /// Compares two rows.
+    pub fn compare(self, a: &DiffRow, b: &DiffRow) -> Ordering {
+        let labels = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
+        let largest = || b.delta().abs().cmp(&a.delta().abs());
+        let percent = |row: &DiffRow| row.change().map_or(f64::INFINITY, f64::abs);
+        let first = match self {
+            DiffOrder::Difference => largest(),
+            DiffOrder::Change => percent(b).total_cmp(&percent(a)).then_with(largest),
+            DiffOrder::Left => b.left_pages().cmp(&a.left_pages()),
+            DiffOrder::Right => b.right_pages().cmp(&a.right_pages()),
+            DiffOrder::Name => Ordering::Equal,
+        };
+        first.then_with(|| labels().unwrap_or(Ordering::Equal))
     }
 }
 
@@ -80,11 +119,7 @@ pub fn join(
     for row in &mut rows {
         row.limit = tolerance.limit(row.left.unwrap_or_default(), row.right.unwrap_or_default());
     }
-    rows.sort_by(|a, b| {
-        let labels = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
-        let first = b.delta().abs().cmp(&a.delta().abs());
-        first.then_with(|| labels().unwrap_or(Ordering::Equal))
-    });
+    rows.sort_by(|a, b| DiffOrder::default().compare(a, b));
     rows
 }
 
@@ -153,6 +188,27 @@ mod tests {
         assert!(rows[0].right.is_none() && rows.iter().all(DiffRow::differs));
         let totals = DiffTotals::of(&rows);
         assert_eq!((totals.left, totals.right, totals.more, totals.less, totals.delta()), (14, 6, 1, 9, -8));
+    }
+
+    #[test]
+    fn each_order_puts_its_largest_first() {
+        let sides = [
+            vec![row(&["grew"], 100), row(&["doubled"], 10), row(&["gone"], 4), row(&["same"], 50)],
+            vec![row(&["grew"], 130), row(&["doubled"], 20), row(&["new"], 2), row(&["same"], 50)],
+        ];
+        let rows = join(sides, &[Dimension::Category], &[Matched::default()], Tolerance::default());
+        let ordered = |order: DiffOrder| {
+            let mut rows = rows.clone();
+            rows.sort_by(|a, b| order.compare(a, b));
+            rows.iter().map(|row| row.labels[0].to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ordered(DiffOrder::Difference), "grew doubled gone new same");
+        assert_eq!(ordered(DiffOrder::Change), "gone new doubled grew same");
+        assert_eq!(ordered(DiffOrder::Left), "grew same doubled gone new");
+        assert_eq!(ordered(DiffOrder::Right), "grew same doubled new gone");
+        assert_eq!(ordered(DiffOrder::Name), "doubled gone grew new same");
+        let changes: Vec<Option<f64>> = rows.iter().map(DiffRow::change).collect();
+        assert_eq!(changes, [Some(30.0), Some(100.0), None, None, Some(0.0)]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::imported::{EXPECTED, Exported, first_bytes};
 use crate::input::{Input, UnpackLimits};
 use crate::model::category::Category;
 use crate::trace::Trace;
+use crate::trace::readiness::{Readiness, ReadinessLevel};
 use std::path::{Path, PathBuf};
 
 /// A side, opened.
@@ -67,6 +68,13 @@ impl Source {
             }
         };
         Ok(Source { path: path.into(), further: Vec::new(), content })
+    }
+
+    /// True for a trace of which a reference set can be told.
+    pub(crate) fn has_reference(&self) -> bool {
+        let can =
+            |readiness: &Readiness| readiness.name == "reference_set" && readiness.level != ReadinessLevel::Missing;
+        self.trace().is_some_and(|trace| trace.readiness().iter().any(can))
     }
 
     /// All files, the first one first.

@@ -5,14 +5,19 @@ use crate::analysis::diff::Diff;
 use crate::analysis::diff::pages::PageGroup;
 use crate::analysis::diff::rows::{DiffRow, DiffTotals};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
+use crate::facets::Label;
 
 /// Kinds of moves that are listed without `--top`.
 const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
 fn sum_line(label: Value, sum: &DiffTotals) -> Line {
+    let change = match sum.left > 0 && sum.right > 0 {
+        true => Value::Change(sum.delta() as f64 * 100.0 / sum.left as f64),
+        false => Value::Nothing,
+    };
     let difference = Value::Difference(sum.delta());
-    Line::new([label, count(sum.left), count(sum.right), difference, Value::pages(sum.delta()), Value::Nothing])
+    Line::new([label, count(sum.left), count(sum.right), difference, change, Value::pages(sum.delta())])
 }
 
 const fn count(pages: i64) -> Value {
@@ -21,18 +26,18 @@ const fn count(pages: i64) -> Value {
 
 fn row_line(row: &DiffRow) -> Line {
     let pages = |amount: Option<_>, pages: i64| amount.map_or(Value::Nothing, |_| count(pages));
-    let note = match (row.left, row.right) {
+    let change = match (row.left, row.right) {
         (Some(_), None) => Value::text("only left"),
         (None, Some(_)) => Value::text("only right"),
-        _ => Value::Nothing,
+        _ => Value::maybe(row.change(), Value::Change),
     };
     Line::new([
-        Value::text(row.labels.join(" / ")),
+        Value::text(row.labels.iter().map(Label::shown).collect::<Vec<_>>().join(" / ")),
         pages(row.left, row.left_pages()),
         pages(row.right, row.right_pages()),
         Value::Difference(row.delta()),
+        change,
         Value::pages(row.delta()),
-        note,
     ])
 }
 
@@ -45,29 +50,47 @@ impl Diff {
             Column::text(title).fit(if self.dimensions.len() > 1 { Fit::Wraps } else { Fit::Shrinks }),
             Column::number("Left"),
             Column::number("Right"),
-            Column::number("Difference"),
+            Column::number("Difference/pages"),
+            Column::number("Change").fit(Fit::Leaves(1)),
             Column::number("").fit(Fit::Leaves(0)),
-            Column::text("Note").fit(Fit::Leaves(1)),
         ];
-        let shown = self.top.unwrap_or(usize::MAX).min(self.differing.len());
-        let (listed, rest) = self.differing.split_at(shown);
-        let mut lines: Vec<Line> = listed.iter().map(row_line).collect();
-        let rest = DiffTotals::of(rest);
-        for (sum, what) in [(rest, "more"), (self.within, "within the tolerance"), (self.same, "equal")] {
-            if sum.rows > 0 {
+        let rows = self.rows();
+        let (listed, rest) = rows.split_at(self.listed().min(rows.len()));
+        let mut lines: Vec<Line> = listed.iter().copied().map(row_line).collect();
+        let rest = DiffTotals::of(rest.iter().copied());
+        let is_apart = self.unchanged.is_empty();
+        for (sum, what, is_said) in
+            [(rest, "more", true), (self.within, "within the tolerance", is_apart), (self.same, "equal", is_apart)]
+        {
+            if sum.rows > 0 && is_said {
                 lines.push(sum_line(Value::More(sum.rows, what), &sum));
             }
         }
         lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.all) });
+        Table { columns, lines, ..self.table_of(rows) }
+    }
+
+    /// Some of its keys, for programs.
+    pub(crate) fn table_of<'r>(&self, rows: impl IntoIterator<Item = &'r DiffRow>) -> Table {
         let names = self.dimensions.iter().map(|dimension| dimension.name());
         let measures = ["left_pages", "right_pages", "delta_pages", "tolerance_pages"];
         Table {
-            title: None,
             fields: names.chain(measures).map(Field::new).collect(),
-            records: self.differing.iter().map(|row| self.record(row)).collect(),
-            columns,
-            lines,
+            records: rows.into_iter().map(|row| self.record(row)).collect(),
+            ..Table::default()
         }
+    }
+
+    /// The keys that differ, with those that do not where they were asked for.
+    pub(crate) fn rows(&self) -> Vec<&DiffRow> {
+        let mut rows: Vec<&DiffRow> = self.differing.iter().chain(&self.unchanged).collect();
+        rows.sort_by(|a, b| self.order.compare(a, b));
+        rows
+    }
+
+    /// How many of them people see, at most.
+    pub(crate) fn listed(&self) -> usize {
+        self.top.or(self.screen).unwrap_or(usize::MAX)
     }
 
     fn record(&self, row: &DiffRow) -> Vec<Value> {

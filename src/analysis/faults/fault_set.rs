@@ -32,7 +32,9 @@ pub struct FaultSet {
     pub unfinished: u64,
     /// Disk requests by the dimensions that they have.
     pub disk_rows: Vec<Row<RequestFigures>>,
-    /// Soft faults by process and kind.
+    /// True when only hard faults and requests that meet conditions are counted.
+    pub(crate) is_filtered: bool,
+    /// Soft faults by process and kind, of all processes.
     pub soft: Vec<SoftRow>,
     /// Markers of hard faults among the soft ones.
     pub hard_markers: u64,

@@ -75,6 +75,7 @@ impl FaultSet {
             disk: counted.request_figures(&requests),
             unfinished: unfinished.iter().filter(|time| range.holds(**time)).count() as u64,
             disk_rows: counted.request_rows(&requests, &query.group_by),
+            is_filtered: !query.conditions.is_empty(),
             soft: soft.0,
             hard_markers: soft.1,
             timeline: grid.map(|grid| timeline::steps(trace, range, grid, &hard, &requests)),

@@ -12,14 +12,16 @@ pub struct MemorySample {
     pub time: Nanos,
     /// What was logged.
     pub counters: MemoryCounters,
-    /// Pages in use; `None` when the size of physical memory is unknown, or less than the lists hold.
+    /// Pages in use, as `resident` counts them: physical memory without standby, modified, free and zero pages. `None` when the size of
+    /// physical memory is unknown, or less than the lists hold.
     pub in_use: Option<u64>,
 }
 
 impl MemorySample {
     /// Adds the pages in use to a record.
     pub(super) fn new(time: Nanos, counters: MemoryCounters, physical_pages: Option<u64>) -> MemorySample {
-        let lists = [counters.zero, counters.free, counters.bad].into_iter().chain(counters.standby);
+        let lists = [counters.zero, counters.free, counters.modified, counters.modified_no_write];
+        let lists = lists.into_iter().chain(counters.standby);
         let others: u128 = lists.map(u128::from).sum();
         let in_use = physical_pages.and_then(|all| u64::try_from(u128::from(all).checked_sub(others)?).ok());
         MemorySample { time, counters, in_use }

@@ -3,6 +3,7 @@
 
 pub mod counters;
 mod course;
+pub(crate) mod order;
 pub mod query;
 pub(crate) mod tables;
 pub mod timeline;
@@ -21,6 +22,7 @@ use crate::trace::analysis_needs::MEMORY_UTILIZATION;
 use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::units::Nanos;
 use counters::{COUNTERS, CounterColumn, CounterSummary, MemorySample, Repurposed, STANDBY};
+use order::MemoryOrder;
 use query::{MemoryDimension, MemoryQuery};
 use std::collections::BTreeMap;
 use timeline::MemoryTimeline;
@@ -74,6 +76,7 @@ pub struct MemorySet {
     pub timeline: Option<MemoryTimeline>,
     clock: crate::etl::clock::Clock,
     top: Option<usize>,
+    order: MemoryOrder,
 }
 
 impl MemorySet {
@@ -128,6 +131,7 @@ impl MemorySet {
             timeline,
             clock: etl.clock,
             top: query.top,
+            order: query.order,
         };
         set.doubts.extend(set.own_doubts(has(MEM_INFO), has(MEM_INFO_WS)));
         (set.warnings, set.doubtful) = (texts(&set.doubts), any_grave(&set.doubts));

@@ -1,5 +1,6 @@
 //! A query about memory over time.
 
+use crate::analysis::memory::order::MemoryOrder;
 use crate::error::Error;
 use crate::facets::vocabulary::{LIST, PRIORITY};
 use crate::facets::{Condition, Dimension, Label, ProcessFacet, Values, dimensions};
@@ -37,6 +38,8 @@ pub struct MemoryQuery {
     pub conditions: Vec<Condition<MemoryDimension>>,
     /// Rows of a table; `None` = all, and some in the short tables.
     pub top: Option<usize>,
+    /// How rows by process or session are ordered for people.
+    pub order: MemoryOrder,
     /// Begin of the window; `None`: that of the trace.
     pub from: Option<Bound>,
     /// End of the window; `None`: that of the trace.

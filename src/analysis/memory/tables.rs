@@ -2,15 +2,30 @@
 
 use crate::analysis::memory::MemorySet;
 use crate::analysis::memory::counters::{CounterSummary, Repurposed};
+use crate::analysis::memory::order::MemoryOrder;
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::working_sets::MemoryTrack;
+use crate::analysis::table::group::natural;
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
 use crate::units::PAGE_BYTES;
-use std::cmp::Reverse;
 
 /// Rows of the short tables: of the largest processes, and of those that grew most quickly.
 const LARGEST: usize = 5;
 const FASTEST: usize = 3;
+
+/// What an order compares, the largest first.
+fn amount(order: MemoryOrder, track: &MemoryTrack) -> i64 {
+    let (first, last) = (track.first.value, track.last.value);
+    let pages = |pages: u64| i64::try_from(pages).unwrap_or(i64::MAX);
+    match order {
+        MemoryOrder::Most => pages(track.most[0]),
+        MemoryOrder::End => pages(last.working_set_pages),
+        MemoryOrder::Private => pages(last.private_working_set_pages),
+        MemoryOrder::Commit => pages(last.commit_pages),
+        MemoryOrder::Growth => pages(last.working_set_pages).saturating_sub(pages(first.working_set_pages)),
+        MemoryOrder::Name => 0,
+    }
+}
 
 pub(super) fn size(pages: u64) -> Value {
     Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))
@@ -24,8 +39,12 @@ impl MemorySet {
             (None, None) => self.counter_table(|_| true),
             (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
             (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
-            (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
-            (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
+            (None, Some(MemoryDimension::Process)) => {
+                self.track_table("process", "Process/(unit)", &self.processes, self.top)
+            }
+            (None, Some(MemoryDimension::Session)) => {
+                self.track_table("session", "Session/(unit)", &self.sessions, self.top)
+            }
         }
     }
 
@@ -81,7 +100,7 @@ impl MemorySet {
             fields: FIELDS.map(Field::new).to_vec(),
             records: summaries().map(record).collect(),
             columns: vec![
-                Column::text("Counter").fit(Fit::Stays),
+                Column::text("Counter/(unit)").fit(Fit::Stays),
                 Column::number("Start"),
                 Column::number("End"),
                 Column::number("Least").fit(Fit::Leaves(2)),
@@ -120,14 +139,14 @@ impl MemorySet {
         let lines: Vec<Line> = summaries.map(line).chain(all).collect();
         (!lines.is_empty()).then(|| Table {
             columns: vec![
-                Column::text("Standby").fit(Fit::Stays),
+                Column::text("Standby/(unit)").fit(Fit::Stays),
                 Column::number("Start"),
                 Column::number("End"),
                 Column::number("Least").fit(Fit::Leaves(2)),
                 Column::number("Most").fit(Fit::Leaves(3)),
                 Column::number("Mean").fit(Fit::Leaves(1)),
                 Column::text("Over time").fit(Fit::Leaves(4)),
-                Column::number("Repurposed"),
+                Column::number("Repurposed/pages"),
                 Column::number("Most/s"),
                 Column::number("at s").fit(Fit::Spare(0)),
             ],
@@ -159,7 +178,7 @@ impl MemorySet {
             return None;
         }
         let top = self.top.unwrap_or(LARGEST);
-        let mut table = self.track_table("process", "Largest working sets", &self.processes, Some(top));
+        let mut table = self.track_table("process", "Largest working sets/(unit)", &self.processes, Some(top));
         // The table by process has all of them.
         for column in &mut table.columns {
             if let Fit::Leaves(order) = column.fit {
@@ -189,10 +208,16 @@ impl MemorySet {
                 size(last.commit_pages),
             ])
         };
-        let more = (!rest.is_empty()).then(|| more(rest.len(), 6));
+        let more = (!rest.is_empty()).then(|| {
+            let [working_set, private, commit] = sums(rest.iter().map(|(_, track)| *track));
+            let rate: f64 = rest.iter().map(|(rate, _)| rate).sum();
+            let sums = [rate.round() as u64, working_set[0], working_set[1]].map(size);
+            let last = [Value::Nothing, size(private[1]), size(commit[1])];
+            Line::new(std::iter::once(Value::More(rest.len() as u64, "more")).chain(sums).chain(last))
+        });
         (!growing.is_empty()).then(|| Table {
             columns: vec![
-                Column::text("Fastest growing"),
+                Column::text("Fastest growing/(unit)"),
                 Column::number("Growth/s"),
                 Column::number("Start"),
                 Column::number("End"),
@@ -214,7 +239,8 @@ impl MemorySet {
         top: Option<usize>,
     ) -> Table {
         let mut largest: Vec<&MemoryTrack> = tracks.iter().collect();
-        largest.sort_by_key(|track| Reverse(track.most[0]));
+        let by_label = |a: &MemoryTrack, b: &MemoryTrack| natural(a.label.shown(), b.label.shown());
+        largest.sort_by(|a, b| amount(self.order, b).cmp(&amount(self.order, a)).then_with(|| by_label(a, b)));
         let (listed, rest) = largest.split_at(top.unwrap_or(usize::MAX).min(largest.len()));
         let fields = [
             field,
@@ -242,7 +268,7 @@ impl MemorySet {
             start.into_iter().chain(amounts(track).map(Value::count)).collect()
         };
         let line = |track: &&MemoryTrack| Line::new(std::iter::once(label(track)).chain(amounts(track).map(size)));
-        let more = (!rest.is_empty()).then(|| more(rest.len(), 9));
+        let more = (!rest.is_empty()).then(|| more_tracks(rest));
         Table {
             title: None,
             fields: fields.map(Field::new).to_vec(),
@@ -277,7 +303,23 @@ fn amounts(track: &MemoryTrack) -> impl Iterator<Item = u64> {
     .flatten()
 }
 
-fn more(rows: usize, blank: usize) -> Line {
-    let cells = std::iter::repeat_n(Value::Nothing, blank);
-    Line::new(std::iter::once(Value::More(rows as u64, "more")).chain(cells))
+/// The line of those that are not listed. The most of each was at another time: such a sum never was.
+fn more_tracks(rest: &[&MemoryTrack]) -> Line {
+    let sums = sums(rest.iter().copied());
+    let cells = sums.into_iter().flat_map(|[start, end]| [size(start), size(end), Value::Nothing]);
+    Line::new(std::iter::once(Value::More(rest.len() as u64, "more")).chain(cells))
+}
+
+/// Sums of working sets, private working sets and commit: at the start and at the end of each.
+fn sums<'t>(tracks: impl Iterator<Item = &'t MemoryTrack>) -> [[u64; 2]; 3] {
+    let mut sums = [[0_u64; 2]; 3];
+    for track in tracks {
+        for (place, sizes) in [track.first.value, track.last.value].into_iter().enumerate() {
+            let sizes = [sizes.working_set_pages, sizes.private_working_set_pages, sizes.commit_pages];
+            for (sum, pages) in sums.iter_mut().zip(sizes) {
+                sum.get_mut(place).into_iter().for_each(|sum| *sum = sum.saturating_add(pages));
+            }
+        }
+    }
+    sums
 }

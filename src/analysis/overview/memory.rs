@@ -14,9 +14,9 @@ const MOST_POINTS: usize = 600;
 /// Most processes of the table.
 const MOST_PROCESSES: usize = 200;
 /// The lists that add up to physical memory, in the order in which they are stacked.
-const STACKED: [&str; 5] = ["in_use", "standby", "free", "zero", "bad"];
-/// What is drawn as a line: a part of what is in use, and what may exceed physical memory.
-const LINES: [&str; 2] = ["modified", "commit"];
+const STACKED: [&str; 6] = ["in_use", "modified", "modified_no_write", "standby", "free", "zero"];
+/// What is drawn as a line: it may exceed physical memory.
+const LINES: [&str; 1] = ["commit"];
 
 /// Memory over time in pictures.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 pub mod cpu;
 pub mod differences;
+pub(crate) mod headline;
 pub mod memory;
 pub mod pfn_map;
 pub mod reclassifications;

@@ -134,6 +134,8 @@ pub enum Value {
     Share(f64),
     /// A difference of shares in percentage points.
     Points(f64),
+    /// How much more or less something became, in percent of what it was; text tables show its sign.
+    Change(f64),
     /// A time; CSV and text tables have six digits.
     Seconds(Nanos),
     /// A time with all digits in CSV and JSON.

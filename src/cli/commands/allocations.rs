@@ -75,6 +75,7 @@ const KINDS: OneOf<AllocationKind> = OneOf(&[
 
 const ORDERS: OneOf<AllocationOrder> = OneOf(&[
     ("end", "Most at the end first", AllocationOrder::AtEnd),
+    ("size", "The same", AllocationOrder::AtEnd),
     ("name", "By name", AllocationOrder::Name),
     ("growth", "Most growth first", AllocationOrder::Growth),
     ("impacting", "Most that was allocated and is still there first", AllocationOrder::Impacting),
@@ -149,6 +150,7 @@ impl Allocations {
             top: rows.top,
             unit: rows.unit(),
         };
-        trace::finish_with(&self.columns, allocations::answer(&set, display), common, set.doubtful)
+        let answer = output::with_no_match(allocations::answer(&set, display), &query.conditions);
+        trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

@@ -1,7 +1,7 @@
 //! `pfnset check`.
 
-use crate::analysis::check::baseline::{Baseline, Saved};
-use crate::analysis::check::budget::Budget;
+use crate::analysis::check::baseline::{Baseline, Run, Saved};
+use crate::analysis::check::budget::{Analysis, Budget};
 use crate::analysis::check::measured::{TraceValues, Value};
 use crate::analysis::check::suggest::suggest;
 use crate::analysis::check::verdict::Verdict;
@@ -9,15 +9,16 @@ use crate::analysis::check::{TraceResult, file, worst};
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::answer::check::{self, Checked};
 use crate::answer::numbers::Unit;
-use crate::cli::args::{Common, UNITS};
+use crate::cli::args::{Base, Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::{new_file, output, trace};
+use crate::cli::{new_file, notes, output, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
 use crate::trace::doubt::Doubt;
+use crate::trace::recording::is_one;
 use anyhow::Context;
 use clap::Args;
 
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(mut_arg("trace", |arg| arg.value_name("ETL")))]
-#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces, each checked by itself")))]
+#[command(mut_arg("further", |arg| arg.value_name("ETL").help("More traces and folders with traces, each trace checked by itself")))]
 #[command(after_help = "\
 Budgets in TOML, one table for each:
   [[budget]]
@@ -53,6 +54,7 @@ Examples:
   pfnset check --init trace.etl -o budgets.toml
   pfnset check trace.etl --budgets budgets.toml
   pfnset check trace.etl --budgets budgets.toml --save-baseline baseline.json
+  pfnset check runs/ --budgets budgets.toml --save-baseline baseline.json
   pfnset check a.etl b.etl --budgets budgets.toml --baseline baseline.json \\
     --junit verdicts.xml
   pfnset check kernel.etl --with user.etl --budgets budgets.toml")]
@@ -67,7 +69,7 @@ pub struct Check {
     /// What max_growth counts from: a saved baseline, a trace, or JSON of pfnset resident or refset
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Write the values of the trace, for --baseline later
+    /// Write the values of the trace, for --baseline later; of several traces the median of each and its spread
     #[arg(long, value_name = "FILE")]
     pub save_baseline: Option<PathBuf>,
     /// Write the verdicts as JUnit XML too
@@ -110,19 +112,32 @@ impl Check {
         let mut out = output::open(&common.printing)?;
         suggestions::write(&mut out, &common.trace, &found)?;
         out.finish()?;
+        // Pages are what most budgets are about: a file without them is a surprise.
+        let is_surprise = found.without.iter().any(|(analysis, _)| *analysis == Analysis::Resident);
+        if is_surprise && !common.quiet {
+            suggestions::missing(&found).iter().for_each(|line| notes::write(line));
+        }
         Ok(Exit::Fine)
     }
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let budgets = self.read_budgets(path)?;
+        let budgets = read_budgets(path, common)?;
         self.check_files(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
         let earlier: Option<Vec<Result<Value, String>>> = baseline.map(|baseline| baseline.values(&budgets));
-        let mut traces = Vec::new();
-        for recording in &self.recordings.traces {
-            traces.push(self.of_trace(recording, &budgets, earlier.as_deref())?);
+        let limits = common.reading.limits();
+        let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
+        let (mut traces, mut runs) = (Vec::new(), Vec::new());
+        for recording in trace_paths::recordings(&self.recordings.traces, Path::new(""), fits)? {
+            let (result, values) = self.of_trace(&recording, &budgets, earlier.as_deref());
+            traces.push(result);
+            runs.extend(values);
+        }
+        if let Some(to) = &self.save_baseline {
+            let saved = Saved::new(&budgets, &runs);
+            new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())?;
         }
         let has_several = traces.len() > 1;
         let line = |trace: &TraceResult, line: String| match has_several {
@@ -153,18 +168,6 @@ impl Check {
         })
     }
 
-    fn read_budgets(&self, path: &Path) -> anyhow::Result<Vec<Budget>> {
-        output::spare(path, &self.common.printing, "the budgets file")?;
-        let text = std::fs::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
-        let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
-            path: path.into(),
-            line: 1,
-            column: 1,
-            reason: format!("it is no UTF-8 text: {}", error.utf8_error()),
-        })?;
-        Ok(file::read(path, &text)?)
-    }
-
     /// # Errors
     /// A usage error for files that would be written over or that are missing.
     fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
@@ -180,9 +183,6 @@ impl Check {
             && is_same(junit, saved)
         {
             return usage("--junit and --save-baseline name the same file".into());
-        }
-        if self.save_baseline.is_some() && self.recordings.traces.len() > 1 {
-            return usage("--save-baseline is for one trace: a baseline is of one".into());
         }
         if self.baseline.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_INPUT) {
             return usage("--baseline must be a file".into());
@@ -223,18 +223,31 @@ impl Check {
         recording: &Recording,
         budgets: &[Budget],
         earlier: Option<&[Result<Value, String>]>,
-    ) -> anyhow::Result<TraceResult> {
+    ) -> (TraceResult, Option<Run>) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
-            Err(error) => return Ok(TraceResult::unreadable(files, budgets, &format!("{error:#}"))),
+            Err(error) => return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), None),
         };
         let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
-        if let Some(to) = &self.save_baseline {
-            let saved = Saved::new(recording.trace.display().to_string(), budgets, &values);
-            new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())?;
-        }
-        Ok(TraceResult::new(files, budgets, values, earlier))
+        let run = self.save_baseline.as_ref().map(|_| Run {
+            trace: recording.trace.display().to_string(),
+            values: values.values.iter().map(|value| value.as_ref().ok().cloned()).collect(),
+        });
+        (TraceResult::new(files, budgets, values, earlier), run)
     }
+}
+
+/// The budgets of a file.
+pub fn read_budgets(path: &Path, base: &Base) -> anyhow::Result<Vec<Budget>> {
+    output::spare(path, &base.printing, "the budgets file")?;
+    let text = std::fs::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
+    let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
+        path: path.into(),
+        line: 1,
+        column: 1,
+        reason: format!("it is no UTF-8 text: {}", error.utf8_error()),
+    })?;
+    Ok(file::read(path, &text)?)
 }

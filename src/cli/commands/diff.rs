@@ -4,14 +4,15 @@ use crate::analysis::diff::Diff as Comparison;
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::query::DiffQuery;
+use crate::analysis::diff::rows::DiffOrder;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::{Condition, Dimension as _};
 use crate::answer::diff;
-use crate::cli::args::{Common, RowArgs, conditions, grouped_by, listed};
+use crate::cli::args::{Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, listed};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
-use crate::cli::{output, progress, trace};
+use crate::cli::{output, progress, terminal, trace};
 use crate::error::Error;
 use crate::imported::wpa::WpaOptions;
 use crate::imported::wpa::culture::{Culture, Sign};
@@ -36,7 +37,11 @@ fn help(rest: &str) -> String {
 The content of a file decides what it is, not its name. Without --group-by the
 sides are compared by the finest dimensions that both have; two traces by
 process and category. A trace beside a table of WPA is counted by WPA's rules,
-everything else by the corrected ones.
+everything else by the corrected ones. --refset compares what was touched while
+the traces were recorded.
+
+A terminal shows the first rows, as many as it has room for, and --top any
+number; pipes, CSV and JSON have all rows that differ, with --all the others too.
 
 Processes of two traces are matched by name, all of one name together. Beside a
 table of WPA they are matched by id.
@@ -48,6 +53,7 @@ Examples:
   pfnset diff trace.etl wpa.csv
   pfnset diff trace.etl wpa.csv --group-by category --where list=Standby
   pfnset diff yesterday.etl today.etl --top 20 --tolerance 1MiB
+  pfnset diff yesterday.etl today.etl --refset --group-by process
   pfnset diff kernel.etl --with user.etl wpa.csv
   pfnset diff baseline.json trace.etl --group-by category --format markdown
   pfnset diff trace.etl wpa.csv --map Kategorie=category --locale de"))]
@@ -58,6 +64,12 @@ pub struct Diff {
     pub common: Common,
     #[command(flatten)]
     pub rows: RowArgs,
+    /// Order of the rows
+    #[arg(long, value_parser = ORDERS, default_value = "difference", value_name = "BY")]
+    pub sort: DiffOrder,
+    /// Also rows that are equal or differ within the tolerance
+    #[arg(long)]
+    pub all: bool,
     /// Compare reference sets (of traces; files say what they are)
     #[arg(long)]
     pub refset: bool,
@@ -89,6 +101,19 @@ pub struct Diff {
     #[arg(long, value_name = "SIGN")]
     pub group: Option<Sign>,
 }
+
+const ORDERS: OneOf<DiffOrder> = OneOf(&[
+    ("difference", "Largest difference first", DiffOrder::Difference),
+    ("change", "Largest difference in percent first; before them what only one side has", DiffOrder::Change),
+    ("left", "Most pages on the left first", DiffOrder::Left),
+    ("right", "Most pages on the right first", DiffOrder::Right),
+    ("name", "By label", DiffOrder::Name),
+]);
+
+/// Lines of an answer besides its rows: the sides, the verdict, headings, sums, a note, the prompt.
+const BESIDE_ROWS: u16 = 14;
+/// Fewest rows that are listed.
+const FEWEST_ROWS: u16 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rules {
@@ -137,12 +162,21 @@ impl Diff {
             group_by: group_by.transpose().context("--group-by")?,
             conditions: conditions(&self.rows.conditions)?,
             top: self.rows.top,
+            screen: self.screen(),
+            order: self.sort,
+            keeps_same: self.all,
             by_wpa: self.classification.map(|rules| rules == Rules::Wpa),
             snapshots: self.snapshot.unwrap_or_default(),
             matching,
             tolerance: self.tolerance,
-            ..DiffQuery::default()
         })
+    }
+
+    /// The rows that a terminal has room for.
+    fn screen(&self) -> Option<usize> {
+        let rows = terminal::output_rows(self.common.output.is_some())?;
+        let is_text = self.common.format == OutputFormat::Table;
+        (is_text && !self.all).then(|| rows.saturating_sub(BESIDE_ROWS).max(FEWEST_ROWS).into())
     }
 
     /// Runs the command.

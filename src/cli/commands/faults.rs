@@ -133,6 +133,7 @@ impl Faults {
         let set = trace::with_bar(common, &trace, 2, || FaultSet::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = faults::answer(&set, self.view(), self.top, self.unit.unwrap_or_default());
+        let answer = output::with_no_match(answer, &query.conditions);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

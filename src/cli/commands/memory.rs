@@ -1,10 +1,11 @@
 //! `pfnset memory`: from its flags to the report.
 
 use crate::analysis::memory::MemorySet;
+use crate::analysis::memory::order::MemoryOrder;
 use crate::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use crate::analysis::table::Condition;
 use crate::answer::memory;
-use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, refuse};
+use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, RowArgs, conditions, grouped_by, refuse};
 use crate::cli::each::{Each, TraceQuestion};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
@@ -21,9 +22,9 @@ Dimensions, one at a time:
   process   working set, private working set and commit of each process
   session   the same of each session
 
-In use is physical memory without zero, free, standby and bad pages. Repurposed
-pages were taken from standby for another use: many in a second are the sign
-that memory ran short.
+In use is physical memory without standby, modified, free and zero pages, as in
+resident and in the Task Manager of Windows. Repurposed pages were taken from standby
+for another use: many in a second are the sign that memory ran short.
 
 --where: list and priority choose counters, process and session choose processes
 and sessions.
@@ -34,7 +35,7 @@ Examples:
   pfnset memory trace.etl --timeline 1s --unit mib
   pfnset memory trace.etl --timeline all --format csv -o memory.csv
   pfnset memory trace.etl --timeline 1s --group-by process --where \"process=chrome*\"
-  pfnset memory trace.etl --group-by process --top 20
+  pfnset memory trace.etl --group-by process --sort growth --top 20
   pfnset memory --each traces/ --group-by list
   pfnset memory trace.etl --where \"process=chrome*\" --from 10 --to 20 --format json")]
 pub struct Memory {
@@ -46,6 +47,9 @@ pub struct Memory {
     pub rows: RowArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
+    /// Order of the rows by process or session
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<MemoryOrder>,
     /// Over time: every STEP (seconds, or with a unit as in 100ms), or all samples; counters, or working sets by process or session
     #[arg(long, value_name = "STEP|all", value_parser = step)]
     pub timeline: Option<TimelineStep>,
@@ -56,6 +60,15 @@ pub struct Memory {
     #[arg(long, value_name = "SECONDS|MARK")]
     pub to: Option<Bound>,
 }
+
+const ORDERS: OneOf<MemoryOrder> = OneOf(&[
+    ("most", "Largest working set at any time first", MemoryOrder::Most),
+    ("size", "Largest working set at the end first", MemoryOrder::End),
+    ("private", "Largest private working set at the end first", MemoryOrder::Private),
+    ("commit", "Most commit at the end first", MemoryOrder::Commit),
+    ("growth", "What grew most from start to end first", MemoryOrder::Growth),
+    ("name", "By name", MemoryOrder::Name),
+]);
 
 fn step(text: &str) -> Result<TimelineStep, String> {
     if text.eq_ignore_ascii_case("all") {
@@ -80,6 +93,7 @@ impl Memory {
             from: self.from.clone(),
             to: self.to.clone(),
             timeline: self.timeline,
+            order: self.sort.unwrap_or_default(),
             all_samples: is_object || self.timeline.is_some(),
             ..MemoryQuery::default()
         };
@@ -88,6 +102,14 @@ impl Memory {
         }
         rows.check(common.format)?;
         self.columns.check(common.format)?;
+        let has_order = matches!(query.group_by, Some(MemoryDimension::Process | MemoryDimension::Session));
+        refuse(
+            "--sort",
+            &[(
+                self.sort.is_some() && !(has_order && self.timeline.is_none()),
+                "orders rows by process or session: --group-by process or session, without --timeline",
+            )],
+        )?;
         refuse(
             "--timeline",
             &[(self.timeline.is_some() && rows.top.is_some(), "is shown as a whole: --top has no effect")],
@@ -95,7 +117,7 @@ impl Memory {
         let question = TraceQuestion { common, each: &self.each, schema: "pfnset.memory", unit: rows.unit() };
         let exit = question.answer(|_, trace, show| {
             let set = trace::with_bar(common, trace, 2, || MemorySet::answer(trace, &query))?;
-            let answer = memory::answer(&set, rows.unit());
+            let answer = output::with_no_match(memory::answer(&set, rows.unit()), &query.conditions);
             show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)
         })?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));

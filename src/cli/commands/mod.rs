@@ -49,6 +49,31 @@ Exit codes:
      with --strict also: data was lost or damaged
   4  the events that the command needs are not in the trace";
 
+/// What `pfnset` alone shows: it fits a terminal of 80 columns and 24 lines.
+const SHORT_HELP: &str = "\
+pfnset: what every page of RAM holds, and for whom, from Windows traces (.etl)
+Usage: pfnset COMMAND [OPTIONS] TRACE
+
+  pfnset info TRACE          can it be trusted, and for which of these?
+  pfnset resident TRACE      what every page of RAM holds, with WPA's number
+  pfnset refset TRACE        which pages a scenario touched, who holds them
+  pfnset memory TRACE        page lists, commit and working sets over time
+  pfnset allocations TRACE   what was allocated and never freed
+  pfnset processes TRACE     who ran, from when to when, with which pages
+  pfnset cpu TRACE           who ran, who had to wait, what interrupts cost
+  pfnset faults TRACE        what was read from disk, and who waited for it
+  pfnset stacks TRACE        which code did it
+  pfnset diff LEFT RIGHT     two traces, or a trace and a table of WPA
+  pfnset check TRACE         is memory within its budgets? For builds
+  pfnset report TRACE -o F   one HTML file with pictures and all numbers
+  pfnset export TRACE        tables for SQL
+
+Also: pages, events, symbols, counter, anonymize, words, completions.
+`pfnset COMMAND --help` has flags and examples, `pfnset --help` more of all,
+`pfnset help words` explains the words. A trace to try:
+  pfnset resident fixtures/resident-small.etl
+";
+
 /// Offline analyzer of Windows memory traces (.etl): what every page of RAM holds, and for whom.
 #[derive(Debug, Parser)]
 #[command(name = "pfnset", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -66,6 +91,10 @@ impl Cli {
             Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut Cli::command()))
         });
         read.unwrap_or_else(|mut error| {
+            if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && std::env::args_os().len() < 2 {
+                notes::write_short_help(SHORT_HELP);
+                std::process::exit(error.exit_code());
+            }
             if error.kind() == ErrorKind::UnknownArgument {
                 // The tip of the parser, to pass a flag as the value of another, does not help.
                 error.remove(ContextKind::Suggested);
@@ -186,6 +215,16 @@ mod tests {
     use crate::analysis::{allocations, cpu, diff, faults, processes, refset, resident, stacks};
     use crate::facets::Dimension;
     use clap::CommandFactory;
+
+    #[test]
+    fn the_first_help_fits_a_terminal_and_names_all_commands() {
+        let lines: Vec<&str> = super::SHORT_HELP.lines().collect();
+        assert!(lines.len() < 24 && lines.iter().all(|line| line.len() <= 80), "{}", super::SHORT_HELP);
+        let words: Vec<&str> = super::SHORT_HELP.split(|c: char| !c.is_ascii_lowercase()).collect();
+        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            assert!(words.contains(&command.get_name()), "{}", command.get_name());
+        }
+    }
 
     #[test]
     fn every_command_is_documented() {

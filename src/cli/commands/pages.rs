@@ -85,13 +85,22 @@ impl Pages {
             output::warn(if self.base.quiet { &file } else { &listing.warnings });
         }
         out.write(&PageText::heading(form, trace.etl(), &self.base.trace, width))?;
+        let mut lines = 0;
         for &index in &listing.snapshots {
             let Some(pages) = listing.snapshot(index) else { continue };
             if form == PageForm::Table && listing.snapshots.len() > 1 {
                 out.write(format!("Snapshot {index}\n").as_bytes())?;
             }
-            let text = PageText::new(form, trace.etl(), &pages.names(), index, width);
-            pages.stream(|out, row| text.row(out, row), &mut |bytes| out.write(bytes))?;
+            let rows = PageText::new(form, trace.etl(), &pages.names(), index, width);
+            pages.stream(|out, row| rows.row(out, row), &mut |bytes| {
+                if form == PageForm::Table {
+                    lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+                }
+                out.write(bytes)
+            })?;
+        }
+        if form == PageForm::Table {
+            out.text(|out, look| text::repeated(out, look, &listing.grave, lines))?;
         }
         out.finish()
     }

@@ -42,6 +42,7 @@ pub struct Processes {
 
 const ORDERS: OneOf<ProcessOrder> = OneOf(&[
     ("pages", "Most pages first", ProcessOrder::Pages),
+    ("size", "The same", ProcessOrder::Pages),
     ("name", "By name", ProcessOrder::Name),
     ("start", "By start, those from before the trace first (groups: by name)", ProcessOrder::Start),
 ]);
@@ -66,6 +67,7 @@ impl Processes {
         let set = trace::with_bar(common, &trace, 2, || ProcessSet::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = processes::answer(&set, rows.unit());
+        let answer = output::with_no_match(answer, &query.conditions);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

@@ -86,6 +86,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 const ORDERS: OneOf<RowOrder> = OneOf(&[
     ("pages", "Most pages first", RowOrder::Pages),
+    ("size", "The same", RowOrder::Pages),
     ("name", "By name", RowOrder::Name),
     ("peak", "Processes with the highest peak first (without --group-by)", RowOrder::Peak),
     ("impact", "Most physical pages first (with the dimension impact)", RowOrder::ImpactPages),
@@ -168,6 +169,7 @@ impl Refset {
             return Err(error.into());
         }
         let answer = refset::answer(&set, rows.unit(), view, &rows.conditions);
+        let answer = output::with_no_match(answer, &query.conditions);
         let exit = show(trace::with_columns(&self.columns, self.each.each, answer)?, set.doubtful)?;
         let differs = self.verify && residue.is_some_and(|residue| residue > self.max_residue);
         if let (true, false, Some(residue)) = (differs, common.quiet, residue) {

@@ -1,9 +1,13 @@
 //! `pfnset report`.
 
+use crate::analysis::check::TraceResult;
+use crate::analysis::check::budget::Budget;
+use crate::analysis::check::measured::TraceValues;
 use crate::analysis::diff::source::Source;
 use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::{Overview, Part};
 use crate::cli::args::Base;
+use crate::cli::commands::check::read_budgets;
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::{output, progress, trace};
@@ -13,6 +17,7 @@ use crate::trace::Trace;
 use crate::trace::doubt::of_the_file;
 use clap::Args;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 /// How often a trace is read: all records, its pages for the table and for the pictures, accesses, context switches.
 const READS: u64 = 5;
@@ -30,18 +35,24 @@ mail attachment, searched and printed. It shows what the trace holds:
   reference set  held pages over time, reasons, impact
   memory, CPU    over time
 
-With several traces it also shows what grew and what shrank. docs/report.md
+It begins with three sentences: what holds the memory, what is out of the
+ordinary, where to look next. With several traces it also shows what grew and
+what shrank, from three on with a table of all. docs/report.md
 explains how to read it.
 
 Examples:
   pfnset report trace.etl -o report.html
   pfnset report before.etl after.etl -o growth.html
-  pfnset report kernel.etl --with user.etl -o report.html")]
+  pfnset report kernel.etl --with user.etl -o report.html
+  pfnset report good.etl new.etl --budgets budgets.toml -o report.html")]
 pub struct Report {
     #[command(flatten)]
     pub recordings: Recordings,
     #[command(flatten)]
     pub base: Base,
+    /// Verdicts on these budgets, as pfnset check gives them; max_growth counts from the first trace
+    #[arg(long, value_name = "FILE")]
+    pub budgets: Option<PathBuf>,
 }
 
 impl Report {
@@ -57,11 +68,14 @@ impl Report {
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
+        let budgets = self.budgets.as_ref().map(|path| read_budgets(path, base)).transpose()?;
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
             let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::answer(trace)).collect();
             (overviews, differences(&sources))
         });
-        let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences);
+        let verdicts = budgets.map(|budgets| verdicts(recordings, &traces, &budgets)).unwrap_or_default();
+        let page = HtmlReport::new(recordings.iter().map(|files| files.trace.as_path()).zip(&overviews), &differences)
+            .with_verdicts(&verdicts);
         let mut bytes = Vec::new();
         page.write(&mut bytes)?;
         let written = output::open_rows(&base.printing).and_then(|mut out| {
@@ -82,6 +96,17 @@ impl Report {
     fn open(&self, files: &Recording) -> anyhow::Result<Source> {
         Ok(Source::of_trace(&files.trace, trace::open_recording(&self.base, files)?))
     }
+}
+
+/// The results of the budgets for each trace. The first trace is the baseline of the others.
+fn verdicts(recordings: &[Recording], traces: &[&Trace], budgets: &[Budget]) -> Vec<TraceResult> {
+    let values: Vec<TraceValues> = traces.iter().map(|trace| TraceValues::answer(trace, budgets)).collect();
+    let earlier = values.first().map(|first| first.values.clone()).unwrap_or_default();
+    let files = recordings.iter().map(|recording| recording.files().cloned().collect());
+    let result = |(number, (files, values)): (usize, (_, TraceValues))| {
+        TraceResult::new(files, budgets, values, (number > 0).then_some(earlier.as_slice()))
+    };
+    files.zip(values).enumerate().map(result).collect()
 }
 
 /// Between the first trace and each of the others.

@@ -92,6 +92,7 @@ pub struct Resident {
 
 const ORDERS: OneOf<ResidentOrder> = OneOf(&[
     ("pages", "Most pages first", ResidentOrder::Pages),
+    ("size", "The same", ResidentOrder::Pages),
     ("name", "By name", ResidentOrder::Name),
     ("wpa", "Most pages by WPA's rules first", ResidentOrder::PagesWpa),
     ("difference", "Greatest difference from WPA first", ResidentOrder::Difference),

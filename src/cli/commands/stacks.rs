@@ -169,6 +169,7 @@ impl Stacks {
             true => stacks::collapsed(&set, self.weight),
             false => stacks::answer(&set, rows.top, rows.unit(), Default::default()),
         };
+        let answer = output::with_no_match(answer, &query.conditions);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }

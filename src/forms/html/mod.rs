@@ -4,12 +4,14 @@
 //! themselves. docs/report.md says what the page shows and why it is made like this.
 
 mod data;
+mod headline;
 mod label;
 mod page;
 mod script;
 mod tables;
 mod trace_page;
 
+use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::Differences;
 use crate::analysis::overview::{Overview, Part};
 use std::io::{self, Write};
@@ -21,6 +23,7 @@ use trace_page::TracePage;
 pub struct HtmlReport<'a> {
     traces: Vec<TracePage<'a>>,
     differences: &'a [Part<Differences>],
+    verdicts: &'a [TraceResult],
 }
 
 impl<'a> HtmlReport<'a> {
@@ -29,7 +32,12 @@ impl<'a> HtmlReport<'a> {
         traces: impl Iterator<Item = (&'a Path, &'a Overview)>,
         differences: &'a [Part<Differences>],
     ) -> HtmlReport<'a> {
-        HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences }
+        HtmlReport { traces: TracePage::of_all(&traces.collect::<Vec<_>>()), differences, verdicts: &[] }
+    }
+
+    /// With the results of budgets for each trace.
+    pub fn with_verdicts(self, verdicts: &'a [TraceResult]) -> HtmlReport<'a> {
+        HtmlReport { verdicts, ..self }
     }
 
     /// Writes it.
@@ -38,6 +46,6 @@ impl<'a> HtmlReport<'a> {
     /// What the writer says.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let charts = script::charts()?;
-        out.write_all(page::page(&self.traces, self.differences, &charts).into_string().as_bytes())
+        out.write_all(page::page(&self.traces, self.differences, self.verdicts, &charts).into_string().as_bytes())
     }
 }

@@ -1,21 +1,27 @@
 //! The text of the page. Names from a trace are escaped by the template and shown with
 //! [`visible`].
 
+use crate::analysis::check::TraceResult;
 use crate::analysis::overview::differences::{Change, Differences};
 use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::{Overview, Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
-use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};
+use crate::answer::{Units, check};
 use crate::escape::visible;
 use crate::forms::html::trace_page::TracePage;
-use crate::forms::html::{data, script, tables};
+use crate::forms::html::{data, headline, script, tables};
 use crate::trace::readiness::{Readiness, ReadinessLevel};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The whole page.
-pub fn page(traces: &[TracePage<'_>], differences: &[Part<Differences>], charts: &str) -> Markup {
+/// The whole page; `verdicts`: of each trace the results of its budgets, if there are budgets.
+pub fn page(
+    traces: &[TracePage<'_>],
+    differences: &[Part<Differences>],
+    verdicts: &[TraceResult],
+    charts: &str,
+) -> Markup {
     let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
     let found: Vec<&Differences> = differences.iter().flatten().collect();
     // Without page records one line says so, not three.
@@ -35,22 +41,15 @@ pub fn page(traces: &[TracePage<'_>], differences: &[Part<Differences>], charts:
             body data-traces=(traces.len()) {
                 header {
                     h1 { "Memory " span.names { (names.join(" and ")) } }
-                    nav aria-label="Parts of this page" {
-                        @if !differences.is_empty() { a href="#differences" { "Differences" } }
-                        a href="#resident" { "Resident set" }
-                        @if has_pages {
-                            a href="#flows" { "WPA’s categories" }
-                            a href="#strip" { "Physical memory" }
-                        }
-                        a href="#reference" { "Reference set" }
-                        a href="#memory" { "Over time" }
-                        a href="#cpu" { "CPU" }
-                    }
+                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages))
                 }
                 noscript { p.doubt { "The pictures need scripts, which are inside of this file. All numbers are in the tables." } }
                 main {
-                    section #traces .panels { @for trace in traces { (head(trace)) } }
+                    (headline::headlines(traces, verdicts))
+                    // What somebody with two traces came for.
                     @if !differences.is_empty() { (all_differences(traces, differences)) }
+                    @if !verdicts.is_empty() { (budgets(traces, verdicts)) }
+                    section #traces .panels { @for trace in traces { (head(trace)) } }
                     (resident(traces))
                     @if has_pages { (moves(traces)) (strips(traces)) }
                     (reference(traces))
@@ -67,6 +66,44 @@ pub fn page(traces: &[TracePage<'_>], differences: &[Part<Differences>], charts:
             }
         }
     }
+}
+
+fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool) -> Markup {
+    html! {
+        nav aria-label="Parts of this page" {
+            @if has_differences { a href="#differences" { "Differences" } }
+            @if has_verdicts { a href="#budgets" { "Budgets" } }
+            a href="#traces" { "Traces" }
+            a href="#resident" { "Resident set" }
+            @if has_pages {
+                a href="#flows" { "WPA’s categories" }
+                a href="#strip" { "Physical memory" }
+            }
+            a href="#reference" { "Reference set" }
+            a href="#memory" { "Over time" }
+            a href="#cpu" { "CPU" }
+        }
+    }
+}
+
+/// The budgets of each trace, and why they are not met.
+fn budgets(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
+    let unit = Unit::default();
+    html! {
+        section #budgets {
+            h2 { "Budgets" }
+            @for (trace, result) in traces.iter().zip(verdicts) {
+                article {
+                    (tables::table(&format!("Budgets of {}", trace.name), &check::table(result, unit), Units::default()))
+                    @for lines in check::reasons(result, unit) { (lines_of(&lines)) }
+                }
+            }
+        }
+    }
+}
+
+fn lines_of(all: &[String]) -> Markup {
+    html! { @for line in all { p { (visible(line.trim_start())) } } }
 }
 
 /// What the trace is, and everything that makes it doubtful.
@@ -194,7 +231,8 @@ fn resident(traces: &[TracePage<'_>]) -> Markup {
                 div.beside {
                     figure {
                         figcaption { "The area of a tile is its number of pages: class, category, then process or file. Click a tile to see the next level; click the path above to go back. Under WPA’s rules every tile stays in its place; tiles that WPA counts in another category are striped." }
-                        nav.path data-path=(number) aria-label="Where in the picture" {}
+                        nav.path data-path=(number) aria-label={ "Where in the picture of trace " (number + 1) } {}
+                        details { summary { "The tiles of this level as a list" } ul.level data-level=(number) {} }
                         div.chart.treemap data-kind="treemap" data-trace=(number) role="img" aria-label="Resident set as nested tiles" {}
                     }
                     div.filtered { (tables::table("Categories by class, with the number that WPA shows", &found.category_table(), Units::default())) }
@@ -286,7 +324,7 @@ fn memory(traces: &[TracePage<'_>]) -> Markup {
                     @if found.times.is_empty() {
                 p.unrecorded { "The page lists over time were not recorded: add the keyword MemoryInfo (xperf MEMINFO)." }
             } @else {
-                (figure("memory", number, "The page lists over time, stacked; modified pages (a part of what is in use) and system commit are lines.", &[("counters", found.counter_table())]))
+                (figure("memory", number, "The page lists over time, stacked; system commit is a line.", &[("counters", found.counter_table())]))
             }
                     @if let Some(processes) = found.process_table() { (numbers_of("working sets by process", &processes)) }
                 }

@@ -43,6 +43,7 @@ class Tiles {
     this.place.closest("article").classList.toggle("by-wpa", this.byWpa);
     this.chart.draw();
     this.showPath();
+    this.showLevel();
     this.showLegend();
     this.showFound();
   }
@@ -208,6 +209,24 @@ class Tiles {
       return element("li", { "data-class": name, "data-pages": pages }, element("span", { class: "swatch class-" + at }), `${name} ${sizeText(pages)}`);
     });
     this.legend.replaceChildren(...items);
+  }
+
+  /** The tiles of this level for those who do not point at them: a button where there is more inside. */
+  showLevel() {
+    const place = document.querySelector(`[data-level="${this.number}"]`);
+    const here = this.tileAt(this.path);
+    const tiles = (here.c || []).map((tile, at) => ({ tile, at })).sort((a, b) => b.tile.v - a.tile.v);
+    place.replaceChildren(...tiles.slice(0, 40).map(({ tile, at }) => {
+      const path = [...this.path, at];
+      const text = `${shortName(tile.n)} ${sizeText(this.pagesOf(tile, path.length))}`;
+      const go = () => {
+        this.go(path);
+        // The button is gone: who came by keyboard goes on from where it led.
+        (place.querySelector("button") || document.querySelector(`[data-path="${this.number}"] [aria-current]`)).focus();
+      };
+      return element("li", {}, tile.c && !tile.c[0].rules ? element("button", { type: "button", click: go }, text) : text);
+    }));
+    if (tiles.length > 40) place.append(element("li", {}, `+ ${tiles.length - 40} more: the search finds them`));
   }
 
   showPath() {

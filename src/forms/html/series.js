@@ -45,7 +45,9 @@ function timeOption(times, stacked, more, isSize, marks) {
   const areas = stacked.map(({ name, values, fill }) => {
     times.forEach((_, at) => { sums[at] += values[at] || 0; });
     return {
-      name, type: "line", step: "end", symbol: "none", data: of([...sums]), lineStyle: { width: 0 },
+      name, type: "line", step: "end", symbol: "none", data: of([...sums]),
+      // A thin line of the page's colour keeps areas of near colours apart.
+      lineStyle: { width: 1, color: colour("page") },
       areaStyle: { opacity: 1, color: fill }, itemStyle: { color: fill },
     };
   });
@@ -118,7 +120,7 @@ function impactOption(found) {
 }
 
 function memoryOption(trace) {
-  const lists = { "In use": "Active", Standby: "Standby", Zero: "Zero", Free: "Free", Bad: "Bad" };
+  const lists = { "In use": "Active", Modified: "Modified", "Modified no-write": "ModifiedNoWrite", Standby: "Standby", Zero: "Zero", Free: "Free" };
   const stacked = trace.memory.stacked.map(({ name, pages }) => ({ name, values: pages, fill: LIST_COLOURS[lists[name]] }));
   const lines = trace.memory.lines.map(({ name, pages }, at) => ({ name, values: pages, fill: at === 0 ? "#d55e00" : "#cc79a7" }));
   return timeOption(trace.memory.times, stacked, lines, true, trace.marks);

@@ -2,7 +2,7 @@
 
 use super::escaped_labels::pad;
 use crate::analysis::pages::columns;
-use crate::forms::fit;
+use crate::forms::fit::{self, Natural};
 use unicode_width::UnicodeWidthStr;
 
 /// A column before the detail, by its place in [`columns`].
@@ -31,7 +31,9 @@ impl PageColumns {
     /// The columns that fit into a width.
     pub(super) fn fitting(width: u16) -> PageColumns {
         let mut widths = [0; 9];
-        for (index, width) in fit::fitting(&columns().columns, &WIDTHS, width.into()) {
+        for (index, width) in
+            fit::fitting(&columns().columns, &WIDTHS.map(|cell| Natural { cell, word: 0 }), width.into())
+        {
             widths[index] = width;
         }
         PageColumns(widths)

@@ -1,0 +1,159 @@
+//! The top of the page: each trace in three sentences (what holds the memory, what is out of the ordinary, where to look next), and a
+//! table of all where there are many.
+
+use crate::analysis::check::TraceResult;
+use crate::analysis::check::verdict::Verdict;
+use crate::analysis::overview::headline::{Finding, Headline, Held};
+use crate::analysis::table::{Column, Line, Table, Value};
+use crate::answer::Units;
+use crate::answer::numbers::{self, Unit};
+use crate::escape::visible;
+use crate::forms::html::tables;
+use crate::forms::html::trace_page::TracePage;
+use crate::units::PAGE_BYTES;
+use maud::{Markup, html};
+
+/// From so many traces on a table of all stands above them.
+const MANY: usize = 3;
+
+fn size(pages: u64) -> String {
+    Unit::Auto.amount(pages.saturating_mul(PAGE_BYTES))
+}
+
+/// The top of the page; `verdicts`: of each trace the results of its budgets, if there are budgets.
+pub fn headlines(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
+    html! {
+        section #headline {
+            @if traces.len() >= MANY { (overview(traces, verdicts)) }
+            @for (number, trace) in traces.iter().enumerate() {
+                @let found = Headline::of(trace.overview);
+                @let verdict = verdicts.get(number);
+                div.headline {
+                    @if traces.len() > 1 { h2 { (trace.name) } }
+                    p { (visible(&held(trace, &found))) }
+                    p { (visible(&findings(&found, verdict))) }
+                    p { "Next: " code { (visible(&next(trace, &found))) } }
+                }
+            }
+        }
+    }
+}
+
+/// What holds the memory.
+fn held(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
+    let Some(Held { memory, classes, largest }) = &headline.held else {
+        let touched = trace.overview.reference.as_ref().ok();
+        let peak = touched.map(|found| found.set.peak.0);
+        return match peak {
+            Some(pages) => format!("What RAM held was not recorded; the scenario held {} at its peak.", size(pages)),
+            None => "What RAM held was not recorded.".to_owned(),
+        };
+    };
+    let parts: Vec<String> =
+        classes.iter().map(|(class, pages)| format!("{} {}", class.name(), size(*pages))).collect();
+    let largest = match largest {
+        Some((name, pages)) => format!(" The process with most of its own is {name}: {}.", size(*pages)),
+        None => String::new(),
+    };
+    format!(
+        "Of {} of memory {} are in use; by class: {}.{largest}",
+        size(memory.all),
+        size(memory.in_use),
+        parts.join(", ")
+    )
+}
+
+/// What is out of the ordinary, and which budgets are broken.
+fn findings(headline: &Headline<'_>, verdict: Option<&TraceResult>) -> String {
+    let text = |finding: &Finding<'_>| match finding {
+        Finding::Doubtful => "numbers may be wrong (the reasons stand below)".to_owned(),
+        Finding::LittleAvailable(pages) => format!("only {} are available (standby, free, zero)", size(*pages)),
+        Finding::MuchModified(pages) => format!("{} wait to be written to disk (modified)", size(*pages)),
+        Finding::LargeProcess(name, pages) => {
+            format!("{name} owns {}, more than a third of what is in use", size(*pages))
+        }
+        Finding::LargeKernel(pages) => format!("the kernel has {}, more than a third of memory", size(*pages)),
+    };
+    let found: Vec<String> = headline.findings.iter().map(text).collect();
+    let of_memory = match (found.as_slice(), &headline.held) {
+        ([], Some(_)) => {
+            "Nothing is out of the ordinary: memory is available, and neither a process nor the kernel has an unusual part."
+        }
+        ([], None) => "Nothing is known to be out of the ordinary.",
+        (found, _) => &format!("Out of the ordinary: {}.", found.join("; ")),
+    };
+    match verdict {
+        Some(verdict) => format!("{of_memory} {}", budgets(verdict)),
+        None => of_memory.to_owned(),
+    }
+}
+
+/// `2 of 5 budgets are not met: Files (fail), Kernel (no match).`
+fn budgets(result: &TraceResult) -> String {
+    let is_broken = |verdict: Verdict| !matches!(verdict, Verdict::Pass | Verdict::Watch);
+    let broken: Vec<String> = (result.budgets.iter())
+        .filter(|budget| is_broken(budget.verdict) && !budget.is_absent())
+        .map(|budget| format!("{} ({})", budget.budget.name, budget.verdict.name()))
+        .collect();
+    let all = numbers::count(result.budgets.len() as u64);
+    match broken.len() {
+        0 => format!("All {all} budgets are met."),
+        some => format!("{} of {all} budgets are not met: {}.", numbers::count(some as u64), broken.join(", ")),
+    }
+}
+
+/// Where to look next: a command line.
+fn next(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
+    let path = &trace.path;
+    let path = if path.contains([' ', '&', '(', ')', '\'']) { format!("\"{path}\"") } else { path.clone() };
+    match (headline.findings.first(), &headline.held) {
+        (Some(Finding::Doubtful), _) | (None, None) => format!("pfnset info {path}"),
+        (Some(Finding::LittleAvailable(_)), _) if trace.overview.memory.is_ok() => {
+            format!("pfnset memory {path} --group-by process")
+        }
+        (Some(Finding::MuchModified(_)), _) => {
+            format!("pfnset resident {path} --where list=Modified --group-by process,category --top 5")
+        }
+        (Some(Finding::LargeProcess(name, _)), _) => {
+            format!("pfnset resident {path} --where \"process={name}\" --group-by category,detail --top 5")
+        }
+        (Some(Finding::LargeKernel(_)), _) => {
+            format!("pfnset resident {path} --where class=Kernel --group-by category,detail --top 5")
+        }
+        (Some(Finding::LittleAvailable(_)) | None, _) => {
+            format!("pfnset resident {path} --group-by process,category --top 5")
+        }
+    }
+}
+
+/// All traces, a row for each.
+fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
+    let line = |(number, trace): (usize, &TracePage<'_>)| {
+        let found = Headline::of(trace.overview);
+        let held = found.held.as_ref();
+        let amount = |of: &dyn Fn(&Held<'_>) -> u64| {
+            Value::maybe(held, |held| Value::pages(i64::try_from(of(held)).unwrap_or(i64::MAX)))
+        };
+        let largest = held.and_then(|held| held.largest);
+        let head = [Value::text(&trace.name), Value::text(if trace.overview.doubtful { "doubtful" } else { "sound" })];
+        let verdict = verdicts.get(number).map(|result| Value::text(result.verdict.name()));
+        let memory = [
+            amount(&|held| held.memory.all),
+            amount(&|held| held.memory.in_use),
+            amount(&|held| held.memory.modified),
+            amount(&|held| held.available()),
+            Value::maybe(largest, |(name, _)| Value::text(name)),
+            Value::maybe(largest, |(_, pages)| Value::pages(i64::try_from(pages).unwrap_or(i64::MAX))),
+        ];
+        Line::new(head.into_iter().chain(verdict).chain(memory))
+    };
+    let numbers = ["Memory", "In use", "Modified", "Available"].map(Column::number);
+    let columns = [Column::text("Trace"), Column::text("Data")]
+        .into_iter()
+        .chain((!verdicts.is_empty()).then(|| Column::text("Budgets")))
+        .chain(numbers)
+        .chain([Column::text("Largest process"), Column::number("Its own pages")]);
+    let table =
+        Table { columns: columns.collect(), lines: traces.iter().enumerate().map(line).collect(), ..Table::default() };
+    tables::table("All traces", &table, Units::default())
+}

@@ -1,0 +1,95 @@
+//! What a terminal shows: the program runs in one that `script` (util-linux) makes, of 80 columns and 24 lines.
+
+use crate::program::{fixtures, program, skipped_on_windows};
+use std::io::Write;
+use std::process::Command;
+
+/// What a terminal of `columns` and 24 lines shows for a command line of the shell, in which `pfnset` is the program; `None`
+/// where no such terminal can be made.
+pub fn on_a_terminal(test: &str, columns: u16, line: &str) -> Option<String> {
+    if skipped_on_windows(test, "terminals are made by `script` of Linux") {
+        return None;
+    }
+    let shell = format!("stty rows 24 cols {columns}; pfnset() {{ {} \"$@\"; }}; {line}", program().display());
+    let made = Command::new("script")
+        .args(["-q", "-e", "-c", &shell, "/dev/null"])
+        .env_remove("COLUMNS")
+        .env("SHELL", "/bin/sh")
+        .env("LC_ALL", "C.UTF-8")
+        .env("NO_COLOR", "1")
+        .current_dir(fixtures())
+        .stdin(std::process::Stdio::null())
+        .output();
+    match made {
+        Ok(output) if cfg!(target_os = "linux") => {
+            let text = String::from_utf8(output.stdout).expect("UTF-8");
+            Some(text.replace("\r\n", "\n"))
+        }
+        _ => {
+            // Not eprintln, which tests capture.
+            writeln!(std::io::stderr(), "SKIPPED: {test}: no `script` of util-linux").expect("standard error");
+            None
+        }
+    }
+}
+
+/// The rows that changed most, and how the others are seen.
+#[test]
+fn a_comparison_fits_the_terminal() {
+    let line = "pfnset diff resident-small.etl refset-small.etl";
+    let Some(shown) = on_a_terminal("a_comparison_fits_the_terminal", 80, line) else { return };
+    insta::assert_snapshot!("terminal_diff", shown);
+}
+
+/// Where the rows are more than the terminal's lines, the sides and the verdict are told at the end again.
+#[test]
+fn a_long_comparison_ends_with_its_verdict() {
+    let line = "pfnset diff resident-small.etl refset-small.etl --top 50";
+    let Some(shown) = on_a_terminal("a_long_comparison_ends_with_its_verdict", 120, line) else { return };
+    let lines: Vec<&str> = shown.lines().collect();
+    let end = &lines[lines.len() - 4..];
+    assert!(end[0].starts_with("LEFT   resident-small.etl: "), "{shown}");
+    assert!(end[1].starts_with("RIGHT  refset-small.etl: ") && end[2].starts_with("Different: "), "{shown}");
+    assert!(end[3].starts_with("! RIGHT: "), "{shown}");
+}
+
+/// A pipe into a pager has the width of the terminal; a file has its own, so that it does not depend on the window.
+#[test]
+fn pipes_have_the_width_of_the_terminal() {
+    let test = "pipes_have_the_width_of_the_terminal";
+    let width = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let Some(piped) = on_a_terminal(test, 72, "pfnset resident resident-small.etl --all | cat") else { return };
+    assert!((60..=72).contains(&width(&piped)), "{piped}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("out.txt");
+    on_a_terminal(test, 72, &format!("pfnset resident resident-small.etl --all > {}", file.display()));
+    let written = std::fs::read_to_string(file).expect("the file");
+    assert!((73..=120).contains(&width(&written)), "{written}");
+    let told = on_a_terminal(test, 72, "COLUMNS=50; export COLUMNS; pfnset resident resident-small.etl | cat")
+        .expect("as above");
+    assert!(width(&told) <= 50, "{told}");
+}
+
+/// What makes numbers wrong has scrolled away: rows of pages, and tables of several traces.
+#[test]
+fn doubts_are_said_again_below_long_tables() {
+    let test = "doubts_are_said_again_below_long_tables";
+    let Some(pages) = on_a_terminal(test, 80, "pfnset pages refset-small.etl") else { return };
+    let last = pages.lines().last().expect("a line");
+    assert!(last.starts_with("! 1,224 PFNs between the first and the last are missing"), "{last}");
+    let few = on_a_terminal(test, 80, "pfnset pages refset-small.etl --where file=nothing").expect("as above");
+    assert_eq!(few.matches("1,224 PFNs").count(), 1, "{few}");
+    let each = "pfnset resident --each refset-small.etl resident-small.etl";
+    let shown = on_a_terminal(test, 80, each).expect("as above");
+    let last = shown.lines().last().expect("a line");
+    assert!(last.starts_with("! refset-small.etl: 1,224 PFNs between the first"), "{shown}");
+    let short = on_a_terminal(test, 80, &format!("{each} --group-by class --top 1")).expect("as above");
+    assert!(short.lines().count() < 24 && short.matches("1,224 PFNs").count() == 1, "{short}");
+}
+
+#[test]
+fn the_program_alone_fits_the_terminal() {
+    let Some(shown) = on_a_terminal("the_program_alone_fits_the_terminal", 80, "pfnset") else { return };
+    assert!(shown.lines().count() < 24, "{shown}");
+    insta::assert_snapshot!("terminal_alone", shown);
+}
