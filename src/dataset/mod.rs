@@ -6,6 +6,8 @@
 //! A dataset may come from anybody. [`places`] makes all paths in it, and nothing outside of the folder is read, written or
 //! removed, whatever lies in it.
 
+mod bundle_rows;
+pub(crate) mod compact;
 mod csv;
 mod format;
 mod identity;
@@ -18,6 +20,7 @@ mod staging;
 mod state;
 pub(crate) mod tags;
 mod text_column;
+mod trace_rows;
 
 pub use format::Format;
 pub use publish::Refused;
@@ -30,6 +33,9 @@ use std::fs;
 use std::path::Path;
 use tags::Tags;
 
+/// The file in the program's own folder that says that a dataset is a copy in few files.
+const COMPACTED: &str = "compacted";
+
 /// A folder with a dataset.
 #[derive(Debug)]
 pub struct Dataset {
@@ -39,8 +45,8 @@ pub struct Dataset {
     refused: Vec<Refused>,
     /// What the user says of the traces.
     tags: Tags,
-    /// What stands in `traces.trace_file`, unless it is the path.
-    name: Option<String>,
+    /// A path, and what stands in its place at the start of `traces.trace_file`.
+    name: Option<(String, String)>,
 }
 
 impl Dataset {
@@ -50,14 +56,20 @@ impl Dataset {
     /// [`Error::NotWritten`].
     pub fn open(folder: &Path, format: Format, version: &str) -> Result<Dataset, Error> {
         refuse_remote(folder)?;
+        if folder.join(places::OWN).join(COMPACTED).exists() {
+            return Err(Error::Usage(format!(
+                "{} is a copy that pfnset export made in few files: export into the dataset itself, and make the copy again",
+                folder.display()
+            )));
+        }
         fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let places = Places { folder: folder.to_path_buf() };
         let refused = publish::recover(&places)?;
         Ok(Dataset { places, format, version: version.to_owned(), refused, tags: Tags::default(), name: None })
     }
 
-    /// The same dataset: traces get these tags, and the one that is exported this name.
-    pub(crate) fn with_tags(self, tags: Tags, name: Option<String>) -> Dataset {
+    /// The same dataset: traces get these tags, and the start of their names is another.
+    pub(crate) fn with_tags(self, tags: Tags, name: Option<(String, String)>) -> Dataset {
         Dataset { tags, name, ..self }
     }
 

@@ -39,6 +39,9 @@ pub struct Part {
     rows: u64,
 }
 
+/// The column that says whose a row is, in files with rows of several traces.
+pub const TRACE_COLUMN: &str = "trace";
+
 /// The name of a file of a table.
 pub fn file_name(number: u32, format: Format) -> String {
     format!("part-{number}.{}", format.name())
@@ -255,7 +258,8 @@ impl Parquet {
         let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<Chunk, Wrapped> {
             let array = column(place)?;
             if let (Some(texts), Some(descriptor)) = (array.as_dictionary_opt::<Int32Type>(), stored.get(place)) {
-                let statistics = layout.table.columns().get(place).is_some_and(is_sorted_by);
+                let is_trace = layout.names().nth(place) == Some(TRACE_COLUMN);
+                let statistics = is_trace || layout.table.columns().get(place).is_some_and(is_sorted_by);
                 return Ok(Chunk::Texts(TextColumn::new(descriptor, texts, statistics, level())?));
             }
             for leaf in compute_leaves(schema.field(place), &array)? {

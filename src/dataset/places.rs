@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The program's own folder, which engines skip.
-const OWN: &str = ".pfnset";
+pub const OWN: &str = ".pfnset";
 
 /// The places of a dataset.
 #[derive(Debug)]

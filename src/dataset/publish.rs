@@ -233,7 +233,7 @@ pub fn recover(places: &Places) -> Result<Vec<Refused>, Error> {
 
 /// True when no process holds the lock of a staged folder. It is made and taken under the lock of the places, so one that is not
 /// there had an owner.
-fn is_left(lock: &Path) -> bool {
+pub fn is_left(lock: &Path) -> bool {
     if !part::is_there(lock) {
         return true;
     }

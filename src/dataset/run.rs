@@ -120,8 +120,9 @@ impl Dataset {
         let streamed = is_streamed.then(|| Input::open(Path::new(STANDARD_INPUT), limits));
         let identify = |streamed| {
             let (id, file) = identify(path, further, &self.version, streamed);
-            let name = self.name.clone().unwrap_or_else(|| file.file.clone());
-            (id, TraceFile { file: name, ..file })
+            let named =
+                self.name.as_ref().and_then(|(path, name)| Some(format!("{name}{}", file.file.strip_prefix(path)?)));
+            (id, TraceFile { file: named.unwrap_or(file.file), ..file })
         };
         let open = |streamed| open(path, further, choice.code_page, limits, streamed);
         if choice.resume || streamed.is_some() {

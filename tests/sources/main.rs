@@ -195,6 +195,7 @@ fn each_dependency_has_its_home() {
                 "model/",
                 "imported/",
                 "analysis/",
+                "dataset/compact.rs",
                 "dataset/part.rs",
                 "cli/threads.rs",
             ],

@@ -6,6 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, terminal, threads};
+use crate::dataset::compact::{By, compact};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
@@ -51,6 +52,7 @@ Examples:
   pfnset export trace.etl --out dataset --pages
   pfnset export traces/ --out dataset --resume
   pfnset export kernel.etl --with user.etl --out dataset
+  pfnset export --compact dataset --out few
   duckdb -c \"SELECT category, sum(bytes) FROM 'dataset/resident/*/*.parquet' GROUP BY 1\"")]
 pub struct Export {
     #[command(flatten)]
@@ -79,10 +81,14 @@ pub struct Export {
     /// Write the names of machines; without this flag, each has a pseudonym
     #[arg(long)]
     pub machine_names: bool,
+    /// Instead of exporting, copy the dataset PATH into the new folder DIR with few files, by year, month (the default), day or tag_KEY
+    #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "month",
+        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with"])]
+    pub compact: Option<By>,
     /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
     #[arg(long = "tag", value_name = "KEY=VALUE")]
     pub tags: Vec<Tag>,
-    /// What stands in traces.trace_file, for one trace [default: its path]
+    /// What stands in traces.trace_file in place of PATH, for a copy of what lies elsewhere
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
     #[command(flatten)]
@@ -148,6 +154,9 @@ impl Export {
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         threads::start(self.reading.threads)?;
+        if let Some(by) = &self.compact {
+            return self.compact(by);
+        }
         let traces = self.traces()?;
         let streamed = traces.iter().flat_map(Recording::files).filter(|path| path.as_os_str() == STANDARD_INPUT);
         if streamed.count() > 1 {
@@ -155,7 +164,7 @@ impl Export {
         }
         let choice = self.choice();
         let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
-        let dataset = self.dataset()?.with_tags(tags, self.name.clone());
+        let dataset = self.dataset()?.with_tags(tags, self.path_and_name()?);
         let done = Progress::default();
         let size = |recording: &Recording| -> u64 {
             recording.files().map(|path| std::fs::metadata(path).map_or(0, |data| data.len())).sum()
@@ -200,6 +209,15 @@ impl Export {
         Ok(if broken > 0 || doubtful { Exit::BadInput } else { Exit::Fine })
     }
 
+    /// The only PATH, and what stands for it in the dataset.
+    fn path_and_name(&self) -> Result<Option<(String, String)>, Error> {
+        match (&self.name, self.paths.as_slice()) {
+            (None, _) => Ok(None),
+            (Some(name), [path]) => Ok(Some((path.display().to_string(), name.clone()))),
+            (Some(_), paths) => Err(Error::Usage(format!("--name is for one PATH, and there are {}", paths.len()))),
+        }
+    }
+
     /// The recordings that the command line names.
     fn traces(&self) -> Result<Vec<Recording>, Error> {
         for path in self.recordings.files().filter(|path| !path.exists()) {
@@ -208,9 +226,6 @@ impl Export {
         let limits = self.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let traces = recordings(&self.recordings.traces, &self.out, fits)?;
-        if self.name.is_some() && traces.len() != 1 {
-            return Err(Error::Usage(format!("--name is for one trace, and there are {}", traces.len())));
-        }
         Ok(traces)
     }
 
@@ -230,6 +245,30 @@ impl Export {
         let text = |refused: &Refused| format!("{} is not used: {}", refused.path.display(), refused.reason);
         output::warn(&dataset.refused().iter().map(text).collect::<Vec<_>>());
         Ok(dataset)
+    }
+
+    /// Copies a dataset into few files.
+    fn compact(&self, by: &By) -> anyhow::Result<Exit> {
+        let [from] = self.paths.as_slice() else {
+            return Err(Error::Usage("--compact copies one dataset: --compact DATASET --out NEW".into()).into());
+        };
+        let (done, all) = (AtomicU64::default(), part_bytes(from));
+        let bytes = || done.load(Ordering::Relaxed);
+        let made = progress::with_bar(self.quiet, all, bytes, || compact(from, &self.out, by, &done))?;
+        if !self.quiet {
+            let line = format!(
+                "{}: {} in {} instead of {}, {}",
+                self.out.display(),
+                counted(made.traces as u64, "trace", "traces"),
+                counted(made.files.0 as u64, "file", "files"),
+                count(made.files.1 as u64),
+                ByteSize(made.bytes)
+            );
+            output::unless_closed(
+                writeln!(std::io::stdout(), "{}", visible(&line)).context("cannot write to standard output"),
+            )?;
+        }
+        Ok(Exit::Fine)
     }
 
     /// The tables that were asked for.
@@ -270,6 +309,12 @@ impl Export {
         let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
         output::unless_closed(written).map(drop)
     }
+}
+
+/// Bytes of the files in a dataset.
+fn part_bytes(dataset: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(dataset).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    files.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()
 }
 
 /// Runs the same work so many times at once; this thread does what no other can be had for.

@@ -146,8 +146,17 @@ fn a_trace_has_the_name_that_it_is_given() {
     let name = ["--name", "s3a://bucket/traces/x.etl", "-q", "--tables", "traces"];
     assert_eq!(export(folder.path(), &[&["resident-small.etl"], &name[..]].concat()).code, 0);
     assert_eq!(rows(folder.path(), "traces")[0].1["trace_file"], "s3a://bucket/traces/x.etl");
+    // Of a folder and an archive, the names in them follow.
+    let from = folder.path().join("in");
+    fs::create_dir_all(&from).unwrap();
+    archive(&from.join("two.zip"), &[("a.etl", "resident-small.etl"), ("b.etl", "refset-small.etl")]);
+    let dataset = folder.path().join("dataset");
+    assert_eq!(export(&dataset, &[from.to_str().unwrap(), "-q", "--tables", "traces", "--name", "gs://b"]).code, 0);
+    let names: BTreeSet<String> =
+        rows(&dataset, "traces").iter().map(|(_, row)| row["trace_file"].replace('\\', "/")).collect();
+    assert_eq!(names, ["gs://b/two.zip!a.etl", "gs://b/two.zip!b.etl"].map(String::from).into());
     let ran = export(folder.path(), &[&["resident-small.etl", "refset-small.etl"], &name[..]].concat());
-    assert!(ran.code == 2 && ran.err.contains("--name is for one trace, and there are 2"), "{ran:?}");
+    assert!(ran.code == 2 && ran.err.contains("--name is for one PATH, and there are 2"), "{ran:?}");
 }
 
 #[test]

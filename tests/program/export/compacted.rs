@@ -1,0 +1,184 @@
+//! `export --compact`: the copy has the rows of the dataset, each once, in few files; killed at any moment, it is there as a whole or
+//! not at all, and the dataset is as it was.
+
+use super::{Row, batches, parts, rows, text};
+use crate::program::{Ran, command, out, run};
+use crate::random_cases::times;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Instant;
+
+const TRACES: [&str; 4] = ["resident-small.etl", "refset-small.etl", "refset-proved.etl", "cpu-compressed.etl"];
+
+fn compact(from: &Path, to: &Path, by: &str) -> Ran {
+    let flag = if by.is_empty() { "--compact".to_owned() } else { format!("--compact={by}") };
+    run(&["export", &flag, from.to_str().unwrap(), "--out", to.to_str().unwrap()])
+}
+
+/// A dataset of four traces, two of them tagged.
+fn dataset(folder: &Path) -> PathBuf {
+    let dataset = folder.join("dataset");
+    let to = dataset.to_str().unwrap();
+    out(&[&["export", "-q", "--pages", "--tag", "build=a/../b c", "--out", to], &TRACES[..2]].concat());
+    out(&[&["export", "-q", "--pages", "--out", to], &TRACES[2..]].concat());
+    dataset
+}
+
+/// The rows of a table of a copy, in their order, by the bundle; the trace is a column.
+fn copied(copy: &Path, table: &str) -> Vec<(String, Row)> {
+    let mut all = Vec::new();
+    for path in parts(&copy.join(table)) {
+        assert!(path.ends_with("part-0.parquet"), "{}", path.display());
+        let bundle = path.parent().and_then(Path::file_name).unwrap().to_string_lossy().into_owned();
+        for batch in batches(&path) {
+            let schema = batch.schema();
+            for row in 0..batch.num_rows() {
+                let cells = schema.fields().iter().zip(batch.columns());
+                let cells = cells.filter_map(|(field, column)| Some((field.name().clone(), text(column, row)?)));
+                all.push((bundle.clone(), cells.collect()));
+            }
+        }
+    }
+    all
+}
+
+/// Rows by trace, in their order.
+fn by_trace(rows: Vec<(String, Row)>) -> BTreeMap<String, Vec<Row>> {
+    let mut all: BTreeMap<String, Vec<Row>> = BTreeMap::new();
+    rows.into_iter().for_each(|(trace, row)| all.entry(trace).or_default().push(row));
+    all
+}
+
+fn tables(dataset: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(dataset).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| !name.starts_with('.')).collect()
+}
+
+/// The copy has the rows of the dataset, those of each trace in their order.
+fn check(dataset: &Path, copy: &Path) {
+    assert_eq!(tables(dataset), tables(copy));
+    for table in tables(dataset) {
+        let found = copied(copy, &table).into_iter().map(|(_, mut row)| (row.remove("trace").expect("a trace"), row));
+        assert_eq!(by_trace(found.collect()), by_trace(rows(dataset, &table)), "{table}");
+    }
+}
+
+/// All bytes of a folder's files, by path; `.pfnset` too.
+fn bytes(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => all.extend(bytes(&path)),
+            path => drop(all.insert(path.clone(), fs::read(path).unwrap())),
+        }
+    }
+    all
+}
+
+#[test]
+fn the_copy_has_each_row_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset(folder.path());
+    let before = bytes(&dataset);
+    for (by, bundles) in [("", 1), ("year", 1), ("day", 1), ("tag_build", 2), ("tag_none", 1)] {
+        let copy = folder.path().join(format!("copy {by}"));
+        let ran = compact(&dataset, &copy, by);
+        assert!(ran.code == 0 && ran.out.contains(": 4 traces in "), "{ran:?}");
+        check(&dataset, &copy);
+        assert_eq!(fs::read_dir(copy.join("traces")).unwrap().count(), bundles, "{by}");
+        assert_eq!(before, bytes(&dataset), "the dataset is only read");
+    }
+    let tagged: BTreeSet<(String, Option<String>)> = copied(&folder.path().join("copy tag_build"), "traces")
+        .into_iter()
+        .map(|(bundle, mut row)| (bundle, row.remove("tag_build")))
+        .collect();
+    let expected = [
+        ("bundle=__HIVE_DEFAULT_PARTITION__".to_owned(), None),
+        ("bundle=a%2F..%2Fb%20c".to_owned(), Some("a/../b c".to_owned())),
+    ];
+    assert_eq!(tagged, expected.into());
+    // The same bytes again.
+    let (one, two) = (folder.path().join("copy "), folder.path().join("again"));
+    assert_eq!(compact(&dataset, &two, "").code, 0);
+    assert!(bytes(&one).values().eq(bytes(&two).values()));
+}
+
+#[test]
+fn wrong_usage_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset(folder.path());
+    let copy = folder.path().join("copy");
+    assert_eq!(compact(&dataset, &copy, "").code, 0);
+    let csv = folder.path().join("csv");
+    out(&["export", "-q", "--format", "csv", "resident-small.etl", "--out", csv.to_str().unwrap()]);
+    let (new, before) = (folder.path().join("new"), bytes(folder.path()));
+    for (ran, says) in [
+        (compact(&dataset, &copy, ""), "is there already"),
+        (compact(&dataset, &dataset.join("few"), ""), "lies in the dataset"),
+        (compact(folder.path(), &new, ""), "is no dataset"),
+        (compact(&copy, &new, ""), "is no dataset"),
+        (compact(&csv, &new, ""), "its files are csv, not parquet"),
+        (compact(&dataset, &new, "week"), "expected year, month, day"),
+        (compact(&dataset, Path::new("s3://bucket/x"), ""), "is no local path"),
+        (run(&["export", "resident-small.etl", "--out", copy.to_str().unwrap()]), "is a copy that"),
+    ] {
+        assert!(ran.code == 2 && ran.err.contains(says), "{says}: {ran:?}");
+    }
+    assert!(before == bytes(folder.path()), "nothing has changed");
+    // A trace with a file missing is an error, not a copy without it.
+    fs::remove_file(parts(&dataset.join("files")).first().unwrap()).unwrap();
+    let ran = compact(&dataset, &new, "");
+    assert!(ran.code == 2 && ran.err.contains("files are missing") && !new.exists(), "{ran:?}");
+}
+
+#[test]
+fn a_killed_run_leaves_no_copy_and_the_dataset_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = dataset(folder.path());
+    let copies = folder.path().join("copies");
+    fs::create_dir(&copies).unwrap();
+    let run = |copy: &Path| {
+        let mut command = command(&["export", "--compact", "-q", "-j", "2"]);
+        command.arg(&dataset).arg("--out").arg(copy).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let begin = Instant::now();
+    assert!(run(&copies.join("whole")).status().unwrap().success());
+    let (whole_run, whole, before) = (begin.elapsed(), bytes(&copies.join("whole")), bytes(&dataset));
+    let (mut killed, mut complete, mut left) = (0, 0, 0);
+    let rounds = times(16).max(8);
+    for round in 0..rounds {
+        let copy = copies.join("copy");
+        let mut child = run(&copy).spawn().unwrap();
+        std::thread::sleep(whole_run * (round * 1100 / rounds) as u32 / 1000);
+        child.kill().unwrap();
+        killed += u64::from(!child.wait().unwrap().success());
+        assert!(before == bytes(&dataset), "round {round}: the dataset has changed");
+        if copy.exists() {
+            complete += 1;
+            assert!(bytes(&copy).values().eq(whole.values()), "round {round}: a part of a copy");
+            fs::remove_dir_all(&copy).unwrap();
+        }
+        let unfinished = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".pfnset-compact-");
+        // One that was killed before it had a lock left an empty folder, which nobody can tell from one that begins.
+        for entry in fs::read_dir(&copies).unwrap().flatten().filter(unfinished) {
+            if entry.path().is_dir() && !entry.path().with_extension("lock").exists() {
+                fs::remove_dir(entry.path()).unwrap();
+            }
+        }
+        left += fs::read_dir(&copies).unwrap().flatten().filter(unfinished).count();
+        // The next run makes the copy, and nothing else remains.
+        assert!(run(&copy).status().unwrap().success());
+        assert!(bytes(&copy).values().eq(whole.values()), "round {round}");
+        let names: BTreeSet<String> = fs::read_dir(&copies)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(names, ["copy", "whole"].map(String::from).into(), "round {round}");
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    println!("{killed} killed, {complete} complete, {left} left unfinished");
+    assert!(killed > rounds / 4 && left > 0, "{killed} {left}");
+}
