@@ -13,7 +13,7 @@ use crate::forms::{self, Form, Look};
 use crate::trace::doubt::of_the_file;
 use anstream::{AutoStream, ColorChoice};
 use std::cell::Cell;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -284,25 +284,33 @@ pub fn width(printing: &Printing) -> u16 {
 
 /// An output for many rows.
 pub struct Rows {
-    out: Output,
+    out: BufWriter<Output>,
     look: Look,
 }
 
+/// Bytes that are written at once: rows come one by one.
+const WRITTEN_AT_ONCE: usize = 256 << 10;
+
 /// Opens it for a file, or for rows that programs read.
 pub fn open_rows(printing: &Printing) -> anyhow::Result<Rows> {
-    Ok(Rows { out: open(printing)?, look: look(printing) })
+    Ok(Rows::new(open(printing)?, printing))
 }
 
 /// Opens it for rows that people read.
 pub fn open_rows_for_people(printing: &Printing) -> anyhow::Result<Rows> {
-    let rows = open_rows(printing)?;
-    Ok(match is_ascii(printing) {
-        true => Rows { out: Output { out: Box::new(Ascii(rows.out.out)), ..rows.out }, ..rows },
-        false => rows,
-    })
+    let output = open(printing)?;
+    let output = match is_ascii(printing) {
+        true => Output { out: Box::new(Ascii(output.out)), ..output },
+        false => output,
+    };
+    Ok(Rows::new(output, printing))
 }
 
 impl Rows {
+    fn new(output: Output, printing: &Printing) -> Rows {
+        Rows { out: BufWriter::with_capacity(WRITTEN_AT_ONCE, output), look: look(printing) }
+    }
+
     /// Writes bytes as they are.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.out.write_all(bytes)
@@ -315,6 +323,6 @@ impl Rows {
 
     /// Writes what is left.
     pub fn finish(self) -> anyhow::Result<()> {
-        self.out.finish()
+        self.out.into_inner().map_err(IntoInnerError::into_error)?.finish()
     }
 }
