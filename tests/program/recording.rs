@@ -154,6 +154,7 @@ fn two_sessions_with_page_sequences_are_two_recordings() {
 fn with_adds_a_file_to_the_trace_before_it() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "whole.etl", &trace(2));
+    put(folder.path(), "same.etl", &trace(2));
     split(folder.path(), |n| n % 2 == 0);
     let budgets = "[[budget]]\nname = \"Heaps\"\nwhere = { category = \"Win32Heap;VirtualAlloc\" }\nmax_growth = \"0\"\n\
                    [[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\nmax = \"100 %\"\n";
@@ -182,7 +183,7 @@ fn with_adds_a_file_to_the_trace_before_it() {
         let told = traces.iter().map(|trace| (trace["verdict"].clone(), trace["budgets"].clone()));
         (ran.code, told.collect::<Vec<_>>(), traces.iter().map(|trace| trace["traces"].clone()).collect::<Vec<_>>())
     };
-    let (code, whole, _) = of("check whole.etl whole.etl --baseline whole.etl");
+    let (code, whole, _) = of("check whole.etl same.etl --baseline whole.etl");
     assert_eq!(code, 0, "{whole:?}");
     let (code, split, files) = of("check a.etl --with b.etl whole.etl --baseline b.etl --with a.etl");
     assert_eq!((code, &split), (0, &whole));
