@@ -54,23 +54,35 @@ fn user_name(kernel: &str) -> Option<String> {
     Some(format!("{}{USER}{}", lower.get(..at)?, lower.get(at + KERNEL.len()..)?))
 }
 
+/// What names are compared by: the folder or archive as it is written, and the name there without capital letters.
+fn place_and_name(path: &Path) -> (&[u8], String) {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let name_at = bytes.iter().rposition(|byte| matches!(byte, b'/' | b'\\' | b'!')).map_or(0, |at| at + 1);
+    let (place, name) = bytes.split_at(name_at);
+    (place, String::from_utf8_lossy(name).to_lowercase())
+}
+
 /// The files of folders and archives as recordings: where a kernel session's file has the same name as a user session's beside
-/// it, both are one recording if `fits`. Others are alone.
+/// it, both are one recording if `fits`. Others are alone. Each file is in one recording; names choose in their order.
 fn paired(files: Vec<PathBuf>, fits: impl Fn(&Path, &Path) -> bool) -> Vec<Recording> {
-    // What names are compared by: where the file lies, and its name without capital letters.
-    let lower = |path: &Path| path.to_string_lossy().to_lowercase();
-    let by_name: BTreeMap<String, &PathBuf> = files.iter().map(|path| (lower(path), path)).collect();
-    let mut users: BTreeMap<&PathBuf, &PathBuf> = BTreeMap::new();
-    for kernel in &files {
-        let text = lower(kernel);
-        let name_at = text.rfind(['/', '\\', '!']).map_or(0, |at| at + 1);
-        let (folder, name) = text.split_at(name_at);
-        let user = user_name(name).and_then(|user| by_name.get(&format!("{folder}{user}")));
-        if let Some(user) = user.filter(|user| fits(kernel, user)) {
+    let mut in_order: Vec<&PathBuf> = files.iter().collect();
+    in_order.sort_unstable();
+    // Several, where the file system tells capital letters apart.
+    let mut by_name: BTreeMap<(&[u8], String), Vec<&PathBuf>> = BTreeMap::new();
+    in_order.iter().for_each(|path| by_name.entry(place_and_name(path)).or_default().push(path));
+    let (mut users, mut taken) = (BTreeMap::<&PathBuf, &PathBuf>::new(), BTreeSet::<&PathBuf>::new());
+    for kernel in in_order {
+        if taken.contains(kernel) {
+            continue;
+        }
+        let (place, name) = place_and_name(kernel);
+        let named = user_name(&name).and_then(|user| by_name.get(&(place, user)));
+        let is_free = |user: &PathBuf| user != kernel && !taken.contains(user) && !users.contains_key(user);
+        if let Some(user) = named.into_iter().flatten().find(|user| is_free(user) && fits(kernel, user)) {
             users.insert(kernel, user);
+            taken.insert(user);
         }
     }
-    let taken: BTreeSet<&PathBuf> = users.values().copied().collect();
     let alone = files.iter().filter(|path| !taken.contains(path));
     alone
         .map(|path| Recording {
@@ -191,5 +203,27 @@ mod tests {
             ["a/kernel.etl+a/user.etl", "b/user.etl", "c.zip!kernel.etl+c.zip!USER.etl", "kernel.etl"]
         );
         assert_eq!(told(false), files);
+    }
+
+    #[test]
+    fn each_file_is_in_one_recording() {
+        let told = |files: &[&str]| -> Vec<String> {
+            let all = paired(files.iter().map(PathBuf::from).collect(), |_, _| true);
+            let names = |one: &Recording| one.files().map(|path| path.display().to_string()).collect::<Vec<_>>();
+            all.iter().map(|one| names(one).join("+")).collect()
+        };
+        // The second could be the user file of the first, and the kernel file of the third.
+        let chain = ["kernel-test_kernel.etl", "kernel-test_user.etl", "user-test_user.etl"];
+        let pair = "kernel-test_kernel.etl+kernel-test_user.etl";
+        assert_eq!(told(&chain), [pair, "user-test_user.etl"]);
+        assert_eq!(told(&[chain[2], chain[1], chain[0]]), ["user-test_user.etl", pair]);
+        // Names and folders that differ in capital letters only.
+        assert_eq!(told(&["Kernel.etl", "kernel.etl", "user.etl"]), ["Kernel.etl+user.etl", "kernel.etl"]);
+        assert_eq!(
+            told(&["Kernel.etl", "User.etl", "kernel.etl", "user.etl"]),
+            ["Kernel.etl+User.etl", "kernel.etl+user.etl"]
+        );
+        let folders = ["A/kernel.etl", "A/user.etl", "a/user.etl"];
+        assert_eq!(told(&folders), ["A/kernel.etl+A/user.etl", "a/user.etl"]);
     }
 }

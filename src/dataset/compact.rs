@@ -2,7 +2,8 @@
 //!
 //! The copy is another folder, `DIR/TABLE/bundle=NAME/part-0.parquet`: a bundle has the traces of a month, or of a tag, and each
 //! row says in the column `trace` whose it is. The copy is made beside its place and gets its name when all of it is there, by one rename;
-//! the dataset is only read. So whoever reads one of the two folders has each trace once, also when a run is killed.
+//! in the dataset only what a killed export left is put in order, as each export does. So whoever reads one of the two folders has each
+//! trace once, also when a run is killed.
 
 use crate::analysis::export::layout::Layout;
 use crate::analysis::export::schema::{SCHEMA_VERSION, Table};
@@ -14,14 +15,14 @@ use crate::dataset::places::{self, Places};
 use crate::dataset::staging::lock_of;
 use crate::dataset::state::State;
 use crate::dataset::tags;
-use crate::dataset::{COMPACTED, Dataset, publish, trace_rows};
+use crate::dataset::{COMPACTED, Dataset, Refused, publish, trace_rows};
 use crate::error::Error;
 use crate::input::refuse_remote;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,7 +52,7 @@ impl FromStr for By {
 }
 
 /// What was made.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 pub struct Compacted {
     /// Traces in it.
     pub traces: usize,
@@ -59,6 +60,8 @@ pub struct Compacted {
     pub files: (usize, usize),
     /// Bytes of its files.
     pub bytes: u64,
+    /// What lies in the dataset and does not fit it.
+    pub refused: Vec<Refused>,
 }
 
 /// A trace of the dataset.
@@ -72,6 +75,10 @@ struct Listed {
 
 /// How the names of unfinished copies begin.
 const UNFINISHED: &str = ".pfnset-compact-";
+/// How the names of their locks begin before they are held.
+const BEGINNING: &str = ".pfnset-lock-";
+/// Bytes of a value that are in the name of its bundle.
+const LONGEST_VALUE: usize = 60;
 /// Hive's name for a value that is not known.
 const UNKNOWN: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -86,12 +93,16 @@ pub fn compact(from: &Path, to: &Path, by: &By, done: &AtomicU64) -> Result<Comp
     let _nobody_publishes = publish::lock_dataset(&dataset.places)?;
     let traces = listed(&dataset.places, by)?;
     let beside = Beside::new(to)?;
-    let compacted = write(&dataset.places, &traces, beside.folder.path(), done)?;
+    let compacted = write(&dataset.places, &traces, &beside.folder, done)?;
     beside.keep(to)?;
-    Ok(compacted)
+    Ok(Compacted { refused: dataset.refused, ..compacted })
 }
 
-fn check(from: &Path, to: &Path) -> Result<(), Error> {
+/// Looks whether a dataset can be copied to a place.
+///
+/// # Errors
+/// [`Error::Usage`]: it cannot; [`Error::NotWritten`].
+pub fn check(from: &Path, to: &Path) -> Result<(), Error> {
     refuse_remote(from)?;
     refuse_remote(to)?;
     if !from.join(places::OWN).join("traces").is_dir() {
@@ -101,23 +112,28 @@ fn check(from: &Path, to: &Path) -> Result<(), Error> {
     if fs::symlink_metadata(to).is_ok() && !is_empty(to) {
         return Err(Error::Usage(format!("{} is there already; name a new folder for the copy", to.display())));
     }
-    let inside = |path: &Path| path.canonicalize().ok().zip(from.canonicalize().ok());
-    let mut above = std::path::absolute(to).map_err(Error::not_written(to))?;
-    while above.pop() {
-        if inside(&above).is_some_and(|(above, from)| above.starts_with(from)) {
-            return Err(Error::Usage(format!("{} lies in the dataset; name a folder beside it", to.display())));
-        }
+    let absolute = std::path::absolute(to).map_err(Error::not_written(to))?;
+    // The nearest folder that is there, without links and `..`.
+    let there = absolute.ancestors().skip(1).find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let rest = there.as_ref().and_then(|(above, _)| absolute.strip_prefix(above).ok()).unwrap_or(&absolute);
+    if rest.components().any(|part| part == Component::ParentDir) {
+        return Err(Error::Usage(format!("{}: name the folder of the copy without ..", to.display())));
     }
-    Ok(())
+    let from = from.canonicalize().map_err(Error::not_written(from))?;
+    match there.is_some_and(|(_, above)| above.starts_with(from)) {
+        true => Err(Error::Usage(format!("{} lies in the dataset; name a folder beside it", to.display()))),
+        false => Ok(()),
+    }
 }
 
 /// The traces of a dataset by name, with their bundles.
 fn listed(places: &Places, by: &By) -> Result<Vec<Listed>, Error> {
     let folder = places.folder.join(Table::Traces.name());
     let entries = fs::read_dir(&folder).map_err(Error::not_written(&folder))?;
-    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut ids: Vec<TraceId> = names.filter_map(|name| name.strip_prefix("trace=").and_then(TraceId::parse)).collect();
-    ids.sort_unstable();
+    let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    let names = entries.map(name).collect::<io::Result<Vec<String>>>().map_err(Error::not_written(&folder))?;
+    let ids = names.iter().filter_map(|name| name.strip_prefix("trace=").and_then(TraceId::parse));
+    let ids: BTreeSet<TraceId> = ids.collect();
     let of = |id: TraceId| {
         let not =
             |why: &str| Error::Usage(format!("trace {id} of {}: {why}; export it again", places.folder.display()));
@@ -147,24 +163,29 @@ fn part_of(places: &Places, table: Table, id: &TraceId, number: u32) -> Result<P
 
 /// A value in the name of a folder, as Hive writes it: other characters than these as % and two hexadecimal digits.
 fn escaped(value: &str) -> String {
+    // 255 bytes is the longest name of a file: longer values share a bundle with those that begin the same.
+    let ends = value.char_indices().map(|(at, c)| at + c.len_utf8());
+    let value =
+        ends.take_while(|end| *end <= LONGEST_VALUE).last().and_then(|end| value.get(..end)).unwrap_or_default();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let is_plain_point = |at: usize, byte: u8| byte == b'.' && at > 0 && at + 1 < value.len();
     let one = |(at, byte): (usize, u8)| match plain(byte) || is_plain_point(at, byte) {
         true => char::from(byte).to_string(),
         false => format!("%{byte:02X}"),
     };
-    // 255 bytes is the longest name of a file: longer values share a bundle with those that begin the same.
-    value.bytes().take(60).enumerate().map(one).collect()
+    value.bytes().enumerate().map(one).collect()
 }
 
 fn write(places: &Places, traces: &[Listed], folder: &Path, done: &AtomicU64) -> Result<Compacted, Error> {
     let tags: BTreeSet<&String> = traces.iter().flat_map(|trace| trace.tags.keys()).collect();
     let tags: Vec<String> = tags.into_iter().cloned().collect();
-    let mut bundles: BTreeMap<&str, Vec<&Listed>> = BTreeMap::new();
-    traces.iter().for_each(|trace| bundles.entry(&trace.bundle).or_default().push(trace));
+    // Folders of Windows and macOS do not tell capital letters apart, and the copy may get there later.
+    let mut bundles: BTreeMap<String, Vec<&Listed>> = BTreeMap::new();
+    traces.iter().for_each(|trace| bundles.entry(trace.bundle.to_ascii_lowercase()).or_default().push(trace));
     let files = traces.iter().flat_map(|trace| trace.state.parts.values()).map(|parts| *parts as usize).sum();
-    let mut compacted = Compacted { traces: traces.len(), files: (0, files), bytes: 0 };
-    for (name, traces) in bundles {
+    let mut compacted = Compacted { traces: traces.len(), files: (0, files), ..Compacted::default() };
+    for traces in bundles.into_values() {
+        let name = traces.iter().map(|trace| trace.bundle.as_str()).min().unwrap_or(UNKNOWN);
         let of_table = |table: Table| {
             bundle_table(places, table, &traces, &tags, &folder.join(table.name()).join(format!("bundle={name}")), done)
         };
@@ -220,43 +241,47 @@ fn bundle_table(
 
 /// An unfinished copy, which is removed with its owner.
 struct Beside {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
     lock: PathBuf,
     _locked: File,
 }
 
 impl Beside {
+    /// Makes the folder. Its lock is there first, and is held before it has its name: another run never finds one without an owner.
     fn new(to: &Path) -> Result<Beside, Error> {
         let to = std::path::absolute(to).map_err(Error::not_written(to))?;
         let parent = to.parent().unwrap_or(&to);
         fs::create_dir_all(parent).map_err(Error::not_written(parent))?;
         remove_left(parent);
-        let folder =
-            tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(parent).map_err(Error::not_written(parent))?;
-        let lock = lock_of(folder.path());
-        let file = File::create(&lock).map_err(Error::not_written(&lock))?;
-        file.lock().map_err(Error::not_written(&lock))?;
-        let own = folder.path().join(places::OWN);
-        let marked = fs::create_dir(&own).and_then(|()| fs::write(own.join(COMPACTED), "{}\n"));
+        let mut builder = tempfile::Builder::new();
+        // Runs of other users must see that it is held.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let new = builder.prefix(BEGINNING).tempfile_in(parent).map_err(Error::not_written(parent))?;
+        new.as_file().lock().map_err(Error::not_written(new.path()))?;
+        let random = new.path().file_name().unwrap_or_default().to_string_lossy().replace(BEGINNING, "");
+        let folder = parent.join(format!("{UNFINISHED}{random}"));
+        let lock = lock_of(&folder);
+        let locked = new.persist_noclobber(&lock).map_err(|error| Error::not_written(&lock)(error.error))?;
+        let beside = Beside { folder, lock, _locked: locked };
+        let own = beside.folder.join(places::OWN);
+        let made = fs::create_dir(&beside.folder).and_then(|()| fs::create_dir(&own));
+        let marked = made.and_then(|()| fs::write(own.join(COMPACTED), "{}\n"));
         marked.map_err(Error::not_written(&own))?;
-        Ok(Beside { folder, lock, _locked: file })
+        Ok(beside)
     }
 
     /// Gives the copy its name.
     fn keep(self, to: &Path) -> Result<(), Error> {
         let _ = fs::remove_dir(to); // an empty one may be there
-        // The folder is as private as temporary ones are; the copy is not.
-        #[cfg(unix)]
-        if let Ok(like) = fs::metadata(self.folder.path().join(places::OWN)) {
-            let _ = fs::set_permissions(self.folder.path(), like.permissions());
-        }
-        fs::rename(self.folder.path(), to).map_err(Error::not_written(to))
+        fs::rename(&self.folder, to).map_err(Error::not_written(to))
     }
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.lock); // the next run removes it
+        let _ = fs::remove_dir_all(&self.folder); // it has its name, or the next run removes it
+        let _ = fs::remove_file(&self.lock);
     }
 }
 
@@ -295,6 +320,10 @@ mod tests {
             assert_eq!(escaped(value), name);
         }
         assert!(escaped(&"/".repeat(256)).len() < 200);
+        // Windows drops a point at the end; half a character is no text.
+        let long = |end: &str| format!("{}{end}", "a".repeat(59));
+        assert_eq!(escaped(&long(".1")), long("%2E"));
+        assert_eq!(escaped(&long("Ä")), long(""));
         assert_eq!("month".parse(), Ok(By::Date(7)));
         assert_eq!("tag_build".parse(), Ok(By::Tag("tag_build".into())));
         assert!("build".parse::<By>().is_err() && "tag_../x".parse::<By>().is_err());

@@ -65,9 +65,8 @@ fn digest(path: &Path, streamed: Option<&[u8]>) -> io::Result<(Sha256, u64)> {
 }
 
 /// The name of one file, and what is known of it. Of a trace in an archive of several, its name there counts too; a file that
-/// cannot be read is known by its path.
-fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (TraceId, TraceFile) {
-    let shown = path.display().to_string();
+/// cannot be read is known by `shown`, its name in the dataset: where it is a copy, its path is another one each time.
+fn of_one(path: &Path, shown: String, version: &str, streamed: Option<&[u8]>) -> (TraceId, TraceFile) {
     let file = TraceFile { file: shown.clone(), digest: None, bytes: None, program_version: version.to_owned() };
     let (archive, member) = split_member(path);
     match digest(&archive, streamed) {
@@ -83,14 +82,20 @@ fn of_one(path: &Path, version: &str, streamed: Option<&[u8]>) -> (TraceId, Trac
     }
 }
 
-/// The name of a recording, from all of its files, and what is known of the first. `streamed` is the trace that came by
-/// standard input, unpacked.
-pub fn identify(path: &Path, further: &[PathBuf], version: &str, streamed: Option<&[u8]>) -> (TraceId, TraceFile) {
-    let (id, file) = of_one(path, version, streamed);
+/// The name of a recording, from all of its files, and what is known of the first. `shown`: a file's name in the dataset. `streamed` is
+/// the trace that came by standard input, unpacked.
+pub fn identify(
+    path: &Path,
+    further: &[PathBuf],
+    shown: impl Fn(&Path) -> String,
+    version: &str,
+    streamed: Option<&[u8]>,
+) -> (TraceId, TraceFile) {
+    let (id, file) = of_one(path, shown(path), version, streamed);
     if further.is_empty() {
         return (id, file);
     }
-    let ids = further.iter().map(|path| of_one(path, version, streamed).0);
+    let ids = further.iter().map(|path| of_one(path, shown(path), version, streamed).0);
     let all = ids.fold(Sha256::new_with_prefix(&id.0), |hasher, id| hasher.chain_update("+").chain_update(id.0));
     (TraceId::of(&hex(all.finalize())), file)
 }

@@ -72,14 +72,15 @@ struct Parquet {
 }
 
 impl Part {
-    /// Begins the files of a table in a folder.
+    /// Begins the files of a table in a folder, where they must not be yet.
     ///
     /// # Errors
     /// [`Error::NotWritten`].
     pub fn new(layout: Layout, folder: &Path, format: Format) -> Result<Part, Error> {
         std::fs::create_dir_all(folder).map_err(Error::not_written(folder))?;
         let path = folder.join(file_name(0, format));
-        let create = || File::create(&path).map_err(Error::not_written(&path));
+        // Never over a file that is there: its rows would be lost.
+        let create = || File::create_new(&path).map_err(Error::not_written(&path));
         let form = match format {
             Format::Parquet => {
                 Form::Parquet(Box::new(Parquet::new(&layout, create()?).map_err(|error| at(&path, error))?))
@@ -116,7 +117,7 @@ impl Part {
             Form::Parquet(_) => Ok(()),
             Form::Arrow => {
                 let batch = batch(&self.layout, column).map_err(|error| at(&path, error))?;
-                let file = File::create(&path).map_err(Error::not_written(&path))?;
+                let file = File::create_new(&path).map_err(Error::not_written(&path))?;
                 write_arrow(&batch, file).map_err(|error| at(&path, error))
             }
             Form::Csv(writer) => {
@@ -379,13 +380,23 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_has_its_columns_in_all_forms() {
-        let folder = tempfile::tempdir().unwrap();
         for (format, name) in
             [(Format::Parquet, "part-0.parquet"), (Format::Arrow, "part-0.arrow"), (Format::Csv, "part-0.csv")]
         {
-            assert_eq!(written(folder.path(), format, &[0]), [name]);
-            assert_eq!(written(folder.path(), format, &[]), [name]);
-            assert!(folder.path().join(name).metadata().unwrap().len() > 0);
+            let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            assert_eq!(written(one.path(), format, &[0]), [name]);
+            assert_eq!(written(other.path(), format, &[]), [name]);
+            assert!(other.path().join(name).metadata().unwrap().len() > 0);
         }
+    }
+
+    #[test]
+    fn no_part_comes_over_another() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), Format::Parquet, &[2]);
+        let path = folder.path().join("part-0.parquet");
+        let before = fs::read(&path).unwrap();
+        assert!(Part::new(Layout::of(Table::CpuWaits), folder.path(), Format::Parquet).is_err());
+        assert_eq!(fs::read(&path).unwrap(), before);
     }
 }

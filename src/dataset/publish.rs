@@ -231,15 +231,16 @@ pub fn recover(places: &Places) -> Result<Vec<Refused>, Error> {
     Ok(refused)
 }
 
-/// True when no process holds the lock of a staged folder. It is made and taken under the lock of the places, so one that is not
-/// there had an owner.
+/// True when no process holds a lock. That of a staged folder is made and taken under the lock of the places, so one that is not there
+/// had an owner.
 pub fn is_left(lock: &Path) -> bool {
     if !part::is_there(lock) {
         return true;
     }
     match File::open(lock) {
         Ok(file) => !matches!(file.try_lock(), Err(TryLockError::WouldBlock)),
-        Err(_) => true,
+        // One that may not be opened may be held.
+        Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 
@@ -278,6 +279,7 @@ mod tests {
             asked: tables.iter().copied().collect(),
             error: None,
             tags: Tags::default(),
+            name: None,
             rows: 0,
             bytes: 0,
         }

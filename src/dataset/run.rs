@@ -118,18 +118,14 @@ impl Dataset {
         let is_streamed = |path: &Path| path.as_os_str() == STANDARD_INPUT;
         let is_streamed = is_streamed(path) || further.iter().any(|path| is_streamed(path));
         let streamed = is_streamed.then(|| Input::open(Path::new(STANDARD_INPUT), limits));
-        let identify = |streamed| {
-            let (id, file) = identify(path, further, &self.version, streamed);
-            let named =
-                self.name.as_ref().and_then(|(path, name)| Some(format!("{name}{}", file.file.strip_prefix(path)?)));
-            (id, TraceFile { file: named.unwrap_or(file.file), ..file })
-        };
+        let identify = |streamed| identify(path, further, |path| self.shown(path), &self.version, streamed);
         let open = |streamed| open(path, further, choice.code_page, limits, streamed);
         if choice.resume || streamed.is_some() {
             let bytes = streamed.as_ref().and_then(|input| input.as_ref().ok()).map(Input::bytes);
             let (id, file) = identify(bytes);
             let before = self.before(&id, choice).filter(|state| {
-                file.digest.is_some() && state.covers(&choice.tables, choice.machine_names, &self.tags)
+                let is_named_so = state.name == self.given(&file);
+                file.digest.is_some() && is_named_so && state.covers(&choice.tables, choice.machine_names, &self.tags)
             });
             if let Some(state) = before.filter(|_| choice.resume) {
                 return Ok(outcome(&id, &state, true));
@@ -145,6 +141,18 @@ impl Dataset {
         })
     }
 
+    /// What stands for a file in `traces.trace_file`: its path, or what the user named instead of the start of it.
+    fn shown(&self, path: &Path) -> String {
+        let shown = path.display().to_string();
+        let named = self.name.as_ref().and_then(|(start, name)| Some(format!("{name}{}", shown.strip_prefix(start)?)));
+        named.unwrap_or(shown)
+    }
+
+    /// The name of a trace where the user gave one.
+    fn given(&self, file: &TraceFile) -> Option<String> {
+        self.name.as_ref().map(|_| file.file.clone())
+    }
+
     /// The state of a trace whose tables are all there, as far as it is known before they are written.
     fn state_for(&self, choice: &Choice) -> State {
         State {
@@ -158,6 +166,7 @@ impl Dataset {
             asked: choice.tables.iter().copied().collect(),
             error: None,
             tags: self.tags.clone(),
+            name: None,
             rows: 0,
             bytes: 0,
         }
@@ -189,18 +198,17 @@ impl Dataset {
             }
             Err(error) => Err(error),
         };
-        let (id, file) = &*identity;
         match exported {
             Ok(doubts) => {
-                let outcome = self.keep(staging, id, choice, self.before(id, choice), None)?;
+                let outcome = self.keep(staging, &identity, choice, self.before(&identity.0, choice), None)?;
                 Ok(Outcome { grave: grave(&doubts), ..outcome })
             }
             Err(error @ Error::NotWritten { .. }) => Err(error),
             Err(error) => {
                 drop(staging);
                 let (staging, text) = (self.stage()?, text_of(&error));
-                trace::write(file, &[Table::Traces], Err(&text), &staging)?;
-                self.keep(staging, id, choice, None, Some(text))
+                trace::write(&identity.1, &[Table::Traces], Err(&text), &staging)?;
+                self.keep(staging, &identity, choice, None, Some(text))
             }
         }
     }
@@ -209,13 +217,14 @@ impl Dataset {
     fn keep(
         &self,
         staging: Staging,
-        id: &TraceId,
+        (id, file): &(TraceId, TraceFile),
         choice: &Choice,
         before: Option<State>,
         error: Option<String>,
     ) -> Result<Outcome, Error> {
         let staged = staging.finish()?;
-        let mut state = State { error, rows: staged.rows, bytes: staged.bytes, ..self.state_for(choice) };
+        let (rows, bytes) = (staged.rows, staged.bytes);
+        let mut state = State { error, rows, bytes, name: self.given(file), ..self.state_for(choice) };
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
             state.asked.extend(before.asked);

@@ -43,6 +43,8 @@ pub struct State {
     pub error: Option<String>,
     /// What the user said of the trace.
     pub tags: Tags,
+    /// The name that the user gave it; `None` where it has its path.
+    pub name: Option<String>,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes of all files.
@@ -63,6 +65,8 @@ struct Stored {
     error: Option<String>,
     #[serde(default)]
     tags: Tags,
+    #[serde(default)]
+    name: Option<String>,
     rows: u64,
     bytes: u64,
 }
@@ -81,6 +85,7 @@ impl From<State> for Stored {
             asked: asked.into_iter().map(|table| table.name().to_owned()).collect(),
             error: state.error,
             tags: state.tags,
+            name: state.name,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -105,6 +110,7 @@ impl TryFrom<Stored> for State {
             asked: asked.iter().map(|name| table(name)).collect::<Result<_, String>>()?,
             error: stored.error,
             tags: stored.tags,
+            name: stored.name,
             rows: stored.rows,
             bytes: stored.bytes,
         })

@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::trace_paths::recordings;
 use crate::cli::{output, progress, terminal, threads};
-use crate::dataset::compact::{By, compact};
+use crate::dataset::compact::{By, check, compact};
 use crate::dataset::run::{Choice, Outcome, Snapshots};
 use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
@@ -83,7 +83,8 @@ pub struct Export {
     pub machine_names: bool,
     /// Instead of exporting, copy the dataset PATH into the new folder DIR with few files, by year, month (the default), day or tag_KEY
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "month",
-        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with"])]
+        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with",
+            "ansi_codepage", "in_memory", "unpack_limit"])]
     pub compact: Option<By>,
     /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
     #[arg(long = "tag", value_name = "KEY=VALUE")]
@@ -213,7 +214,12 @@ impl Export {
     fn path_and_name(&self) -> Result<Option<(String, String)>, Error> {
         match (&self.name, self.paths.as_slice()) {
             (None, _) => Ok(None),
-            (Some(name), [path]) => Ok(Some((path.display().to_string(), name.clone()))),
+            (Some(name), [path]) => {
+                // Without the separator at the end: it comes with the names below.
+                let (shown, ends) = (path.display().to_string(), std::path::is_separator);
+                let name = if path.is_dir() { name.trim_end_matches('/') } else { name };
+                Ok(Some((shown.trim_end_matches(ends).to_owned(), name.to_owned())))
+            }
             (Some(_), paths) => Err(Error::Usage(format!("--name is for one PATH, and there are {}", paths.len()))),
         }
     }
@@ -242,8 +248,7 @@ impl Export {
     /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.
     fn dataset(&self) -> Result<Dataset, Error> {
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
-        let text = |refused: &Refused| format!("{} is not used: {}", refused.path.display(), refused.reason);
-        output::warn(&dataset.refused().iter().map(text).collect::<Vec<_>>());
+        warn_of(dataset.refused());
         Ok(dataset)
     }
 
@@ -252,9 +257,11 @@ impl Export {
         let [from] = self.paths.as_slice() else {
             return Err(Error::Usage("--compact copies one dataset: --compact DATASET --out NEW".into()).into());
         };
+        check(from, &self.out)?;
         let (done, all) = (AtomicU64::default(), part_bytes(from));
         let bytes = || done.load(Ordering::Relaxed);
         let made = progress::with_bar(self.quiet, all, bytes, || compact(from, &self.out, by, &done))?;
+        warn_of(&made.refused);
         if !self.quiet {
             let line = format!(
                 "{}: {} in {} instead of {}, {}",
@@ -309,6 +316,12 @@ impl Export {
         let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
         output::unless_closed(written).map(drop)
     }
+}
+
+/// Says what lies in a dataset and does not fit it.
+fn warn_of(refused: &[Refused]) {
+    let text = |refused: &Refused| format!("{} is not used: {}", refused.path.display(), refused.reason);
+    output::warn(&refused.iter().map(text).collect::<Vec<_>>());
 }
 
 /// Bytes of the files in a dataset.

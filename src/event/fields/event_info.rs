@@ -18,6 +18,10 @@ const MAP: u8 = 33;
 const HEAD: usize = 112;
 const PROPERTY: usize = 24;
 
+/// Most bytes of all names of a record, as UTF-8. A record has 64 KiB, and each name lies in it once; of one that thousands of properties
+/// point at, the copies would fill the memory.
+const MOST_NAMES: usize = 1 << 17;
+
 /// Which events information is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
@@ -81,14 +85,17 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
     let event = if matches!(source, 0 | 3) { text_at(bytes, 92)? } else { None };
     let opcode_name = text_at(bytes, 72)?.map(|name| name.strip_prefix("win:").unwrap_or(&name).into());
     let mut properties = Vec::with_capacity(all);
+    let mut room = MOST_NAMES;
     for number in 0..all {
-        properties.push(property(bytes, HEAD + number * PROPERTY)?);
+        let property = property(bytes, HEAD + number * PROPERTY)?;
+        room = room.checked_sub(property.name.len())?;
+        properties.push(property);
     }
     let schema = Schema {
         provider: text_at(bytes, 52)?.map(Into::into),
         name: task.filter(|task| !task.is_empty()).or(event).map(Into::into),
         opcode: opcode_name,
-        properties: with_own_names(properties, top),
+        properties: with_own_names(properties, top)?,
         top,
     };
     let subjects = match source {
@@ -103,7 +110,7 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
         }
         _ => return None,
     };
-    schema.is_sound().then_some(EventInfo::Schema(subjects, schema))
+    Some(EventInfo::Schema(subjects, schema))
 }
 
 fn property(bytes: &[u8], offset: usize) -> Option<Property> {
@@ -143,10 +150,11 @@ fn map(bytes: &[u8]) -> Option<EventInfo> {
     if !matches!(flag, 1 | 2) || count > info.len().saturating_sub(16) / 8 {
         return None;
     }
-    let mut entries = Vec::with_capacity(count);
+    let (mut entries, mut room) = (Vec::with_capacity(count), MOST_NAMES);
     for number in 0..count {
         let place = 16 + number * 8;
         let text = text_at(info, place)?.unwrap_or_default();
+        room = room.checked_sub(text.len())?;
         entries.push((u32_at(info, place + 4)?, text.trim_end_matches(' ').to_owned()));
     }
     Some(EventInfo::Map(provider, name, ValueMap::new(flag == 2, entries)))
@@ -192,6 +200,44 @@ mod tests {
             wrong[place + 1] = if value == 0xff { 0xff } else { 0 };
             assert!(EventInfo::read(id, &wrong).is_none(), "{place}");
         }
+    }
+
+    /// 64 KB in which all properties are structures of all members, or have one long name: no schema, and at once.
+    #[test]
+    fn work_does_not_grow_with_the_square_of_a_record() {
+        let id = |opcode| RecordId::Classic { class: catalog::EVENT_METADATA, opcode };
+        let all = 2_000_u16;
+        let mut shared = vec![0; HEAD + usize::from(all) * PROPERTY];
+        shared[100..102].copy_from_slice(&all.to_le_bytes());
+        shared[104] = 1;
+        let name = shared.len() as u32;
+        shared.extend([b'x', 0].repeat(7_000).into_iter().chain([0, 0]));
+        let mut overlapping = shared.clone();
+        for number in 0..usize::from(all) {
+            let place = HEAD + number * PROPERTY;
+            shared[place + 4..place + 8].copy_from_slice(&name.to_le_bytes());
+            overlapping[place] = 1;
+            // Each has the members behind it.
+            overlapping[place + 8..place + 10].copy_from_slice(&(number as u16 + 1).to_le_bytes());
+            overlapping[place + 10..place + 12].copy_from_slice(&(all - number as u16 - 1).to_le_bytes());
+        }
+        let mut map = vec![0; 16 + 16 + 8 * 2_000];
+        map[20] = 1;
+        map[24..26].copy_from_slice(&all.to_le_bytes());
+        let text = (map.len() - 16) as u32;
+        for place in (0..2_000).map(|number| 32 + 8 * number).chain([16]) {
+            map[place..place + 4].copy_from_slice(&text.to_le_bytes());
+        }
+        map.extend([b'x', 0].repeat(7_000).into_iter().chain([0, 0]));
+        let begin = std::time::Instant::now();
+        for _ in 0..100 {
+            assert!(
+                EventInfo::read(id(EVENT), &shared).is_none() && EventInfo::read(id(EVENT), &overlapping).is_none()
+            );
+            assert!(EventInfo::read(id(MAP), &map).is_none());
+        }
+        // Some milliseconds; it was minutes.
+        assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     }
 
     #[test]

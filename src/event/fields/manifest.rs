@@ -84,8 +84,19 @@ impl Manifest {
         let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
         let document = Document::parse_with_options(xml, options).map_err(|error| error.to_string())?;
         let strings = strings(&document);
-        let providers = document.descendants().filter(|node| is(node, "provider"));
-        Ok(providers.filter_map(|provider| of_provider(provider, &strings)).collect())
+        let mut all = Vec::new();
+        // An element inside of one that was read belongs to that: else each level would read the same again.
+        let mut last = None;
+        for provider in document.descendants().filter(|node| is(node, "provider")) {
+            if last < Some(provider.id().get())
+                && let Some(manifest) = of_provider(provider, &strings)
+            {
+                all.push(manifest);
+                // Numbers of nodes are in the order of the document.
+                last = provider.descendants().last().map(|node| node.id().get());
+            }
+        }
+        Ok(all)
     }
 }
 
@@ -166,9 +177,7 @@ fn of_provider(provider: Node<'_, '_>, strings: &HashMap<String, String>) -> Opt
             .attribute("opcode")
             .map(|name| opcodes.get(name).map_or_else(|| plain(name), |(_, name)| plain(name)).into());
         let schema = Schema { provider: manifest.name.clone(), name: task.map(Into::into), opcode, properties, top };
-        if schema.is_sound() {
-            manifest.schemas.entry((id, version)).or_insert(schema);
-        }
+        manifest.schemas.entry((id, version)).or_insert(schema);
     }
     Some(manifest)
 }
@@ -217,7 +226,7 @@ fn properties(template: Node<'_, '_>) -> Option<Template> {
         by_name.insert(name.to_owned(), properties.len());
         properties.push(Property { name: name.into(), content, length, count, is_counted: false });
     }
-    Some((with_own_names(properties, count), count))
+    Some((with_own_names(properties, count)?, count))
 }
 
 /// The part of a type's name behind its prefix, in lower case.
@@ -307,6 +316,25 @@ mod tests {
         assert_eq!(manifest.schemas[&(2, 0)].name.as_deref(), Some("S"));
         assert!(!manifest.schemas.contains_key(&(3, 0)), "a type that is not known");
         assert_eq!(manifest.maps["B"].name(1).as_deref(), Some("One"));
+    }
+
+    #[test]
+    fn a_provider_inside_of_another_is_read_once() {
+        let guid = |number: usize| format!("{{00000000-0000-0000-0000-{number:012x}}}");
+        let (depth, events) = (1_000, 20_000);
+        let open: String = (1..=depth).map(|level| format!("<provider guid=\"{}\">", guid(level))).collect();
+        let event = "<event value=\"1\"/>".repeat(events);
+        let begin = std::time::Instant::now();
+        let xml = format!(
+            "<x><provider>{open}{event}{}</provider><provider guid=\"{}\"/></x>",
+            "</provider>".repeat(depth),
+            guid(7)
+        );
+        let manifests = Manifest::read(&xml).expect("XML");
+        let providers: Vec<u128> = manifests.iter().map(|manifest| manifest.provider.as_u128()).collect();
+        assert_eq!((providers, manifests[0].schemas.len()), (vec![1, 7], 1));
+        // Less than a second; it was minutes.
+        assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     }
 
     #[test]

@@ -143,8 +143,11 @@ pub struct Schema {
 }
 
 /// The properties as the reader needs them: the second of one name in an object is `name (2)`. Done once for each schema, not for each
-/// record.
-pub fn with_own_names(mut properties: Vec<Property>, top: usize) -> Arc<[Property]> {
+/// record. `None` where they are no sound schema: structures that share members would make this work quadratic.
+pub fn with_own_names(mut properties: Vec<Property>, top: usize) -> Option<Arc<[Property]>> {
+    if !is_sound(&properties, top) {
+        return None;
+    }
     let structures = properties.iter().filter_map(|property| match property.content {
         Content::Struct { first, members } => Some(first..first.saturating_add(members)),
         _ => None,
@@ -163,7 +166,29 @@ pub fn with_own_names(mut properties: Vec<Property>, top: usize) -> Arc<[Propert
             property.name = name;
         }
     }
-    properties.into()
+    Some(properties.into())
+}
+
+/// True where every structure has members behind itself that no other structure has, and none is nested too deep. Only such a schema
+/// is read.
+fn is_sound(properties: &[Property], top: usize) -> bool {
+    // Structures around each property.
+    let mut depth = vec![0; properties.len()];
+    for (number, property) in properties.iter().enumerate() {
+        let refers = |amount: Amount| !matches!(amount, Amount::Of(other) if other >= properties.len());
+        if !refers(property.length) || !refers(property.count) {
+            return false;
+        }
+        let Content::Struct { first, members } = property.content else { continue };
+        let own = depth.get(number).copied().unwrap_or(0) + 1;
+        let end = first.checked_add(members).filter(|end| *end <= properties.len());
+        let Some(inside) = end.and_then(|end| depth.get_mut(first..end)) else { return false };
+        if first <= number || own > DEEPEST || inside.iter().any(|depth| *depth != 0) {
+            return false;
+        }
+        inside.fill(own);
+    }
+    top <= properties.len()
 }
 
 impl Schema {
@@ -171,26 +196,6 @@ impl Schema {
     pub fn has_references(&self) -> bool {
         let refers = |amount: Amount| matches!(amount, Amount::Of(_));
         self.properties.iter().any(|property| refers(property.length) || refers(property.count))
-    }
-
-    /// True where every structure has members behind itself, and none is nested too deep. Only such a schema is read.
-    pub fn is_sound(&self) -> bool {
-        let mut depth = vec![0; self.properties.len()];
-        for (number, property) in self.properties.iter().enumerate() {
-            let refers = |amount: Amount| !matches!(amount, Amount::Of(other) if other >= self.properties.len());
-            if !refers(property.length) || !refers(property.count) {
-                return false;
-            }
-            let Content::Struct { first, members } = property.content else { continue };
-            let own = depth.get(number).copied().unwrap_or(0) + 1;
-            let end = first.checked_add(members).filter(|end| *end <= self.properties.len());
-            let Some(inside) = end.and_then(|end| depth.get_mut(first..end)) else { return false };
-            if first <= number || own > DEEPEST {
-                return false;
-            }
-            inside.iter_mut().for_each(|depth| *depth = own.max(*depth));
-        }
-        self.top <= self.properties.len()
     }
 }
 
@@ -274,13 +279,15 @@ mod tests {
         };
         let value = || property(Content::Value { in_type: 4, meaning: Meaning::Plain, map: None });
         let of = |first, members| property(Content::Struct { first, members });
-        let sound = |properties: Vec<Property>| {
-            Schema { properties: properties.into(), top: 1, ..Schema::default() }.is_sound()
-        };
+        let sound = |properties: Vec<Property>| with_own_names(properties, 1).is_some();
         assert!(sound(vec![of(1, 2), value(), value()]));
         assert!(!sound(vec![of(0, 1), value()]) && !sound(vec![of(1, 2), value()]));
         let nested = |depth: usize| (1..=depth).map(|next| of(next, 1)).chain([value()]).collect::<Vec<_>>();
         assert!(sound(nested(DEEPEST)) && !sound(nested(DEEPEST + 1)));
         assert!(!sound(vec![Property { count: Amount::Of(9), ..value() }]));
+        // A member of two structures.
+        assert!(
+            !sound(vec![of(2, 2), of(3, 1), value(), value()]) && sound(vec![of(2, 1), of(3, 1), value(), value()])
+        );
     }
 }

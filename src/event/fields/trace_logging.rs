@@ -35,10 +35,9 @@ pub fn schema(extended: &[u8]) -> Option<Schema> {
         nodes.push(node(&mut cursor, 0)?);
     }
     let top = nodes.len();
-    let properties = with_own_names(in_layers(nodes), top);
+    let properties = with_own_names(in_layers(nodes), top)?;
     let provider = provider_name(extended).map(|name| name.text().into());
-    let schema = Schema { provider, name: Some(name.into()), opcode: None, properties, top };
-    schema.is_sound().then_some(schema)
+    Some(Schema { provider, name: Some(name.into()), opcode: None, properties, top })
 }
 
 fn tags(cursor: &mut Cursor<'_>) -> Option<()> {

@@ -157,6 +157,50 @@ fn a_trace_has_the_name_that_it_is_given() {
     assert_eq!(names, ["gs://b/two.zip!a.etl", "gs://b/two.zip!b.etl"].map(String::from).into());
     let ran = export(folder.path(), &[&["resident-small.etl", "refset-small.etl"], &name[..]].concat());
     assert!(ran.code == 2 && ran.err.contains("--name is for one PATH, and there are 2"), "{ran:?}");
+    // With a separator at the end, of the folder or of its name; `--resume` sees another name.
+    let resumed = |path: &str, name: &str| {
+        let ran = export(&dataset, &[path, "--tables", "traces", "--resume", "--name", name]);
+        let names = rows(&dataset, "traces").iter().map(|(_, row)| row["trace_file"].replace('\\', "/")).collect();
+        (ran.out.matches("there already").count(), names)
+    };
+    let slash = format!("{}/", from.display());
+    let expected: BTreeSet<String> = ["s3://b/t/two.zip!a.etl", "s3://b/t/two.zip!b.etl"].map(String::from).into();
+    assert_eq!(resumed(&slash, "s3://b/t"), (0, expected.clone()));
+    assert_eq!(resumed(from.to_str().unwrap(), "s3://b/t/"), (2, expected.clone()));
+    assert_eq!(resumed(&slash, "s3://b/t/"), (2, expected));
+}
+
+#[test]
+fn a_copy_that_cannot_be_read_is_one_row_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for copy in ["one", "other"] {
+        let path = folder.path().join(copy).join("x.etl");
+        let ran = export(&folder.path().join("out"), &[path.to_str().unwrap(), "--name", "s3://b/x.etl"]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+    }
+    let [(_, row)] = &rows(&folder.path().join("out"), "traces")[..] else { panic!("one row") };
+    assert_eq!(row["trace_file"], "s3://b/x.etl");
+}
+
+/// The file in the middle could be the user file of the first and the kernel file of the last.
+#[test]
+fn each_file_of_a_folder_is_in_one_recording() {
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().join("in");
+    fs::create_dir_all(&from).unwrap();
+    let [_, third] = crate::recording::split(folder.path(), |n| n % 7 < 3);
+    fs::rename(third, from.join("user-test_user.etl")).unwrap();
+    let [kernel, user] = crate::recording::split(folder.path(), |n| n % 5 == 0);
+    fs::rename(kernel, from.join("kernel-test_kernel.etl")).unwrap();
+    fs::rename(user, from.join("kernel-test_user.etl")).unwrap();
+    let dataset = folder.path().join("dataset");
+    let ran = export(&dataset, &[from.to_str().unwrap(), "--tables", "traces"]);
+    assert!(ran.code == 0, "{ran:?}");
+    let told: String = ran.out.split_whitespace().collect();
+    for name in ["kernel-test_kernel.etl", "kernel-test_user.etl", "user-test_user.etl"] {
+        assert_eq!(told.matches(name).count(), 1, "{}", ran.out);
+    }
+    assert_eq!(rows(&dataset, "traces").len(), 2);
 }
 
 #[test]
