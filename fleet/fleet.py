@@ -4,7 +4,7 @@
     spark-submit fleet/fleet.py export --program /usr/bin/pfnset --out s3a://bucket/fleet s3a://bucket/traces
     spark-submit fleet/fleet.py ask /data/fleet
 
-Each trace is a task: an executor runs `pfnset export` on it. A trace's parts are named by the digest of its file and replaced as a
+Each trace is a task (a pair of kernel and user session one): an executor runs `pfnset export` on it. A trace's parts are named by the digest of its file and replaced as a
 whole, so a task that Spark repeats, because its executor was lost, adds nothing twice. pfnset has the same path on all executors.
 Paths of traces and dataset are those of a file system that all machines share, with locks, such as NFS 4. Of URLs (hdfs, s3a and
 others that Spark knows) each task copies its trace to a disk of the executor, and the tables from there.
@@ -21,10 +21,11 @@ import tempfile
 
 import stores
 
-ENDINGS = (".etl", ".etl.gz", ".etlgz", ".etl.zst", ".zip", ".cab")
+# What `pfnset export` takes for a trace in a folder.
+ENDINGS = (".etl", ".etlgz", ".gz", ".zip", ".zst", ".cab")
 FINE, BROKEN = 0, 3
-# What pfnset prints of each trace begins with its name in the dataset.
-ID = re.compile(r"^(t[0-9a-f]{20})  ", re.M)
+# What pfnset prints of each trace begins with its name in the dataset. The rest of a long line can be on the next one.
+ID = re.compile(r"^(t[0-9a-f]{20})(?:  |$)", re.M)
 
 
 def traces(spark, paths, staged):
@@ -34,19 +35,54 @@ def traces(spark, paths, staged):
             with open(path[1:], encoding="utf-8") as lines:
                 yield from traces(spark, [line.strip() for line in lines if line.strip()], staged)
         elif is_remote(path, staged):
-            found = list(stores.store(spark, path).files(spark, path))
+            found = sorted(stores.store(spark, path).files(spark, path))
             if not found:
                 sys.exit(f"{path}: no file is there")
-            is_named = len(found) == 1 and found[0][0].rstrip("/").endswith(path.rstrip("/").rpartition("/")[2])
-            yield from (one for one in sorted(found) if is_named or one[0].lower().endswith(ENDINGS))
+            yield from some(path, (one for one in found if is_trace_of(one[0], path)))
         elif os.path.isdir(local(path)):
-            for folder, folders, names in os.walk(local(path)):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
-                for name in sorted(names):
-                    if name.lower().endswith(ENDINGS):
-                        yield os.path.join(folder, name), 0, ""
+            yield from map(with_version, some(path, below(local(path))))
         else:
-            yield local(path), 0, ""
+            yield with_version(local(path))
+
+
+def with_version(path):
+    """A local file, its size and the time of its last change, as far as this machine sees it."""
+    try:
+        status = os.stat(path)
+        return path, status.st_size, str(status.st_mtime_ns)
+    except OSError:
+        return path, 0, ""
+
+
+def some(path, found):
+    found = list(found)
+    return found or sys.exit(f"{path}: the folder holds no trace")
+
+
+def is_trace(name):
+    return os.path.splitext(name)[1].lower() in ENDINGS
+
+
+def is_trace_of(url, named):
+    """True for the file that was named itself, and for a trace below that name, but not in a hidden folder."""
+    path, above = stores.path_of(url), stores.path_of(named).rstrip("/")
+    *folders, name = path[len(above):].strip("/").split("/")
+    return path == above or is_trace(name) and not any(folder.startswith(".") for folder in folders)
+
+
+def below(folder, above=()):
+    """The traces in a folder and below, also where links lead. A folder that cannot be listed ends the job: its traces would be
+    missing."""
+    status = os.stat(folder)
+    identity = status.st_dev, status.st_ino
+    if identity in above:
+        return  # a link to a folder around this one, whose traces come anyway
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.is_dir():
+            if not entry.name.startswith("."):
+                yield from below(entry.path, (*above, identity))
+        elif is_trace(entry.name) and (entry.is_file() or entry.is_symlink()):
+            yield entry.path
 
 
 def local(path):
@@ -58,51 +94,96 @@ def is_remote(path, staged):
     return stores.scheme(path) is not None and (staged or stores.scheme(path) != "file")
 
 
+def folder_and_name(path):
+    """A path up to its last separator, and the name behind it."""
+    at = max(path.rfind("/"), path.rfind("\\") if os.path.isabs(path) else -1) + 1
+    return path[:at], path[at:]
+
+
 def tasks(found):
     """The files of each task: mostly one, and two where names say that a kernel and a user session were recorded side by side.
-    pfnset decides whether they were."""
-    by_name = {one[0].lower(): one for one in found}
-    users, pairs = set(), {}
-    for one in by_name.values():
-        folder, slash, name = one[0].lower().replace("\\", "/").rpartition("/")
-        words = list(re.finditer(r"(?<![^\W_])kernel(?![^\W_])", name))
-        if words:
-            user = name[:words[-1].start()] + "user" + name[words[-1].end():]
-            if folder + slash + user in by_name:
-                users.add(folder + slash + user)
-                pairs[one[0]] = by_name[folder + slash + user]
-    return [[one, pairs[one[0]]] if one[0] in pairs else [one] for name, one in sorted(by_name.items()) if name not in users]
+    pfnset decides whether they were. Each file is in one task; names choose in their order, as in `pfnset export`."""
+    found = sorted(found)
+    # Several, where capital letters tell files apart.
+    by_name = {}
+    for one in found:
+        folder, name = folder_and_name(one[0])
+        by_name.setdefault((folder, name.lower()), []).append(one)
+    taken, pairs = set(), {}
+    for one in found:
+        folder, name = folder_and_name(one[0])
+        words = list(re.finditer(r"(?<![^\W_])kernel(?![^\W_])", name.lower()))
+        if one[0] in taken or not words or not is_trace(name):
+            continue
+        user = name.lower()[:words[-1].start()] + "user" + name.lower()[words[-1].end():]
+        free = [other for other in by_name.get((folder, user), []) if other[0] not in taken and other[0] not in pairs]
+        if free:
+            pairs[one[0]] = free[0]
+            taken.add(free[0][0])
+    return [[one, pairs[one[0]]] if one[0] in pairs else [one] for one in found if one[0] not in taken]
 
 
 def run(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (FINE, BROKEN):
-        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip()}")
-    return ID.findall(done.stdout), done.returncode == FINE
+    """Runs pfnset; returns the names of traces in the dataset, and whether all could be read."""
+    # Lines as long as a file's.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment)
+    ids = ID.findall(done.stdout)
+    if done.returncode not in (FINE, BROKEN) or not ids:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip() or 'it names no trace'}")
+    return ids, done.returncode == FINE
 
 
-def exporter(program, out, flags, source, target):
+def version(program):
+    return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def split_flags(flags):
+    """Flags without effect on the tables, how many threads and what is printed, and the others."""
+    threads, others, flags = [], [], iter(flags)
+    for flag in flags:
+        if flag in ("-q", "--quiet"):
+            continue  # the job reads what is printed
+        if flag in ("-j", "--threads"):
+            threads = ["-j", next(flags, "")]
+        elif flag.startswith(("-j", "--threads=")):
+            threads = [flag]
+        else:
+            others.append(flag)
+    return threads, others
+
+
+def exporter(program, out, flags, threads, sources, target):
     """A function for executors: exports the files of a task, and returns their first name, the traces' names in the dataset, and
-    whether all could be read. What it cannot write is an error, and Spark tries again elsewhere."""
+    whether all could be read. What it cannot write is an error, and Spark tries again elsewhere. `sources`: a store for each
+    scheme."""
+
+    def here(path, folder):
+        """The path of a file on this machine, below this folder."""
+        folder = os.path.join(folder, "traces")
+        os.makedirs(folder, exist_ok=True)
+        copy = os.path.join(folder, folder_and_name(path)[1])
+        if os.path.isabs(path):
+            os.symlink(path, copy)
+        else:
+            sources[stores.scheme_of(path)].get(path, copy)
+        return copy
 
     def export(task):
         files = [one[0] for one in task]
-        if source is None and target is None and len(files) == 1:
-            # `--resume`: the task before may have been lost after its work was done.
-            return files[0], *run([program, "export", files[0], "--out", out, "--resume", *flags])
         with tempfile.TemporaryDirectory(prefix="pfnset-") as folder:
-            # pfnset sees what it would see in the folder of the traces, and names it as if it were there.
-            beside = os.path.join(folder, "traces")
-            os.mkdir(beside)
-            for path in files:
-                copy = os.path.join(beside, path.replace("\\", "/").rpartition("/")[2])
-                if os.path.isabs(path):
-                    os.symlink(path, copy)
-                else:
-                    source.get(path, copy)
-            named = files[0].rpartition("/")[0] or "/"
+            if len(files) > 1:
+                # pfnset sees what it would see in the folder of the traces, and names it as if it were there.
+                for path in files:
+                    here(path, folder)
+                source, named = os.path.join(folder, "traces"), ["--name", folder_and_name(files[0])[0]]
+            elif os.path.isabs(files[0]):
+                source, named = files[0], []
+            else:
+                source, named = here(files[0], folder), ["--name", files[0]]
             tables = out if target is None else os.path.join(folder, "tables")
-            ids, fine = run([program, "export", beside, "--out", tables, "--name", named, "--resume", *flags])
+            # `--resume`: the task before may have been lost after its work was done.
+            ids, fine = run([program, "export", source, "--out", tables, *named, "--resume", *flags, *threads])
             if target is not None:
                 # A trace is there when its row in `traces` is, so this comes last; then the note that the task is done.
                 names = sorted(name for name in os.listdir(tables) if not name.startswith("."))
@@ -110,7 +191,7 @@ def exporter(program, out, flags, source, target):
                 notes = os.path.join(folder, ".pfnset")
                 os.makedirs(os.path.join(notes, "done"))
                 if fine:
-                    with open(os.path.join(notes, "done", done_name(task, flags)), "w", encoding="utf-8") as note:
+                    with open(os.path.join(notes, "done", done_name(task, version(program), flags)), "w", encoding="utf-8") as note:
                         json.dump({"files": files, "traces": ids}, note)
                 target.put([os.path.join(tables, "traces"), notes], out)
         return files[0], ids, fine
@@ -118,38 +199,48 @@ def exporter(program, out, flags, source, target):
     return export
 
 
-def done_name(task, flags):
-    """The name of the note that a task is done: by files, their sizes and versions, and the flags."""
-    return hashlib.sha256(json.dumps([task, flags]).encode()).hexdigest() + ".json"
+def done_name(task, version, flags):
+    """The name of the note that a task is done: by files, their sizes and versions, pfnset's version, and the flags that matter."""
+    return hashlib.sha256(json.dumps([task, version, flags]).encode()).hexdigest() + ".json"
 
 
 def export(spark, program, out, paths, flags, staged=False):
-    """Exports traces, one in each task; returns how many files could be read and which could not."""
+    """Exports traces, those of a task at a time; returns the number of tasks whose traces could all be read, and the first file of each
+    other task."""
     found = sorted(set(traces(spark, paths, staged)))
     todo = [[list(one) for one in task] for task in tasks(found)]
     if not todo:
         sys.exit("no traces")
+    threads, flags = split_flags(flags)
     # Spark plans by `spark.task.cpus` and does not look at what a task really uses.
-    cores = spark.sparkContext.getConf().get("spark.task.cpus", "1")
-    if not any(flag.startswith(("-j", "--threads")) for flag in flags):
-        flags = [*flags, "-j", cores]
-    remote = [path for path, _, _ in found if not os.path.isabs(path)]
-    source, target, skipped = stores.store(spark, remote[0]) if remote else None, None, []
+    threads = threads or ["-j", spark.sparkContext.getConf().get("spark.task.cpus", "1")]
+    remote = {stores.scheme_of(path): path for path, _, _ in found if not os.path.isabs(path)}
+    sources = {scheme: stores.store(spark, path) for scheme, path in remote.items()}
+    target, skipped = None, 0
+    send(spark)
     if is_remote(out, staged):
         target = stores.store(spark, out)
         target.begin(spark, out)
         notes = {url.rpartition("/")[2] for url, _, _ in target.files(spark, out.rstrip("/") + "/.pfnset/done")}
-        skipped = [task for task in todo if done_name(task, flags) in notes]
-        todo = [task for task in todo if task not in skipped]
+        # Executors have the program; this machine may not.
+        [by] = spark.sparkContext.parallelize([program], 1).map(version).collect() if notes else [""]
+        is_done = [done_name(task, by, flags) in notes for task in todo]
+        skipped = sum(is_done)
+        todo = [task for task, skip in zip(todo, is_done) if not skip]
     else:
         out = local(out)
     if not todo:
-        return len(skipped), []
+        return skipped, []
+    work = exporter(program, out, flags, threads, sources, target)
+    done = spark.sparkContext.parallelize(todo, len(todo)).map(work).collect()
+    check(spark, out, target, [name for _, ids, _ in done for name in ids])
+    return sum(fine for _, _, fine in done) + skipped, [path for path, _, fine in done if not fine]
+
+
+def send(spark):
+    """Executors import these modules."""
     for module in ("stores.py", os.path.basename(__file__)):
         spark.sparkContext.addPyFile(os.path.join(os.path.dirname(os.path.abspath(__file__)), module))
-    done = spark.sparkContext.parallelize(todo, len(todo)).map(exporter(program, out, flags, source, target)).collect()
-    check(spark, out, target, [name for _, ids, _ in done for name in ids])
-    return sum(fine for _, _, fine in done) + len(skipped), [path for path, _, fine in done if not fine]
 
 
 def check(spark, out, target, ids):
@@ -222,7 +313,7 @@ def main():
     if arguments.command == "export":
         flags = [*arguments.flag, *(text for tag in arguments.tag for text in ("--tag", tag))]
         fine, broken = export(spark, arguments.program, arguments.out, arguments.paths, flags, arguments.stage)
-        print(f"{fine} traces exported, {len(broken)} could not be read")
+        print(f"{fine} tasks done, {len(broken)} with traces that could not be read")
         print("".join(f"  {path}\n" for path in broken), end="")
         sys.exit(BROKEN if broken else FINE)
     open_tables(spark, arguments.dataset)

@@ -5,6 +5,7 @@ Python task has none. Where Spark has no file system for S3, which needs the jar
 """
 
 import os
+import re
 import subprocess
 import tempfile
 from xml.sax.saxutils import escape
@@ -17,13 +18,28 @@ def scheme(path):
     return before.lower() if is_scheme else None
 
 
+def scheme_of(url):
+    """The scheme of a URL as a store lists it: Hadoop writes `file:/a`, without the slashes of an authority."""
+    return url.partition(":")[0].lower()
+
+
+def path_of(url):
+    """The path of a URL, without scheme and authority: both are often left out or written in two ways."""
+    rest = url.partition(":")[2]
+    return "/" + rest[2:].partition("/")[2] if rest.startswith("//") else rest
+
+
 # How the settings of Spark begin that are Hadoop's.
 HADOOP = "spark.hadoop."
 
 
+# What the paths of Hadoop's shell say in patterns; a backslash before it makes it plain.
+GLOB = re.compile(r"[\\\[\]{}*?]")
+
+
 class Hadoop:
-    """A file system of Hadoop. `settings`: what `spark.hadoop.*` says of it, which may be secret; the executor's own are in the
-    folder HADOOP_CONF_DIR."""
+    """A file system of Hadoop. `settings`: what `spark.hadoop.*` says of it, which may be secret. They come over the executor's own
+    (core-site.xml and others in the folder HADOOP_CONF_DIR), which hold for all that is not among them."""
 
     def __init__(self, settings):
         self.settings = settings
@@ -56,7 +72,11 @@ class Hadoop:
 
     def get(self, url, path):
         """Copies a file to a disk."""
-        self._run("-get", url, path)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(path)) as folder:
+            # By a plain name: the shell reads the target as a URI, in which a blank or % means something else.
+            copy = os.path.join(folder, "copy")
+            self._run("-get", GLOB.sub(r"\\\g<0>", url), copy)
+            os.replace(copy, path)
 
     def put(self, paths, url):
         """Copies folders into a folder, over what is there, in this order."""
@@ -71,14 +91,17 @@ class Hadoop:
         java = os.path.join(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
         with tempfile.TemporaryDirectory() as folder:
             # Not on the command line: everybody on the machine can read that, and keys may be among the settings.
-            with open(os.path.join(folder, "core-site.xml"), "w", encoding="utf-8") as site:
+            # And not as core-site.xml in the class path: Java loads one of that name, and the executor's own would be lost.
+            settings = os.path.join(folder, "settings.xml")
+            with open(settings, "w", encoding="utf-8") as site:
                 lines = (f"<property><name>{escape(key)}</name><value>{escape(value)}</value></property>\n" for key, value in self.settings.items())
                 site.write("<configuration>\n" + "".join(lines) + "</configuration>\n")
-            jars = [folder, os.environ.get("HADOOP_CONF_DIR", folder), os.path.join(home, "jars", "*"), os.path.join(SparkFiles.getRootDirectory(), "*")]
-            command = [java, "-cp", os.pathsep.join(jars), "org.apache.hadoop.fs.FsShell", *command]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            own = [os.environ["HADOOP_CONF_DIR"]] if os.environ.get("HADOOP_CONF_DIR") else []
+            jars = [*own, os.path.join(home, "jars", "*"), os.path.join(SparkFiles.getRootDirectory(), "*")]
+            shell = [java, "-cp", os.pathsep.join(jars), "org.apache.hadoop.fs.FsShell", "-conf", settings]
+            done = subprocess.run([*shell, *command], capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode:
-            raise OSError(f"{' '.join(command[3:])}: {done.stderr.strip()[-2000:]}")
+            raise OSError(f"FsShell {' '.join(command)}: {done.stderr.strip()[-2000:]}")
 
 
 class S3:
@@ -123,6 +146,13 @@ class S3:
                     client.upload_file(local, bucket, key + below)
 
 
+def endpoint(address, with_tls):
+    """The address of S3 as boto3 takes it: Hadoop's needs no scheme, and says in another setting which it is."""
+    if not address or "://" in address:
+        return address or None
+    return f"{'http' if with_tls.strip().lower() == 'false' else 'https'}://{address}"
+
+
 def store(spark, url):
     """The store of a URL.
 
@@ -130,12 +160,14 @@ def store(spark, url):
     try:
         return Hadoop.of(spark, url)
     except Exception as error:
-        reason = str(getattr(error, "java_exception", error)).splitlines()[0]
+        reason = (str(getattr(error, "java_exception", error)).splitlines() or [type(error).__name__])[0]
     if scheme(url) in ("s3", "s3a", "s3n"):
         try:
             import boto3  # noqa: F401
 
-            return S3(spark.sparkContext.getConf().get("spark.hadoop.fs.s3a.endpoint"))
+            settings = spark.sparkContext.getConf()
+            return S3(endpoint(settings.get("spark.hadoop.fs.s3a.endpoint"),
+                               settings.get("spark.hadoop.fs.s3a.connection.ssl.enabled", "true")))
         except ImportError:
             raise SystemExit(f"{url}: Spark has no file system for it ({reason}), and boto3 is not installed. "
                              "spark-submit --packages org.apache.hadoop:hadoop-aws:VERSION adds one, VERSION being that of "

@@ -1,5 +1,5 @@
 """The job with URLs: `file://` by Hadoop's file system, and S3 by a server of its own (moto). Both datasets must have the files that
-`pfnset export` writes, byte for byte, and a second run has nothing to do.
+`pfnset export` writes, byte for byte. A second run exports again what could not be read, and nothing else.
 
 test_stores.py PROGRAM FOLDER: FOLDER holds `traces`. `.ci/fleet` runs it.
 """
@@ -15,7 +15,7 @@ import fleet
 
 PROGRAM, FOLDER = (os.path.abspath(path) for path in sys.argv[1:3])
 TRACES, EXPECTED = os.path.join(FOLDER, "traces"), os.path.join(FOLDER, "expected")
-# A name that is in no path: each trace must be called by its URL.
+# A flag that is in the row of each trace.
 FLAGS = ["--tag", "build=7"]
 
 
@@ -85,6 +85,11 @@ def main():
         has_s3 = False
     with open(os.path.join(TRACES, "letter.etl"), "w", encoding="utf-8") as letter:
         letter.write("no trace")
+    # Names that mean something to Hadoop's shell: the first is a pattern that the other fits.
+    fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures")
+    for fixture, name in (("cpu-compressed.etl", "run[1] {a}%20.etl"), ("alloc-x86.etl", "run1 {a}%20.etl")):
+        shutil.copy(os.path.join(fixtures, fixture), os.path.join(TRACES, name))
+    odd = shutil.copy(os.path.join(fixtures, "resident-small.etl"), os.path.join(FOLDER, "dump.bin"))
     done = subprocess.run([PROGRAM, "export", TRACES, "--out", EXPECTED, "-q", *FLAGS], check=False)
     assert done.returncode == fleet.BROKEN, done
     with socket.socket() as free:
@@ -99,6 +104,12 @@ def main():
     spark.sparkContext.setLogLevel("OFF")
     check(spark, "file://" + TRACES, "file://" + os.path.join(FOLDER, "by-hadoop"), lambda: os.path.join(FOLDER, "by-hadoop"))
     print("file:// by Hadoop's file system: the same files as pfnset export writes")
+    out = "file://" + os.path.join(FOLDER, "odd")
+    assert fleet.export(spark, PROGRAM, out, ["file://" + odd], [], staged=True) == (1, []), "a file of any name, named itself"
+    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[1], "one that is not there"
+    assert fleet.export(spark, PROGRAM, out, [os.path.join(FOLDER, "none.etl")], [], staged=True)[1], "and again"
+    rows = spark.read.parquet(os.path.join(FOLDER, "odd", "traces")).select("trace_file").collect()
+    assert sorted(os.path.basename(row.trace_file) for row in rows) == ["dump.bin", "none.etl"], rows
     if has_s3:
         server = subprocess.Popen([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -217,7 +217,7 @@ impl Export {
             (Some(name), [path]) => {
                 // Without the separator at the end: it comes with the names below.
                 let (shown, ends) = (path.display().to_string(), std::path::is_separator);
-                let name = if path.is_dir() { name.trim_end_matches('/') } else { name };
+                let name = if path.is_dir() { name.trim_end_matches(ends) } else { name };
                 Ok(Some((shown.trim_end_matches(ends).to_owned(), name.to_owned())))
             }
             (Some(_), paths) => Err(Error::Usage(format!("--name is for one PATH, and there are {}", paths.len()))),

@@ -93,7 +93,7 @@ impl Manifest {
             {
                 all.push(manifest);
                 // Numbers of nodes are in the order of the document.
-                last = provider.descendants().last().map(|node| node.id().get());
+                last = provider.descendants().next_back().map(|node| node.id().get());
             }
         }
         Ok(all)
