@@ -91,13 +91,16 @@ class Hadoop:
         java = os.path.join(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
         with tempfile.TemporaryDirectory() as folder:
             # Not on the command line: everybody on the machine can read that, and keys may be among the settings.
-            # And not as core-site.xml in the class path: Java loads one of that name, and the executor's own would be lost.
+            # And not as core-site.xml in the class path: Java loads one of that name, and the executor's own would be lost. The shell
+            # wants one to be there, so an empty one comes last.
+            with open(os.path.join(folder, "core-site.xml"), "w", encoding="utf-8") as site:
+                site.write("<configuration/>\n")
             settings = os.path.join(folder, "settings.xml")
             with open(settings, "w", encoding="utf-8") as site:
                 lines = (f"<property><name>{escape(key)}</name><value>{escape(value)}</value></property>\n" for key, value in self.settings.items())
                 site.write("<configuration>\n" + "".join(lines) + "</configuration>\n")
             own = [os.environ["HADOOP_CONF_DIR"]] if os.environ.get("HADOOP_CONF_DIR") else []
-            jars = [*own, os.path.join(home, "jars", "*"), os.path.join(SparkFiles.getRootDirectory(), "*")]
+            jars = [*own, os.path.join(home, "jars", "*"), os.path.join(SparkFiles.getRootDirectory(), "*"), folder]
             shell = [java, "-cp", os.pathsep.join(jars), "org.apache.hadoop.fs.FsShell", "-conf", settings]
             done = subprocess.run([*shell, *command], capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode:
