@@ -192,6 +192,11 @@ fn is_sound(properties: &[Property], top: usize) -> bool {
 }
 
 impl Schema {
+    /// True where every structure has members of its own behind itself, and none is nested too deep: only such a schema is read.
+    pub fn is_sound(&self) -> bool {
+        is_sound(&self.properties, self.top)
+    }
+
     /// True where a length or a count is the value of another property.
     pub fn has_references(&self) -> bool {
         let refers = |amount: Amount| matches!(amount, Amount::Of(_));
