@@ -9,6 +9,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::Unit;
+use crate::facets::{Dimension as _, ProcessFacet};
 use crate::trace::doubt::Doubt;
 use crate::units::counted;
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ fn told(traces: &[TraceResult]) -> impl Iterator<Item = (usize, &TraceResult)> {
     traces.iter().enumerate().filter(move |(_, trace)| is_told(trace))
 }
 
-/// `19 traces: 17 pass, 2 fail`.
+/// `19 traces: 2 fail, 17 pass`: the worst first.
 fn of_all(traces: &[TraceResult]) -> String {
     let mut verdicts: Vec<(Verdict, u64)> = Vec::new();
     for trace in traces {
@@ -247,10 +248,10 @@ pub fn reason(result: &BudgetResult, unit: Unit) -> Option<String> {
         let grew = || amounts.shown(growth(result).unwrap_or(0));
         let most = || amounts.shown(growth(result).unwrap_or(0).saturating_add(room));
         match (room < 0, limit.kind) {
-            (true, LimitKind::Max) => format!("{} above max {bytes}", amounts.shown(-room)),
-            (true, LimitKind::Min) => format!("{} below min {bytes}", amounts.shown(-room)),
+            (true, LimitKind::Max) => format!("{} above max {bytes}", amounts.shown(room.saturating_neg())),
+            (true, LimitKind::Min) => format!("{} below min {bytes}", amounts.shown(room.saturating_neg())),
             (true, LimitKind::MaxGrowth) => {
-                format!("grew by {}, {} more than max_growth {}", grew(), amounts.shown(-room), most())
+                format!("grew by {}, {} more than max_growth {}", grew(), amounts.shown(room.saturating_neg()), most())
             }
             (false, LimitKind::MaxGrowth) => format!("grew by {}, near max_growth {}", grew(), most()),
             (false, LimitKind::Max) => format!("{} left below max {bytes}", amounts.shown(room)),
@@ -279,22 +280,27 @@ fn runs(result: &BudgetResult, spread: Spread, unit: Unit) -> String {
     let amounts = Amounts::new(result, unit);
     let [median, least, most] = [result.baseline.unwrap_or_default(), spread.least, spread.most]
         .map(|number| amounts.shown(amount_of(result, number)));
-    let within = match result.value.is_some_and(|value| value <= spread.most) {
+    let within = match is_within_spread(result) {
         true => ": the value is within their spread",
         false => "",
     };
     format!("baseline: median {median} of {} runs with {least} to {most}{within}", spread.runs)
 }
 
-/// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`.
-fn grown(row: &Grown, amounts: Amounts) -> String {
+/// A row that grew: `chrome.exe / VirtualAlloc: 12.00 MiB, +4.00 MiB`. Processes have the labels that tables have.
+fn grown(row: &Grown, dimensions: &[String], amounts: Amounts) -> String {
+    let label = |(label, dimension): (&String, &String)| match dimension == ProcessFacet::Process.name() {
+        true => ProcessFacet::Process.of_text(label).shown().to_owned(),
+        false => label.clone(),
+    };
+    let labels: Vec<String> = row.labels.iter().zip(dimensions).map(label).collect();
     let amount = |number: i64| number.saturating_mul(signed(amounts.of.scale()));
     let more = match row.baseline {
         None => String::new(),
         Some(0) => ", new".to_owned(),
         Some(_) => format!(", {}", amounts.change(amount(row.growth()))),
     };
-    format!("{}: {}{more}", row.labels.join(" / "), amounts.shown(amount(row.pages)))
+    format!("{}: {}{more}", labels.join(" / "), amounts.shown(amount(row.pages)))
 }
 
 /// The reason and what grew, one line each.
@@ -304,7 +310,12 @@ pub fn explained(result: &BudgetResult, unit: Unit) -> Vec<String> {
     if !result.grown.is_empty() {
         let what = if result.baseline.is_some() { "what grew most" } else { "its largest parts" };
         lines.push(format!("  {what}, by {}:", result.dimensions.join(" and ")));
-        lines.extend(result.grown.iter().map(|row| format!("    {}", grown(row, Amounts::new(result, unit)))));
+        lines.extend(
+            result
+                .grown
+                .iter()
+                .map(|row| format!("    {}", grown(row, &result.dimensions, Amounts::new(result, unit)))),
+        );
     }
     lines
 }
@@ -350,8 +361,17 @@ fn line(result: &BudgetResult, unit: Unit) -> Line {
             Cell::text(format!("{} {}", limit.kind.name(), amounts.shown(limit.limit)))
         }),
         shown(decisive(result).map(|limit| limit.room)),
-        Cell::maybe(growth(result), |amount| Cell::text(amounts.change(amount))),
+        Cell::maybe(growth(result), |amount| {
+            let noise = if is_within_spread(result) { " (in the spread)" } else { "" };
+            Cell::text(format!("{}{noise}", amounts.change(amount)))
+        }),
     ])
+}
+
+/// True where a value is no further from the median than the runs of the baseline are: its growth may be no more than noise.
+fn is_within_spread(result: &BudgetResult) -> bool {
+    let within = |spread: Spread| result.value.is_some_and(|value| (spread.least..=spread.most).contains(&value));
+    growth(result) != Some(0) && result.spread.is_some_and(within)
 }
 
 /// The budgets of a trace, a row for each.

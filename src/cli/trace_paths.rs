@@ -2,7 +2,7 @@
 
 use crate::cli::recordings::Recording;
 use crate::error::Error;
-use crate::input::{is_trace_name, traces_in_archive};
+use crate::input::{is_trace_name, split_member, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -102,6 +102,21 @@ pub fn recordings(
     without: &Path,
     fits: impl Fn(&Path, &Path) -> bool,
 ) -> Result<Vec<Recording>, Error> {
+    let mut all = named_recordings(arguments, without, fits)?;
+    let mut seen = BTreeSet::new();
+    all.retain(|recording| seen.insert(recording.clone()));
+    Ok(all)
+}
+
+/// The same, as often as each is named.
+///
+/// # Errors
+/// As [`recordings`].
+pub fn named_recordings(
+    arguments: &[Recording],
+    without: &Path,
+    fits: impl Fn(&Path, &Path) -> bool,
+) -> Result<Vec<Recording>, Error> {
     let mut all = Vec::new();
     for argument in arguments {
         if !argument.with.is_empty() {
@@ -127,9 +142,19 @@ pub fn recordings(
         }
         all.extend(paired(files, &fits));
     }
-    let mut seen = BTreeSet::new();
-    all.retain(|recording| seen.insert(recording.clone()));
     Ok(all)
+}
+
+/// Each recording once, whatever its files are called, and the paths that name one again.
+pub fn once(all: Vec<Recording>) -> (Vec<Recording>, Vec<PathBuf>) {
+    let place = |path: &PathBuf| {
+        let (file, member) = split_member(path);
+        (fs::canonicalize(&file).unwrap_or(file), member)
+    };
+    let mut seen = BTreeSet::new();
+    let (first, again): (Vec<Recording>, Vec<Recording>) =
+        all.into_iter().partition(|recording| seen.insert(recording.files().map(place).collect::<Vec<_>>()));
+    (first, again.into_iter().map(|recording| recording.trace).collect())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
-use crate::facets::vocabulary::DETAIL;
+use crate::facets::vocabulary::{DETAIL, MODULE};
 use crate::facets::{Dimension, FileFacet, ProcessFacet};
 use crate::model::category::Category::{self, *};
 
@@ -26,6 +26,8 @@ pub struct Recorded {
     pub dimensions: fn() -> Vec<&'static str>,
     /// Pages that have another category without it.
     pub exchanges: &'static [Exchange],
+    /// Kinds of hard faults, by name, of which it tells one from the others.
+    pub fault_kinds: &'static [&'static str],
 }
 
 /// Things that the kernel lists in rundowns.
@@ -76,7 +78,16 @@ pub struct Exchange {
 impl Recorded {
     /// A keyword and its flag in xperf; what its events are, for people.
     const fn new(keyword: &'static str, xperf: Option<&'static str>, events: &'static str) -> Recorded {
-        Recorded { keyword, xperf, events, things: &[], others: &[], dimensions: Vec::new, exchanges: &[] }
+        Recorded {
+            keyword,
+            xperf,
+            events,
+            things: &[],
+            others: &[],
+            dimensions: Vec::new,
+            exchanges: &[],
+            fault_kinds: &[],
+        }
     }
 
     /// A keyword with a flag in xperf and events that describe no things.
@@ -158,7 +169,8 @@ pub(crate) static IMAGES: Recorded = Recorded {
         at_stop: &[IMAGE_DC_END],
         ..THINGS
     }],
-    dimensions: || vec![DETAIL.name],
+    dimensions: || vec![DETAIL.name, MODULE.name],
+    fault_kinds: &["image", "mapped_file", "cache", "unknown"],
     exchanges: &[Exchange { needs: &[Driver], family: &[Driver, SystemPage] }],
     ..Recorded::new("Loader", Some("LOADER"), "image rundown")
 };
@@ -176,6 +188,8 @@ pub(crate) static VIEWS: Recorded = Recorded {
         Exchange { needs: &[CopyOnWriteImage, CopyOnWriteMapFile, CopyOnWritePageFileMappedSection], family: PRIVATE },
         Exchange { needs: &[SessionCopyOnWriteImage], family: &[SessionCopyOnWriteImage, SessionPrivate] },
     ],
+    // That a fault is in an image is told by the image too.
+    fault_kinds: &["mapped_file", "unknown"],
     ..Recorded::new("VAMap", Some("VAMAP"), "map-file rundown")
 };
 
@@ -215,6 +229,7 @@ pub(crate) static FILES: Recorded = Recorded {
         ..THINGS
     }],
     dimensions: || [names(FileFacet::ALL), vec![DETAIL.name]].concat(),
+    fault_kinds: &["page_file", "image", "mapped_file", "cache", "unknown"],
     exchanges: &[Exchange {
         needs: &[DriverFile, Prefetcher, RegistryFile],
         family: &[DriverFile, Prefetcher, RegistryFile, MapFile],
@@ -361,7 +376,7 @@ pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
              xperf -on PROC_THREAD+LOADER+PROFILE+CSWITCH -stackwalk Profile+CSwitch, then xperf -d trace.etl",
 };
 
-static HARD_FAULTS: Recorded =
+pub(crate) static HARD_FAULTS: Recorded =
     Recorded::of_events("HardFaults", "HARD_FAULTS", "hard faults (HardFault)", &[HARD_FAULT]);
 /// Either is enough to begin with.
 static FAULTS_OR_DISK: Recorded = Recorded {
@@ -384,11 +399,12 @@ pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
         (&PROCESSES, PROCESS_NAMES),
         (&FILES, "file names"),
         (&IMAGES, "modules, and which faults read images"),
+        (&VIEWS, "which faults read mapped files"),
     ],
     absent: "the trace holds no faults and no disk requests (Memory: HardFault, DiskIo)",
-    advice: "Record with the keywords HardFaults, DiskIO, DiskIOInit, Filename, ProcessThread and Loader:\n  \
+    advice: "Record with the keywords HardFaults, DiskIO, DiskIOInit, Filename, VAMap, ProcessThread and Loader:\n  \
              wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
-             xperf -on PROC_THREAD+LOADER+HARD_FAULTS+DISK_IO+DISK_IO_INIT+FILENAME+MEMINFO, then xperf -d trace.etl",
+             xperf -on PROC_THREAD+LOADER+HARD_FAULTS+DISK_IO+DISK_IO_INIT+FILENAME+VAMAP+MEMINFO, then xperf -d trace.etl",
 };
 
 static POOL: Recorded =

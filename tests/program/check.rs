@@ -1,12 +1,12 @@
 //! `pfnset check` as a script uses it: exit codes, verdicts, baselines, JUnit, and traces of which a part was lost.
 
-use crate::program::{Ran, finish, fixtures, out, pfnset, run};
+use crate::program::{Ran, finish, fixtures, pfnset};
 use insta::assert_snapshot;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A folder with the fixtures and these budgets.
-fn folder(budgets: &str) -> TempDir {
+pub fn folder(budgets: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["resident-small.etl", "refset-small.etl"] {
         std::fs::copy(fixtures().join(name), folder.path().join(name)).unwrap();
@@ -15,7 +15,7 @@ fn folder(budgets: &str) -> TempDir {
     folder
 }
 
-fn check(folder: &TempDir, arguments: &str) -> Ran {
+pub fn check(folder: &TempDir, arguments: &str) -> Ran {
     let arguments: Vec<&str> = std::iter::once("check").chain(arguments.split(' ')).collect();
     finish(pfnset(&arguments).current_dir(folder.path()))
 }
@@ -29,7 +29,7 @@ fn without_buffer(folder: &TempDir, name: &str, number: usize) -> String {
     lossy
 }
 
-fn json(ran: &Ran) -> Value {
+pub fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {} {}", ran.out, ran.err))
 }
 
@@ -40,7 +40,7 @@ fn verdicts(json: &Value) -> Vec<(String, String)> {
     budgets.iter().map(|budget| (text(&budget["name"]), text(&budget["verdict"]))).collect()
 }
 
-const FILES: &str = "[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\n";
+pub const FILES: &str = "[[budget]]\nname = \"Files\"\nwhere = { class = \"File\" }\n";
 
 #[test]
 fn exit_codes_tell_a_script_what_to_do() {
@@ -404,53 +404,4 @@ fn a_first_file_of_budgets_is_met_by_its_trace() {
     assert_ne!(std::fs::read_to_string(folder.path().join("first.toml")).unwrap(), edited);
     let ran = check(&folder, "--init resident-small.etl");
     assert_snapshot!("check_init", ran.out);
-}
-
-/// Values are those of `faults`, and a limit that equals the value holds.
-#[test]
-fn budgets_of_hard_faults() {
-    let faults = |more: &[&str]| -> Value {
-        serde_json::from_str(&out(&[&["faults", "faults-x86.etl", "-q", "--format", "json"], more].concat()))
-            .expect("JSON")
-    };
-    let all = faults(&[]);
-    let by_process = all["hard"]["rows"].as_array().expect("rows");
-    let first = by_process.first().expect("a row");
-    let process = first["process"].as_str().expect("a process");
-    let [events, waited] = ["events", "waited_ns"].map(|key| first[key].as_u64().expect("a number"));
-    let total = all["hard"]["events"].as_u64().expect("a number");
-    let budget = |name: &str, measure: &str, rest: &str| {
-        format!("[[budget]]\nname = \"{name}\"\nanalysis = \"faults\"\nmeasure = \"{measure}\"\n{rest}\n")
-    };
-    let own = format!("where.process = \"{process}\"\n");
-    let text = [
-        budget("all", "hard_faults", &format!("max = \"{total}\"")),
-        budget("less", "hard_faults", &format!("max = \"{}\"", total - 1)),
-        budget("own", "hard_faults", &format!("{own}max = \"{events} faults\"\nwatch = \"100 %\"")),
-        budget("wait", "fault_wait_ms", &format!("{own}max = \"{waited} ns\"")),
-        budget("long", "fault_wait_ms", &format!("{own}max = \"{} ns\"", waited - 1)),
-        budget("none", "hard_faults", "where.process = \"nobody.exe\"\nmax = \"1\""),
-        budget("quiet", "hard_faults", "where.process = \"System\"\nwhere.kind = \"cache\"\nmax = \"100000\""),
-    ]
-    .concat();
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), text).expect("a file");
-    let path = file.path().to_str().expect("UTF-8");
-    let ran = run(&["check", "faults-x86.etl", "--budgets", path, "-q", "--format", "json"]);
-    let json: Value = serde_json::from_str(&ran.out).expect("JSON");
-    let results = json["traces"][0]["budgets"].as_array().expect("budgets");
-    let of = |key: &str| results.iter().map(|result| result[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("verdict")[..6], ["watch", "fail", "watch", "watch", "fail", "no match"]);
-    let ms = waited as f64 / 1e6;
-    assert_eq!(of("value")[..5], [json!(total), json!(total), json!(events), json!(ms), json!(ms)]);
-    assert_eq!((&of("unit")[0], &of("unit")[3]), (&json!("faults"), &json!("ms")));
-    assert!(results.iter().all(|result| result["value_bytes"].is_null() && result["limit_bytes"].is_null()));
-    assert_eq!((ran.code, &results[4]["room"]), (1, &json!(-1e-6)));
-    let grown = &results[1]["grown"][0];
-    assert!(grown["value"].is_u64() && grown["pages"].is_null(), "{grown}");
-    // No hard fault was recorded here: nothing is known of them.
-    let ran = run(&["check", "resident-small.etl", "--budgets", path, "-q", "--format", "json"]);
-    let json: Value = serde_json::from_str(&ran.out).expect("JSON");
-    assert_eq!((ran.code, &json["verdict"]), (3, &json!("invalid")), "{json}");
-    assert_snapshot!(run(&["check", "faults-x86.etl", "--budgets", path, "-q"]).out);
 }

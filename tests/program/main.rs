@@ -7,6 +7,8 @@ mod anonymize;
 mod archives;
 mod characters;
 mod check;
+mod check_faults;
+mod check_runs;
 mod cli;
 mod contract;
 mod counter;

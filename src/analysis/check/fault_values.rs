@@ -7,8 +7,9 @@ use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, HardFigures};
 use crate::event::hooks::HARD_FAULT;
 use crate::facets::{Condition, Dimension as _, Label};
 use crate::trace::Trace;
-use crate::trace::analysis_needs::FAULTS;
+use crate::trace::analysis_needs::{FAULTS, HARD_FAULTS};
 use crate::trace::readiness::Need;
+use crate::units::counted;
 
 /// The hard faults of a trace, or why they are not known.
 pub struct FaultValues(Result<FaultSet, String>);
@@ -16,8 +17,8 @@ pub struct FaultValues(Result<FaultSet, String>);
 impl FaultValues {
     /// Of all hard faults.
     pub fn new(trace: &Trace) -> FaultValues {
-        // None at all proves nothing unless they were asked for.
-        let lacks = |need: &&Need| need.required && !need.was_on;
+        // None at all proves nothing unless they were asked for; disk requests alone are enough for the analysis.
+        let lacks = |need: &&Need| need.keyword == HARD_FAULTS.keyword && !need.was_on;
         FaultValues(match trace.missing(&FAULTS).iter().find(lacks) {
             Some(need) => Err(format!("the keyword {} was not recorded", need.keyword)),
             None => fault_set(trace, &[]),
@@ -41,7 +42,13 @@ impl FaultValues {
         for condition in of_processes {
             trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
         }
-        let selected = fault_set(trace, conditions)?;
+        let own = (!conditions.is_empty()).then(|| fault_set(trace, conditions)).transpose()?;
+        let selected = own.as_ref().unwrap_or(all);
+        let unknown = selected.hard.malformed;
+        if unknown > 0 && budget.measure == Measure::FaultWait {
+            let faults = counted(unknown, "hard fault has a begin", "hard faults have a begin");
+            return Err(format!("{faults} that cannot be true: the wait is not known"));
+        }
         let amount = |figures: &HardFigures| match budget.measure {
             Measure::FaultWait => figures.waited_ns,
             _ => figures.events,

@@ -13,16 +13,16 @@ const MOST: usize = 5;
 pub struct Grown {
     /// Labels.
     pub labels: Vec<String>,
-    /// Pages now.
+    /// Pages, hard faults or nanoseconds now.
     pub pages: i64,
-    /// Pages of the baseline; `None` without one.
+    /// The same of the baseline; `None` without one.
     pub baseline: Option<i64>,
 }
 
 impl Grown {
-    /// By how many pages; without a baseline all of them.
+    /// By how much; without a baseline all of it.
     pub fn growth(&self) -> i64 {
-        self.pages - self.baseline.unwrap_or(0)
+        self.pages.saturating_sub(self.baseline.unwrap_or(0))
     }
 }
 
@@ -54,7 +54,7 @@ pub fn grown(value: &Value, baseline: Option<&Value>) -> (Vec<String>, Vec<Grown
                 if *is_process { matched.name(side, label).to_owned() } else { label.to_owned() }
             };
             let sums = all.entry(places.iter().map(label).collect()).or_default();
-            sums.get_mut(side).into_iter().for_each(|pages| *pages += row.pages);
+            sums.get_mut(side).into_iter().for_each(|pages| *pages = pages.saturating_add(row.pages));
         }
     }
     let grown =

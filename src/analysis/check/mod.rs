@@ -20,16 +20,16 @@ use budget::Budget;
 use largest_growth::{Grown, grown};
 use measured::{TraceValues, Value};
 use std::path::{Path, PathBuf};
-use verdict::{LimitResult, Verdict, judge};
+use verdict::{LimitKind, LimitResult, Verdict, judge};
 
 /// The values of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
     /// How many.
     pub runs: u64,
-    /// The least of them, pages.
+    /// The least of them: pages, hard faults or nanoseconds.
     pub least: u64,
-    /// The most, pages.
+    /// The most.
     pub most: u64,
 }
 
@@ -69,6 +69,17 @@ impl BudgetResult {
     /// True when nothing matched, and that is allowed.
     pub(crate) fn is_absent(&self) -> bool {
         self.verdict == Verdict::NoMatch && self.budget.optional
+    }
+
+    /// True where growth has a limit, and nothing to be compared with.
+    fn has_growth_unjudged(&self) -> bool {
+        let is_judged = || self.limits.iter().any(|limit| limit.kind == LimitKind::MaxGrowth);
+        self.budget.max_growth.is_some() && self.value.is_some() && self.fault.is_none() && !is_judged()
+    }
+
+    /// True where a value is known and none of its limits could be judged.
+    pub(crate) fn is_unjudged(&self) -> bool {
+        self.has_growth_unjudged() && self.limits.is_empty()
     }
 
     /// What it contributes to the verdict on the trace.
@@ -125,11 +136,21 @@ impl TraceResult {
 
     /// Doubts about the trace, then those about each budget with its name.
     pub(crate) fn all_warnings(&self) -> Vec<String> {
+        [self.warnings.clone(), self.warnings_of_budgets()].concat()
+    }
+
+    /// Those about each budget with its name.
+    pub(crate) fn warnings_of_budgets(&self) -> Vec<String> {
         let of_budget = |result: &BudgetResult| {
             let name = result.budget.name.clone();
             result.warnings.clone().into_iter().map(move |line| format!("budget \"{name}\": {line}"))
         };
-        self.warnings.iter().cloned().chain(self.budgets.iter().flat_map(of_budget)).collect()
+        self.budgets.iter().flat_map(of_budget).collect()
+    }
+
+    /// True where the growth of a budget is not judged, because there is nothing to compare with.
+    pub(crate) fn has_growth_unjudged(&self) -> bool {
+        self.budgets.iter().any(BudgetResult::has_growth_unjudged)
     }
 
     /// The trace: the first of its files.

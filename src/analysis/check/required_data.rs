@@ -7,10 +7,11 @@ use crate::etl::buffer_order::Span;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record_id::HookId;
 use crate::event::payload::hook_of;
-use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, RULE};
+use crate::facets::vocabulary::{CATEGORY, CATEGORY_WPA, CLASS, KIND, RULE};
 use crate::load::misfits::Misfit;
 use crate::load::survey::Survey;
 use crate::model::category::Category;
+use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{
     AnalysisNeeds, Exchange, FILES, HEAPS, IMAGES, PROCESSES, REGIONS, Recorded, VIEWS,
@@ -179,7 +180,11 @@ impl<'t> Evidence<'t> {
 
     fn fault_of(&self, recorded: &Recorded, exchange: &Exchange, conditions: &Conditions) -> Option<String> {
         let by_name = conditions.by_name();
-        let named = by_name.iter().find(|(name, _)| (recorded.dimensions)().contains(name)).map(|(name, _)| *name);
+        let tells = |(name, patterns): &&(&'static str, &Patterns)| {
+            let of = (recorded.dimensions)().contains(name);
+            of || *name == KIND.name && splits_kinds(recorded, patterns)
+        };
+        let named = by_name.iter().find(tells).map(|(name, _)| *name);
         let is_rule = by_name.iter().any(|(name, _)| *name == RULE.name);
         let passes = |category: &Category| {
             by_name.iter().all(|(name, patterns)| match *name {
@@ -224,6 +229,12 @@ impl<'t> Evidence<'t> {
         let times = || hooks.iter().filter_map(|hook| self.rundowns.get(hook));
         Some((times().map(|(from, _)| *from).min()?, times().map(|(_, to)| *to).max()?))
     }
+}
+
+/// True when a condition takes some of the kinds of hard faults that the keyword tells apart, and not others.
+fn splits_kinds(recorded: &Recorded, patterns: &Patterns) -> bool {
+    let taken = recorded.fault_kinds.iter().filter(|kind| patterns.matches(kind)).count();
+    taken > 0 && taken < recorded.fault_kinds.len()
 }
 
 /// The event of a record that was not used at all.

@@ -12,6 +12,7 @@ use crate::answer::numbers::Unit;
 use crate::cli::args::{Base, Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::trace_paths::once;
 use crate::cli::{new_file, notes, output, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
@@ -129,15 +130,17 @@ impl Check {
         let earlier: Option<Vec<Result<Value, String>>> = baseline.map(|baseline| baseline.values(&budgets));
         let limits = common.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
-        let (mut traces, mut runs) = (Vec::new(), Vec::new());
-        for recording in trace_paths::recordings(&self.recordings.traces, Path::new(""), fits)? {
-            let (result, values) = self.of_trace(&recording, &budgets, earlier.as_deref());
-            traces.push(result);
-            runs.extend(values);
+        let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
+        self.spare_found(&recordings)?;
+        if !common.quiet {
+            repeated
+                .iter()
+                .for_each(|path| notes::write(&format!("{} is named twice: it counts once", path.display())));
         }
+        let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_deref());
+        let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
         if let Some(to) = &self.save_baseline {
-            let saved = Saved::new(&budgets, &runs);
-            new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())?;
+            save(to, &budgets, &runs)?;
         }
         let has_several = traces.len() > 1;
         let line = |trace: &TraceResult, line: String| match has_several {
@@ -169,16 +172,29 @@ impl Check {
     }
 
     /// # Errors
+    /// A usage error for one of these inputs that would be written over.
+    fn spare_inputs(&self, inputs: &[&PathBuf]) -> Result<(), Error> {
+        let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
+        for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
+            if inputs.iter().any(|input| is_same(path, input)) {
+                return Err(Error::Usage(format!("{flag} {} is an input; name another file", path.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the traces of folders.
+    fn spare_found(&self, found: &[Recording]) -> anyhow::Result<()> {
+        let files: Vec<&PathBuf> = found.iter().flat_map(Recording::files).collect();
+        self.spare_inputs(&files)?;
+        files.iter().try_for_each(|path| output::spare(path, &self.common.printing, "one of the traces"))
+    }
+
+    /// # Errors
     /// A usage error for files that would be written over or that are missing.
     fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
         let usage = |text: String| Err(Error::Usage(text));
-        let is_same = |a: &Path, b: &Path| a == b || new_file::is_same_file(a, b);
-        let written = [("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
-        for (flag, path) in written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))) {
-            if self.recordings.files().chain(&self.budgets).any(|input| is_same(path, input)) {
-                return usage(format!("{flag} {} is an input; name another file", path.display()));
-            }
-        }
+        self.spare_inputs(&self.recordings.files().chain(&self.budgets).collect::<Vec<_>>())?;
         if let (Some(junit), Some(saved)) = (&self.junit, &self.save_baseline)
             && is_same(junit, saved)
         {
@@ -223,20 +239,38 @@ impl Check {
         recording: &Recording,
         budgets: &[Budget],
         earlier: Option<&[Result<Value, String>]>,
-    ) -> (TraceResult, Option<Run>) {
+    ) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
+        let run = |values| Run { trace: recording.trace.display().to_string(), values };
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
-            Err(error) => return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), None),
+            Err(error) => {
+                let unknown = run(vec![None; budgets.len()]);
+                return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
+            }
         };
         let values = trace::with_bar(common, &trace, 2, || TraceValues::answer(&trace, budgets));
-        let run = self.save_baseline.as_ref().map(|_| Run {
-            trace: recording.trace.display().to_string(),
-            values: values.values.iter().map(|value| value.as_ref().ok().cloned()).collect(),
-        });
+        // Rows of many runs are much: only a baseline needs them.
+        let is_kept = self.save_baseline.is_some();
+        let kept = values.values.iter().filter(|_| is_kept).map(|value| value.as_ref().ok().cloned());
+        let run = run(kept.collect());
         (TraceResult::new(files, budgets, values, earlier), run)
     }
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || new_file::is_same_file(a, b)
+}
+
+/// Saves the values of runs, unless there are none: a good baseline is not lost by a wrong name of a trace.
+fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
+    if !runs.iter().any(|run| run.values.iter().any(Option::is_some)) {
+        notes::write(&format!("--save-baseline: {} is not written, because no value is known", to.display()));
+        return Ok(());
+    }
+    let saved = Saved::new(budgets, runs);
+    new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())
 }
 
 /// The budgets of a file.

@@ -1,0 +1,173 @@
+//! Budgets of hard faults: values are those of `faults`, and what was not recorded is not 0.
+
+use crate::program::{out, run};
+use etl_writer::Ptr::P8;
+use etl_writer::bytes::Put;
+use etl_writer::payloads::file::{self, View, ViewKind};
+use etl_writer::payloads::image::{self, Image};
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::thread::{self, Thread};
+use etl_writer::payloads::{header, memory};
+use etl_writer::{Rec, Session, Trace, file_of};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+const APP: u32 = 40;
+const TID: u32 = 44;
+const DATA: u64 = 0xffff_c001_0000_1000;
+const DLL: u64 = 0x7ff6_0000_0000;
+/// Group masks with hard faults on.
+const MASKS: [u32; 8] = [0x2000, 0, 0, 0, 0, 0, 0, 0];
+
+fn budget(name: &str, measure: &str, rest: &str) -> String {
+    format!("[[budget]]\nname = \"{name}\"\nanalysis = \"faults\"\nmeasure = \"{measure}\"\n{rest}\n")
+}
+
+fn check(trace: &str, budgets: &str) -> (i32, Vec<Value>) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), budgets).expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    let ran = run(&["check", trace, "--budgets", path, "-q", "--format", "json"]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    (ran.code, json["traces"][0]["budgets"].as_array().expect("budgets").clone())
+}
+
+/// Verdict and reason of a budget on a trace of these records.
+fn judged(records: Vec<Rec>, measure: &str, rest: &str) -> (String, String) {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let t0 = session.t0;
+    let stamped: Vec<Rec> = records.into_iter().zip(1u64..).map(|(record, n)| record.at(t0 + 1000 * n)).collect();
+    let file = file_of(&Trace::new(session).push_all(stamped).finish());
+    let (_, budgets) = check(file.path().to_str().expect("UTF-8"), &budget("one", measure, rest));
+    let text = |key: &str| budgets[0][key].as_str().unwrap_or_default().to_owned();
+    (text("verdict"), text("reason"))
+}
+
+fn process() -> Vec<Rec> {
+    let thread = Thread { pid: APP, tid: TID, ..Thread::default() };
+    vec![Process::new(APP, "app.exe").rec(P8, 4, process::DC_START), thread.rec(P8, 3, thread::DC_START)]
+}
+
+fn images() -> Rec {
+    let dll = Image { base: DLL, size: 0x1_0000, pid: APP, name: "\\Windows\\x.dll".into(), ..Image::default() };
+    dll.rec(P8, 3, image::DC_START)
+}
+
+fn views() -> Rec {
+    View::new(APP, 0x10_0000, 0x1_0000, DATA, ViewKind::Data).rec(P8, 3, file::MAP_DC_START)
+}
+
+fn names() -> Rec {
+    file::name(P8, file::RUNDOWN, DATA, "\\Device\\HarddiskVolume1\\data.bin")
+}
+
+/// Two faults, one in the image and one in the view, that began so many ticks before the trace's clock shows.
+fn faults(started: u64) -> Vec<Rec> {
+    let fault = |address: u64| memory::hard_fault(P8, started, 0, address, DATA, TID, 4096);
+    vec![fault(DLL + 0x1000), fault(0x10_1000)]
+}
+
+fn disk_read() -> Rec {
+    let payload = Put::new(P8).u32(0).u32(0).u32(4096).u32(0).u64(0).ptr(DATA).ptr(7).u64(10).u32(TID).done();
+    Rec::perf(P8, 0x010a, 3, payload)
+}
+
+/// Disk requests alone were once enough for "0 hard faults: pass".
+#[test]
+fn a_trace_of_the_disk_alone_does_not_know_its_faults() {
+    let records = || [process(), vec![disk_read()]].concat();
+    for measure in ["hard_faults", "fault_wait_ms"] {
+        let (verdict, reason) = judged(records(), measure, "max = \"200\"");
+        assert_eq!(verdict, "invalid", "{reason}");
+        assert!(reason.contains("the keyword HardFaults was not recorded"), "{reason}");
+    }
+    let masks = header::group_masks(P8, header::MASKS_BEFORE, MASKS, 80);
+    let asked = [vec![masks], records()].concat();
+    assert_eq!(judged(asked, "hard_faults", "max = \"200\"").0, "pass", "they were asked for, and there was none");
+}
+
+/// What a fault read is known by images, views and names of files; a kind that they do not change stays known.
+#[test]
+fn conditions_need_what_tells_them() {
+    let t = Session::windows10().t0;
+    let (image, view, name) = (|| vec![images()], || vec![views()], || vec![names()]);
+    let parts = |parts: &[Vec<Rec>]| [process(), parts.concat(), faults(t)].concat();
+    let kind = |kinds: &str| format!("where.kind = \"{kinds}\"\nmax = \"10\"");
+    let module = "where.module = \"x.dll\"\nmax = \"10\"";
+    let all = || parts(&[image(), view(), name()]);
+    for rest in [kind("image"), kind("mapped_file"), module.to_owned(), kind("*"), kind("page_file;unknown")] {
+        assert_eq!(judged(all(), "hard_faults", &rest), ("pass".into(), String::new()), "{rest}");
+    }
+    for (lacks, records, rest, keyword) in [
+        ("images", parts(&[view(), name()]), kind("image"), "Loader"),
+        ("images", parts(&[view(), name()]), module.to_owned(), "Loader"),
+        ("views", parts(&[image(), name()]), kind("mapped_file"), "VAMap"),
+        ("names", parts(&[image(), view()]), kind("page_file"), "Filename"),
+        ("names", parts(&[image(), view()]), kind("image"), "Filename"),
+    ] {
+        let (verdict, reason) = judged(records, "hard_faults", &rest);
+        assert_eq!(verdict, "invalid", "{lacks} {rest}: {reason}");
+        assert!(reason.ends_with(&format!("cannot be known: the keyword {keyword} was not recorded")), "{reason}");
+    }
+    for rest in [kind("*"), kind("page_file")] {
+        assert_eq!(judged(parts(&[name()]), "hard_faults", &rest).0, "pass", "{rest}");
+    }
+    assert_eq!(judged(parts(&[image(), name()]), "hard_faults", &kind("image")).0, "pass");
+}
+
+/// A fault that began after its end once added 0 to the wait.
+#[test]
+fn waits_that_are_not_known_are_no_zeros() {
+    let t = Session::windows10().t0;
+    let later = || [process(), vec![images(), views(), names()], faults(t), faults(t + 1_000_000)].concat();
+    let (verdict, reason) = judged(later(), "fault_wait_ms", "max = \"1000 s\"");
+    assert_eq!(
+        (verdict.as_str(), reason.contains("2 hard faults have a begin that cannot be true")),
+        ("invalid", true)
+    );
+    assert_eq!(judged(later(), "hard_faults", "max = \"10\"").0, "pass", "their number is known");
+}
+
+/// Values are those of `faults`, and a limit that equals the value holds.
+#[test]
+fn budgets_of_hard_faults() {
+    let faults = |more: &[&str]| -> Value {
+        serde_json::from_str(&out(&[&["faults", "faults-x86.etl", "-q", "--format", "json"], more].concat()))
+            .expect("JSON")
+    };
+    let all = faults(&[]);
+    let by_process = all["hard"]["rows"].as_array().expect("rows");
+    // Of the others some waits are not known.
+    let first = by_process.iter().find(|row| row["malformed"] == 0).expect("a row");
+    let process = first["process"].as_str().expect("a process");
+    let [events, waited] = ["events", "waited_ns"].map(|key| first[key].as_u64().expect("a number"));
+    let total = all["hard"]["events"].as_u64().expect("a number");
+    let own = format!("where.process = \"{process}\"\n");
+    let text = [
+        budget("all", "hard_faults", &format!("max = \"{total}\"")),
+        budget("less", "hard_faults", &format!("max = \"{}\"", total - 1)),
+        budget("own", "hard_faults", &format!("{own}max = \"{events} faults\"\nwatch = \"100 %\"")),
+        budget("wait", "fault_wait_ms", &format!("{own}max = \"{waited} ns\"")),
+        budget("long", "fault_wait_ms", &format!("{own}max = \"{} ns\"", waited - 1)),
+        budget("none", "hard_faults", "where.process = \"nobody.exe\"\nmax = \"1\""),
+        budget("quiet", "hard_faults", "where.process = \"System\"\nwhere.kind = \"cache\"\nmax = \"100000\""),
+    ]
+    .concat();
+    let (code, results) = check("faults-x86.etl", &text);
+    let of = |key: &str| results.iter().map(|result| result[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("verdict")[..6], ["watch", "fail", "watch", "watch", "fail", "no match"]);
+    let ms = waited as f64 / 1e6;
+    assert_eq!(of("value")[..5], [json!(total), json!(total), json!(events), json!(ms), json!(ms)]);
+    assert_eq!((&of("unit")[0], &of("unit")[3]), (&json!("faults"), &json!("ms")));
+    assert!(results.iter().all(|result| result["value_bytes"].is_null() && result["limit_bytes"].is_null()));
+    assert_eq!((code, &results[4]["room"]), (1, &json!(-1e-6)));
+    let grown = &results[1]["grown"][0];
+    assert!(grown["value"].is_u64() && grown["pages"].is_null(), "{grown}");
+    // No hard fault was recorded here: nothing is known of them.
+    let (code, results) = check("resident-small.etl", &text);
+    assert!(code == 3 && results.iter().all(|result| result["verdict"] == "invalid"), "{results:?}");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), text).expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    assert_snapshot!(run(&["check", "faults-x86.etl", "--budgets", path, "-q"]).out);
+}

@@ -1,0 +1,140 @@
+//! `pfnset check` of several runs: baselines, folders, traces that are named twice or cannot be read, and files that must stay.
+
+use crate::check::{FILES, check, folder, json};
+use crate::program::fixtures;
+use serde_json::Value;
+use std::fs;
+
+/// The name of a trace was wrong once, and a good baseline was replaced by one without values.
+#[test]
+fn traces_that_cannot_be_read_leave_the_baseline_as_it_was() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    let good = check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json");
+    assert_eq!(good.code, 0, "{good:?}");
+    let path = folder.path().join("base.json");
+    let saved = fs::read(&path).expect("a baseline");
+    let wrong = check(&folder, "none.etl --budgets budgets.toml --save-baseline base.json");
+    assert!(wrong.code == 3 && wrong.err.contains("base.json is not written, because no value is known"), "{wrong:?}");
+    assert_eq!(fs::read(&path).expect("a baseline"), saved);
+    // One of several: their median is not known.
+    let line = "resident-small.etl refset-small.etl none.etl --budgets budgets.toml --save-baseline base.json -q";
+    assert_eq!(check(&folder, line).code, 3);
+    let base: Value = serde_json::from_slice(&fs::read(&path).expect("a baseline")).expect("JSON");
+    assert_eq!((&base["budgets"][0]["pages"], &base["trace"]), (&Value::Null, &"resident-small.etl".into()));
+    assert!(base["budgets"][0].get("runs").is_none(), "{base}");
+}
+
+/// Traces of a folder are inputs like those that are named.
+#[test]
+fn no_output_replaces_a_trace_of_a_folder() {
+    let folder = folder(&format!("{FILES}max = \"1 GiB\"\n"));
+    fs::create_dir(folder.path().join("runs")).expect("a folder");
+    let trace = folder.path().join("runs").join("a.etl");
+    fs::copy(fixtures().join("resident-small.etl"), &trace).expect("a trace");
+    let whole = fs::read(&trace).expect("a trace");
+    for (flag, says) in [
+        ("--junit", "--junit runs/a.etl is an input; name another file"),
+        ("--save-baseline", "--save-baseline runs/a.etl is an input; name another file"),
+        ("-o", "-o runs/a.etl is one of the traces itself; name another file"),
+    ] {
+        let ran = check(&folder, &format!("runs --budgets budgets.toml {flag} runs/a.etl"));
+        assert!(ran.code == 2 && ran.err.contains(says), "{flag}: {ran:?}");
+        assert!(fs::read(&trace).expect("a trace") == whole, "{flag}");
+    }
+}
+
+/// By its path, by another path and by its folder: it is one trace.
+#[test]
+fn a_trace_that_is_named_twice_counts_once() {
+    let folder = folder(&format!("{FILES}max_growth = \"0\"\n"));
+    fs::create_dir(folder.path().join("runs")).expect("a folder");
+    fs::copy(fixtures().join("resident-small.etl"), folder.path().join("runs").join("a.etl")).expect("a trace");
+    for (traces, repeated) in [
+        ("resident-small.etl resident-small.etl", vec!["resident-small.etl"]),
+        ("resident-small.etl ./resident-small.etl", vec!["./resident-small.etl"]),
+        ("runs runs/a.etl ./runs", vec!["runs/a.etl", "./runs/a.etl"]),
+        ("runs/a.etl runs", vec!["runs/a.etl"]),
+        ("runs resident-small.etl", vec![]),
+    ] {
+        let line = format!("{traces} --budgets budgets.toml --save-baseline base.json --format json");
+        let ran = check(&folder, &line);
+        let told: Vec<&str> = ran.err.lines().filter(|line| line.contains("named twice")).collect();
+        let wanted: Vec<String> =
+            repeated.iter().map(|path| format!("pfnset: {path} is named twice: it counts once")).collect();
+        assert_eq!(told, wanted, "{traces}");
+        let count = if repeated.is_empty() { 2 } else { 1 };
+        assert_eq!(json(&ran)["traces"].as_array().map(Vec::len), Some(count), "{traces}");
+        let base = fs::read_to_string(folder.path().join("base.json")).expect("a baseline");
+        assert_eq!(base.contains("\"runs\""), count == 2, "one run has no spread");
+        assert!(!check(&folder, &format!("{line} -q")).err.contains("named twice"));
+    }
+}
+
+/// Growth that is no larger than what the runs differ by is called so beside its number, whatever the verdict is.
+#[test]
+fn growth_within_the_spread_is_called_so_in_its_row() {
+    let folder = folder(&format!("{FILES}max_growth = \"100 %\"\n"));
+    fs::copy(fixtures().join("refset-small.etl"), folder.path().join("again.etl")).expect("a trace");
+    let runs = "resident-small.etl refset-small.etl again.etl";
+    check(&folder, &format!("{runs} --budgets budgets.toml --save-baseline runs.json -q"));
+    let of = |trace: &str| check(&folder, &format!("{trace} --budgets budgets.toml --baseline runs.json -q"));
+    let within = of("resident-small.etl");
+    assert!(within.out.contains(" (in the spread)\n") && within.out.contains("resident-small.etl: "), "{within:?}");
+    assert!(!of("refset-small.etl").out.contains("in the spread"), "it did not grow");
+    check(&folder, "refset-small.etl --budgets budgets.toml --save-baseline runs.json -q");
+    assert!(!of("resident-small.etl").out.contains("in the spread"), "one run has no spread");
+}
+
+/// Shareable pages belong to no single process; tables have a name for that.
+#[test]
+fn what_grew_has_the_labels_of_tables() {
+    let folder = folder(&format!("{FILES}max = \"1 page\"\n"));
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml");
+    assert!(ran.out.contains("    shared (files, images, sections) / MapFile: "), "{}", ran.out);
+    assert!(!ran.out.contains("Unknown (-1)"), "{}", ran.out);
+}
+
+/// Numbers at the ends of what can be counted are no numbers of pages, and no fault of the program.
+#[test]
+fn limits_and_baselines_beyond_all_memory_are_judged() {
+    let folder = folder(&format!("{FILES}min = \"90000000000000 %\"\n"));
+    let ran = check(&folder, "resident-small.etl --budgets budgets.toml");
+    assert!(ran.code == 1 && ran.out.contains(" below min "), "{ran:?}");
+    fs::write(folder.path().join("budgets.toml"), format!("{FILES}max_growth = \"0\"\nmax = \"1 page\"\n")).unwrap();
+    check(&folder, "resident-small.etl --budgets budgets.toml --save-baseline base.json");
+    let path = folder.path().join("base.json");
+    let mut base: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    for pages in [i64::MAX, i64::MIN] {
+        for row in base["budgets"][0]["rows"].as_array_mut().expect("rows") {
+            row["pages"] = pages.into();
+            row["labels"] = vec!["a.exe (4)", "Image"].into();
+        }
+        fs::write(&path, base.to_string()).unwrap();
+        let ran = check(&folder, "resident-small.etl --budgets budgets.toml --baseline base.json");
+        assert!(ran.code == 1 && ran.out.contains("what grew most"), "{ran:?}");
+    }
+}
+
+/// A trace without pages has budgets of its reference set, and the message says what it does not have, and why.
+#[test]
+fn a_first_file_of_a_trace_without_pages_says_why() {
+    let folder = folder("");
+    let why = "the trace holds no page sequence (Memory: PageInMemory), so nothing is known of what RAM held";
+    fs::copy(fixtures().join("cpu-compressed.etl"), folder.path().join("cpu.etl")).expect("a trace");
+    let none = check(&folder, "--init cpu.etl");
+    assert_eq!((none.code, none.out.as_str(), none.err), (4, "", format!("pfnset: {why}\n")));
+    // The fixture with records of another event where pages are.
+    let mut bytes = fs::read(fixtures().join("refset-small.etl")).expect("a fixture");
+    for at in (0..bytes.len() - 8).step_by(8) {
+        if bytes[at + 3] == 0xc0 && bytes[at + 6..at + 8] == 0x0223u16.to_le_bytes() {
+            bytes[at + 6..at + 8].copy_from_slice(&0x02ffu16.to_le_bytes());
+        }
+    }
+    fs::write(folder.path().join("touched.etl"), bytes).expect("a trace");
+    let touched = check(&folder, "--init touched.etl");
+    let says = format!("No budgets of what RAM held: {why}, although the keyword Memory was on: ");
+    assert!(touched.code == 0 && touched.err.starts_with(&format!("pfnset: {says}")), "{touched:?}");
+    assert!(touched.out.contains(&format!("\n# {says}")), "{}", touched.out);
+    assert!(touched.out.contains("analysis = \"refset\""), "{}", touched.out);
+    assert_eq!(check(&folder, "--init touched.etl -q").err, "");
+}
