@@ -97,10 +97,25 @@ fn budgets_have_their_verdicts() {
     out(&["report", "-q", TRACE, "refset-small.etl", "--budgets", budgets, "-o", output]);
     let page = std::fs::read_to_string(&file).expect("a page");
     let headline = between(&page, "<section id=\"headline\">", "</section>");
-    assert!(headline.contains("1 of 2 budgets are not met: Files (fail)."), "{headline}");
+    assert!(headline.contains("1 of 1 budgets are not met: Files (fail). Growth is not judged here"), "{headline}");
     assert!(headline.contains("1 of 2 budgets are not met: Kernel grows (fail)."), "{headline}");
     let verdicts = between(&page, "<section id=\"budgets\">", "</section>");
     assert!(verdicts.contains("Files: 4 KiB above max 5,348 KiB"), "{verdicts}");
+    assert!(verdicts.contains("Growth is not judged here: max_growth of the other traces counts from this one."));
+    // Growth alone, and nothing to count it from: nothing is met.
+    let alone = run(&["report", "-q", TRACE, "--budgets", budgets, "-o", output]);
+    assert!(alone.code == 2 && alone.err.contains("budget \"Kernel grows\" has max_growth"), "{alone:?}");
+    let growth = text.split_once("[[budget]]\nname = \"Kernel").expect("two").1;
+    std::fs::write(budgets, format!("[[budget]]\nname = \"Kernel{growth}")).expect("room");
+    out(&["report", "-q", TRACE, "refset-small.etl", "--budgets", budgets, "-o", output]);
+    let page = std::fs::read_to_string(&file).expect("a page");
+    assert!(page.contains("No budget is judged. Growth is not judged here"), "nothing is met");
+    let typo = "[[budget]]\nname = \"csrss\"\nwhere = { process = \"csrss*;nobody*\" }\nmax = \"1 GiB\"\n";
+    std::fs::write(budgets, typo).expect("room");
+    out(&["report", "-q", TRACE, "--budgets", budgets, "-o", output]);
+    let page = std::fs::read_to_string(&file).expect("a page");
+    let told = "<p>budget &quot;csrss&quot;: process &quot;nobody*&quot; matches nothing</p>";
+    assert!(between(&page, "<section id=\"budgets\">", "</section>").contains(told), "a pattern may be wrong");
     let wrong = run(&["report", TRACE, "--budgets", "none.toml", "-o", output]);
     assert!(wrong.code == 2 && wrong.err.contains("cannot read the budgets none.toml"), "{wrong:?}");
 }

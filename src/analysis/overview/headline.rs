@@ -79,7 +79,7 @@ impl<'o> Held<'o> {
         let PhysicalMemory { all, in_use, modified, .. } = self.memory;
         let is_more = |pages: u64, of: u64, part: u64| pages.saturating_mul(part) > of;
         let kernel = self.classes.iter().find(|(class, _)| *class == Class::Kernel).map_or(0, |(_, pages)| *pages);
-        let little = !is_more(self.available(), all, LITTLE_AVAILABLE) && all > 0;
+        let little = self.available().saturating_mul(LITTLE_AVAILABLE) < all;
         let large = self.largest.filter(|(_, pages)| is_more(*pages, in_use, LARGE_PROCESS));
         let all_findings = [
             little.then(|| Finding::LittleAvailable(self.available())),
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn only_what_is_beyond_its_limit_is_found() {
         assert_eq!(held(600, 100, 200, 100, 300, 200).findings(), []);
-        assert_eq!(held(850, 50, 60, 40, 300, 200).findings(), [Finding::LittleAvailable(100)]);
+        assert_eq!(held(850, 50, 60, 39, 300, 200).findings(), [Finding::LittleAvailable(99)]);
+        assert_eq!(held(850, 50, 60, 40, 300, 200).findings(), [], "exactly a tenth");
         assert_eq!(held(600, 201, 100, 99, 300, 200).findings(), [Finding::MuchModified(201)]);
         assert_eq!(
             held(600, 100, 200, 100, 334, 201).findings(),

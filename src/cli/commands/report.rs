@@ -17,7 +17,7 @@ use crate::trace::Trace;
 use crate::trace::doubt::of_the_file;
 use clap::Args;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How often a trace is read: all records, its pages for the table and for the pictures, accesses, context switches.
 const READS: u64 = 5;
@@ -63,12 +63,12 @@ impl Report {
             return Err(Error::Usage("the report is a file for a browser; name it: -o report.html".into()).into());
         }
         trace::prepare_all(base, &self.recordings)?;
+        let budgets = self.budgets.as_ref().map(|path| self.read_budgets(path)).transpose()?;
         let recordings = &self.recordings.traces;
         let sources = recordings.iter().map(|files| self.open(files)).collect::<anyhow::Result<Vec<Source>>>()?;
         let traces: Vec<&Trace> = sources.iter().filter_map(Source::trace).collect();
         let total = traces.iter().map(|trace| READS * trace.etl().size_bytes()).sum();
         let done = || traces.iter().map(|trace| trace.etl().bytes_read()).sum();
-        let budgets = self.budgets.as_ref().map(|path| read_budgets(path, base)).transpose()?;
         let (overviews, differences) = progress::with_bar(base.quiet, total, done, || {
             let overviews: Vec<Overview> = traces.iter().map(|trace| Overview::answer(trace)).collect();
             (overviews, differences(&sources))
@@ -91,6 +91,22 @@ impl Report {
         }
         let doubtful = overviews.iter().any(|overview| overview.doubtful);
         Ok(if base.strict && doubtful { Exit::BadInput } else { Exit::Fine })
+    }
+
+    /// The budgets; those that count from another trace need one.
+    fn read_budgets(&self, path: &Path) -> anyhow::Result<Vec<Budget>> {
+        let budgets = read_budgets(path, &self.base)?;
+        let of_growth = budgets.iter().find(|budget| budget.max_growth.is_some());
+        match of_growth.filter(|_| self.recordings.traces.len() < 2) {
+            Some(budget) => {
+                let text = format!(
+                    "budget \"{}\" has max_growth, which counts from the first of several traces: name an earlier trace before this one",
+                    budget.name
+                );
+                Err(Error::Usage(text).into())
+            }
+            None => Ok(budgets),
+        }
     }
 
     fn open(&self, files: &Recording) -> anyhow::Result<Source> {

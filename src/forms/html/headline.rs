@@ -68,7 +68,10 @@ fn findings(headline: &Headline<'_>, verdict: Option<&TraceResult>) -> String {
     let text = |finding: &Finding<'_>| match finding {
         Finding::Doubtful => "numbers may be wrong (the reasons stand below)".to_owned(),
         Finding::LittleAvailable(pages) => format!("only {} are available (standby, free, zero)", size(*pages)),
-        Finding::MuchModified(pages) => format!("{} wait to be written to disk (modified)", size(*pages)),
+        Finding::MuchModified(pages) => format!(
+            "{} are on the modified lists: they must be written before they can be used for something else",
+            size(*pages)
+        ),
         Finding::LargeProcess(name, pages) => {
             format!("{name} owns {}, more than a third of what is in use", size(*pages))
         }
@@ -95,27 +98,61 @@ fn budgets(result: &TraceResult) -> String {
         .filter(|budget| is_broken(budget.verdict) && !budget.is_absent())
         .map(|budget| format!("{} ({})", budget.budget.name, budget.verdict.name()))
         .collect();
-    let all = numbers::count(result.budgets.len() as u64);
-    match broken.len() {
+    let unjudged = result.budgets.iter().filter(|budget| budget.is_unjudged()).count();
+    let judged = result.budgets.len().saturating_sub(unjudged);
+    let all = numbers::count(judged as u64);
+    let told = match broken.len() {
+        0 if judged == 0 => "No budget is judged.".to_owned(),
+        0 if unjudged > 0 => format!("All {all} budgets that are judged are met."),
         0 => format!("All {all} budgets are met."),
         some => format!("{} of {all} budgets are not met: {}.", numbers::count(some as u64), broken.join(", ")),
+    };
+    match result.has_growth_unjudged() {
+        true => format!("{told} Growth is not judged here, because the other traces are compared with this one."),
+        false => told,
+    }
+}
+
+/// True for a text that means nothing but itself to a shell and in a pattern, in double quotes.
+fn is_plain(text: &str, more: &[char]) -> bool {
+    !text.is_empty()
+        && text.chars().all(|c| c.is_alphanumeric() || c == ' ' || "._-()".contains(c) || more.contains(&c))
+}
+
+/// A path in a command line. One with characters that a shell may understand otherwise is not written: the name of a file is
+/// text from outside, and the reader is told to run the command.
+fn argument(path: &str) -> String {
+    match is_plain(path, &['/', '\\', ':']) && !path.starts_with('-') && !path.ends_with('\\') {
+        true if path.contains([' ', '(', ')', '\\']) => format!("\"{path}\""),
+        true => path.to_owned(),
+        false => "TRACE".to_owned(),
+    }
+}
+
+/// The condition for a process: by its number where its name could be understood otherwise.
+fn process_condition(label: &str) -> String {
+    let id = label.strip_suffix(')').and_then(|rest| rest.rsplit_once('(')).map(|(_, id)| id);
+    match id.filter(|_| !is_plain(label, &[])) {
+        Some(id) if !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit()) => format!("process={id}"),
+        Some(_) => "process=NAME".to_owned(),
+        None if is_plain(label, &[]) => format!("process={label}"),
+        None => "process=NAME".to_owned(),
     }
 }
 
 /// Where to look next: a command line.
 fn next(trace: &TracePage<'_>, headline: &Headline<'_>) -> String {
-    let path = &trace.path;
-    let path = if path.contains([' ', '&', '(', ')', '\'']) { format!("\"{path}\"") } else { path.clone() };
+    let path = argument(&trace.path);
     match (headline.findings.first(), &headline.held) {
         (Some(Finding::Doubtful), _) | (None, None) => format!("pfnset info {path}"),
         (Some(Finding::LittleAvailable(_)), _) if trace.overview.memory.is_ok() => {
             format!("pfnset memory {path} --group-by process")
         }
         (Some(Finding::MuchModified(_)), _) => {
-            format!("pfnset resident {path} --where list=Modified --group-by process,category --top 5")
+            format!("pfnset resident {path} --where \"list=Modified*\" --group-by process,category --top 5")
         }
         (Some(Finding::LargeProcess(name, _)), _) => {
-            format!("pfnset resident {path} --where \"process={name}\" --group-by category,detail --top 5")
+            format!("pfnset resident {path} --where \"{}\" --group-by category,detail --top 5", process_condition(name))
         }
         (Some(Finding::LargeKernel(_)), _) => {
             format!("pfnset resident {path} --where class=Kernel --group-by category,detail --top 5")
@@ -156,4 +193,38 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
     let table =
         Table { columns: columns.collect(), lines: traces.iter().enumerate().map(line).collect(), ..Table::default() };
     tables::table("All traces", &table, Units::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_a_trace_cannot_be_a_command() {
+        for (path, shown) in [
+            ("traces/a-1.etl", "traces/a-1.etl"),
+            ("my traces/a (2).etl", "\"my traces/a (2).etl\""),
+            (r"C:\runs\a.etl", r#""C:\runs\a.etl""#),
+            ("größe.etl", "größe.etl"),
+            ("a\" & calc & \".etl", "TRACE"),
+            ("$(calc).etl", "TRACE"),
+            ("`calc`.etl", "TRACE"),
+            ("a;b.etl", "TRACE"),
+            ("%TEMP%.etl", "TRACE"),
+            ("-o.etl", "TRACE"),
+            ("a…b.etl", "TRACE"),
+            ("runs\\", "TRACE"),
+        ] {
+            assert_eq!(argument(path), shown, "{path}");
+        }
+        for (label, shown) in [
+            ("a.exe (4)", "process=a.exe (4)"),
+            ("x\" & calc & \".exe (12)", "process=12"),
+            ("a;b.exe (7)", "process=7"),
+            ("!x.exe (8)", "process=8"),
+            ("*.exe (8; y)", "process=NAME"),
+        ] {
+            assert_eq!(process_condition(label), shown, "{label}");
+        }
+    }
 }

@@ -2,15 +2,14 @@
 
 use crate::analysis::table::{Align, Line, Table};
 use crate::answer::Units;
-use crate::forms::cells::{for_table, heading, largest, number, shown};
+use crate::forms::cells::{for_table, heading, largest, number, shown, tells_unit};
 use crate::forms::html::label::label;
 use maud::{Markup, html};
 
 /// The table below a caption.
 pub fn table(caption: &str, table: &Table, units: Units) -> Markup {
     let units = for_table(units, table);
-    // A column without a title of its own has the unit in its heading.
-    let is_told = table.columns.iter().any(|column| column.title.is_empty()) || largest(table) == 0;
+    let is_told = tells_unit(table) || largest(table) == 0;
     html! {
         div.scroll {
             table {
@@ -18,7 +17,7 @@ pub fn table(caption: &str, table: &Table, units: Units) -> Markup {
                 thead { tr {
                     @for column in &table.columns {
                         th scope="col" class=[(column.align == Align::Right).then_some("number")] {
-                            (heading(&column.title, column.align, units.size))
+                            (heading(column, units.size))
                         }
                     }
                 } }
