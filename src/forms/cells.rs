@@ -1,7 +1,7 @@
 //! Values as the text of a cell: for people with units and rounded, for programs as they are. Text from outside is made harmless
 //! here, for every form with cells.
 
-use crate::analysis::table::{Align, Field, Forms, Line, Table, Value};
+use crate::analysis::table::{Align, Column, Field, Forms, Line, Table, Value};
 use crate::answer::Units;
 use crate::answer::numbers::{self, Unit};
 use crate::escape::visible;
@@ -20,16 +20,23 @@ pub(super) fn for_table(units: Units, table: &Table) -> Units {
     Units { size: units.size.for_largest(largest(table)), ..units }
 }
 
-/// The end of a heading that stands for the unit of sizes: that of all columns beside it.
-const UNIT: &str = "/(unit)";
-
 /// The heading of a column; without a title of its own it is that of the unit.
-pub(super) fn heading(title: &str, align: Align, unit: Unit) -> String {
-    match title.strip_suffix(UNIT) {
-        _ if title.is_empty() && align == Align::Right => unit.title().to_owned(),
-        Some(title) => format!("{}{}", visible(title), unit.title().trim_start_matches("Size")),
-        None => visible(title).into_owned(),
+pub(super) fn heading(column: &Column, unit: Unit) -> String {
+    let title = visible(&column.title);
+    match column.has_unit {
+        _ if is_of_unit(column) => unit.title().to_owned(),
+        true => format!("{title}{}", unit.title().trim_start_matches("Size")),
+        false => title.into_owned(),
     }
+}
+
+fn is_of_unit(column: &Column) -> bool {
+    column.title.is_empty() && column.align == Align::Right
+}
+
+/// True where a heading tells the unit of sizes.
+pub(super) fn tells_unit(table: &Table) -> bool {
+    table.columns.iter().any(|column| column.has_unit || is_of_unit(column))
 }
 
 /// The cells of a line, the first one indented. `width` is that of a screen.

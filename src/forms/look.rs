@@ -10,3 +10,10 @@ pub struct Look {
     /// Rows of the terminal; `None` where there is none, so that nothing scrolls away.
     pub rows: Option<u16>,
 }
+
+impl Look {
+    /// True for a terminal on which so many lines scroll away. The prompt that follows takes a row too.
+    pub(super) fn is_shorter_than(self, lines: usize) -> bool {
+        self.rows.is_some_and(|rows| lines >= usize::from(rows))
+    }
+}

@@ -69,7 +69,7 @@ fn table(out: &mut dyn Write, table: &Table, units: Units) -> io::Result<()> {
     if let Some(title) = &table.title {
         writeln!(out, "**{}**\n", plain(title))?;
     }
-    let titles = table.columns.iter().map(|column| cell(&heading(&column.title, column.align, units.size)));
+    let titles = table.columns.iter().map(|column| cell(&heading(column, units.size)));
     writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
     let rules = table.columns.iter().map(|column| if column.align == Align::Left { "---" } else { "---:" });
     writeln!(out, "|{}|", rules.collect::<Vec<_>>().join("|"))?;

@@ -17,8 +17,7 @@ pub fn text(out: &mut dyn Write, table: &Table, units: Units, width: u16) -> io:
     let hidden = print(out, table, units, width)?;
     let names = |column: &usize| table.columns.get(*column);
     let units = for_table(units, table);
-    let hidden: Vec<String> =
-        hidden.iter().filter_map(names).map(|column| heading(&column.title, column.align, units.size)).collect();
+    let hidden: Vec<String> = hidden.iter().filter_map(names).map(|column| heading(column, units.size)).collect();
     lines::not_shown(out, &hidden, width)
 }
 
@@ -76,7 +75,7 @@ pub fn fits(table: &Table, units: Units, width: u16) -> bool {
 /// Headings and lines as they are printed.
 fn rows(table: &Table, units: Units, width: u16) -> Vec<Vec<String>> {
     let units = for_table(units, table);
-    let titles = table.columns.iter().map(|column| heading(&column.title, column.align, units.size));
+    let titles = table.columns.iter().map(|column| heading(column, units.size));
     let lines = table.lines.iter().map(|line| cells(line, units, Some(width)));
     std::iter::once(titles.collect()).chain(lines).collect()
 }

@@ -26,8 +26,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub fn write(answer: &Answer<'_>, look: Look, out: &mut dyn Write) -> io::Result<()> {
     let mut counted = CountedLines { out, lines: 0 };
     whole(answer, look, &mut counted)?;
-    // The prompt that follows takes a row too.
-    if look.rows.is_some_and(|rows| counted.lines + 1 > usize::from(rows)) {
+    if look.is_shorter_than(counted.lines) {
         answer.closing.iter().try_for_each(|line| paragraph(out, line, look.width.into()))?;
         last_line(&answer.grave, look, out)?;
     }
@@ -55,8 +54,7 @@ pub(super) fn with_last_line(
 /// # Errors
 /// What the writer says.
 pub(crate) fn repeated(out: &mut dyn Write, look: Look, doubts: &[Doubt], lines: usize) -> io::Result<()> {
-    // The prompt that follows takes a row too.
-    match look.rows.is_some_and(|rows| lines + 1 > usize::from(rows)) {
+    match look.is_shorter_than(lines) {
         true => last_line(doubts, look, out),
         false => Ok(()),
     }

@@ -273,3 +273,16 @@ fn forms_for_people_and_spreadsheets() {
         assert!(ran.code == 2 && ran.err.contains(says), "{more:?}: {ran:?}");
     }
 }
+
+/// A head that ends where the first part of the trace ends once hid that a pattern matches nothing.
+#[test]
+fn patterns_that_match_nothing_are_told_also_with_a_head() {
+    let told = |more: &[&str]| {
+        let line = ["events", "faults-x86.etl", "--rows", "--format", "jsonl", "--where", "process=app.exe;typo"];
+        run(&[&line, more].concat()).err.lines().filter(|line| line.contains("typo")).collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(told(&[]), "pfnset: warning: process \"typo\" matches nothing");
+    let part = "pfnset: warning: process \"typo\" matches nothing in the part that was read for --head";
+    assert_eq!(told(&["--head", "1"]), part);
+    assert_eq!(told(&["--head", "1", "-q"]), "");
+}

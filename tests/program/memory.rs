@@ -311,3 +311,43 @@ fn tables() {
         assert!(widest <= columns.parse().ok(), "{}", ran.out);
     }
 }
+
+/// Labels of the table for people, in its order.
+fn labels_by(file: &NamedTempFile, sort: &str) -> Vec<String> {
+    let text = out(&["memory", path(file), "-q", "--group-by", "process", "--sort", sort]);
+    let is_row = |line: &&str| line.contains(" (") && !line.starts_with(['+', ' ']);
+    text.lines().filter(is_row).filter_map(|line| Some(format!("{})", line.split_once(')')?.0))).collect()
+}
+
+#[test]
+fn rows_have_the_order_that_was_asked_for() {
+    let (file, _) = made(&machines()[1]);
+    let all = json_of(&file, &[]);
+    let of = |process: &Value, pick: &dyn Fn(Vec<u64>) -> u64| {
+        let samples = process["samples"].as_array().expect("samples").iter();
+        pick(samples.map(|sample| sample["working_set_pages"].as_u64().expect("pages")).collect())
+    };
+    let processes = all["working_sets"].as_array().expect("processes");
+    let label = |process: &Value| process["process"].as_str().expect("a label").to_owned();
+    let sizes = |pick: &dyn Fn(Vec<u64>) -> u64| -> BTreeMap<String, u64> {
+        processes.iter().map(|process| (label(process), of(process, pick))).collect()
+    };
+    let last = sizes(&|samples| *samples.last().expect("a sample"));
+    let most = sizes(&|samples| samples.into_iter().max().expect("a sample"));
+    assert!(last.len() > 5 && last != most);
+    for (sort, sizes) in [("size", last), ("most", most)] {
+        let found = labels_by(&file, sort);
+        assert_eq!(found.len(), sizes.len(), "{found:?}");
+        assert!(found.is_sorted_by(|a, b| sizes[a] >= sizes[b]), "{sort}: {found:?}");
+    }
+    let found = labels_by(&file, "name");
+    // p2 is before p10, as people count.
+    let parts = |label: &String| -> Vec<u32> {
+        label.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    assert!(found.len() == processes.len() && found.is_sorted_by_key(parts), "{found:?}");
+    for form in ["csv", "json"] {
+        let ran = run(&["memory", path(&file), "--group-by", "process", "--sort", "name", "--format", form]);
+        assert!(ran.code == 2 && ran.err.contains("--sort is for table and markdown"), "{form}: {ran:?}");
+    }
+}

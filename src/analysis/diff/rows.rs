@@ -25,6 +25,11 @@ pub struct DiffRow {
     pub limit: Limit,
 }
 
+/// How much more the right side has, in percent of the left; `None` where one of the two has nothing.
+pub(super) fn percent(left: i64, right: i64) -> Option<f64> {
+    (left > 0 && right > 0).then(|| right.saturating_sub(left) as f64 * 100.0 / left as f64)
+}
+
 impl DiffRow {
     /// Pages on the left; 0 where the key is not there.
     pub fn left_pages(&self) -> i64 {
@@ -43,8 +48,7 @@ impl DiffRow {
 
     /// How much more the right side has, in percent of the left; `None` where one of the two has nothing.
     pub fn change(&self) -> Option<f64> {
-        let (left, right) = (self.left_pages(), self.right_pages());
-        (left > 0 && right > 0).then(|| self.delta() as f64 * 100.0 / left as f64)
+        percent(self.left_pages(), self.right_pages())
     }
 
     /// True when the two differ by more than is allowed.
@@ -59,7 +63,7 @@ pub enum DiffOrder {
     /// The largest difference first.
     #[default]
     Difference,
-    /// The largest difference in percent first, before all those that only one side has.
+    /// Those that only one side has first, then the largest difference in percent.
     Change,
     /// Most pages on the left first.
     Left,
@@ -74,10 +78,10 @@ impl DiffOrder {
     pub fn compare(self, a: &DiffRow, b: &DiffRow) -> Ordering {
         let labels = || a.labels.iter().zip(&b.labels).map(|(a, b)| natural(a, b)).find(|order| order.is_ne());
         let largest = || b.delta().abs().cmp(&a.delta().abs());
-        let percent = |row: &DiffRow| row.change().map_or(f64::INFINITY, f64::abs);
+        let change = |row: &DiffRow| row.change().map_or(f64::INFINITY, f64::abs);
         let first = match self {
             DiffOrder::Difference => largest(),
-            DiffOrder::Change => percent(b).total_cmp(&percent(a)).then_with(largest),
+            DiffOrder::Change => change(b).total_cmp(&change(a)).then_with(largest),
             DiffOrder::Left => b.left_pages().cmp(&a.left_pages()),
             DiffOrder::Right => b.right_pages().cmp(&a.right_pages()),
             DiffOrder::Name => Ordering::Equal,

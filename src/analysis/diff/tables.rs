@@ -3,7 +3,7 @@
 use crate::analysis::category_rules::Rule;
 use crate::analysis::diff::Diff;
 use crate::analysis::diff::pages::PageGroup;
-use crate::analysis::diff::rows::{DiffRow, DiffTotals};
+use crate::analysis::diff::rows::{DiffRow, DiffTotals, percent};
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Table, Value};
 use crate::facets::Label;
 
@@ -12,10 +12,7 @@ const MOVES: usize = 12;
 
 /// The sum of some rows as a line.
 fn sum_line(label: Value, sum: &DiffTotals) -> Line {
-    let change = match sum.left > 0 && sum.right > 0 {
-        true => Value::Change(sum.delta() as f64 * 100.0 / sum.left as f64),
-        false => Value::Nothing,
-    };
+    let change = Value::maybe(percent(sum.left, sum.right), Value::Change);
     let difference = Value::Difference(sum.delta());
     Line::new([label, count(sum.left), count(sum.right), difference, change, Value::pages(sum.delta())])
 }

@@ -1,5 +1,5 @@
-//! Conditions on values of fields, and which fields are shown. Names are compared without case; a name with points leads into
-//! structures: `Header.Size`.
+//! Conditions on values of fields, and which fields are shown. Names are compared without case. In conditions a name with points leads
+//! into structures: `Header.Size`; structures are shown whole.
 
 use crate::error::Error;
 use crate::event::fields::value::{FieldValue, Fields};
@@ -79,8 +79,11 @@ fn find<'f>(fields: &'f Fields<'_>, name: &str, visit: &mut dyn FnMut(&'f FieldV
     for (own, value) in fields {
         if own.eq_ignore_ascii_case(name) {
             each(value, visit);
-        } else if let Some((first, rest)) = name.split_once('.')
-            && own.eq_ignore_ascii_case(first)
+            continue;
+        }
+        // Names of structures may have points too.
+        let rest = name.get(own.len()..).and_then(|rest| rest.strip_prefix('.'));
+        if let Some(rest) = rest.filter(|_| name.get(..own.len()).is_some_and(|first| own.eq_ignore_ascii_case(first)))
         {
             inside(value, rest, visit);
         }
@@ -140,7 +143,8 @@ impl FieldChoice {
 
     pub(super) fn unmatched(&self) -> Vec<String> {
         let missed = self.0.iter().filter(|(_, seen)| !seen.get());
-        missed.map(|(name, _)| format!("no row has a field {name}")).collect()
+        let hint = |name: &str| if name.contains('.') { "; of a structure, all fields are shown" } else { "" };
+        missed.map(|(name, _)| format!("no row has a field {name}{}", hint(name))).collect()
     }
 }
 
@@ -155,6 +159,7 @@ mod tests {
             ("Key", FieldValue::Hex(0x1f)),
             ("Parts", FieldValue::List(vec![inner(1), inner(22)])),
             ("a.b", FieldValue::Flag(true)),
+            ("c.d", inner(3)),
         ]
     }
 
@@ -168,6 +173,8 @@ mod tests {
             ("Parts.size=22", true),
             ("Parts.size=2", false),
             ("a.b=true", true),
+            ("C.d.Size=3", true),
+            ("c.Size=3", false),
             ("other=*", false),
             ("other=!x", false),
         ] {
@@ -193,6 +200,8 @@ mod tests {
         choice.choose(&mut some);
         assert_eq!(some.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["Key", "Name"]);
         assert_eq!(choice.unmatched(), ["no row has a field Nothing"]);
+        let inside = FieldChoice::parse("Parts.Size").unwrap();
+        assert_eq!(inside.unmatched(), ["no row has a field Parts.Size; of a structure, all fields are shown"]);
         assert!(FieldChoice::parse("a,A").is_err() && FieldChoice::parse("a,,b").is_err());
     }
 }

@@ -112,7 +112,8 @@ impl<'t> EventListing<'t> {
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
     }
 
-    /// Formats all rows, in parallel, and writes them in record order. False when rows were left out because the head was full.
+    /// Formats all rows, in parallel, and writes them in record order. False when the head was full before the end: what is left
+    /// out is not known then.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.

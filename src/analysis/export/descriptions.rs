@@ -31,7 +31,7 @@ fn section(table: Table) -> Option<&'static str> {
     Some(section.split("\n### ").next().unwrap_or(section))
 }
 
-/// The first sentence that is longer than "Whose."
+/// The first sentence of the first line that is not empty, without its point.
 fn first_sentence(section: &str) -> Option<String> {
     let line = section.lines().find(|line| !line.is_empty())?;
     let sentence = line.split_once(". ").map_or(line, |(sentence, _)| sentence);

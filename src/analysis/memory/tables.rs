@@ -39,12 +39,8 @@ impl MemorySet {
             (None, None) => self.counter_table(|_| true),
             (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
             (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
-            (None, Some(MemoryDimension::Process)) => {
-                self.track_table("process", "Process/(unit)", &self.processes, self.top)
-            }
-            (None, Some(MemoryDimension::Session)) => {
-                self.track_table("session", "Session/(unit)", &self.sessions, self.top)
-            }
+            (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
+            (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
         }
     }
 
@@ -100,7 +96,7 @@ impl MemorySet {
             fields: FIELDS.map(Field::new).to_vec(),
             records: summaries().map(record).collect(),
             columns: vec![
-                Column::text("Counter/(unit)").fit(Fit::Stays),
+                Column::text("Counter").with_unit().fit(Fit::Stays),
                 Column::number("Start"),
                 Column::number("End"),
                 Column::number("Least").fit(Fit::Leaves(2)),
@@ -139,7 +135,7 @@ impl MemorySet {
         let lines: Vec<Line> = summaries.map(line).chain(all).collect();
         (!lines.is_empty()).then(|| Table {
             columns: vec![
-                Column::text("Standby/(unit)").fit(Fit::Stays),
+                Column::text("Standby").with_unit().fit(Fit::Stays),
                 Column::number("Start"),
                 Column::number("End"),
                 Column::number("Least").fit(Fit::Leaves(2)),
@@ -178,7 +174,7 @@ impl MemorySet {
             return None;
         }
         let top = self.top.unwrap_or(LARGEST);
-        let mut table = self.track_table("process", "Largest working sets/(unit)", &self.processes, Some(top));
+        let mut table = self.track_table("process", "Largest working sets", &self.processes, Some(top));
         // The table by process has all of them.
         for column in &mut table.columns {
             if let Fit::Leaves(order) = column.fit {
@@ -217,7 +213,7 @@ impl MemorySet {
         });
         (!growing.is_empty()).then(|| Table {
             columns: vec![
-                Column::text("Fastest growing/(unit)"),
+                Column::text("Fastest growing").with_unit(),
                 Column::number("Growth/s"),
                 Column::number("Start"),
                 Column::number("End"),
@@ -274,7 +270,7 @@ impl MemorySet {
             fields: fields.map(Field::new).to_vec(),
             records: tracks.iter().map(record).collect(),
             columns: vec![
-                Column::text(title),
+                Column::text(title).with_unit(),
                 Column::number("Start"),
                 Column::number("End"),
                 Column::number("Most"),

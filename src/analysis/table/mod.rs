@@ -64,6 +64,8 @@ pub struct Column {
     pub align: Align,
     /// What happens to the column where the width is small.
     pub fit: Fit,
+    /// True where the unit of sizes stands behind the title: that of all columns beside it.
+    pub(crate) has_unit: bool,
 }
 
 /// How cells are aligned.
@@ -223,17 +225,22 @@ impl From<&'static str> for Field {
 impl Column {
     /// A column of texts, which may be cut.
     pub fn text(title: impl Into<Cow<'static, str>>) -> Column {
-        Column { title: title.into(), align: Align::Left, fit: Fit::Shrinks }
+        Column { title: title.into(), align: Align::Left, fit: Fit::Shrinks, has_unit: false }
     }
 
     /// A column of numbers.
     pub fn number(title: impl Into<Cow<'static, str>>) -> Column {
-        Column { title: title.into(), align: Align::Right, fit: Fit::Stays }
+        Column { title: title.into(), align: Align::Right, fit: Fit::Stays, has_unit: false }
     }
 
     /// The same column, treated in another way where the width is small.
     pub fn fit(self, fit: Fit) -> Column {
         Column { fit, ..self }
+    }
+
+    /// The same column with the unit of sizes in its heading: that of all columns beside it.
+    pub(crate) fn with_unit(self) -> Column {
+        Column { has_unit: true, ..self }
     }
 }
 

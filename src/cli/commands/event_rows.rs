@@ -119,17 +119,19 @@ impl RowsArgs {
         let query = self.query(filter, common.quiet)?;
         let trace = trace::open(common)?;
         let listing = trace::with_bar(common, &trace, 2, || EventListing::answer(&trace, &query))?;
-        let mut is_whole = false;
-        output::unless_closed(write(common, &listing, form).map(|whole| is_whole = whole))?;
-        // What the rows after the head hold is not known.
-        if is_whole {
-            output::tell_unmatched(common.quiet, &[unmatched(&query.filter), query.unmatched()].concat());
+        let mut read = None;
+        output::unless_closed(write(common, &listing, form).map(|whole| read = Some(whole)))?;
+        if let Some(is_whole) = read {
+            // What comes after the head is not known.
+            let part = if is_whole { "" } else { " in the part that was read for --head" };
+            let lines = [unmatched(&query.filter), query.unmatched()].concat();
+            output::tell_unmatched(common.quiet, &lines.iter().map(|line| format!("{line}{part}")).collect::<Vec<_>>());
         }
         Ok(if common.strict && listing.doubtful { Exit::BadInput } else { Exit::Fine })
     }
 }
 
-/// True when no row was left out at the end.
+/// True when the trace was read to its end.
 fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow::Result<bool> {
     let width = usize::from(output::width(common));
     let mut out = match form {

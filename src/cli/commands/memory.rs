@@ -103,12 +103,19 @@ impl Memory {
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let has_order = matches!(query.group_by, Some(MemoryDimension::Process | MemoryDimension::Session));
+        let is_for_people = matches!(common.format, OutputFormat::Table | OutputFormat::Markdown);
         refuse(
             "--sort",
-            &[(
-                self.sort.is_some() && !(has_order && self.timeline.is_none()),
-                "orders rows by process or session: --group-by process or session, without --timeline",
-            )],
+            &[
+                (
+                    self.sort.is_some() && !(has_order && self.timeline.is_none()),
+                    "orders rows by process or session: --group-by process or session, without --timeline",
+                ),
+                (
+                    self.sort.is_some() && !is_for_people,
+                    "is for table and markdown: the other forms have their own order",
+                ),
+            ],
         )?;
         refuse(
             "--timeline",
