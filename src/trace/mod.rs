@@ -9,6 +9,7 @@ pub(crate) mod doubt;
 pub mod loss;
 pub mod page_sequences;
 pub mod readiness;
+mod recorded;
 pub(crate) mod recording;
 pub mod trust;
 pub mod trust_level;

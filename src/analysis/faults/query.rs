@@ -98,3 +98,16 @@ impl FaultQuery {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::analysis_needs::DESCRIBING;
+
+    #[test]
+    fn keywords_tell_kinds_that_there_are() {
+        let told = || DESCRIBING.iter().flat_map(|recorded| recorded.fault_kinds);
+        assert!(told().all(|kind| HardKind::ALL.iter().any(|known| known.name() == *kind)));
+        assert!(HardKind::ALL.iter().all(|kind| told().any(|told| *told == kind.name())));
+    }
+}
