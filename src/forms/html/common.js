@@ -4,8 +4,9 @@ const DATA = JSON.parse(document.getElementById("data").textContent);
 const PAGE_BYTES = 4096;
 const LIST_COLOURS = {
   Active: "#332288", Standby: "#88ccee", Modified: "#ddcc77", ModifiedNoWrite: "#999933",
-  Zero: "#dddddd", Free: "#8c8c8c", Bad: "#cc6677", Transition: "#aa4499",
+  Zero: "#dddddd", Free: "#8c8c8c", Bad: "#990000", Transition: "#aa4499",
 };
+const COMMIT_COLOUR = "#8855ff";
 const SERIES_COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#332288", "#999999", "#882255"];
 
 /** The value of a colour of the style sheet, which depends on dark mode. */

@@ -3,6 +3,8 @@
 //! [`page`] is the text of the page, [`tables`] its tables, [`data`] the data for the scripts, [`script`] the scripts
 //! themselves. docs/report.md says what the page shows and why it is made like this.
 
+#[cfg(test)]
+mod colours;
 mod data;
 mod headline;
 mod label;
