@@ -115,6 +115,13 @@ fn summary(set: &FaultSet, title: String, top: Option<usize>, unit: TimeUnit) ->
     blocks
 }
 
+/// All in two sentences: hard faults, disk requests.
+pub(crate) fn sentences(set: &FaultSet) -> Vec<String> {
+    let unit = TimeUnit::default();
+    let of_disk = (set.disk.operations > 0).then(|| disk_line(set, unit));
+    std::iter::once(hard_line(set, unit)).chain(of_disk).collect()
+}
+
 /// `153 hard faults read 2.1 MiB, 4.0 KiB of it again; threads waited 1.32 s (p95 33 ms, longest 110 ms), ...`.
 fn hard_line(set: &FaultSet, unit: TimeUnit) -> String {
     let hard = &set.hard;

@@ -79,9 +79,43 @@ fn differences_come_first_and_many_traces_have_a_table() {
     let headline = between(&three, "<section id=\"headline\">", "</section>");
     let table = between(headline, "<caption>All traces", "</table>");
     for name in [TRACE, "refset-small.etl", "cpu-compressed.etl"] {
-        assert!(table.contains(&format!(">{name}</th>")), "{table}");
+        assert!(table.contains(&format!(">{name}</a></th>")), "{table}");
     }
     assert_eq!(table.matches("<tr").count(), 4, "{table}");
+}
+
+/// Nineteen traces of a fleet: all stand in one table, whose names lead to what is said of each, and the page can still be mailed.
+#[test]
+fn nineteen_traces_have_an_overview_with_links() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fixture =
+        [TRACE, "refset-small.etl", "refset-proved.etl", "cpu-compressed.etl", "faults-x86.etl", "alloc-x86.etl"];
+    let paths: Vec<String> = (0..19)
+        .zip(fixture.iter().cycle())
+        .map(|(number, name)| {
+            let path = folder.path().join(format!("run{number:02}.etl"));
+            std::fs::copy(fixtures().join(name), &path).expect("room");
+            path.to_str().expect("a plain name").to_owned()
+        })
+        .collect();
+    let page = page(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(page.len() < 4 << 20, "{} bytes", page.len());
+    let headline = between(&page, "<section id=\"headline\">", "</section>");
+    let table = between(headline, "<caption>All traces", "</table>");
+    assert_eq!(table.matches("<tr").count(), 20, "{table}");
+    for number in 0..19 {
+        let row = format!("<a href=\"#trace-{0}\">run{number:02}.etl</a>", number + 1);
+        assert!(table.contains(&row), "{row}: {table}");
+        let told = between(headline, &format!("id=\"trace-{}\">", number + 1), "</div>");
+        assert!(told.contains(&format!("run{number:02}.etl</a></h2>")) && told.contains("<code>pfnset "), "{told}");
+    }
+    assert!(page.contains("<span class=\"names\">run00.etl and 18 more traces</span>"));
+    let body = between(&page, "<body", "<script");
+    let links: Vec<&str> = body.split("href=\"#").skip(1).map(|rest| rest.split_once('"').expect("an end").0).collect();
+    assert!(links.len() > 2 * 19);
+    for link in links {
+        assert_eq!(body.matches(&format!(" id=\"{link}\"")).count(), 1, "{link} is one place");
+    }
 }
 
 /// With budgets the page has the verdicts of `check`; growth counts from the first trace.
@@ -206,6 +240,39 @@ fn several_traces_are_compared_with_the_first() {
     let row = &json["differing"][0];
     assert_eq!(first[0], row["category"]);
     assert_eq!(data["differences"][1]["byCategory"].as_array().map(Vec::len), Some(0), "a trace is like itself");
+}
+
+/// Hard faults and the disk have a part where the trace has them, with the numbers of `faults`.
+#[test]
+fn hard_faults_and_the_disk_are_shown_where_they_were_recorded() {
+    let whole = page(&["faults-x86.etl"]);
+    let found = &data(&whole)["traces"][0]["faults"];
+    let json: Value =
+        serde_json::from_str(&out(&["faults", "faults-x86.etl", "-q", "--format", "json"])).expect("JSON");
+    let sum =
+        |key: &str| found[key].as_array().expect("steps").iter().map(|n| n.as_u64().expect("a number")).sum::<u64>();
+    assert_eq!(Some(sum("faults")), json["hard"]["events"].as_u64());
+    assert_eq!(Some(sum("disk")), json["disk"]["bytes"].as_u64());
+    let waited = json["hard"]["waited_ns"].as_u64().expect("a number");
+    let steps = found["times"].as_array().expect("times").len();
+    assert!(steps >= 300 && sum("waited").abs_diff(waited) <= steps as u64, "each step is rounded");
+    assert!(found["available"].as_array().expect("steps").iter().any(Value::is_u64), "the trace has counters");
+    let first = &json["hard"]["rows"][0];
+    assert_eq!(found["processes"][0], serde_json::json!([first["process"], first["waited_ns"], first["events"]]));
+    let files: Value =
+        serde_json::from_str(&out(&["faults", "faults-x86.etl", "-q", "--group-by", "file", "--format", "json"]))
+            .expect("JSON");
+    assert_eq!(found["files"][0][1], files["hard"]["rows"][0]["waited_ns"]);
+    let section = between(&whole, "<section id=\"faults\">", "</section>");
+    assert!(section.contains("<p>289 hard faults read 2.40 MiB, 1.90 MiB of it again;"), "{section}");
+    assert!(
+        section.contains("<summary>Numbers: disk requests by file</summary>") && whole.contains("href=\"#faults\"")
+    );
+    let without = page(&[TRACE]);
+    assert!(!without.contains("id=\"faults\"") && !without.contains("href=\"#faults\""));
+    let both = page(&[TRACE, "faults-x86.etl"]);
+    let section = between(&both, "<section id=\"faults\">", "</section>");
+    assert!(section.contains("Not shown: the trace holds no faults and no disk requests"), "{section}");
 }
 
 /// The page allows its own scripts and style and nothing else; so nothing is loaded and no text of a trace can run.

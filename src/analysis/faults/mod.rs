@@ -18,6 +18,7 @@ pub use fault_set::FaultSet;
 pub use query::{Dimension, FaultQuery};
 pub(crate) use rows::HardFigures;
 pub use tables::Total;
+pub(crate) use timeline::FaultStep;
 
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::{Owners, Texts};

@@ -3,10 +3,11 @@
 //!
 //! [`resident`] counts all pages once more for its pictures: [`treemap`] (class, category, process or file, detail),
 //! [`reclassifications`] (from WPA's categories to the corrected ones) and the [`pfn_map`] (physical memory by PFN). [`refset`],
-//! [`memory`] and [`cpu`] reduce their timelines to a few hundred points; [`differences`] compares traces.
+//! [`memory`], [`cpu`] and [`faults`] reduce their timelines to a few hundred points; [`differences`] compares traces.
 
 pub mod cpu;
 pub mod differences;
+pub(crate) mod faults;
 pub(crate) mod headline;
 pub mod memory;
 pub mod pfn_map;
@@ -26,6 +27,7 @@ use crate::trace::Trace;
 use crate::trace::doubt::{self, Doubt, OF_TRACE, any_grave, texts};
 use crate::units::Nanos;
 use cpu::CpuOverview;
+use faults::FaultOverview;
 use memory::MemoryOverview;
 use refset::RefsetOverview;
 use resident::ResidentOverview;
@@ -57,6 +59,8 @@ pub struct Overview {
     pub memory: Part<MemoryOverview>,
     /// The processors over time.
     pub cpu: Part<CpuOverview>,
+    /// Hard faults and the disk.
+    pub(crate) faults: Part<FaultOverview>,
 }
 
 impl Overview {
@@ -72,6 +76,7 @@ impl Overview {
         let reference = part(RefsetOverview::new(trace, length));
         let memory = part(MemoryOverview::new(trace));
         let cpu = part(CpuOverview::new(trace, length));
+        let faults = part(FaultOverview::new(trace));
         let mut doubts = info.doubts.clone();
         let of_parts = [
             resident.as_ref().map(|part| part.set.doubts.as_slice()),
@@ -81,7 +86,7 @@ impl Overview {
         ];
         doubt::add(&mut doubts, of_parts.into_iter().flatten().flatten().cloned());
         let (doubtful, warnings) = (any_grave(&doubts), texts(&doubts));
-        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu }
+        Overview { info, warnings, doubtful, doubts, marks, resident, reference, memory, cpu, faults }
     }
 }
 

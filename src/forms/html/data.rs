@@ -2,6 +2,7 @@
 
 use crate::analysis::overview::cpu::CpuOverview;
 use crate::analysis::overview::differences::{Change, Differences};
+use crate::analysis::overview::faults::FaultOverview;
 use crate::analysis::overview::memory::MemoryOverview;
 use crate::analysis::overview::pfn_map::PfnMap;
 use crate::analysis::overview::reclassifications::Reclassification;
@@ -49,6 +50,7 @@ fn trace(page: &TracePage<'_>) -> Value {
         "reference": overview.reference.as_ref().ok().map(reference),
         "memory": overview.memory.as_ref().ok().map(memory),
         "cpu": overview.cpu.as_ref().ok().map(cpu),
+        "faults": overview.faults.as_ref().ok().map(faults),
     })
 }
 
@@ -137,6 +139,23 @@ fn cpu(part: &CpuOverview) -> Value {
         "times": part.times.iter().map(|time| seconds(*time)).collect::<Vec<_>>(),
         "shares": shares.collect::<Vec<_>>(),
         "delays": delays.map(|d| json!([label(&d.process), d.count, d.p50_ns, d.p95_ns, d.max_ns])).collect::<Vec<_>>(),
+    })
+}
+
+fn faults(part: &FaultOverview) -> Value {
+    let steps = part.set.timeline.as_deref().unwrap_or_default();
+    let bars = |all: Vec<(&str, u64, u64)>| -> Vec<Value> {
+        all.into_iter().map(|(name, waited_ns, faults)| json!([label(name), waited_ns, faults])).collect()
+    };
+    json!({
+        "times": steps.iter().map(|step| seconds(step.from)).collect::<Vec<_>>(),
+        "end": seconds(part.end),
+        "waited": steps.iter().map(|step| step.waited_ns).collect::<Vec<_>>(),
+        "faults": steps.iter().map(|step| step.hard_faults).collect::<Vec<_>>(),
+        "disk": steps.iter().map(|step| step.disk_bytes).collect::<Vec<_>>(),
+        "available": part.available(),
+        "processes": bars(part.by_process()),
+        "files": bars(part.by_file()),
     })
 }
 

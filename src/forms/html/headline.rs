@@ -28,8 +28,8 @@ pub fn headlines(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             @for (number, trace) in traces.iter().enumerate() {
                 @let found = Headline::of(trace.overview);
                 @let verdict = verdicts.get(number);
-                div.headline {
-                    @if traces.len() > 1 { h2 { (trace.name) } }
+                div.headline id=(place(number)) {
+                    @if traces.len() > 1 { h2 { a href={ "#" (data_place(number)) } { (trace.name) } } }
                     p { (visible(&held(trace, &found))) }
                     p { (visible(&findings(&found, verdict))) }
                     p { "Next: " code { (visible(&next(trace, &found))) } }
@@ -37,6 +37,16 @@ pub fn headlines(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
             }
         }
     }
+}
+
+/// Where the sentences of a trace are.
+fn place(number: usize) -> String {
+    format!("trace-{}", number + 1)
+}
+
+/// Where it stands what a trace is.
+pub fn data_place(number: usize) -> String {
+    format!("data-{}", number + 1)
 }
 
 /// What holds the memory.
@@ -192,7 +202,8 @@ fn overview(traces: &[TracePage<'_>], verdicts: &[TraceResult]) -> Markup {
         .chain([Column::text("Largest process"), Column::number("Its own pages")]);
     let table =
         Table { columns: columns.collect(), lines: traces.iter().enumerate().map(line).collect(), ..Table::default() };
-    tables::table("All traces", &table, Units::default())
+    let links: Vec<String> = (0..traces.len()).map(place).collect();
+    html! { div.all { (tables::linked("All traces", &table, Units::default(), &links)) } }
 }
 
 #[cfg(test)]

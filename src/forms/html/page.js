@@ -26,6 +26,15 @@ const KINDS = {
     tall(place, DATA.traces[number].cpu.delays.length, 32);
     return chart(place, () => delayOption(DATA.traces[number].cpu));
   },
+  faultsOverTime: (place, number) => { place.style.height = "420px"; return chart(place, () => faultTimeOption(DATA.traces[number].faults)); },
+  faultsByProcess: (place, number) => {
+    tall(place, DATA.traces[number].faults.processes.length);
+    return chart(place, () => faultBarOption(DATA.traces[number].faults.processes));
+  },
+  faultsByFile: (place, number) => {
+    tall(place, DATA.traces[number].faults.files.length);
+    return chart(place, () => faultBarOption(DATA.traces[number].faults.files));
+  },
   changedCategories: (place, number) => {
     tall(place, DATA.differences[number].byCategory.length);
     return chart(place, () => changeOption(DATA.differences[number].byCategory));

@@ -7,6 +7,7 @@ use crate::analysis::overview::resident::ResidentOverview;
 use crate::analysis::overview::{Overview, Part, reclassifications};
 use crate::analysis::resident::SnapshotSet;
 use crate::analysis::table::Table;
+use crate::answer::faults::sentences;
 use crate::answer::numbers::{self, Unit};
 use crate::answer::{Units, check};
 use crate::escape::visible;
@@ -22,9 +23,16 @@ pub fn page(
     verdicts: &[TraceResult],
     charts: &str,
 ) -> Markup {
-    let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
+    let name = match traces {
+        [first] => first.name.clone(),
+        [first, second] => format!("{} and {}", first.name, second.name),
+        all => {
+            format!("{} and {} more traces", all.first().map_or("", |first| &first.name), all.len().saturating_sub(1))
+        }
+    };
     let found: Vec<&Differences> = differences.iter().flatten().collect();
     // Without page records one line says so, not three.
+    let has_faults = traces.iter().any(|trace| trace.overview.faults.is_ok());
     let has_pages = traces.iter().any(|trace| trace.overview.resident.is_ok());
     let json = data::in_html(&data::data(traces, &found));
     html! {
@@ -35,13 +43,13 @@ pub fn page(
                 meta http-equiv="Content-Security-Policy" content=(script::policy(&[charts, script::PAGE]));
                 meta name="referrer" content="no-referrer";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Memory: " (names.join(", ")) }
+                title { "Memory: " (name) }
                 style { (PreEscaped(script::STYLE)) }
             }
             body data-traces=(traces.len()) {
                 header {
-                    h1 { "Memory " span.names { (names.join(" and ")) } }
-                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages))
+                    h1 { "Memory " span.names { (name) } }
+                    (parts(!differences.is_empty(), !verdicts.is_empty(), has_pages, has_faults))
                 }
                 noscript { p.doubt { "The pictures need scripts, which are inside of this file. All numbers are in the tables." } }
                 main {
@@ -49,12 +57,13 @@ pub fn page(
                     // What somebody with two traces came for.
                     @if !differences.is_empty() { (all_differences(traces, differences)) }
                     @if !verdicts.is_empty() { (budgets(traces, verdicts)) }
-                    section #traces .panels { @for trace in traces { (head(trace)) } }
+                    section #traces .panels { @for (number, trace) in traces.iter().enumerate() { (head(number, trace)) } }
                     (resident(traces))
                     @if has_pages { (moves(traces)) (strips(traces)) }
                     (reference(traces))
                     (memory(traces))
                     (cpu(traces))
+                    @if has_faults { (faults(traces)) }
                 }
                 footer {
                     p { "Made by pfnset " (env!("CARGO_PKG_VERSION")) ". Sizes are of pages of 4 KiB; KiB, MiB and GiB are powers of 1024. "
@@ -68,7 +77,7 @@ pub fn page(
     }
 }
 
-fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool) -> Markup {
+fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool, has_faults: bool) -> Markup {
     html! {
         nav aria-label="Parts of this page" {
             @if has_differences { a href="#differences" { "Differences" } }
@@ -82,6 +91,7 @@ fn parts(has_differences: bool, has_verdicts: bool, has_pages: bool) -> Markup {
             a href="#reference" { "Reference set" }
             a href="#memory" { "Over time" }
             a href="#cpu" { "CPU" }
+            @if has_faults { a href="#faults" { "Faults and disk" } }
         }
     }
 }
@@ -111,10 +121,10 @@ fn lines_of(all: &[String]) -> Markup {
 }
 
 /// What the trace is, and everything that makes it doubtful.
-fn head(trace: &TracePage<'_>) -> Markup {
+fn head(number: usize, trace: &TracePage<'_>) -> Markup {
     let overview = trace.overview;
     html! {
-        article.trace {
+        article.trace id=(headline::data_place(number)) {
             h2 { (trace.name) }
             @if overview.doubtful {
                 div.doubt role="note" {
@@ -347,6 +357,30 @@ fn cpu(traces: &[TracePage<'_>]) -> Markup {
                     &[("processes", found.process_table())]))
                 (figure("delays", number, "How long threads were ready and had to wait for a processor, by process: the delay that 95 of 100 did not exceed, and the longest. The scale is logarithmic.",
                     &[("ready delays", found.delay_table())]))
+            }
+        },
+    )
+}
+
+fn faults(traces: &[TracePage<'_>]) -> Markup {
+    // What is said at the head of the trace is not said again.
+    let is_new =
+        |number: usize, line: &String| traces.get(number).is_some_and(|trace| !trace.overview.warnings.contains(line));
+    part(
+        traces,
+        ("faults", "Hard faults and disk: what was read because it was not in memory"),
+        |overview| &overview.faults,
+        |number, found| {
+            html! {
+                @for line in sentences(&found.set) { p { (visible(&line)) "." } }
+                @for line in found.set.warnings.iter().filter(|line| is_new(number, line)) { p.unrecorded { (visible(line)) } }
+                (figure("faultsOverTime", number, "Above: how long threads waited for hard faults, by the time at which they ended, and bytes that the disk read and wrote. Below: memory that was available (standby, free, zero), where the trace has counters.",
+                    &[("steps", found.step_table())]))
+                @if found.set.hard.events > 0 {
+                    (figure("faultsByProcess", number, "Processes whose threads waited longest: the sum over threads.", &[("hard faults by process", found.process_table())]))
+                    (figure("faultsByFile", number, "Files that were waited for longest.", &[("hard faults by file", found.file_table())]))
+                }
+                (numbers_of("disk requests by file", found.disk_table()))
             }
         },
     )

@@ -122,7 +122,7 @@ function impactOption(found) {
 function memoryOption(trace) {
   const lists = { "In use": "Active", Modified: "Modified", "Modified no-write": "ModifiedNoWrite", Standby: "Standby", Zero: "Zero", Free: "Free" };
   const stacked = trace.memory.stacked.map(({ name, pages }) => ({ name, values: pages, fill: LIST_COLOURS[lists[name]] }));
-  const lines = trace.memory.lines.map(({ name, pages }, at) => ({ name, values: pages, fill: at === 0 ? "#d55e00" : "#cc79a7" }));
+  const lines = trace.memory.lines.map(({ name, pages }) => ({ name, values: pages, fill: COMMIT_COLOUR }));
   return timeOption(trace.memory.times, stacked, lines, true, trace.marks);
 }
 
@@ -137,6 +137,61 @@ function delayOption(found) {
   const side = (name, at, fill) => ({ name, type: "bar", data: found.delays.map((of) => Math.max(1, of[at])), itemStyle: { color: fill } });
   const option = barOption(found.delays.map((of) => of[0]), [side("95 of 100 at most", 3, colour("class-0")), side("longest", 4, colour("class-1"))], "ns");
   option.xAxis = { ...option.xAxis, type: "log", min: 1000 };
+  return option;
+}
+
+/** Waits and the disk over time, and below it the memory that was available. */
+function faultTimeOption(found) {
+  if (found.times.length === 0) return baseOption();
+  const hasMemory = found.available.some((pages) => pages !== null);
+  const [factor, unit] = axisUnit(Math.max(1, ...found.available));
+  // A step ends where the next one begins.
+  const of = (values) => [...found.times.map((time, at) => [time, values[at]]), [found.end, values[values.length - 1]]];
+  const area = (name, values, fill, at) => ({
+    name, type: "line", step: "end", symbol: "none", xAxisIndex: at, yAxisIndex: at, data: of(values), connectNulls: false,
+    lineStyle: { width: 1, color: fill }, areaStyle: { opacity: 0.5, color: fill }, itemStyle: { color: fill },
+  });
+  const series = [area("threads waited", found.waited, colour("class-1"), 0)];
+  const yAxis = [{ type: "value", name: "waited", ...axisStyle(), axisLabel: { ...axisStyle().axisLabel, formatter: durationText } }];
+  const time = { type: "value", min: found.times[0] ?? 0, max: found.end, ...axisStyle(), splitLine: { show: false } };
+  const seconds = { ...axisStyle().axisLabel, formatter: (at) => +at.toFixed(3) + " s" };
+  const grids = [{ left: 80, right: 80, top: 44, height: hasMemory ? 170 : 320 }];
+  const xAxis = [{ ...time, gridIndex: 0, axisLabel: { ...seconds, show: !hasMemory } }];
+  if (hasMemory) {
+    grids.push({ left: 80, right: 80, top: 250, height: 130 });
+    xAxis.push({ ...time, gridIndex: 1, axisLabel: seconds });
+    yAxis.push({ type: "value", gridIndex: 1, name: "available", ...axisStyle(), axisLabel: { ...axisStyle().axisLabel, formatter: (v) => GROUPED.format(v) + " " + unit } });
+    series.push(area("available memory", found.available.map((pages) => (pages === null ? null : pages * factor)), colour("class-0"), 1));
+  }
+  // Bytes of the disk have an axis of their own on the right.
+  const [diskFactor, diskUnit] = axisUnit(Math.max(1, ...found.disk) / PAGE_BYTES);
+  yAxis.push({ type: "value", gridIndex: 0, position: "right", name: "disk", ...axisStyle(), splitLine: { show: false }, axisLabel: { ...axisStyle().axisLabel, formatter: (v) => GROUPED.format(v) + " " + diskUnit } });
+  series.push({
+    name: "disk", type: "line", step: "end", symbol: "none", xAxisIndex: 0, yAxisIndex: yAxis.length - 1, data: of(found.disk.map((bytes) => bytes / PAGE_BYTES * diskFactor)),
+    lineStyle: { width: 1.5, color: COMMIT_COLOUR, type: "dashed" }, itemStyle: { color: COMMIT_COLOUR },
+  });
+  const about = (items) => {
+    const at = Math.min(items[0].dataIndex, found.times.length - 1);
+    const lines = [`${GROUPED.format(found.faults[at])} hard faults, waited ${durationText(found.waited[at])}`, `disk: ${sizeText(found.disk[at] / PAGE_BYTES)}`];
+    if (found.available[at] !== null) lines.push(`available: ${sizeText(found.available[at])}`);
+    return tip(found.times[at].toFixed(3) + " s", lines);
+  };
+  return {
+    ...baseOption(), tooltip: { ...baseOption().tooltip, trigger: "axis", formatter: about }, axisPointer: { link: [{ xAxisIndex: "all" }] },
+    legend: { ...legendOption(), selectedMode: false }, grid: grids, xAxis, yAxis, series,
+  };
+}
+
+/** Waits for hard faults of processes or files. */
+function faultBarOption(rows) {
+  const data = rows.map(([, waited]) => waited);
+  const option = barOption(rows.map(([name]) => shortName(name)), [{ name: "waited", type: "bar", data, itemStyle: { color: colour("class-1") } }], "ns");
+  option.legend = { show: false };
+  option.grid = { ...option.grid, top: 8, right: 48 };
+  option.tooltip.formatter = (items) => {
+    const [name, waited, faults] = rows[items[0].dataIndex];
+    return tip(name, [`${durationText(waited)}, ${GROUPED.format(faults)} hard faults`]);
+  };
   return option;
 }
 
