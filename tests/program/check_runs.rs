@@ -138,3 +138,11 @@ fn a_first_file_of_a_trace_without_pages_says_why() {
     assert!(touched.out.contains("analysis = \"refset\""), "{}", touched.out);
     assert_eq!(check(&folder, "--init touched.etl -q").err, "");
 }
+
+/// The headings of units were once marked in the title itself: the name of a budget could look like one.
+#[test]
+fn a_heading_from_outside_is_no_unit() {
+    let folder = folder("[[budget]]\nname = \"Cache/(unit)\"\nmax = \"1 GiB\"\n");
+    let ran = check(&folder, "resident-small.etl refset-small.etl --budgets budgets.toml -q");
+    assert!(ran.out.contains("  Cache/(unit)\n"), "{}", ran.out);
+}

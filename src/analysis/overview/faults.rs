@@ -82,9 +82,13 @@ impl FaultOverview {
         &self.disk_by_file
     }
 
-    /// All steps.
+    /// The steps in which something happened.
     pub(crate) fn step_table(&self) -> Table {
-        self.set.timeline_table()
+        let mut table = self.set.timeline_table();
+        let is_busy = |step: &FaultStep| step.hard_faults > 0 || step.disk_bytes > 0;
+        let mut busy = self.set.timeline.iter().flatten().map(is_busy);
+        table.lines.retain(|_| busy.next().unwrap_or(true));
+        table
     }
 }
 
