@@ -8,7 +8,7 @@ mod generated;
 
 use etl_writer::scheduling::SchedulingSpec;
 use generated::{median, most_anonymous_kib, timed};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, event_row};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter};
 use pfnset::trace::Trace;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -42,7 +42,8 @@ fn measure(what: &str, path: &Path, rounds: usize) {
                 counted = (counted.0 + 1, counted.1 + std::hint::black_box(text).len());
                 Ok(())
             };
-            assert!(listing.stream(|out, row| event_row(EventForm::Jsonl, 100, out, row), write).expect("room"));
+            let new = || RowWriter::new(EventForm::Jsonl, 100);
+            assert!(listing.stream(new, RowWriter::row, write).expect("room"));
             assert!(counted.0 > 0);
         }));
     }

@@ -19,8 +19,8 @@ pub use crate::escape::is_hidden;
 pub use crate::etl::buffer_order::{circular_start, ranks};
 #[cfg(feature = "cli")]
 pub use crate::forms::{
-    ascii::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::heading as event_heading,
-    event_rows::row as event_row, html::HtmlReport,
+    ascii::ascii, budgets::write as write_budgets, event_rows::EventForm, event_rows::RowWriter,
+    event_rows::heading as event_heading, html::HtmlReport,
 };
 pub use crate::load::sha256_digest::TraceDigest;
 pub use crate::symbols::database::functions_of;

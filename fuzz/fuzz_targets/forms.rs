@@ -24,7 +24,7 @@ use pfnset::answer::{self, Answer};
 use pfnset::forms::csv::Cells;
 use pfnset::forms::pages::{PageForm, PageText};
 use pfnset::forms::{self, Form, Look};
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, event_heading, event_row, is_hidden};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, event_heading, is_hidden};
 use pfnset::internals::{read_budgets, suggest, write_budgets};
 use pfnset::trace::Trace;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn events(listing: &EventListing<'_>) {
             out.extend_from_slice(bytes);
             Ok(())
         };
-        listing.stream(|out, row| event_row(form, 100, out, row), add).expect("room in memory");
+        listing.stream(|| RowWriter::new(form, 100), RowWriter::row, add).expect("room in memory");
         harmless(out);
     }
 }

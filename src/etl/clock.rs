@@ -50,15 +50,28 @@ impl Clock {
         Ticks(ticks.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
     }
 
-    fn scaled(&self, raw: Ticks, per_second: i128) -> i128 {
+    fn scaled(&self, raw: Ticks, per_second: i64) -> i128 {
+        // Division of 128 bits takes ten times as long, and millions of rows have a time.
+        if let Some(ticks) = raw.0.checked_sub(self.origin.0)
+            && let Ok(frequency) = i64::try_from(self.frequency_hz.max(1))
+            && frequency <= i64::MAX / per_second
+        {
+            let (seconds, rest) = (ticks.div_euclid(frequency), ticks.rem_euclid(frequency));
+            return i128::from(seconds) * i128::from(per_second) + i128::from(rest * per_second / frequency);
+        }
+        self.scaled_exactly(raw, per_second)
+    }
+
+    fn scaled_exactly(&self, raw: Ticks, per_second: i64) -> i128 {
         let ticks = i128::from(raw.0) - i128::from(self.origin.0);
-        (ticks * per_second).div_euclid(i128::from(self.frequency_hz.max(1)))
+        (ticks * i128::from(per_second)).div_euclid(i128::from(self.frequency_hz.max(1)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const QPC: Clock =
         Clock { kind: ClockKind::Qpc, frequency_hz: 2_337_949, origin: Ticks(1_000), start: FileTime(130_000_000_000) };
@@ -76,5 +89,19 @@ mod tests {
     fn floors_before_the_start_too() {
         assert_eq!(QPC.nanos(Ticks(999)), Nanos(-428)); // -427.7… rounds away from zero
         assert_eq!(QPC.filetime(Ticks(i64::MIN)), FileTime(0));
+    }
+
+    proptest! {
+        #[test]
+        fn seconds_and_their_rest_are_the_whole(
+            raw in prop_oneof![any::<i64>(), 0i64..1_000_000_000_000],
+            origin in prop_oneof![any::<i64>(), 0i64..1_000_000_000],
+            frequency_hz in prop_oneof![Just(0u64), Just(10_000_000), 1u64..10_000_000_000, any::<u64>()],
+        ) {
+            let clock = Clock { frequency_hz, origin: Ticks(origin), ..QPC };
+            for per_second in [1_000_000_000, 10_000_000] {
+                prop_assert_eq!(clock.scaled(Ticks(raw), per_second), clock.scaled_exactly(Ticks(raw), per_second));
+            }
+        }
     }
 }

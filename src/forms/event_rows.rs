@@ -8,6 +8,7 @@ use crate::forms::json;
 use crate::load::event_row::{EventRow, RowId};
 use crate::units::Nanos;
 use std::fmt::Write as _;
+use uuid::Uuid;
 
 /// Forms of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,28 +55,6 @@ pub fn heading(form: EventForm) -> Vec<u8> {
     }
 }
 
-/// Adds a row. `width` is that of a line of text.
-pub fn row(form: EventForm, width: usize, out: &mut Vec<u8>, row: &EventRow<'_>) {
-    // Writing into memory cannot fail.
-    let _ = match form {
-        EventForm::Jsonl => {
-            object(out, row);
-            out.push(b'\n');
-            Ok(())
-        }
-        EventForm::Csv(cells) => csv::line(out, &cells_of(row), cells),
-        EventForm::Table => {
-            out.extend(line(row, width).as_bytes());
-            out.push(b'\n');
-            for frame in &row.frames {
-                out.extend(cut(&format!("{:19}{frame}", ""), width).as_bytes());
-                out.push(b'\n');
-            }
-            Ok(())
-        }
-    };
-}
-
 fn hex(bytes: &[u8]) -> String {
     let mut text = Vec::new();
     digits(&mut text, bytes);
@@ -84,8 +63,9 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Adds a text in quotes. Nearly all are of plain characters, which stand for themselves.
 fn quoted(out: &mut Vec<u8>, text: &str) {
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
-    if text.as_bytes().iter().all(is_plain) {
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) & (byte != b'"') & (byte != b'\\');
+    // Without an early end, so that many bytes are compared at once.
+    if text.as_bytes().iter().fold(true, |all, byte| all & is_plain(*byte)) {
         out.push(b'"');
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
@@ -95,22 +75,29 @@ fn quoted(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Adds `,"key":` before what `write` adds, or null.
-fn entry<T>(out: &mut Vec<u8>, key: &str, value: Option<T>, write: impl FnOnce(&mut Vec<u8>, T)) {
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(key.as_bytes());
-    out.extend_from_slice(b"\":");
+/// A key as it stands before its value: `,"key":`.
+macro_rules! key {
+    ($name:literal) => {
+        concat!(",\"", $name, "\":").as_bytes()
+    };
+}
+
+/// Adds a key before what `write` adds, or null.
+#[inline(always)]
+fn entry<T>(out: &mut Vec<u8>, key: &[u8], value: Option<T>, write: impl FnOnce(&mut Vec<u8>, T)) {
+    out.extend_from_slice(key);
     match value {
         Some(value) => write(out, value),
         None => out.extend_from_slice(b"null"),
     }
 }
 
-fn number(out: &mut Vec<u8>, key: &str, value: Option<impl Into<u64>>) {
+#[inline(always)]
+fn number(out: &mut Vec<u8>, key: &[u8], value: Option<impl Into<u64>>) {
     entry(out, key, value, |out, value| decimal(out, value.into()));
 }
 
-fn texts(out: &mut Vec<u8>, key: &str, texts: &[String]) {
+fn texts(out: &mut Vec<u8>, key: &[u8], texts: &[String]) {
     if !texts.is_empty() {
         entry(out, key, Some(()), |out, ()| list(out, texts, |out, text| quoted(out, text)));
     }
@@ -136,60 +123,138 @@ fn in_quotes(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 
 /// Adds seconds with as many of the nine digits as are needed, at least one.
 fn seconds(out: &mut Vec<u8>, time: Nanos) {
-    const SECOND: u128 = 1_000_000_000;
+    const SECOND: u64 = 1_000_000_000;
     if time.0 < 0 {
         out.push(b'-');
     }
     let nanos = time.0.unsigned_abs();
-    decimal(out, u64::try_from(nanos / SECOND).unwrap_or(u64::MAX));
-    out.push(b'.');
-    let mut place = SECOND / 10;
-    let mut rest = nanos % SECOND;
-    loop {
-        out.push(b'0' + (rest / place) as u8);
-        rest %= place;
-        if rest == 0 || place == 1 {
-            return;
+    let (whole, mut rest) = match u64::try_from(nanos) {
+        Ok(nanos) => (nanos / SECOND, nanos % SECOND),
+        // Centuries; division of 128 bits is slow.
+        Err(_) => {
+            let whole = u64::try_from(nanos / u128::from(SECOND)).unwrap_or(u64::MAX);
+            (whole, (nanos % u128::from(SECOND)) as u64)
         }
-        place /= 10;
+    };
+    decimal(out, whole);
+    let mut text = *b".000000000";
+    for digit in text.iter_mut().skip(1).rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let zeros = text.iter().skip(2).rev().take_while(|digit| **digit == b'0').count();
+    out.extend_from_slice(text.get(..text.len() - zeros).unwrap_or_default());
+}
+
+/// What rows of one kind have in common, and its text: `,"provider":…` up to `"schema":…`.
+#[derive(Debug, Default)]
+struct KindText {
+    provider: String,
+    event: String,
+    numbers: Option<Numbers>,
+    text: Vec<u8>,
+}
+
+type Numbers = (Option<Uuid>, RowId, u8, Option<u8>, Option<u16>, Option<u8>, Option<u64>, Option<&'static str>);
+
+/// Kinds whose texts are kept: a power of two.
+const KINDS: usize = 32;
+
+/// Writes rows of a form; what rows of one kind have in common is kept as text.
+#[derive(Debug)]
+pub struct RowWriter {
+    form: EventForm,
+    width: usize,
+    kinds: [KindText; KINDS],
+}
+
+impl RowWriter {
+    /// `width` is that of a line of text.
+    pub fn new(form: EventForm, width: usize) -> RowWriter {
+        RowWriter { form, width, kinds: Default::default() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, out: &mut Vec<u8>, row: &EventRow<'_>) {
+        // Writing into memory cannot fail.
+        let _ = match self.form {
+            EventForm::Jsonl => {
+                self.object(out, row);
+                out.push(b'\n');
+                Ok(())
+            }
+            EventForm::Csv(cells) => csv::line(out, &cells_of(row), cells),
+            EventForm::Table => {
+                out.extend(line(row, self.width).as_bytes());
+                out.push(b'\n');
+                for frame in &row.frames {
+                    out.extend(cut(&format!("{:19}{frame}", ""), self.width).as_bytes());
+                    out.push(b'\n');
+                }
+                Ok(())
+            }
+        };
+    }
+
+    /// Adds the object of a row.
+    fn object(&mut self, out: &mut Vec<u8>, row: &EventRow<'_>) {
+        out.extend_from_slice(b"{\"time_s\":");
+        seconds(out, row.time);
+        number(out, key!("processor"), row.processor);
+        entry(out, key!("process"), row.process.as_deref(), quoted);
+        number(out, key!("pid"), row.process_id);
+        number(out, key!("thread"), row.thread_id);
+        out.extend_from_slice(self.kind(row));
+        number(out, key!("length"), Some(row.payload.len() as u64));
+        entry(out, key!("fields"), row.fields.as_ref(), |out, fields| members(out, fields));
+        texts(out, key!("missing"), &row.missing);
+        let bytes = |out: &mut Vec<u8>, bytes: &[u8]| in_quotes(out, |out| digits(out, bytes));
+        if !row.rest.is_empty() {
+            entry(out, key!("rest"), Some(row.rest), bytes);
+        }
+        if row.schema.is_none() {
+            entry(out, key!("payload"), Some(row.payload), bytes);
+        }
+        texts(out, key!("frames"), &row.frames);
+        out.push(b'}');
+    }
+
+    /// The text of a row's kind.
+    fn kind(&mut self, row: &EventRow<'_>) -> &[u8] {
+        let schema = row.schema.map(|source| source.name());
+        let numbers = (row.provider_guid, row.id, row.version, row.opcode, row.task, row.level, row.keywords, schema);
+        let id = match row.id {
+            RowId::Hook(id) | RowId::Number(id) => usize::from(id),
+            RowId::None => usize::from(row.opcode.unwrap_or(0)),
+        };
+        let place = id ^ id >> 8 ^ row.event.len();
+        let Some(known) = self.kinds.get_mut(place % KINDS) else { return &[] };
+        if known.numbers != Some(numbers) || known.event != row.event || known.provider != row.provider {
+            known.numbers = Some(numbers);
+            str::clone_into(&row.event, &mut known.event);
+            str::clone_into(&row.provider, &mut known.provider);
+            known.text.clear();
+            kind_text(&mut known.text, row);
+        }
+        &known.text
     }
 }
 
-/// Adds the object of a row.
-fn object(out: &mut Vec<u8>, row: &EventRow<'_>) {
-    out.extend_from_slice(b"{\"time_s\":");
-    seconds(out, row.time);
-    let text = |out: &mut Vec<u8>, text: &str| quoted(out, text);
-    number(out, "processor", row.processor);
-    entry(out, "process", row.process.as_deref(), text);
-    number(out, "pid", row.process_id);
-    number(out, "thread", row.thread_id);
-    entry(out, "provider", Some(&*row.provider), text);
-    entry(out, "provider_guid", row.provider_guid, |out, guid| in_quotes(out, |out| write_guid(out, guid)));
-    entry(out, "event", Some(&*row.event), text);
+fn kind_text(out: &mut Vec<u8>, row: &EventRow<'_>) {
+    entry(out, key!("provider"), Some(&*row.provider), quoted);
+    entry(out, key!("provider_guid"), row.provider_guid, |out, guid| in_quotes(out, |out| write_guid(out, guid)));
+    entry(out, key!("event"), Some(&*row.event), quoted);
     match row.id {
-        RowId::Hook(hook) => entry(out, "id", Some(hook), |out, hook| in_quotes(out, |out| hook_id(out, hook))),
-        RowId::Number(id) => number(out, "id", Some(id)),
-        RowId::None => number(out, "id", None::<u16>),
+        RowId::Hook(hook) => entry(out, key!("id"), Some(hook), |out, hook| in_quotes(out, |out| hook_id(out, hook))),
+        RowId::Number(id) => number(out, key!("id"), Some(id)),
+        RowId::None => number(out, key!("id"), None::<u16>),
     }
-    number(out, "version", Some(row.version));
-    number(out, "opcode", row.opcode);
-    number(out, "task", row.task);
-    number(out, "level", row.level);
-    entry(out, "keywords", row.keywords, |out, keywords| in_quotes(out, |out| hexadecimal(out, keywords)));
-    entry(out, "schema", row.schema.map(|source| source.name()), text);
-    number(out, "length", Some(row.payload.len() as u64));
-    entry(out, "fields", row.fields.as_ref(), |out, fields| members(out, fields));
-    texts(out, "missing", &row.missing);
-    let bytes = |out: &mut Vec<u8>, bytes: &[u8]| in_quotes(out, |out| digits(out, bytes));
-    if !row.rest.is_empty() {
-        entry(out, "rest", Some(row.rest), bytes);
-    }
-    if row.schema.is_none() {
-        entry(out, "payload", Some(row.payload), bytes);
-    }
-    texts(out, "frames", &row.frames);
-    out.push(b'}');
+    number(out, key!("version"), Some(row.version));
+    number(out, key!("opcode"), row.opcode);
+    number(out, key!("task"), row.task);
+    number(out, key!("level"), row.level);
+    entry(out, key!("keywords"), row.keywords, |out, keywords| in_quotes(out, |out| hexadecimal(out, keywords)));
+    entry(out, key!("schema"), row.schema.map(|source| source.name()), quoted);
 }
 
 /// `0x0223`.

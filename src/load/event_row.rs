@@ -82,8 +82,12 @@ pub struct EventRow<'r> {
 /// Most schemas of TraceLogging events that a thread remembers.
 const MOST_KNOWN: usize = 4096;
 
-/// Schemas of TraceLogging events by their bytes.
-type Known = FastMap<Box<[u8]>, Option<Schema>>;
+/// Schemas of TraceLogging events: their numbers by their bytes.
+#[derive(Default)]
+struct Known {
+    numbers: FastMap<Box<[u8]>, usize>,
+    schemas: Vec<Option<Schema>>,
+}
 
 /// Reads rows.
 pub struct RowReader<'t> {
@@ -124,7 +128,7 @@ impl<'t> RowReader<'t> {
         for_each_moment(area, &self.rank, self.etl.before_first(), |raw, _, moment| {
             if is_wanted(moment) {
                 let record = raw.read().unwrap_or_else(|_| Record::unread(raw));
-                let own = learn(known, record.extended);
+                let own = known.learn(record.extended);
                 each(moment, self.row(raw, record, own, moment, area.buffer.processor));
             }
         });
@@ -176,10 +180,12 @@ impl<'t> RowReader<'t> {
             row.provider = Cow::Borrowed("kernel");
             row.event = named.map_or_else(|| hook.to_string().into(), |name| Cow::Borrowed(name.name));
         } else {
-            row.provider = self.provider_name(record.id);
+            // With a schema both are named below.
+            if own.is_none() {
+                row.provider = self.provider_name(record.id);
+            }
             row.event = match (named, record.id) {
                 (Some(name), _) => Cow::Borrowed(name.name),
-                // With its own schema it is named below.
                 (None, _) if own.is_some() => Cow::Borrowed(""),
                 (None, RecordId::Manifest { id, .. }) => format!("EventID({id})").into(),
                 (None, RecordId::Classic { opcode, .. }) => format!("Opcode({opcode})").into(),
@@ -217,8 +223,10 @@ impl<'t> RowReader<'t> {
             SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text()),
             _ => schema.provider.as_deref().map(Cow::Borrowed),
         };
-        if let Some(provider) = provider {
-            row.provider = provider;
+        match provider {
+            Some(provider) => row.provider = provider,
+            None if own.is_some() => row.provider = self.provider_name(record.id),
+            None => {}
         }
         row.event = event_name(schema, source, record.id, row.opcode.unwrap_or(0));
     }
@@ -232,19 +240,26 @@ impl<'t> RowReader<'t> {
     }
 }
 
-/// The schema that an event carries, read once for all events that carry the same.
-fn learn<'k>(known: &'k mut Known, extended: &[u8]) -> Option<&'k Schema> {
-    if extended.is_empty() {
-        return None;
-    }
-    let bytes = trace_logging::schema_bytes(extended)?;
-    if !known.contains_key(bytes) {
-        if known.len() >= MOST_KNOWN {
-            known.clear();
+impl Known {
+    /// The schema that an event carries, read once for all events that carry the same.
+    fn learn(&mut self, extended: &[u8]) -> Option<&Schema> {
+        if extended.is_empty() {
+            return None;
         }
-        known.insert(bytes.into(), trace_logging::schema(extended));
+        let bytes = trace_logging::schema_bytes(extended)?;
+        let number = match self.numbers.get(bytes) {
+            Some(number) => *number,
+            None => {
+                if self.schemas.len() >= MOST_KNOWN {
+                    *self = Known::default();
+                }
+                self.schemas.push(trace_logging::schema(extended));
+                self.numbers.insert(bytes.into(), self.schemas.len() - 1);
+                self.schemas.len() - 1
+            }
+        };
+        self.schemas.get(number)?.as_ref()
     }
-    known.get(bytes)?.as_ref()
 }
 
 fn guid(id: RecordId) -> Option<Uuid> {

@@ -286,3 +286,35 @@ fn patterns_that_match_nothing_are_told_also_with_a_head() {
     assert_eq!(told(&["--head", "1"]), part);
     assert_eq!(told(&["--head", "1", "-q"]), "");
 }
+
+/// Messages without a time begin later buffers, also of a later slice; those have the time of the trace's start, and come first, in
+/// the order of the file. Others have the time of the record before them.
+#[test]
+fn records_without_a_time_are_in_their_place() {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let mut trace = Trace::new(session.clone());
+    let untimed = |number| Rec::message(number, 0, vec![7; 4]).at(session.t0);
+    for buffer in 0..22u16 {
+        if buffer % 7 == 6 {
+            trace.add(&untimed(buffer));
+            trace.add(&untimed(buffer + 1000));
+        }
+        for number in 0..1000u64 {
+            let time = session.t0 + 10_000 + u64::from(buffer) * 10_000 + number * 10;
+            trace.add(&Rec::event(P8, [7; 16], buffer, 0, vec![1; 4]).at(time));
+        }
+        trace.add(&untimed(buffer + 2000));
+        trace = trace.flush_all();
+    }
+    let file = file_of(&trace.finish());
+    let text = out(&["events", file.path().to_str().expect("UTF-8"), "--rows", "-q", "--format", "jsonl"]);
+    let time = |line: &str| line.strip_prefix("{\"time_s\":")?.split(',').next()?.parse::<f64>().ok();
+    let times: Vec<f64> = text.lines().filter_map(time).collect();
+    assert!(times.len() > 22_000 && times.is_sorted());
+    let begins = [6, 1006, 13, 1013, 20, 1020];
+    let ends = (0..22).map(|buffer| buffer + 2000);
+    let named = begins.into_iter().chain(ends).map(|number| format!("Message({number})"));
+    let messages = text.lines().filter(|line| line.contains("\"Message("));
+    assert!(messages.zip(named).all(|(line, name)| line.contains(&name)));
+    assert!(text.lines().skip(1).take(6).all(|line| line.contains("\"Message(")));
+}

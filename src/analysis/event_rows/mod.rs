@@ -21,6 +21,7 @@ use crate::trace::Trace;
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 /// The events of a trace, ready to be streamed.
 pub struct EventListing<'t> {
@@ -48,6 +49,14 @@ struct Texts {
     all: Vec<u8>,
 }
 
+impl Texts {
+    fn emptied(mut self) -> Texts {
+        self.rows.clear();
+        self.all.clear();
+        self
+    }
+}
+
 /// Writes texts in record order.
 struct InOrder {
     /// How many may still be written.
@@ -60,19 +69,20 @@ struct InOrder {
 
 impl InOrder {
     /// Writes these texts and those that were kept, up to a time, and keeps those that are later.
-    fn write(
+    fn write<K>(
         &mut self,
-        texts: &[Texts],
+        texts: &[(Texts, K)],
         until: Ticks,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let kept = std::mem::take(&mut self.later);
         let mut rows: Vec<(Moment, &[u8])> = kept.iter().map(|(moment, text)| (*moment, &**text)).collect();
-        for texts in texts {
+        for (texts, _) in texts {
             let text = |from: usize, to: usize| texts.all.get(from..to).unwrap_or_default();
             rows.extend(texts.rows.iter().map(|(moment, from, to)| (*moment, text(*from, *to))));
         }
-        rows.sort_unstable_by_key(|(moment, _)| *moment);
+        // The rows of a buffer are in order, nearly always: a stable sort merges them.
+        rows.sort_by_key(|(moment, _)| *moment);
         for (moment, text) in rows {
             if moment.time > until {
                 self.later.push((moment, text.into()));
@@ -113,13 +123,14 @@ impl<'t> EventListing<'t> {
     }
 
     /// Formats all rows, in parallel, and writes them in record order. False when the head was full before the end: what is left
-    /// out is not known then.
+    /// out is not known then. `new` makes what a thread keeps while it formats a slice.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
-    pub fn stream(
+    pub fn stream<K: Send>(
         &self,
-        format: impl Fn(&mut Vec<u8>, &EventRow<'_>) + Sync,
+        new: impl Fn() -> K + Sync,
+        format: impl Fn(&mut K, &mut Vec<u8>, &EventRow<'_>) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<bool> {
         let reader = RowReader::new(self.trace.etl(), &self.schemas);
@@ -131,14 +142,18 @@ impl<'t> EventListing<'t> {
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
         all.first_mut().into_iter().for_each(|slice| slice.buffers.extend(without_time.clone()));
         let is_inside = |moment: Moment| begin <= moment.time && (self.window.is_none() || moment.time < end);
+        // Texts of slices that were written: their memory is used again.
+        let spare: Mutex<Vec<(Texts, K)>> = Mutex::default();
+        let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let empty = || lock().pop().unwrap_or_else(|| (Texts::default(), new()));
         let read = |slice: &TimeSlice| {
-            reader.read(&slice.buffers, is_inside, Texts::default, |texts, moment, row| {
-                self.format(texts, moment, row, &format);
+            reader.read(&slice.buffers, is_inside, empty, |(texts, kept), moment, row| {
+                self.format(texts, moment, row, &mut |text, row| format(kept, text, row));
             })
         };
         // The next slice is read while one is written, unless this thread is one of those that read.
         let is_free = rayon::current_thread_index().is_none() && self.query.head.is_none();
-        let mut ahead: Option<Vec<Texts>> = None;
+        let mut ahead: Option<Vec<(Texts, K)>> = None;
         let mut order = InOrder { left: self.query.head, is_whole: true, later: Vec::new() };
         for (number, slice) in all.iter().enumerate() {
             if order.left == Some(0) {
@@ -153,8 +168,9 @@ impl<'t> EventListing<'t> {
                 ahead = begun.and_then(Result::ok).and_then(|reading| reading.join().ok());
                 written
             })?;
+            lock().extend(texts.into_iter().map(|(texts, kept)| (texts.emptied(), kept)));
         }
-        order.write(&[], Ticks(i64::MAX), write)?;
+        order.write::<K>(&[], Ticks(i64::MAX), write)?;
         Ok(order.is_whole)
     }
 
@@ -163,7 +179,7 @@ impl<'t> EventListing<'t> {
         texts: &mut Texts,
         moment: Moment,
         mut row: EventRow<'r>,
-        format: &(impl Fn(&mut Vec<u8>, &EventRow<'_>) + Sync),
+        format: &mut impl FnMut(&mut Vec<u8>, &EventRow<'_>),
     ) {
         row.process = row.process_id.map(|id| self.process(id, moment));
         if !self.passes(&row) {

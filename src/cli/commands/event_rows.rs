@@ -8,7 +8,7 @@ use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
 use crate::error::Error;
 use crate::facets::Dimension as _;
-use crate::forms::event_rows::{self, EventForm};
+use crate::forms::event_rows::{self, EventForm, RowWriter};
 use crate::forms::text;
 use crate::model::window::{Bound, duration};
 use crate::units::Nanos;
@@ -144,7 +144,8 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow
         output::warn(&listing.warnings);
     }
     out.write(&event_rows::heading(form))?;
-    let whole = listing.stream(|text, row| event_rows::row(form, width, text, row), &mut |bytes| out.write(bytes))?;
+    let new = || RowWriter::new(form, width);
+    let whole = listing.stream(new, RowWriter::row, &mut |bytes| out.write(bytes))?;
     out.finish()?;
     Ok(whole)
 }
