@@ -8,6 +8,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
 use crate::answer::rows::Records;
 use crate::load::allocations::AllocationKind;
+use crate::trace::doubt::grave;
 use crate::units::Nanos;
 use serde_json::json;
 
@@ -41,6 +42,7 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let table = if display.is_timeline { set.timeline_table() } else { set.row_table(view, order, top) };
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: facts(set, display),
         tables: vec![table.titled(title.clone()).into()],
         screen: is_summary.then(|| first_screen(set, title)),

@@ -6,6 +6,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit};
+use crate::trace::doubt::grave;
 use crate::units::Nanos;
 use serde_json::json;
 
@@ -40,6 +41,7 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
     let title = title(set, view);
     Answer {
         warnings: set.warnings.clone(),
+        grave: grave(&set.doubts),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],
         screen: (view == FaultView::Summary).then(|| summary(set, title, top, time)),

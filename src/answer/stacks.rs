@@ -16,7 +16,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Rows of each table on the first screen, without a number of the user's.
-const FIRST: usize = 12;
+const FIRST: usize = 5;
 /// What stands for the function of events without a stack.
 const NO_STACK: &str = "[no stack]";
 
@@ -123,18 +123,44 @@ fn first_screen(set: &StackSet) -> Vec<Block> {
     let modules = modules.filter_map(|row| Some((row.module.as_deref()?, row.counts.self_events)));
     let mut blocks = vec![
         Block::Title(title(set)),
-        Block::Text(by_share("By process", set, processes)),
-        Block::Text(by_share("Innermost module", set, modules)),
+        by_share("By process", set, processes),
+        by_share("Innermost module", set, modules),
     ];
     blocks.extend(without_names(set).map(Block::Text));
     blocks.extend(not_joined(set).map(Block::Text));
     blocks.extend([Block::Blank, Block::Rows(0)]);
+    if !set.hottest.is_empty() {
+        blocks.extend([Block::Blank, Block::Table(hottest(set))]);
+    }
     blocks
+}
+
+/// The hottest path as an indented tree; `… 3 more ›` stands for functions that are left out above one. Shares are of what has a stack.
+fn hottest(set: &StackSet) -> Table {
+    let totals = &set.totals;
+    let line = |row: &TreeRow| {
+        let function = row.function.as_deref().unwrap_or_default();
+        let name = match row.folded {
+            0 => function.to_owned(),
+            some => format!("… {some} more › {function}"),
+        };
+        let share = match totals.weight_with_stack {
+            0 => Value::share(row.counts.events, totals.with_stack),
+            all => Value::share(row.counts.weight, all),
+        };
+        Line { depth: row.depth, ..Line::new([Value::Text(name), share, Value::count(row.counts.events)]) }
+    };
+    let columns = vec![
+        Column::text("Hottest path (--tree: all), of what has a stack"),
+        Column::number("Share"),
+        Column::number("Events"),
+    ];
+    Table { columns, lines: set.hottest.iter().map(line).collect(), ..Table::default() }
 }
 
 /// `Without a name: ntdll.dll 12.1 % (no ntdll.pdb 1B7C…2 in 3 folders), 4 more`: images, the largest first.
 fn without_names(set: &StackSet) -> Option<String> {
-    const SHOWN: usize = 2;
+    const SHOWN: usize = 1;
     let all = set.totals.frames.total();
     let nameless: Vec<&SymbolUse> = set.symbols.iter().filter(|one| one.frames > one.named).collect();
     let reason = |one: &SymbolUse| match (&one.pdb, &one.search) {
@@ -216,19 +242,19 @@ fn events_of(set: &StackSet) -> String {
     }
 }
 
-/// `By process: Idle (0) 92.2 %, Test.x64.exe (3676) 6.4 %, 19 more`.
-fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str, u64)>) -> String {
-    const SHOWN: usize = 4;
+/// `By process: Idle (0) 92.2 %, Test.x64.exe (3676) 6.4 %, 19 more`: as many as a line has room for.
+fn by_share<'s>(what: &str, set: &StackSet, rows: impl Iterator<Item = (&'s str, u64)>) -> Block {
+    const MOST: usize = 4;
     let rows: Vec<(&str, u64)> = rows.filter(|(_, events)| *events > 0).collect();
-    let mut parts: Vec<String> = rows
-        .iter()
-        .take(SHOWN)
-        .map(|(name, events)| format!("{name} {}", percent(*events, set.totals.events)))
-        .collect();
-    if rows.len() > SHOWN {
-        parts.push(format!("{} more", rows.len() - SHOWN));
-    }
-    format!("{what}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
+    let line = |shown: usize| {
+        let part = |(name, events): &(&str, u64)| format!("{name} {}", percent(*events, set.totals.events));
+        let mut parts: Vec<String> = rows.iter().take(shown).map(part).collect();
+        if rows.len() > shown {
+            parts.push(format!("{} more", rows.len() - shown));
+        }
+        format!("{what}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
+    };
+    Block::Fitting((1..=MOST).rev().map(line).collect())
 }
 
 fn size(bytes: u64) -> Value {

@@ -215,6 +215,8 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "cpu cpu-compressed.etl --format json --group-by process,thread,processor",
             "cpu cpu-compressed.etl --format json --group-by process_name,service,command_line,pid,session",
             "cpu cpu-compressed.etl --format json --group-by thread --timeline 50ms --from work-start",
+            "cpu resident-small.etl --format json --group-by process,thread,processor,module",
+            "cpu resident-small.etl --format json --group-by process_name,service,command_line,pid,session",
         ],
         "pfnset.allocations" => &[
             "allocations alloc-x86.etl --format json --group-by process,thread,reason,size,pages --timeline 1",

@@ -122,13 +122,51 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn without_context_switches_it_says_what_to_record() {
-    let ran = run(&["cpu", "resident-small.etl"]);
+    let ran = run(&["cpu", "refset-small.etl"]);
     assert_eq!((ran.code, ran.out.as_str()), (4, ""));
     for part in ["CSwitch", "wpr -start CPU", "xperf -on PROC_THREAD+LOADER+CSWITCH+DISPATCHER+DPC+INTERRUPT+PROFILE"] {
         assert!(ran.err.contains(part), "{}", ran.err);
     }
     let empty = file_of(&Trace::new(Session::windows10()).finish());
     assert_eq!(run(&["cpu", empty.path().to_str().unwrap()]).code, 4);
+    for more in [&["--preset", "waits"][..], &["--timeline", "50ms"], &["--sort", "ready"]] {
+        assert_eq!(run(&[&["cpu", SAMPLED], more].concat()).code, 4, "samples know nothing of it: {more:?}");
+    }
+}
+
+/// A trace with samples and without context switches.
+const SAMPLED: &str = "resident-small.etl";
+
+/// The sums are those of `pfnset stacks`, the errors those of the formula.
+#[test]
+fn samples_answer_where_there_are_no_context_switches() {
+    let of = |more: &[&str]| -> Value {
+        serde_json::from_str(&out(&[&["cpu", SAMPLED, "-q", "--format", "json"], more].concat())).expect("JSON")
+    };
+    let stacks: Value =
+        serde_json::from_str(&out(&["stacks", SAMPLED, "-q", "--of", "samples", "--format", "json"])).expect("JSON");
+    let all = of(&[]);
+    assert!(all["rows"].is_null() && all["total"].is_null() && all["sampling"].is_null());
+    let (samples, events) = (&all["samples"], stacks["totals"]["events"].as_u64().expect("a number"));
+    assert!(events > 0 && samples["events"] == events && samples["time_ns"] == stacks["totals"]["weight"]);
+    for by in ["process", "thread", "module", "process,thread,module", "processor", "pid"] {
+        let set = of(&["--group-by", by]);
+        let rows = set["samples"]["rows"].as_array().expect("rows").clone();
+        let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().expect("a number")).sum::<u64>();
+        assert_eq!((sum("events"), Some(sum("time_ns"))), (events, samples["time_ns"].as_u64()), "{by}");
+        for row in &rows {
+            let (hits, n) = (row["events"].as_f64().expect("a number"), events as f64);
+            let (p, zz) = (hits / n, 1.959963984540054f64.powi(2));
+            let half = (zz * (p * (1.0 - p) / n + zz / (4.0 * n * n))).sqrt() / (1.0 + zz / n);
+            let error = half * samples["time_ns"].as_f64().expect("a number");
+            assert!((row["error_ns"].as_f64().expect("a number") - error).abs() < 2.0, "{row}");
+        }
+    }
+    let one = &all["samples"]["rows"][0];
+    let process = one["process"].as_str().expect("a process");
+    let part = of(&["--where", &format!("process={process}")]);
+    assert_eq!((&part["samples"]["rows"][0], &part["samples"]["events"]), (one, &samples["events"]));
+    insta::assert_snapshot!("by_samples", out(&["cpu", SAMPLED, "-q"]));
 }
 
 #[test]
@@ -147,7 +185,8 @@ fn flags_without_effect_are_refused() {
         ("--timeline 0", "longer than 0"),
         ("--from 0.2 --to 0.1", "before it begins"),
         ("--from nowhere", "no mark matches"),
-        ("--group-by module", "unknown dimension"),
+        ("--group-by modules", "unknown dimension"),
+        ("--group-by module", "module is of samples"),
     ] {
         let ran = run(&[&["cpu", TRACE], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments}");

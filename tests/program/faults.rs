@@ -90,6 +90,13 @@ fn conditions_select_before_sums() {
         assert_eq!(images["hard"][key], row[key], "{key}");
     }
     assert_eq!(images["disk"]["operations"], 0, "requests have no kind");
+    assert_eq!(images["soft"]["events"], 0, "nor have soft faults");
+    let rows = all["soft"]["rows"].as_array().expect("rows");
+    let process = rows[0]["process"].as_str().expect("a process");
+    let own: Vec<_> = rows.iter().filter(|row| row["process"] == process).cloned().collect();
+    let soft = json_of(&["--where", &format!("process={process}")])["soft"].clone();
+    assert!(own.len() < rows.len(), "others are left out");
+    assert_eq!(soft["rows"].as_array(), Some(&own));
     let ran = run(&["faults", TRACE, "--where", "process=nobody.exe*"]);
     assert!(ran.err.contains("matches nothing"), "{}", ran.err);
 }
@@ -109,6 +116,7 @@ fn the_first_screen() {
 fn what_has_no_effect_is_refused() {
     for (more, says) in [
         (&["--of", "soft", "--group-by", "process"][..], "--group-by has no effect"),
+        (&["--of", "soft", "--where", "file=*.dll"], "only --where process="),
         (&["--of", "hard", "--group-by", "disk"], "has none of these dimensions"),
         (&["--of", "disk", "--group-by", "module"], "has none of these dimensions"),
         (&["--timeline", "50ms", "--top", "3"], "--top has no effect"),

@@ -1,6 +1,6 @@
 //! `pfnset stacks` against what is known of a made-up trace: numbers that another program computed.
 
-use crate::program::{out, run};
+use crate::program::{finish, out, pfnset, run};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -148,4 +148,25 @@ fn windows_leaves_and_cut_stacks() {
     assert_eq!(["processes", "modules", "functions"].map(|list| few[list].as_array().map(Vec::len)), [Some(2); 3]);
     assert_refused(&["stacks", TRACE, "--depth", "3"], "--depth is for --tree");
     assert_refused(&["stacks", TRACE, "--tree", "--group-by", "process"], "--group-by has rows");
+}
+
+#[test]
+fn an_event_is_chosen_by_its_name_where_that_is_one() {
+    let by = |kind: &str| json_of(&["--of", kind]);
+    let by_id = by("0x0f2e");
+    assert!(by_id["totals"]["events"].as_u64() > Some(0));
+    for name in ["SampledProfile", "perfinfo: sampledprofile"] {
+        assert_eq!(by(name), by_id, "{name}");
+    }
+    let several = "\"Dpc\" is the name of several events: 0x0f42, 0x0f44, 0x0f45";
+    assert_refused(&["stacks", "cpu-compressed.etl", "--of", "Dpc"], several);
+    assert_refused(&["stacks", TRACE, "--of", "Nothing"], "unknown kind of event");
+}
+
+#[test]
+fn the_first_screen_has_the_hottest_path() {
+    let ran = finish(pfnset(&["stacks", TRACE, "-q", "--of", "samples"]).env("COLUMNS", "80"));
+    let screen = ran.out;
+    assert!(screen.lines().count() <= 24 && screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    assert!(screen.contains("Hottest path"), "{screen}");
 }

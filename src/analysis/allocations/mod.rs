@@ -34,9 +34,9 @@ use crate::analysis::stacks::EventStacks;
 use crate::error::Error;
 use crate::facets::Dimension as _;
 use crate::load::allocations::AllocationKind;
-use crate::model::window::{Ends, Window};
-use crate::moment::Moment;
+use crate::model::window::Window;
 use crate::trace::analysis_needs::{AnalysisNeeds, COMMIT_ALLOCATIONS, HEAP_ALLOCATIONS, POOL_ALLOCATIONS};
+use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
@@ -88,6 +88,8 @@ pub struct AllocationSet {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
     /// Keywords that were not recorded, and the consequences of each.
     pub missing: Vec<Need>,
     /// The kind.
@@ -133,9 +135,9 @@ impl AllocationSet {
         trace.gather(Parts::SYSTEM);
         let of = kind(trace, query)?;
         let (etl, trust) = (trace.etl(), trace.trust());
-        let (window, range) = window(trace, query)?;
+        let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
         let grid = match query.timeline {
-            Some(step) => timeline::grid(range, step, &etl.clock)?,
+            Some(step) => Grid::of_timeline(range, step, &etl.clock)?,
             None => Grid::new(range.from, curve_step(range, etl.clock.frequency_hz), etl.clock.frequency_hz),
         };
         let group_by = if query.group_by.is_empty() { vec![of.owner()] } else { query.group_by.clone() };
@@ -147,11 +149,12 @@ impl AllocationSet {
         let replayed = replay::replay(trace, of, &mut counting);
         let (Counted { rows, total, is_balanced, timeline }, labels) = counting.finish();
         let missing = trace.missing(of.needs());
+        let mut doubts = warnings::warnings(trust, of.needs().name, &missing, &replayed, labels.lacks_stacks());
+        doubts.extend(told.into_iter().flatten().map(|text| Doubt::note(of.needs().name, "symbols_missing", text)));
         Ok(AllocationSet {
-            warnings: (warnings::warnings(trust, &missing, &replayed, labels.lacks_stacks()).into_iter())
-                .chain(told.into_iter().flatten())
-                .collect(),
-            doubtful: trust.any(),
+            warnings: texts(&doubts),
+            doubtful: any_grave(&doubts),
+            doubts,
             missing,
             of,
             others: AllocationKind::ALL.into_iter().filter(|o| *o != of).map(|o| (o, o.is_recorded(trace))).collect(),
@@ -212,20 +215,6 @@ fn kind(trace: &Trace, query: &AllocationQuery) -> Result<AllocationKind, Error>
         true => Ok(of),
         false => Err(trace.cannot_run(of.needs())),
     }
-}
-
-/// From the time in the header to one tick after the last record, or as the user says.
-fn window(trace: &Trace, query: &AllocationQuery) -> Result<(Window, TickRange), Error> {
-    let clock = &trace.etl().clock;
-    let last = trace.survey().last().unwrap_or(clock.origin).max(clock.origin);
-    let ends = Ends {
-        first: clock.origin,
-        last: Moment { time: Ticks(last.0.saturating_add(1)), order: u64::MAX },
-        ..Ends::of_trace(trace.survey(), &trace.system().marks)
-    };
-    let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), clock)?;
-    let range = TickRange { from: window.from.time, to: window.to.time };
-    Ok((window, range))
 }
 
 /// The step of the curve on the first screen.

@@ -1,12 +1,7 @@
 //! What was allocated and freed in steps of time.
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::error::Error;
-use crate::etl::clock::Clock;
-use crate::units::{Nanos, Ticks};
-
-/// Most steps of a timeline.
-const MOST_STEPS: u64 = 100_000;
+use crate::units::Ticks;
 
 /// One step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,26 +37,6 @@ pub struct TimelineTrack {
     running: i128,
     tick: Ticks,
     has_begun: bool,
-}
-
-/// The edges of the steps.
-///
-/// # Errors
-/// A usage error for a step that gives too many.
-pub fn grid(window: TickRange, step: Nanos, clock: &Clock) -> Result<Grid, Error> {
-    if step.0 <= 0 {
-        return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
-    }
-    let grid = Grid::new(window.from, step, clock.frequency_hz);
-    if grid.first_from(window.to) > MOST_STEPS {
-        let length = clock.nanos(window.to).0 - clock.nanos(window.from).0;
-        let least = Nanos(length / i128::from(MOST_STEPS) + 1).seconds();
-        return Err(Error::Usage(format!(
-            "a timeline has at most {MOST_STEPS} steps; for {:.3} s a step must be at least {least:.6} s",
-            Nanos(length).seconds()
-        )));
-    }
-    Ok(grid)
 }
 
 impl TimelineTrack {

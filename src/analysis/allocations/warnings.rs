@@ -1,19 +1,27 @@
 //! What makes the numbers doubtful.
 
 use super::replay::Replayed;
+use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::trace::trust::TrustReport;
 use crate::units::{count, counted};
 
-/// One line each, most important first.
-pub fn warnings(trust: &TrustReport, missing: &[Need], replayed: &Replayed, lacks_stacks: bool) -> Vec<String> {
-    let mut lines = trust.warnings();
+/// One line each, most important first. `analysis`: name of the kind of allocations.
+pub fn warnings(
+    trust: &TrustReport,
+    analysis: &'static str,
+    missing: &[Need],
+    replayed: &Replayed,
+    lacks_stacks: bool,
+) -> Vec<Doubt> {
+    let mut doubts = trust.doubts();
+    let note = |code, text| Doubt::note(analysis, code, text);
     let number =
         |name: &str| replayed.records.iter().find(|(found, _)| *found == name).map_or(0, |(_, number)| *number);
     if lacks_stacks {
-        lines.push("no record has a stack: rows by function and stack have one label".into());
+        doubts.push(note("no_stacks", "no record has a stack: rows by function and stack have one label".into()));
     }
-    let told: [(&str, &str, &str); 4] = [
+    let kinds: [(&str, &str, &str); 4] = [
         ("malformed", "impossible record", "impossible records"),
         ("no_process", "record of no known process", "records of no known process"),
         (
@@ -23,18 +31,18 @@ pub fn warnings(trust: &TrustReport, missing: &[Need], replayed: &Replayed, lack
         ),
         ("unknown_frees", "free of a block from before the trace", "frees of blocks from before the trace"),
     ];
-    let told = told.iter().filter(|(name, ..)| number(name) > 0);
+    let told = kinds.iter().filter(|(name, ..)| number(name) > 0);
     let told: Vec<String> = told.map(|(name, one, many)| counted(number(name), one, many)).collect();
     if !told.is_empty() {
-        lines.push(format!("left out: {}", told.join(", ")));
+        let sum = kinds.iter().map(|(name, ..)| number(name)).fold(0, u64::saturating_add);
+        doubts.push(note("records_left_out", format!("left out: {}", told.join(", "))).of(sum));
     }
     let estimated = number("estimated_bytes");
     if estimated > 0 {
-        lines.push(format!(
-            "estimated: {} bytes were freed in regions of which only the sum was known",
-            count(estimated)
-        ));
+        let bytes = count(estimated);
+        let text = format!("estimated: {bytes} bytes were freed in regions of which only the sum was known");
+        doubts.push(note("frees_estimated", text).of(estimated));
     }
-    lines.extend(trust.not_there(missing));
-    lines
+    doubts.extend(trust.not_there_for(analysis, missing));
+    doubts
 }

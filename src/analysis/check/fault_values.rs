@@ -8,6 +8,7 @@ use crate::event::hooks::HARD_FAULT;
 use crate::facets::{Condition, Dimension as _, Label};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::{FAULTS, HARD_FAULTS};
+use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::units::counted;
 
@@ -25,9 +26,9 @@ impl FaultValues {
         })
     }
 
-    /// True where the trace has them.
-    pub fn are_known(&self) -> bool {
-        self.0.is_ok()
+    /// What casts doubt on them.
+    pub fn doubts(&self) -> &[Doubt] {
+        self.0.as_ref().map_or(&[], |set| &set.doubts)
     }
 
     /// The value of a budget.

@@ -55,8 +55,8 @@ impl TraceValues {
         }
         let mut resident = has(Analysis::Resident).then(|| ResidentValues::new(trace, &mut all));
         let faults = has(Analysis::Faults).then(|| FaultValues::new(trace));
-        if faults.as_ref().is_some_and(FaultValues::are_known) {
-            all.add_doubts(&trace.trust().doubts());
+        if let Some(faults) = &faults {
+            all.add_doubts(&but_not_recorded(faults.doubts()));
         }
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
@@ -89,6 +89,12 @@ impl TraceValues {
     }
 }
 
+/// Without what was not recorded: a budget that needs it says so itself.
+fn but_not_recorded(doubts: &[Doubt]) -> Vec<Doubt> {
+    let is_told = |doubt: &&Doubt| !["not_recorded", "heaps_not_recorded"].contains(&doubt.code);
+    doubts.iter().filter(is_told).cloned().collect()
+}
+
 /// The resident set of a trace, or why it has none.
 struct ResidentValues(Result<usize, String>);
 
@@ -99,10 +105,7 @@ impl ResidentValues {
             Err(error) => return ResidentValues(Err(error.brief())),
         };
         let indices = SnapshotChoice::Last.indices(snapshots).unwrap_or_default();
-        // A budget that needs what was not recorded says so itself.
-        let is_told = |doubt: &&Doubt| !["not_recorded", "heaps_not_recorded"].contains(&doubt.code);
-        let doubts: Vec<Doubt> = doubts::of_snapshots(trace, &indices).iter().filter(is_told).cloned().collect();
-        all.add_doubts(&doubts);
+        all.add_doubts(&but_not_recorded(&doubts::of_snapshots(trace, &indices)));
         let index = indices.first().copied();
         ResidentValues(index.ok_or_else(|| "it has no whole snapshot".to_owned()))
     }

@@ -4,6 +4,8 @@
 //! [`wakeups_and_preemptions`], [`timeline`] and [`sampled_and_exact`] convert the counts to results, and [`tables`] shows them.
 //! Times are raw ticks, converted once at the end.
 
+#[cfg(feature = "cli")]
+mod by_samples;
 mod interrupts;
 pub mod query;
 pub mod ready_delays;
@@ -18,6 +20,8 @@ mod timeline_table;
 mod wakeups_and_preemptions;
 mod warnings;
 
+#[cfg(feature = "cli")]
+pub(crate) use by_samples::SampledUse;
 pub use interrupts::InterruptRow;
 pub(crate) use replay::processor::TicksByUse;
 pub use replay::processor::{ProcessorUse, RoutineTimes};
@@ -47,7 +51,7 @@ use replay::processor::Processor;
 use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
 use thread_labels::Labels;
-use time_grid::TickRange;
+use time_grid::{Grid, TickRange};
 
 /// What one processor, or all of them, did; ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -144,8 +148,12 @@ impl CpuUse {
         trace.gather(CpuUse::PARTS);
         let (etl, trust) = (trace.etl(), trace.trust());
         let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| trace.cannot_run(&CPU))?;
-        let range = TickRange { from: window.from.time, to: window.to.time };
-        let timeline = timeline::grid(etl, range, query)?;
+        if query.needs_samples() {
+            let reason = "module is of samples: context switches name threads, not what they ran";
+            return Err(Error::Usage(format!("{reason}. pfnset stacks has the modules of samples")));
+        }
+        let range = TickRange::of(&window);
+        let timeline = query.timeline.map(|step| Grid::of_timeline(range, step, &etl.clock)).transpose()?;
         let images = KernelImages::new(&trace.system().kernel_images);
         let setups = replay::processor_setup::setups(trace, range, timeline, query, &images);
         let mut processors: Vec<Processor> = setups.into_iter().map(Processor::new).collect();

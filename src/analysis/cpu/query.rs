@@ -1,17 +1,18 @@
 //! A query about the processors: dimensions, conditions, window, timeline.
 
 use crate::error::Error;
-use crate::facets::vocabulary::{PROCESSOR, THREAD};
+use crate::facets::vocabulary::{MODULE, PROCESSOR, THREAD};
 use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 
 dimensions! {
-    /// What rows are grouped and filtered by.
+    /// What rows are grouped and filtered by; module only those of samples, in a trace without context switches.
     pub enum Dimension {
         Process(ProcessFacet);
         Thread: THREAD;
         Processor: PROCESSOR;
+        Module: MODULE;
     }
 }
 
@@ -90,6 +91,11 @@ impl CpuQuery {
     /// True when rows or conditions name services.
     pub(super) fn needs_services(&self) -> bool {
         self.has(Dimension::Process(ProcessFacet::Service))
+    }
+
+    /// True when rows or conditions are of what only samples have.
+    pub(super) fn needs_samples(&self) -> bool {
+        self.has(Dimension::Module)
     }
 
     fn has(&self, wanted: Dimension) -> bool {

@@ -61,6 +61,7 @@ impl<'l> Labels<'l> {
             Dimension::Process(of) => self.of_process(of, self.code(instance)),
             Dimension::Thread => Label::number(self.thread_id(instance)),
             Dimension::Processor => Label::number(processor),
+            Dimension::Module => Label::nothing(),
         }
     }
 

@@ -1,6 +1,14 @@
 //! Points in time at equal distances from the window's start: clock ticks, and the edges of a timeline's steps.
 
+use crate::error::Error;
+use crate::etl::clock::Clock;
+use crate::model::window::{Bound, Ends, Window};
+use crate::moment::Moment;
+use crate::trace::Trace;
 use crate::units::{Nanos, Ticks};
+
+/// Most steps of a timeline.
+pub const MOST_STEPS: u64 = 100_000;
 
 const SECOND: u128 = 1_000_000_000;
 
@@ -14,6 +22,28 @@ pub struct TickRange {
 }
 
 impl TickRange {
+    /// The window that the user named, or the trace from the time in its header to one tick after its last record.
+    ///
+    /// # Errors
+    /// A usage error for a window that cannot be.
+    pub fn of_trace(trace: &Trace, from: Option<&Bound>, to: Option<&Bound>) -> Result<(Window, TickRange), Error> {
+        let clock = &trace.etl().clock;
+        let last = trace.survey().last().unwrap_or(clock.origin).max(clock.origin);
+        let ends = Ends {
+            first: clock.origin,
+            last: Moment { time: Ticks(last.0.saturating_add(1)), order: u64::MAX },
+            ..Ends::of_trace(trace.survey(), &trace.system().marks)
+        };
+        let window = Window::between(ends, from, to, clock)?;
+        let range = TickRange::of(&window);
+        Ok((window, range))
+    }
+
+    /// Between the times of a window's ends.
+    pub fn of(window: &Window) -> TickRange {
+        TickRange { from: window.from.time, to: window.to.time }
+    }
+
     /// Length in ticks.
     pub fn ticks(&self) -> u64 {
         self.between(self.from, self.to)
@@ -52,6 +82,26 @@ impl Grid {
     pub fn new(from: Ticks, interval: Nanos, frequency_hz: u64) -> Grid {
         let interval = u128::try_from(interval.0).unwrap_or(0).min(u128::from(u64::MAX));
         Grid { from, scaled: (interval * u128::from(frequency_hz)).max(1) }
+    }
+
+    /// The edges of a timeline's steps.
+    ///
+    /// # Errors
+    /// A usage error for a step of 0, and for one that gives too many.
+    pub fn of_timeline(range: TickRange, step: Nanos, clock: &Clock) -> Result<Grid, Error> {
+        if step.0 <= 0 {
+            return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
+        }
+        let grid = Grid::new(range.from, step, clock.frequency_hz);
+        if grid.first_from(range.to) > MOST_STEPS {
+            let length = clock.nanos(range.to).0 - clock.nanos(range.from).0;
+            let least = Nanos(length / i128::from(MOST_STEPS) + 1).seconds();
+            return Err(Error::Usage(format!(
+                "a timeline has at most {MOST_STEPS} steps; for {:.3} s a step must be at least {least:.6} s",
+                Nanos(length).seconds()
+            )));
+        }
+        Ok(grid)
     }
 
     /// The point with this number; the last representable time for numbers that are too large.

@@ -6,14 +6,10 @@ use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
 use crate::analysis::cpu::thread_labels::Labels;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::facets::Label;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
-
-/// Most steps of a timeline.
-pub const MOST_STEPS: u64 = 100_000;
 
 /// One step; times in ticks.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,24 +24,6 @@ pub struct TimelineStep {
     pub queue_mean: f64,
     /// Time of each group.
     pub groups: BTreeMap<String, u64>,
-}
-
-/// The edges of the steps, if a timeline is asked for.
-pub fn grid(etl: &EtlFile, range: TickRange, query: &CpuQuery) -> Result<Option<Grid>, Error> {
-    let Some(step) = query.timeline else { return Ok(None) };
-    if step.0 <= 0 {
-        return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
-    }
-    let grid = Grid::new(range.from, step, etl.clock.frequency_hz);
-    if grid.first_from(range.to) > MOST_STEPS {
-        let length = etl.clock.nanos(range.to).0 - etl.clock.nanos(range.from).0;
-        let least = Nanos(length / i128::from(MOST_STEPS) + 1).seconds();
-        return Err(Error::Usage(format!(
-            "a timeline has at most {MOST_STEPS} steps; for {:.3} s a step must be at least {least:.6} s",
-            Nanos(length).seconds()
-        )));
-    }
-    Ok(Some(grid))
 }
 
 /// The steps.

@@ -4,6 +4,7 @@ use super::query::Dimension;
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::model::window::Window;
+use crate::trace::doubt::Doubt;
 use crate::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ pub struct FaultSet {
     pub warnings: Vec<String>,
     /// True when data was lost or the file is damaged.
     pub doubtful: bool,
+    /// The warnings with their codes.
+    pub(crate) doubts: Vec<Doubt>,
     /// The window.
     pub window: Window,
     /// Its ends since trace start.
@@ -32,9 +35,9 @@ pub struct FaultSet {
     pub unfinished: u64,
     /// Disk requests by the dimensions that they have.
     pub disk_rows: Vec<Row<RequestFigures>>,
-    /// True when only hard faults and requests that meet conditions are counted.
+    /// True when only what meets conditions is counted.
     pub(crate) is_filtered: bool,
-    /// Soft faults by process and kind, of all processes.
+    /// Soft faults by process and kind.
     pub soft: Vec<SoftRow>,
     /// Markers of hard faults among the soft ones.
     pub hard_markers: u64,

@@ -3,8 +3,8 @@
 use super::coverage::Coverage;
 use super::file_names::FileNames;
 use super::named::{Named, is_after};
-use super::places::Places;
 use super::query::HardKind;
+use crate::analysis::stacks::AddressSpaces;
 use crate::event::page_fault::HardFault;
 use crate::load::fault_records::FaultRecords;
 use crate::load::stacks::addresses::AddressRecord;
@@ -52,7 +52,7 @@ pub fn hard_faults(
     session: PointerSize,
     first: Ticks,
 ) -> Vec<Hard> {
-    let (mut images, mut views) = (Places::new(&records.images), Places::new(&records.views));
+    let (mut images, mut views) = (AddressSpaces::new(&records.images), AddressSpaces::new(&records.views));
     let mut all: Vec<Hard> = Vec::with_capacity(records.hard.len());
     for At { moment, value } in &records.hard {
         images.go_to(moment.time);
@@ -62,8 +62,8 @@ pub fn hard_faults(
         let process_id = named.owners.process_of(Owner::Thread(value.thread_id), asked);
         let is_kernel = is_kernel_frame(value.virtual_address, session);
         let space = if is_kernel { Some(0) } else { process_id };
-        let image = space.and_then(|space| images.at(space, value.virtual_address));
-        let view = process_id.filter(|_| !is_kernel).and_then(|id| views.at(id, value.virtual_address));
+        let image = space.and_then(|space| record_at(&images, space, value.virtual_address));
+        let view = process_id.filter(|_| !is_kernel).and_then(|id| record_at(&views, id, value.virtual_address));
         let module = image.and_then(|record| match &records.images.get(record)?.value {
             AddressRecord::Image { name, .. } => Some(named.texts.id(name)),
             _ => None,
@@ -89,6 +89,11 @@ pub fn hard_faults(
     }
     read_again(&mut all, &records.hard);
     all
+}
+
+/// The number of the record of the image or view that holds an address now.
+fn record_at(spaces: &AddressSpaces, process_id: u32, address: u64) -> Option<usize> {
+    spaces.image(process_id, address).map(|(_, life)| life.record as usize)
 }
 
 fn is_page_file(file: &str) -> bool {

@@ -7,7 +7,6 @@ mod fault_set;
 mod file_names;
 mod hard;
 mod named;
-mod places;
 mod query;
 mod requests;
 mod rows;
@@ -20,18 +19,18 @@ pub(crate) use rows::HardFigures;
 pub use tables::Total;
 pub(crate) use timeline::FaultStep;
 
-use crate::analysis::cpu::time_grid::TickRange;
+use crate::analysis::cpu::time_grid::{Grid, TickRange};
 use crate::analysis::stacks::{Owners, Texts};
 use crate::error::Error;
 use crate::event::page_fault::FaultKind;
 use crate::load::fault_records::{FaultRecords, SoftOwner};
 use crate::load::parts::Parts;
 use crate::load::stacks::first_walk::session_pointer;
-use crate::model::window::{Ends, Window};
 use crate::moment::Moment;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::FAULTS;
-use crate::units::{Ticks, counted};
+use crate::trace::doubt::{Doubt, any_grave, texts};
+use crate::units::counted;
 use file_names::FileNames;
 use named::Named;
 use requests::Requests;
@@ -46,8 +45,8 @@ impl FaultSet {
     pub fn answer(trace: &Trace, query: &FaultQuery) -> Result<FaultSet, Error> {
         trace.gather(Parts::SYSTEM.and(Parts::COUNTERS));
         let (etl, clock) = (trace.etl(), &trace.etl().clock);
-        let (window, range) = window(trace, query)?;
-        let grid = timeline::grid(trace, range, query)?;
+        let (window, range) = TickRange::of_trace(trace, query.from.as_ref(), query.to.as_ref())?;
+        let grid = query.timeline.map(|step| Grid::of_timeline(range, step, clock)).transpose()?;
         let owner = |id: Option<u32>, moment: Moment, owners: &Owners<'_>| -> Option<SoftOwner> {
             range.holds(moment.time).then(|| (id, id.and_then(|id| owners.instance(id, moment))))
         };
@@ -62,11 +61,13 @@ impl FaultSet {
         let Requests { requests, unfinished } = Requests::new(&records.disk, &mut named, &files);
         let counted = rows::Rows::new(trace, &named.texts, range, &query.conditions);
         let (hard, requests) = (counted.hard_faults(hard), counted.requests(requests));
-        let soft = soft(&records, &by_process, trace);
+        let soft = soft(&records, &by_process, trace, &counted);
+        let doubts = doubts(trace, &records);
         let has_file = query.group_by.contains(&Dimension::File);
         Ok(FaultSet {
-            warnings: warnings(trace, &records),
-            doubtful: trace.trust().any(),
+            warnings: texts(&doubts),
+            doubtful: any_grave(&doubts),
+            doubts,
             window_times: (clock.nanos(range.from), clock.nanos(range.to)),
             window,
             window_ticks: range.ticks(),
@@ -85,31 +86,25 @@ impl FaultSet {
     }
 }
 
-/// The window: the trace from its header's stamp to one tick after its last record, or as the user says.
-fn window(trace: &Trace, query: &FaultQuery) -> Result<(Window, TickRange), Error> {
-    let clock = &trace.etl().clock;
-    let last = trace.survey().last().unwrap_or(clock.origin);
-    let ends = Ends {
-        first: clock.origin,
-        last: Moment { time: Ticks(last.0.saturating_add(1)), order: 0 },
-        ..Ends::of_trace(trace.survey(), &trace.system().marks)
-    };
-    let window = Window::between(ends, query.from.as_ref(), query.to.as_ref(), clock)?;
-    let range = TickRange { from: window.from.time, to: window.to.time };
-    Ok((window, range))
-}
-
-/// Soft faults by process and kind, and the number of markers of hard ones.
-fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace) -> (Vec<rows::SoftRow>, u64) {
+/// Soft faults that meet the conditions, by process and kind, and the number of markers of hard ones.
+fn soft(
+    records: &FaultRecords,
+    owners: &Owners<'_>,
+    trace: &Trace,
+    counted: &rows::Rows<'_>,
+) -> (Vec<rows::SoftRow>, u64) {
     let mut markers = 0;
     let mut by_label: BTreeMap<(String, FaultKind), u64> = BTreeMap::new();
     for (((id, instance), kind), count) in &records.soft {
+        let process = instance.and_then(|index| trace.processes().instances.get(index));
+        let label = process.map_or_else(|| owners.label(*id, Moment::FIRST), |process| process.label());
+        if !counted.wants_soft(&label) {
+            continue;
+        }
         if *kind == FaultKind::Hard {
             markers += count;
             continue;
         }
-        let process = instance.and_then(|index| trace.processes().instances.get(index));
-        let label = process.map_or_else(|| owners.label(*id, Moment::FIRST), |process| process.label());
         *by_label.entry((label, *kind)).or_default() += count;
     }
     let row = |((process, kind), events)| rows::SoftRow { process, kind, events };
@@ -118,12 +113,13 @@ fn soft(records: &FaultRecords, owners: &Owners<'_>, trace: &Trace) -> (Vec<rows
     (rows, markers)
 }
 
-fn warnings(trace: &Trace, records: &FaultRecords) -> Vec<String> {
-    let mut lines = trace.trust().warnings();
+fn doubts(trace: &Trace, records: &FaultRecords) -> Vec<Doubt> {
+    let mut all = trace.trust().doubts();
     if records.short > 0 {
         let short = counted(records.short, "disk record is", "disk records are");
-        lines.push(format!("{short} shorter than the layout: not counted"));
+        let text = format!("{short} shorter than the layout: not counted");
+        all.push(Doubt::note(FAULTS.name, "records_left_out", text).of(records.short));
     }
-    lines.extend(trace.trust().not_there(&trace.missing(&FAULTS)));
-    lines
+    all.extend(trace.trust().not_there_for(FAULTS.name, &trace.missing(&FAULTS)));
+    all
 }

@@ -113,6 +113,14 @@ impl<'a> Rows<'a> {
         self.conditions.iter().all(|condition| condition.lets_pass([&label(condition.dimension)]))
     }
 
+    /// True for the soft faults of a process where they meet the conditions. They have no other label.
+    pub fn wants_soft(&self, process: &str) -> bool {
+        self.is_wanted(|dimension| match dimension {
+            Dimension::Process => Label::name(process),
+            _ => Label::nothing(),
+        })
+    }
+
     /// Figures of all.
     pub fn hard_figures(&self, all: &[Hard]) -> HardFigures {
         self.of_faults(&all.iter().collect::<Vec<_>>())

@@ -1,18 +1,13 @@
 //! Faults and requests in steps of equal length.
 
 use super::hard::Hard;
-use super::query::FaultQuery;
 use super::requests::Request;
 use super::rows::changes;
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::error::Error;
 use crate::event::disk_io::DiskOperation;
 use crate::trace::Trace;
 use crate::units::{Nanos, Ticks};
 use std::collections::BTreeSet;
-
-/// Most steps.
-const MOST_STEPS: u64 = 100_000;
 
 /// A step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,25 +26,6 @@ pub struct FaultStep {
     pub queue_max: u64,
     /// Zero, free and standby pages by its last MemInfo record; `None` without one.
     pub available_pages: Option<u64>,
-}
-
-/// The edges of the steps, if a timeline is asked for.
-pub fn grid(trace: &Trace, range: TickRange, query: &FaultQuery) -> Result<Option<Grid>, Error> {
-    let Some(step) = query.timeline else { return Ok(None) };
-    let clock = &trace.etl().clock;
-    if step.0 <= 0 {
-        return Err(Error::Usage("the step of a timeline must be longer than 0".into()));
-    }
-    let grid = Grid::new(range.from, step, clock.frequency_hz);
-    if grid.first_from(range.to) > MOST_STEPS {
-        let length = clock.nanos(range.to).0 - clock.nanos(range.from).0;
-        let least = Nanos(length / i128::from(MOST_STEPS) + 1).seconds();
-        let seconds = Nanos(length).seconds();
-        return Err(Error::Usage(format!(
-            "a timeline has at most {MOST_STEPS} steps; for {seconds:.3} s a step must be at least {least:.6} s"
-        )));
-    }
-    Ok(Some(grid))
 }
 
 /// The steps.

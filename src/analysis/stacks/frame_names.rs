@@ -3,7 +3,8 @@
 //! Events are asked for in time order; what lies at addresses is kept for the current time only. Names of a list of frames are
 //! found once until something changes in its process.
 
-use super::address_lifetimes::Lives;
+use super::address_lifetimes::Life;
+use super::address_spaces::AddressSpaces;
 use crate::load::stacks::addresses::AddressRecord;
 use crate::load::stacks::first_walk::is_kernel_frame;
 use crate::load::stacks::frame_lists::{ListId, Lists};
@@ -12,7 +13,6 @@ use crate::pattern::Patterns;
 use crate::symbols::PdbId;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
-use std::collections::BTreeMap;
 
 /// What a frame is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,23 +70,6 @@ impl Texts {
     }
 }
 
-/// What lies in a process now.
-#[derive(Debug, Default)]
-struct Space {
-    images: BTreeMap<u64, u32>,
-    methods: BTreeMap<u64, u32>,
-    /// Counts changes.
-    epoch: u32,
-}
-
-/// A change: at its time first what ends, then what begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Change {
-    time: Ticks,
-    begins: bool,
-    life: u32,
-}
-
 /// What is known of a list of frames in a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Asked {
@@ -99,10 +82,7 @@ struct Asked {
 /// Names at the current time.
 #[derive(Debug)]
 pub struct Names {
-    lives: Lives,
-    changes: Vec<Change>,
-    next: usize,
-    spaces: FastMap<u32, Space>,
+    spaces: AddressSpaces,
     /// Name of the image or method of each life.
     name_of_life: Vec<u32>,
     /// Module of each method by the records of modules.
@@ -128,34 +108,19 @@ pub struct Names {
 impl Names {
     /// Names before the first event.
     pub fn new(records: &[At<AddressRecord>], session: PointerSize) -> Names {
-        let lives = Lives::new(records);
+        let spaces = AddressSpaces::new(records);
+        let lives = spaces.lives();
         let mut texts = Texts::default();
-        let name =
-            |life: &super::address_lifetimes::Life| match records.get(life.record as usize).map(|record| &record.value)
-            {
-                Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
-                _ => texts.id(""),
-            };
-        let name_of_life: Vec<u32> = lives.lives.iter().map(name).collect();
-        let module_of_life = modules(records, &lives, &mut texts);
-        let mut changes: Vec<Change> = (0u32..)
-            .zip(&lives.lives)
-            .filter(|(_, life)| life.from < life.until)
-            .flat_map(|(number, life)| {
-                let end =
-                    (life.until != Ticks(i64::MAX)).then_some(Change { time: life.until, begins: false, life: number });
-                [Some(Change { time: life.from, begins: true, life: number }), end]
-            })
-            .flatten()
-            .collect();
-        changes.sort_unstable();
+        let name = |life: &Life| match records.get(life.record as usize).map(|record| &record.value) {
+            Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
+            _ => texts.id(""),
+        };
+        let name_of_life: Vec<u32> = lives.iter().map(name).collect();
+        let module_of_life = modules(records, lives, &mut texts);
         let managed = texts.id("[managed]");
-        let (pdbs, pdb_of_life) = databases(records, &lives);
+        let (pdbs, pdb_of_life) = databases(records, lives);
         Names {
-            lives,
-            changes,
-            next: 0,
-            spaces: FastMap::default(),
+            spaces,
             name_of_life,
             module_of_life,
             pdb_of_life,
@@ -173,24 +138,12 @@ impl Names {
 
     /// Goes on to this time.
     pub fn go_to(&mut self, time: Ticks) {
-        while let Some(change) = self.changes.get(self.next).copied().filter(|change| change.time <= time) {
-            self.next += 1;
-            let Some(life) = self.lives.lives.get(change.life as usize) else { continue };
-            let space = self.spaces.entry(life.process_id).or_default();
-            space.epoch = space.epoch.wrapping_add(1);
-            let things = if life.is_method { &mut space.methods } else { &mut space.images };
-            if change.begins {
-                things.insert(life.base, change.life);
-            } else if things.get(&life.base) == Some(&change.life) {
-                things.remove(&life.base);
-            }
-        }
+        self.spaces.go_to(time);
     }
 
     /// The names of a list of frames in a process, now. `begins` is true for the list with the innermost frame.
     pub fn of(&mut self, process_id: u32, id: ListId, frames: &Lists<u64>, begins: bool) -> ListId {
-        let epoch = |space: u32| self.spaces.get(&space).map_or(0, |space| space.epoch);
-        let (kernel, own) = (epoch(0), epoch(process_id));
+        let (kernel, own) = (self.spaces.epoch(0), self.spaces.epoch(process_id));
         let asked = Asked { process_id, frames: id, begins };
         match self.found.get(&asked) {
             Some(&(known_kernel, known_own, labels)) if (known_kernel, known_own) == (kernel, own) => labels,
@@ -211,17 +164,11 @@ impl Names {
         }
         let looked_up = if is_exact { address } else { address - 1 };
         let is_kernel = is_kernel_frame(address, self.session);
-        let Some(space) = self.spaces.get(if is_kernel { &0 } else { &process_id }) else {
-            return Label::Address(address);
-        };
-        let holder = |things: &BTreeMap<u64, u32>| {
-            let (_, &life) = things.range(..=looked_up).next_back()?;
-            let life_of = self.lives.lives.get(life as usize)?;
-            (looked_up < life_of.end).then_some((life, life_of.base))
-        };
+        let space = if is_kernel { 0 } else { process_id };
+        let held = |(life, of): (u32, &Life)| (life, of.base);
         let name = |life: u32| self.name_of_life.get(life as usize).copied().unwrap_or(0);
-        let image = holder(&space.images);
-        if let Some((method, _)) = holder(&space.methods).filter(|_| !is_kernel) {
+        let image = self.spaces.image(space, looked_up).map(held);
+        if let Some((method, _)) = self.spaces.method(space, looked_up).filter(|_| !is_kernel) {
             let module = image.map(|(image, _)| name(image)).or_else(|| self.module_of_life.get(&method).copied());
             return Label::Method(module.unwrap_or(self.managed), name(method));
         }
@@ -234,6 +181,13 @@ impl Names {
             }
             None => Label::Address(address),
         }
+    }
+
+    /// The module that holds the address of an instruction that ran in a process now.
+    #[cfg(feature = "cli")]
+    pub fn module_at(&mut self, process_id: u32, address: u64) -> Option<&str> {
+        let label = self.label(process_id, address, true);
+        self.module(label)
     }
 
     fn place(&mut self, at: (u32, u32)) -> u32 {
@@ -309,10 +263,10 @@ impl Names {
 }
 
 /// Distinct databases, and which of them each image has.
-fn databases(records: &[At<AddressRecord>], lives: &Lives) -> (Vec<PdbId>, FastMap<u32, u32>) {
+fn databases(records: &[At<AddressRecord>], lives: &[Life]) -> (Vec<PdbId>, FastMap<u32, u32>) {
     let (mut pdbs, mut of_life) = (Vec::new(), FastMap::default());
     let mut numbers: FastMap<&PdbId, u32> = FastMap::default();
-    for (number, life) in (0u32..).zip(&lives.lives) {
+    for (number, life) in (0u32..).zip(lives) {
         let record = life.pdb.and_then(|record| records.get(record as usize));
         if let Some(AddressRecord::Pdb { id, .. }) = record.map(|record| &record.value) {
             let pdb = *numbers.entry(id).or_insert_with(|| {
@@ -326,7 +280,7 @@ fn databases(records: &[At<AddressRecord>], lives: &Lives) -> (Vec<PdbId>, FastM
 }
 
 /// The module of each method, by the records of the same process until its id is used again, whenever they come.
-fn modules(records: &[At<AddressRecord>], lives: &Lives, texts: &mut Texts) -> FastMap<u32, u32> {
+fn modules(records: &[At<AddressRecord>], lives: &[Life], texts: &mut Texts) -> FastMap<u32, u32> {
     let mut starts: FastMap<u32, u32> = FastMap::default();
     let mut names: FastMap<(u32, u32, u64), u32> = FastMap::default();
     let mut methods: FastMap<u32, (u32, u32, u64)> = FastMap::default();
@@ -344,9 +298,9 @@ fn modules(records: &[At<AddressRecord>], lives: &Lives, texts: &mut Texts) -> F
             _ => {}
         }
     }
-    let of_life = |(number, life): (u32, &super::address_lifetimes::Life)| {
+    let of_life = |(number, life): (u32, &Life)| {
         let name = methods.get(&life.record).and_then(|key| names.get(key))?;
         Some((number, *name))
     };
-    (0u32..).zip(&lives.lives).filter_map(of_life).collect()
+    (0u32..).zip(lives).filter_map(of_life).collect()
 }

@@ -4,25 +4,29 @@
 //! Sources: `docs/stacks.md`.
 
 mod address_lifetimes;
+mod address_spaces;
 mod counts;
 mod dimension;
 mod frame_names;
+mod hottest_path;
 mod join;
 mod of_events;
 mod process_labels;
+mod profile_intervals;
 mod query;
 mod rows;
 mod symbol_needs;
 mod symbol_use;
 mod tree;
 
-pub(crate) use address_lifetimes::Lives;
+pub(crate) use address_spaces::AddressSpaces;
 pub use counts::StackCounts;
 pub use dimension::Dimension;
-pub(crate) use frame_names::Texts;
+pub(crate) use frame_names::{Names, Texts};
 pub use join::JoinCounts;
 pub(crate) use of_events::EventStacks;
 pub(crate) use process_labels::Owners;
+pub(crate) use profile_intervals::ProfileIntervals;
 #[cfg(feature = "cli")]
 pub use query::Weight;
 pub use query::{Kind, StackQuery};
@@ -45,7 +49,6 @@ use crate::trace::Trace;
 use crate::trace::analysis_needs::STACK_EVENTS;
 use crate::units::{Nanos, Ticks, counted};
 use foldhash::HashMap as FastMap;
-use frame_names::Names;
 use join::{Attached, Joined};
 use query::{KINDS, event_name};
 use rows::{Counted, Key, StackId};
@@ -108,6 +111,8 @@ pub struct StackSet {
     pub has_tree: bool,
     /// The tree, where one was wanted.
     pub tree: Vec<TreeRow>,
+    /// The hottest path, outermost function first, where it was wanted.
+    pub hottest: Vec<TreeRow>,
     /// The window, where the user named one.
     pub window: Option<StackWindow>,
     /// Images of frames, those with most frames without a name first.
@@ -154,6 +159,7 @@ impl StackSet {
             symbols: shown.symbols(&searches),
             tree: query.tree.as_ref().map(|tree| shown.tree(tree)).unwrap_or_default(),
             has_tree: query.tree.is_some(),
+            hottest: if query.hottest { shown.hottest_path() } else { Vec::new() },
             window: told_window(trace, query, window),
             of,
         })
@@ -309,7 +315,7 @@ impl<'a> Counting<'a> {
 struct Weights<'a> {
     parts: &'a Parts,
     events: &'a Events,
-    interval: usize,
+    intervals: ProfileIntervals<'a>,
     stop: usize,
     thread: usize,
     stopped: FastMap<u32, Ticks>,
@@ -317,23 +323,20 @@ struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     fn new(parts: &'a Parts, events: &'a Events) -> Weights<'a> {
-        Weights { parts, events, interval: 0, stop: 0, thread: 0, stopped: FastMap::default() }
+        Weights {
+            parts,
+            events,
+            intervals: ProfileIntervals::new(&parts.intervals),
+            stop: 0,
+            thread: 0,
+            stopped: FastMap::default(),
+        }
     }
 
     /// Ticks of the clock for context switches, nanoseconds for samples; `None` = unknown.
     fn of(&mut self, of: &EventChoice, event: &At<StackEvent>, chosen: &Chosen) -> Option<u64> {
         match of {
-            EventChoice::Samples => {
-                const MILLISECOND: u32 = 10_000;
-                let all = &self.parts.intervals;
-                while all.get(self.interval).is_some_and(|at| at.moment <= event.moment) {
-                    self.interval += 1;
-                }
-                let before = self.interval.checked_sub(1).and_then(|last| all.get(last)).map(|at| at.value.2);
-                let first = all.first().map(|at| if at.value.0 { at.value.1 } else { at.value.2 });
-                let interval = before.or(first).unwrap_or(MILLISECOND);
-                Some(chosen.amount.saturating_mul(u64::from(interval)).saturating_mul(100))
-            }
+            EventChoice::Samples => Some(chosen.amount.saturating_mul(self.intervals.nanos(event.moment))),
             EventChoice::ContextSwitches => {
                 self.stops_before(event);
                 let Owner::Thread(thread) = chosen.owner else { return None };

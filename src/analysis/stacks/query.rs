@@ -4,11 +4,15 @@ use super::dimension::Dimension;
 use super::tree::TreeQuery;
 use crate::error::Error;
 use crate::etl::record_id::{HookId, RecordId};
+use crate::event::catalog;
 use crate::facets::{Condition, Dimension as _, spelling};
-use crate::load::stacks::second_walk::EventChoice;
+use crate::load::event_kind_counts::KindCount;
+use crate::load::stacks::second_walk::{EventChoice, kind_of};
 use crate::model::window::Bound;
 use crate::pattern::Patterns;
 use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use std::collections::BTreeSet;
 use uuid::Uuid;
 
 /// What is asked for.
@@ -36,6 +40,8 @@ pub struct StackQuery {
     pub symbols: SymbolFolders,
     /// True when the distinct stacks are wanted.
     pub whole_stacks: bool,
+    /// True when the hottest path is wanted.
+    pub hottest: bool,
 }
 
 impl StackQuery {
@@ -112,8 +118,38 @@ impl Kind {
         let names = KINDS.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
         let advice = spelling::advice(&wanted, KINDS.iter().map(|(name, ..)| *name));
         Err(Error::Usage(format!(
-            "unknown kind of event \"{text}\"{advice}; a kind is one of {names}, a hook id as pfnset events lists it, or GUID/ID"
+            "unknown kind of event \"{text}\"{advice}; a kind is one of {names}, a name or a hook id as pfnset events lists it, or GUID/ID"
         )))
+    }
+
+    /// The same, or the one event of a trace that has this name, as `pfnset events` lists it.
+    ///
+    /// # Errors
+    /// A usage error that lists the names, or the events that have this one.
+    pub fn of_trace(text: &str, trace: &Trace) -> Result<Kind, Error> {
+        let unknown = match Kind::parse(text) {
+            Ok(kind) => return Ok(kind),
+            Err(error) => error,
+        };
+        let is_wanted = |name: &str| name.eq_ignore_ascii_case(text.trim());
+        let kinds = &trace.survey().kinds;
+        let has_name = |kind: &&KindCount| {
+            catalog::all_names(kind.id).into_iter().any(is_wanted) || kind.own_name.as_deref().is_some_and(is_wanted)
+        };
+        let found: BTreeSet<RecordId> = kinds.iter().filter(has_name).map(|kind| kind_of(kind.id)).collect();
+        let shares_id = |id: RecordId| kinds.iter().any(|kind| kind_of(kind.id) == id && !has_name(&kind));
+        match found.iter().copied().collect::<Vec<_>>()[..] {
+            [] => Err(unknown),
+            [id] if shares_id(id) => Err(Error::Usage(format!(
+                "\"{text}\" has the id of other events of its provider: {} means all of them",
+                event_name(id)
+            ))),
+            [id] => Ok(Kind(EventChoice::Other(id))),
+            ref several => {
+                let ids: Vec<String> = several.iter().map(|id| event_name(*id)).collect();
+                Err(Error::Usage(format!("\"{text}\" is the name of several events: {}", ids.join(", "))))
+            }
+        }
     }
 
     /// Its name.

@@ -168,12 +168,12 @@ pub struct StackRow {
 
 /// The rows that conditions let pass.
 pub(super) struct Shown<'a> {
-    names: &'a Names,
+    pub(super) names: &'a Names,
     processes: &'a Texts,
-    rows: Vec<(Key, Counted)>,
+    pub(super) rows: Vec<(Key, Counted)>,
     /// Converts a sum of weights into the unit of the kind.
     clock: Option<&'a Clock>,
-    query: &'a StackQuery,
+    pub(super) query: &'a StackQuery,
 }
 
 impl<'a> Shown<'a> {
@@ -201,7 +201,7 @@ impl<'a> Shown<'a> {
     }
 
     /// Frames of a stack as they are shown, innermost first; one frame stands for none.
-    fn frames(&self, stack: StackId) -> Vec<Frame> {
+    pub(super) fn frames(&self, stack: StackId) -> Vec<Frame> {
         let mut frames = self.all_frames(stack);
         if let Some(wanted) = &self.query.fold {
             frames = frames.into_iter().map(|frame| self.names.folded(frame, wanted)).collect();
@@ -266,7 +266,7 @@ impl<'a> Shown<'a> {
         u64::try_from(clock.nanos(Ticks(clock.origin.0.saturating_add(ticks))).0).unwrap_or(u64::MAX)
     }
 
-    fn counts(&self, counted: &StackCounts) -> StackCounts {
+    pub(super) fn counts(&self, counted: &StackCounts) -> StackCounts {
         StackCounts { weight: self.weight(counted.weight), ..*counted }
     }
 

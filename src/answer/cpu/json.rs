@@ -1,6 +1,6 @@
 //! The JSON object of `pfnset cpu`, schema `pfnset.cpu`. Lists of rows are those of the tables.
 
-use crate::analysis::cpu::{CpuUse, decimal};
+use crate::analysis::cpu::{CpuUse, SampledUse, decimal};
 use crate::analysis::table::{Dimension as _, Value};
 use crate::answer::facts::{Fact, Facts};
 use serde_json::json;
@@ -34,11 +34,40 @@ pub(super) fn facts(set: &CpuUse) -> Facts<'_> {
         .has("preemptions", Fact::table(|| set.preemption_table(Some(0))))
         .has("wakeups", Fact::table(|| set.waker_table(Some(0))))
         .has("sampling", Fact::Object(sampling(set)))
-        .has("clock_tick", Fact::Object(clock_tick(set)));
+        .has("clock_tick", Fact::Object(clock_tick(set)))
+        .is("samples", serde_json::Value::Null);
     match &set.timeline {
         Some(_) => facts.has("timeline", Fact::records(CpuUse::step_fields(), || set.step_records())),
         None => facts,
     }
+}
+
+/// The same object by samples: what only context switches tell is null.
+pub(super) fn facts_by_samples(set: &SampledUse) -> Facts<'_> {
+    let window = json!({
+        "start_s": set.window_times.0.seconds(),
+        "stop_s": set.window_times.1.seconds(),
+        "ticks": set.window_ticks,
+        "start_mark": set.window.from_mark,
+        "stop_mark": set.window.to_mark,
+    });
+    fn null<'a>(facts: Facts<'a>, name: &'static str) -> Facts<'a> {
+        facts.is(name, serde_json::Value::Null)
+    }
+    let facts = Facts::of_trace()
+        .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
+        .is("window", window)
+        .is("from_ticks", set.window_bounds.0)
+        .is("to_ticks", set.window_bounds.1);
+    let facts = ["processors", "breaks", "balanced", "total", "by_processor"].into_iter().fold(facts, null);
+    let facts = facts.is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>());
+    let unknown = ["rows", "interrupts", "queue", "preemptions", "wakeups", "sampling", "clock_tick"];
+    let samples = Facts::default()
+        .is("interval_ns", set.interval_ns)
+        .is("events", set.all.events)
+        .is("time_ns", set.all.time_ns)
+        .has("rows", Fact::table(|| set.row_table(Default::default(), None)));
+    unknown.into_iter().fold(facts, null).has("samples", Fact::Object(samples))
 }
 
 fn queue(set: &CpuUse) -> Facts<'_> {

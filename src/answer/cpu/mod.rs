@@ -1,6 +1,9 @@
 //! The answer of `pfnset cpu`. Wire format: docs/json.md, schema `pfnset.cpu`.
 
+mod by_samples;
 mod json;
+
+pub(crate) use by_samples::answer as answer_by_samples;
 
 use crate::analysis::cpu::query::CpuOrder;
 use crate::analysis::cpu::{CpuUse, SERIES};
@@ -8,6 +11,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::numbers::{self, TimeUnit};
 use crate::answer::rows::{Records, Rows};
+use crate::model::window::Window;
 use crate::trace::doubt::grave;
 use crate::units::Nanos;
 
@@ -116,18 +120,22 @@ fn title(set: &CpuUse, view: CpuView, unit: TimeUnit) -> String {
         CpuView::Sampling => "Exact times beside samples and clock ticks",
         CpuView::Queue => "Time at each length of the ready queue",
     };
-    let (from, to) = set.window_times;
-    let end = |time: Nanos, mark: &Option<String>| match mark {
-        Some(mark) => format!("{:.6} s \"{mark}\"", time.seconds()),
-        None => format!("{:.6} s", time.seconds()),
-    };
-    let (from, to) = (end(from, &set.window.from_mark), end(to, &set.window.to_mark));
+    let (from, to) = ends(set.window_times, &set.window);
     let length = unit.show(set.ns(set.window_ticks));
     let processors = match set.by_processor.len() {
         1 => "1 processor".to_owned(),
         more => format!("{more} processors"),
     };
     format!("{what} from {from} to {to} ({length}), {processors}")
+}
+
+/// `0.250273 s "click"`: the ends of a window.
+fn ends((from, to): (Nanos, Nanos), window: &Window) -> (String, String) {
+    let end = |time: Nanos, mark: &Option<String>| match mark {
+        Some(mark) => format!("{:.6} s \"{mark}\"", time.seconds()),
+        None => format!("{:.6} s", time.seconds()),
+    };
+    (end(from, &window.from_mark), end(to, &window.to_mark))
 }
 
 fn summary(set: &CpuUse, CpuDisplay { order, top, unit, .. }: CpuDisplay) -> Vec<Block> {

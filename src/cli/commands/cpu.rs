@@ -1,7 +1,7 @@
 //! `pfnset cpu`: from its flags to the report.
 
-use crate::analysis::cpu::CpuUse;
 use crate::analysis::cpu::query::{CpuOrder, CpuQuery, DEFAULT_TICK, Dimension};
+use crate::analysis::cpu::{CpuUse, SampledUse};
 use crate::analysis::table::Condition;
 use crate::answer::cpu::{self, CpuDisplay, CpuView};
 use crate::answer::numbers::TimeUnit;
@@ -24,6 +24,9 @@ from ready to running: after a wait, or after a thread lost the processor. p95:
 lost the processor, by preemption, quantum end and the like.
 
 By processor, a delay counts where it ended and a wait where it began.
+
+A trace with samples and without context switches is answered by samples, with
+the error that they have; modules are those of samples.
 
 Presets:
   delays      ready delays by kind, with percentiles
@@ -124,6 +127,12 @@ impl Cpu {
         }
     }
 
+    /// True for views and orders that samples know too.
+    fn can_be_sampled(&self) -> bool {
+        matches!(self.view(), CpuView::Summary | CpuView::Rows)
+            && matches!(self.sort, None | Some(CpuOrder::Cpu | CpuOrder::Name))
+    }
+
     /// Flags that would be without effect are refused.
     fn check(&self, query: &CpuQuery) -> Result<(), Error> {
         let view = self.view();
@@ -189,10 +198,17 @@ impl Cpu {
         self.check(&query)?;
         self.columns.check(common.format)?;
         let trace = trace::open(common)?;
-        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
-        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let display =
             CpuDisplay { view: self.view(), order: query.order, top: self.top, unit: self.unit.unwrap_or_default() };
+        if self.can_be_sampled()
+            && let Some(set) = trace::with_bar(common, &trace, 3, || SampledUse::answer(&trace, &query))?
+        {
+            output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+            let answer = output::with_no_match(cpu::answer_by_samples(&set, display), &query.conditions);
+            return trace::finish_with(&self.columns, answer, common, set.doubtful);
+        }
+        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
+        output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = cpu::answer(&set, display);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }

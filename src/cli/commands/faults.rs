@@ -17,7 +17,8 @@ use clap::Args;
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Kind and module are those of hard faults; disk, priority and operation those of
-disk requests. A table leaves out the dimensions that it lacks.
+disk requests. A table leaves out the dimensions that it lacks. Soft faults have a
+process only: any other condition leaves none of them.
 
 Waited: time from fault to page, summed over threads. Blocked: time in which at
 least one thread waited. Again: bytes that had been read before. Response: from
@@ -96,7 +97,10 @@ impl Faults {
             "--of soft",
             &[
                 (soft && self.group_by.is_some(), "is by process and kind: --group-by has no effect"),
-                (soft && !self.conditions.is_empty(), "is of all processes: --where has no effect"),
+                (
+                    soft && query.conditions.iter().any(|condition| condition.dimension != Dimension::Process),
+                    "has processes alone: only --where process=… chooses among them",
+                ),
             ],
         )?;
         let (hard, disk) = (view == FaultView::Hard, view == FaultView::Disk);

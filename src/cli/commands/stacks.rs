@@ -19,9 +19,9 @@ use std::num::NonZeroUsize;
 #[command(mut_arg("group_by", grouped_by::<Dimension>), mut_arg("format", forms))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Kinds of events: samples (default where there are any), cswitch, ready,
-  virtual-alloc, page-access, hard-fault, disk, heap, pool; any other kernel
-  event by its hook id as pfnset events lists it, events of providers as
-  GUID/ID.
+  virtual-alloc, page-access, hard-fault, disk, heap, pool; any other event by
+  its name as pfnset events lists it, where that is one event, kernel events by
+  their hook id, events of providers as GUID/ID.
 
 Module and function group by the innermost frame; as conditions they select
 stacks that have such a frame anywhere.
@@ -134,7 +134,6 @@ impl Stacks {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
         let mut query = StackQuery { conditions: conditions(&rows.conditions)?, ..StackQuery::default() };
-        query.of = self.of.as_deref().map(Kind::parse).transpose().context("--of")?;
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
         }
@@ -160,7 +159,9 @@ impl Stacks {
         )?;
         query.symbols = self.symbols.folders(common.quiet)?;
         let trace = trace::open(common)?;
+        query.of = self.of.as_deref().map(|kind| Kind::of_trace(kind, &trace)).transpose().context("--of")?;
         query.whole_stacks = is_collapsed;
+        query.hottest = !is_collapsed && query.tree.is_none() && query.group_by.is_empty();
         let set = trace::with_bar(common, &trace, 3, || StackSet::answer(&trace, &query))?;
         let no_memory = rows.unit.is_some() && !set.of.is_of_memory();
         refuse(&format!("--of {}", set.of.name()), &[(no_memory, "counts no memory: --unit has no effect")])?;
