@@ -68,7 +68,8 @@ impl TraceTable {
                 None | Some("") => Cow::Borrowed("Trace"),
                 Some(labels) => Cow::Owned(format!("Trace / {labels}")),
             };
-            self.columns.push(Column::text(title));
+            let has_unit = labels.first().is_some_and(|labels| labels.has_unit);
+            self.columns.push(Column { has_unit, ..Column::text(title) });
         }
         let mut places = vec![0];
         for column in others {
