@@ -6,7 +6,7 @@ use crate::bytes::Cursor;
 use crate::etl::extended::{ITEM_PROVIDER_TRAITS, ITEM_SCHEMA, ITEMS_STACK, event_name, items, provider_name};
 use crate::etl::logfile::LogFileHeader;
 use crate::etl::record::{RawRecord, Record};
-use crate::etl::record_id::RecordId;
+use crate::etl::record_id::{Position, RecordId};
 use crate::event::hooks::LOG_FILE;
 use crate::event::personal::{PersonalPart, add_personal_parts};
 use crate::event::pool_snapshot::PoolSnapshot;
@@ -35,11 +35,20 @@ pub fn replace<'a>(raw: &RawRecord<'a>, whole: &mut [u8], tools: &Tools<'_>, par
     let Ok(record) = raw.read() else {
         tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
         let payload = raw.header.header_bytes()..whole.len();
+        // Whether its provider has a name among what cannot be read is not known.
+        [raw.own_guid(), raw.provider_guid()]
+            .into_iter()
+            .flatten()
+            .for_each(|guid| replace_guid(whole, guid, tools.names));
         return fill(raw, whole, payload, |again| again.is_none());
     };
     replace_guids(raw, &record, whole, tools.names);
     replace_items(raw, &record, whole, tools.names);
-    let payload = place_of(record.payload, raw.bytes);
+    let payload = payload_of(raw, &record);
+    if record.header.is_kernel() {
+        // Counters of the processor, which no reader needs. A damaged header can announce them where a text is.
+        zero(whole, record.header.header_bytes()..payload.start);
+    }
     parts.clear();
     match decode(&record) {
         Decoded::Event { event: Event::PoolSnapshot { snapshot, .. }, .. } => {
@@ -65,13 +74,17 @@ pub fn replace<'a>(raw: &RawRecord<'a>, whole: &mut [u8], tools: &Tools<'_>, par
         }
         found @ Decoded::Malformed(_) => {
             tools.changes.zeroed.fetch_add(1, Ordering::Relaxed);
-            let rest = payload.start + numbers_of_file(&record)..payload.end;
-            fill(raw, whole, rest, |again| again.map(decode) == Some(found));
+            let kept = if is_header_of_file(&record) { numbers_of_file(&record) } else { 0 };
+            fill(raw, whole, payload.start + kept..payload.end, |again| again.map(decode) == Some(found));
         }
     }
     if record.id == RecordId::Kernel(LOG_FILE) {
-        let zone = LogFileHeader::time_zone_names(record.pointer);
-        zero(whole, payload.start + zone.start..(payload.start + zone.end).min(payload.end));
+        let not_needed = match is_header_of_file(&record) {
+            true => LogFileHeader::time_zone_names(record.pointer),
+            // Any damaged record can be one that says it is a header.
+            false => 0..numbers_of_file(&record),
+        };
+        zero(whole, payload.start + not_needed.start..(payload.start + not_needed.end).min(payload.end));
     }
     tools.changes.texts.fetch_add(parts.len() as u64, Ordering::Relaxed);
     for part in parts.iter() {
@@ -116,9 +129,11 @@ fn replace_guids(raw: &RawRecord<'_>, record: &Record<'_>, whole: &mut [u8], nam
     let is_named = !is_of_microsoft(record.extended)
         && items(record.extended).any(|item| [ITEM_SCHEMA, ITEM_PROVIDER_TRAITS].contains(&item.kind));
     let provider = raw.provider_guid().filter(|_| is_named);
-    for range in [raw.own_guid(), provider].into_iter().flatten() {
-        whole.get_mut(range).into_iter().for_each(|guid| names.guids(guid));
-    }
+    [raw.own_guid(), provider].into_iter().flatten().for_each(|guid| replace_guid(whole, guid, names));
+}
+
+fn replace_guid(whole: &mut [u8], place: Range<usize>, names: &StandIns) {
+    whole.get_mut(place).into_iter().for_each(|guid| names.guids(guid));
 }
 
 /// Extended items: stacks stay; TraceLogging events and their providers have stand-ins for their names.
@@ -166,11 +181,24 @@ fn zero(whole: &mut [u8], part: Range<usize>) {
     whole.get_mut(part).into_iter().for_each(|part| part.fill(0));
 }
 
-/// Bytes of the log-file header whose names are cut: without its numbers the file is no trace.
+/// True for the file's first record: without its numbers the file is no trace.
+fn is_header_of_file(record: &Record<'_>) -> bool {
+    record.id == RecordId::Kernel(LOG_FILE) && record.position == Position::default()
+}
+
+/// Bytes of the numbers of a log-file header; its names can be cut.
 fn numbers_of_file(record: &Record<'_>) -> usize {
     let mut c = Cursor::new(record.payload, record.pointer);
-    let is_header = record.id == RecordId::Kernel(LOG_FILE) && LogFileHeader::read(&mut c).is_ok();
-    if is_header { c.position() } else { 0 }
+    if LogFileHeader::read(&mut c).is_ok() { c.position() } else { 0 }
+}
+
+/// Where the payload lies in its record, also if it has no bytes.
+fn payload_of(raw: &RawRecord<'_>, record: &Record<'_>) -> Range<usize> {
+    let end = raw.bytes.len();
+    match record.payload {
+        [] => end..end,
+        payload => place_of(payload, raw.bytes),
+    }
 }
 
 /// Where a part lies in the whole it was taken from; a range without bytes for a part of something else.

@@ -154,6 +154,36 @@ fn no_text_of_any_record_is_left() {
     }
 }
 
+/// One damaged byte makes other things of a record: counters of the processor, a header of the file, an event that cannot be read.
+#[test]
+fn no_text_of_a_damaged_record_is_left() {
+    let damaged = |rec: Rec, at: usize, bytes: &[u8]| {
+        let mut all = Vec::new();
+        rec.at(Session::windows10().t0).encode(&mut all);
+        all[at..at + bytes.len()].copy_from_slice(bytes);
+        Rec::raw(all)
+    };
+    let thread = |name: &str| Rec::system(P8, 0x0548, 2, [vec![0; 8], wide(&format!("{name}\0"))].concat());
+    let long = |begin: &str, end: &str| {
+        let path = format!("{begin}{}{end}", r"\folder".repeat(30));
+        Rec::system(P8, 0x0548, 2, wide(&path))
+    };
+    let event = Rec { activity: *b"ACTIVITYOTTOLINE", ..Rec::event(P8, *b"TLPROVIDERGUIDX!", 7, 0, vec![1; 8]) };
+    let cases: [(Rec, &[&str]); 5] = [
+        (damaged(thread("Worker Quillbert Kestrelvault"), 1, &[0xff]), &["Quillbert", "Kestrelvault"]),
+        (damaged(thread("Theodora"), 1, &[0x01]), &["Theodora"]),
+        (damaged(long("Wilhelmina", "\0Rowanberry\0"), 6, &[0, 0]), &["Wilhelmina", "Rowanberry"]),
+        (damaged(long("Persephone", "Cadwallader"), 6, &[0, 0]), &["Persephone", "Cadwallader"]),
+        (damaged(event.with_item(11, b"FjordTransfer"), 0x50, &[0, 0]), &["ACTIVITYOTTOLINE", "TLPROVIDERGUIDX"]),
+    ];
+    let bytes = trace(cases.iter().map(|(rec, _)| rec.clone()), Compression::None);
+    let (old, new) = (latin(&bytes.to_ascii_lowercase()), new_bytes(&bytes));
+    for forms in cases.iter().flat_map(|(_, secrets)| *secrets).flat_map(|secret| words(secret)) {
+        let is_in = |text: &str| forms.iter().any(|form| has(text, form));
+        assert!(is_in(&old) && !is_in(&new), "{:?}", String::from_utf8_lossy(&forms[0]));
+    }
+}
+
 /// The binary SIDs of users, of Entra, of Microsoft accounts and of services; those that every machine has stay.
 #[test]
 fn no_sid_of_a_person_is_left() {
