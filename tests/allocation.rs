@@ -21,6 +21,7 @@ use pfnset::dataset::run::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::forms::{self, Form};
 use pfnset::input::UnpackLimits;
+use pfnset::pattern::Patterns;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
 use reading::{Effort, read_all, recorded_traces};
@@ -155,7 +156,8 @@ fn of_what_is_written() {
             let dataset = Dataset::open(folder.path(), Format::Csv, "1").expect("a dataset");
             let tables = vec![Table::Ranges, Table::Traces];
             let (resume, machine_names, code_page) = (false, false, CodePage::default());
-            let choice = Choice { tables, snapshots, resume, machine_names, code_page };
+            let events = Patterns::default();
+            let choice = Choice { tables, snapshots, resume, machine_names, code_page, events };
             let done = dataset.export(path, &[], &choice, &UnpackLimits::default()).expect("room");
             assert_eq!((done.rows, done.error), (rows + 1, None));
         });

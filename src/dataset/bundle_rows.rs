@@ -1,6 +1,6 @@
 //! The rows of many traces, one after the other, as row groups of one file.
 
-use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary};
+use crate::analysis::export::column_batches::{BATCH_BYTES, BATCH_ROWS, dictionary, map_builder};
 use crate::analysis::export::layout::Layout;
 use crate::analysis::export::schema::Kind;
 use crate::dataset::part::Part;
@@ -10,7 +10,7 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray,
 };
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 use foldhash::HashMap as FastMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::File;
@@ -48,12 +48,14 @@ pub struct Merged {
     /// Values of further columns and the rows that have them.
     texts: Vec<(Vec<Option<String>>, usize)>,
     rows: usize,
+    /// Bytes of maps, which have no limit of their own in each row.
+    bytes: usize,
 }
 
 impl Merged {
     /// No rows yet.
     pub fn new(layout: Layout) -> Merged {
-        Merged { layout, batches: Vec::new(), texts: Vec::new(), rows: 0 }
+        Merged { layout, batches: Vec::new(), texts: Vec::new(), rows: 0, bytes: 0 }
     }
 
     /// Adds the rows of a file.
@@ -67,9 +69,11 @@ impl Merged {
                 source: io::Error::other("its columns are not those of the table"),
             })?;
             self.rows += own.num_rows();
+            let maps = own.columns().iter().filter(|column| matches!(column.data_type(), DataType::Map(..)));
+            self.bytes += maps.map(|column| column.get_array_memory_size()).sum::<usize>();
             self.texts.push((source.texts.to_vec(), own.num_rows()));
             self.batches.push(own);
-            if self.rows >= BATCH_ROWS {
+            if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES {
                 self.flush(part)?;
             }
         }
@@ -87,6 +91,7 @@ impl Merged {
     fn flush(&mut self, part: &mut Part) -> Result<(), Error> {
         let (batches, texts) = (std::mem::take(&mut self.batches), std::mem::take(&mut self.texts));
         let columns = self.layout.table.columns();
+        self.bytes = 0;
         part.write(std::mem::take(&mut self.rows), &|place| match columns.get(place) {
             Some(column) => merged(column.kind, &batches, place),
             None => repeated(&texts, place - columns.len()),
@@ -118,7 +123,32 @@ fn merged(kind: Kind, batches: &[RecordBatch], place: usize) -> Result<ArrayRef,
             Arc::new(batches.iter().flat_map(|batch| batch.column(place).as_boolean().iter()).collect::<BooleanArray>())
         }
         Kind::Instant => Arc::new(numbers::<TimestampMicrosecondType>(batches, place).with_timezone("UTC")),
+        Kind::Map => return maps(batches, place),
     })
+}
+
+/// A column of maps of all batches.
+fn maps(batches: &[RecordBatch], place: usize) -> Result<ArrayRef, ArrowError> {
+    let mut all = map_builder();
+    for batch in batches {
+        let column = batch.column(place).as_map();
+        let texts = |array: &ArrayRef| array.as_string_opt::<i32>().cloned();
+        let (names, values) = texts(column.keys()).zip(texts(column.values())).ok_or_else(not_texts)?;
+        for (row, ends) in column.value_offsets().windows(2).enumerate() {
+            if let [from, to] = *ends {
+                for entry in from as usize..to as usize {
+                    all.keys().append_value(names.value(entry));
+                    all.values().append_option(values.is_valid(entry).then(|| values.value(entry)));
+                }
+            }
+            all.append(column.is_valid(row))?;
+        }
+    }
+    Ok(Arc::new(all.finish()))
+}
+
+fn not_texts() -> ArrowError {
+    ArrowError::SchemaError("a map of something else".into())
 }
 
 /// A column of texts of all batches: each different text gets one number.

@@ -1,5 +1,6 @@
-//! A batch as lines of CSV: what is null is empty, instants are RFC 3339.
+//! A batch as lines of CSV: what is null is empty, instants are RFC 3339, maps JSON.
 
+use crate::event::fields::value_json::quoted;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -40,6 +41,13 @@ fn cell(column: &ArrayRef, row: usize, text: &mut String) {
                 None => Ok(()),
             }
         }
+        DataType::Map(..) => {
+            let entries = column.as_map().value(row);
+            if let [names, values] = entries.columns() {
+                json(names, values, text);
+            }
+            Ok(())
+        }
         DataType::Dictionary(..) => {
             let texts = column.as_dictionary::<Int32Type>();
             let values = texts.values().as_string::<i32>();
@@ -49,4 +57,23 @@ fn cell(column: &ArrayRef, row: usize, text: &mut String) {
         }
         _ => Ok(()),
     };
+}
+
+/// The object of names and texts.
+fn json(names: &ArrayRef, values: &ArrayRef, text: &mut String) {
+    let (Some(names), Some(values)) = (names.as_string_opt::<i32>(), values.as_string_opt::<i32>()) else { return };
+    let mut out = vec![b'{'];
+    for (number, (name, value)) in names.iter().zip(values).enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        quoted(&mut out, name.unwrap_or_default());
+        out.push(b':');
+        match value {
+            Some(value) => quoted(&mut out, value),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+    out.push(b'}');
+    text.push_str(&String::from_utf8(out).unwrap_or_default());
 }

@@ -12,7 +12,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_schema::Schema;
+use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -237,6 +237,11 @@ fn properties(layout: &Layout) -> WriterProperties {
     layout.table.columns().iter().fold(all, stored).build()
 }
 
+/// Columns in the file that a column is.
+fn stored_columns(field: &Field) -> usize {
+    if matches!(field.data_type(), DataType::Map(..)) { 2 } else { 1 }
+}
+
 /// An encoded column.
 enum Chunk {
     Texts(TextColumn),
@@ -255,26 +260,37 @@ impl Parquet {
     /// A batch becomes a row group; its columns are made and encoded in parallel, each in memory only for that time.
     fn write(&mut self, layout: &Layout, column: &Columns<'_>) -> Result<(), Wrapped> {
         let (schema, stored) = (layout.schema(), self.writer.schema_descr().columns().to_vec());
-        let writers = self.factory.create_column_writers(self.groups)?;
-        let encode = |(place, mut writer): (usize, ArrowColumnWriter)| -> Result<Chunk, Wrapped> {
+        let mut writers = self.factory.create_column_writers(self.groups)?.into_iter();
+        let mut first = 0;
+        // Of a map, names and values are two columns in the file.
+        let columns = schema.fields().iter().enumerate().map(|(place, field)| {
+            let writers: Vec<ArrowColumnWriter> = writers.by_ref().take(stored_columns(field)).collect();
+            first += writers.len();
+            (place, first - writers.len(), writers)
+        });
+        let columns: Vec<_> = columns.collect();
+        let encode = |(place, first, writers): (usize, usize, Vec<ArrowColumnWriter>)| -> Result<Vec<Chunk>, Wrapped> {
             let array = column(place)?;
-            if let (Some(texts), Some(descriptor)) = (array.as_dictionary_opt::<Int32Type>(), stored.get(place)) {
+            if let (Some(texts), Some(descriptor)) = (array.as_dictionary_opt::<Int32Type>(), stored.get(first)) {
                 let is_trace = layout.names().nth(place) == Some(TRACE_COLUMN);
                 let statistics = is_trace || layout.table.columns().get(place).is_some_and(is_sorted_by);
-                return Ok(Chunk::Texts(TextColumn::new(descriptor, texts, statistics, level())?));
+                return Ok(vec![Chunk::Texts(TextColumn::new(descriptor, texts, statistics, level())?)]);
             }
-            for leaf in compute_leaves(schema.field(place), &array)? {
+            let leaves = compute_leaves(schema.field(place), &array)?;
+            let written = writers.into_iter().zip(leaves).map(|(mut writer, leaf)| {
                 writer.write(&leaf)?;
-            }
-            Ok(Chunk::Other(writer.close()?))
+                Ok(Chunk::Other(writer.close()?))
+            });
+            written.collect()
         };
-        let chunks: Vec<Result<Chunk, Wrapped>> =
-            writers.into_par_iter().enumerate().with_max_len(1).map(encode).collect();
+        let chunks: Vec<Result<Vec<Chunk>, Wrapped>> = columns.into_par_iter().with_max_len(1).map(encode).collect();
         let mut group = self.writer.next_row_group()?;
         for chunk in chunks {
-            match chunk? {
-                Chunk::Texts(chunk) => chunk.append_to_row_group(&mut group)?,
-                Chunk::Other(chunk) => chunk.append_to_row_group(&mut group)?,
+            for chunk in chunk? {
+                match chunk {
+                    Chunk::Texts(chunk) => chunk.append_to_row_group(&mut group)?,
+                    Chunk::Other(chunk) => chunk.append_to_row_group(&mut group)?,
+                }
             }
         }
         group.close()?;

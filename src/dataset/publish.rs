@@ -280,6 +280,7 @@ mod tests {
             error: None,
             tags: Tags::default(),
             name: None,
+            events: None,
             rows: 0,
             bytes: 0,
         }

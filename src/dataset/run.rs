@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::input::{Input, STANDARD_INPUT, UnpackLimits};
 use crate::named::named_enum;
+use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::doubt::{Doubt, grave};
 use crate::trace::recording;
@@ -33,6 +34,15 @@ pub struct Choice {
     pub machine_names: bool,
     /// The encoding of 8-bit names.
     pub code_page: CodePage,
+    /// Names of the records in `events`, where that is among the tables; none means all.
+    pub events: Patterns,
+}
+
+impl Choice {
+    /// The names as text; `None` without that table.
+    fn events_text(&self) -> Option<String> {
+        self.tables.contains(&Table::Events).then(|| self.events.to_string())
+    }
 }
 
 named_enum! {
@@ -125,7 +135,11 @@ impl Dataset {
             let (id, file) = identify(bytes);
             let before = self.before(&id, choice).filter(|state| {
                 let is_named_so = state.name == self.given(&file);
-                file.digest.is_some() && is_named_so && state.covers(&choice.tables, choice.machine_names, &self.tags)
+                let has_events = choice.events_text().is_none_or(|events| state.events == Some(events));
+                file.digest.is_some()
+                    && is_named_so
+                    && has_events
+                    && state.covers(&choice.tables, choice.machine_names, &self.tags)
             });
             if let Some(state) = before.filter(|_| choice.resume) {
                 return Ok(outcome(&id, &state, true));
@@ -167,6 +181,7 @@ impl Dataset {
             error: None,
             tags: self.tags.clone(),
             name: None,
+            events: choice.events_text(),
             rows: 0,
             bytes: 0,
         }
@@ -188,7 +203,7 @@ impl Dataset {
         let exported = match open() {
             Ok(trace) => {
                 let machine = |name: &str| if choice.machine_names { name.to_owned() } else { pseudonym(name) };
-                let chosen = (choice.tables.as_slice(), choice.snapshots.choice());
+                let chosen = (choice.tables.as_slice(), choice.snapshots.choice(), &choice.events);
                 let earlier = || {
                     let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
                     before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
@@ -227,6 +242,7 @@ impl Dataset {
         let mut state = State { error, rows, bytes, name: self.given(file), ..self.state_for(choice) };
         if let Some(before) = before.filter(|before| before.error.is_none() && state.error.is_none()) {
             state.parts = before.parts;
+            state.events = state.events.or(before.events);
             state.asked.extend(before.asked);
         }
         state.parts.extend(&staged.parts);

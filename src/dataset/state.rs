@@ -45,6 +45,8 @@ pub struct State {
     pub tags: Tags,
     /// The name that the user gave it; `None` where it has its path.
     pub name: Option<String>,
+    /// Names of the records in `events`; `None` where it was not asked for.
+    pub events: Option<String>,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes of all files.
@@ -67,6 +69,8 @@ struct Stored {
     tags: Tags,
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    events: Option<String>,
     rows: u64,
     bytes: u64,
 }
@@ -86,6 +90,7 @@ impl From<State> for Stored {
             error: state.error,
             tags: state.tags,
             name: state.name,
+            events: state.events,
             rows: state.rows,
             bytes: state.bytes,
         }
@@ -111,6 +116,7 @@ impl TryFrom<Stored> for State {
             error: stored.error,
             tags: stored.tags,
             name: stored.name,
+            events: stored.events,
             rows: stored.rows,
             bytes: stored.bytes,
         })

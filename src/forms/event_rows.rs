@@ -1,10 +1,10 @@
 //! Rows of events: JSON lines, CSV, and a line of text for each. Keys: docs/json.md, schema `pfnset.event_rows`.
 
 use crate::escape::visible;
-use crate::event::fields::value::{FieldValue, Fields};
+use crate::event::fields::value::FieldValue;
+use crate::event::fields::value_json::{in_quotes, list, members, quoted, value};
 use crate::event::fields::value_text::{decimal, digits, hexadecimal, write_guid};
 use crate::forms::csv::{self, Cells};
-use crate::forms::json;
 use crate::load::event_row::{EventRow, RowId};
 use crate::units::Nanos;
 use std::fmt::Write as _;
@@ -61,20 +61,6 @@ fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Adds a text in quotes. Nearly all are of plain characters, which stand for themselves.
-fn quoted(out: &mut Vec<u8>, text: &str) {
-    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) & (byte != b'"') & (byte != b'\\');
-    // Without an early end, so that many bytes are compared at once.
-    if text.as_bytes().iter().fold(true, |all, byte| all & is_plain(*byte)) {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else {
-        // Writing into memory cannot fail.
-        let _ = json::compact(&text, out);
-    }
-}
-
 /// A key as it stands before its value: `,"key":`.
 macro_rules! key {
     ($name:literal) => {
@@ -101,24 +87,6 @@ fn texts(out: &mut Vec<u8>, key: &[u8], texts: &[String]) {
     if !texts.is_empty() {
         entry(out, key, Some(()), |out, ()| list(out, texts, |out, text| quoted(out, text)));
     }
-}
-
-fn list<T>(out: &mut Vec<u8>, values: &[T], write: impl Fn(&mut Vec<u8>, &T)) {
-    out.push(b'[');
-    for (number, value) in values.iter().enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        write(out, value);
-    }
-    out.push(b']');
-}
-
-/// Adds `"0x1f"` or digits between quotes.
-fn in_quotes(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    out.push(b'"');
-    write(out);
-    out.push(b'"');
 }
 
 /// Adds seconds with as many of the nine digits as are needed, at least one.
@@ -261,34 +229,6 @@ fn kind_text(out: &mut Vec<u8>, row: &EventRow<'_>) {
 fn hook_id(out: &mut Vec<u8>, hook: u16) {
     out.extend_from_slice(b"0x");
     digits(out, &hook.to_be_bytes());
-}
-
-/// Adds the object of fields.
-fn members(out: &mut Vec<u8>, fields: &Fields<'_>) {
-    out.push(b'{');
-    for (number, (name, field)) in fields.iter().enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        quoted(out, name);
-        out.push(b':');
-        value(out, field);
-    }
-    out.push(b'}');
-}
-
-/// Adds a value.
-fn value(out: &mut Vec<u8>, value: &FieldValue<'_>) {
-    match value {
-        FieldValue::Null => out.extend_from_slice(b"null"),
-        FieldValue::Flag(_) | FieldValue::Unsigned(_) | FieldValue::Signed(_) => value.write(out),
-        FieldValue::Float(number) if number.is_finite() => value.write(out),
-        FieldValue::Double(number) if number.is_finite() => value.write(out),
-        FieldValue::Object(fields) => members(out, fields),
-        FieldValue::List(values) => list(out, values, self::value),
-        FieldValue::Text(text) => quoted(out, text),
-        other => in_quotes(out, |out| other.write(out)),
-    }
 }
 
 fn json_text(write: impl FnOnce(&mut Vec<u8>)) -> String {

@@ -43,6 +43,8 @@ pub struct EventRow<'r> {
     pub record_id: RecordId,
     /// Label of the header's process, where the caller has put it.
     pub process: Option<Cow<'r, str>>,
+    /// The header's process instance, where the caller has put it.
+    pub instance: Option<usize>,
     /// The header's process.
     pub process_id: Option<u32>,
     /// The header's thread.
@@ -149,6 +151,7 @@ impl<'t> RowReader<'t> {
             processor: has_own_buffers.then_some(processor),
             record_id: record.id,
             process: None,
+            instance: None,
             process_id: record.process_id,
             thread_id: record.thread_id,
             provider: Cow::Borrowed(""),

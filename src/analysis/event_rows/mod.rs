@@ -122,6 +122,11 @@ impl<'t> EventListing<'t> {
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
     }
 
+    /// Manifests of the trace that are no XML, with the reason.
+    pub(crate) fn unreadable(&self) -> &[String] {
+        &self.schemas.unreadable
+    }
+
     /// Formats all rows, in parallel, and writes them in record order. False when the head was full before the end: what is left
     /// out is not known then. `new` makes what a thread keeps while it formats a slice.
     ///
@@ -181,7 +186,8 @@ impl<'t> EventListing<'t> {
         mut row: EventRow<'r>,
         format: &mut impl FnMut(&mut Vec<u8>, &EventRow<'_>),
     ) {
-        row.process = row.process_id.map(|id| self.process(id, moment));
+        row.instance = row.process_id.and_then(|id| self.owners.instance(id, moment));
+        row.process = row.process_id.map(|id| self.process(id, row.instance, moment));
         if !self.passes(&row) {
             return;
         }
@@ -200,8 +206,8 @@ impl<'t> EventListing<'t> {
     }
 
     /// The label of a process: those of known ones are made once.
-    fn process(&self, id: u32, moment: Moment) -> Cow<'_, str> {
-        let known = self.owners.instance(id, moment).and_then(|index| self.labels.get(index));
+    fn process(&self, id: u32, instance: Option<usize>, moment: Moment) -> Cow<'_, str> {
+        let known = instance.and_then(|index| self.labels.get(index));
         known.map_or_else(|| self.owners.label(Some(id), moment).into(), |label| Cow::Borrowed(label.as_str()))
     }
 

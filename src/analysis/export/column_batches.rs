@@ -1,9 +1,10 @@
 //! Rows become columns: each row is a list of cells, and about a million rows become one batch, sorted by process and
 //! category so that statistics of a file's parts are narrow.
 
-use crate::analysis::export::schema::{Kind, Table};
+use crate::analysis::export::schema::{Kind, MAP_PARTS, Table};
 use crate::analysis::export::sink::Sink;
 use crate::error::Error;
+use arrow_array::builder::{MapBuilder, MapFieldNames, StringBuilder};
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray,
@@ -15,6 +16,9 @@ use std::sync::Arc;
 
 /// Rows of a batch, which becomes a row group.
 pub const BATCH_ROWS: usize = 1 << 20;
+
+/// Bytes of maps in a batch.
+pub(crate) const BATCH_BYTES: usize = 32 << 20;
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +37,8 @@ pub enum Cell<'t> {
     Flag(bool),
     /// Microseconds since 1970.
     Instant(i64),
+    /// Texts by name, each of which can be unknown.
+    Map(&'t [(&'t str, Option<&'t str>)]),
 }
 
 impl<'t> Cell<'t> {
@@ -75,6 +81,49 @@ impl Texts {
     }
 }
 
+/// Texts by name, row by row.
+#[derive(Debug, Default)]
+struct Maps {
+    names: Texts,
+    /// Number of the name, and where the value lies in `values`.
+    entries: Vec<(i32, Option<(usize, usize)>)>,
+    values: String,
+    /// Where the entries of each row lie.
+    rows: Vec<Option<(usize, usize)>>,
+}
+
+impl Maps {
+    fn push(&mut self, entries: Option<&[(&str, Option<&str>)]>) {
+        let begin = self.entries.len();
+        for (name, value) in entries.unwrap_or_default() {
+            let from = self.values.len();
+            self.values.push_str(value.unwrap_or_default());
+            self.entries.push((self.names.number(name), value.map(|_| (from, self.values.len()))));
+        }
+        self.rows.push(entries.map(|_| (begin, self.entries.len())));
+    }
+
+    fn array(&self, order: &[u32]) -> Result<ArrayRef, ArrowError> {
+        let mut maps = map_builder();
+        for row in order {
+            let place = self.rows.get(*row as usize).copied().flatten();
+            let entries = place.and_then(|(from, to)| self.entries.get(from..to));
+            for (name, value) in entries.unwrap_or_default() {
+                maps.keys().append_value(self.names.texts.get(*name as usize).map_or("", |name| name));
+                maps.values().append_option(value.and_then(|(from, to)| self.values.get(from..to)));
+            }
+            maps.append(place.is_some())?;
+        }
+        Ok(Arc::new(maps.finish()))
+    }
+}
+
+/// Builds a column of [`Kind::Map`].
+pub(crate) fn map_builder() -> MapBuilder<StringBuilder, StringBuilder> {
+    let [entry, key, value] = MAP_PARTS.map(str::to_owned);
+    MapBuilder::new(Some(MapFieldNames { entry, key, value }), StringBuilder::new(), StringBuilder::new())
+}
+
 /// The values of a column so far.
 #[derive(Debug)]
 enum Values {
@@ -84,9 +133,15 @@ enum Values {
     Real(Vec<Option<f64>>),
     Flag(Vec<Option<bool>>),
     Instant(Vec<Option<i64>>),
+    Map(Maps),
 }
 
 impl Values {
+    /// Bytes of what has no limit of its own in each row.
+    fn bytes(&self) -> usize {
+        if let Values::Map(maps) = self { maps.values.len() + size_of_val(&*maps.entries) } else { 0 }
+    }
+
     fn new(kind: Kind) -> Values {
         match kind {
             Kind::Text => Values::Text(Texts::default(), Vec::new()),
@@ -95,6 +150,7 @@ impl Values {
             Kind::Real => Values::Real(Vec::new()),
             Kind::Flag => Values::Flag(Vec::new()),
             Kind::Instant => Values::Instant(Vec::new()),
+            Kind::Map => Values::Map(Maps::default()),
         }
     }
 
@@ -110,6 +166,7 @@ impl Values {
             Values::Real(list) => list.push(if let Cell::Real(value) = cell { Some(value) } else { None }),
             Values::Flag(list) => list.push(if let Cell::Flag(value) = cell { Some(value) } else { None }),
             Values::Instant(list) => list.push(if let Cell::Instant(value) = cell { Some(value) } else { None }),
+            Values::Map(maps) => maps.push(if let Cell::Map(entries) = cell { Some(entries) } else { None }),
         }
     }
 
@@ -130,6 +187,7 @@ impl Values {
             Values::Instant(list) => {
                 Arc::new(TimestampMicrosecondArray::from(ordered(list, order)).with_timezone("UTC"))
             }
+            Values::Map(maps) => return maps.array(order),
         })
     }
 }
@@ -172,7 +230,8 @@ impl<'s> ColumnBatches<'s> {
     pub fn push_with<'c>(&mut self, cells: impl Iterator<Item = Cell<'c>>) -> Result<(), Error> {
         self.columns.iter_mut().zip(cells).for_each(|(column, cell)| column.push(cell));
         self.count += 1;
-        if self.count >= BATCH_ROWS { self.flush() } else { Ok(()) }
+        let is_full = self.count >= BATCH_ROWS || self.columns.iter().map(Values::bytes).sum::<usize>() >= BATCH_BYTES;
+        if is_full { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -186,9 +245,12 @@ impl<'s> ColumnBatches<'s> {
         self.sink.write(self.table, order.len(), &column)
     }
 
-    /// Rows by process, then category; else as they came.
+    /// Rows by process, then category; else as they came, as those of a table in the order of time.
     fn order(&self, columns: &[Values]) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.count as u32).collect();
+        if self.table.is_in_time_order() {
+            return order;
+        }
         for name in ["category", "process"] {
             let Some(Values::Text(texts, numbers)) = self.table.place(name).and_then(|at| columns.get(at)) else {
                 continue;

@@ -5,6 +5,7 @@ mod chosen;
 pub(crate) mod column_batches;
 mod cpu;
 mod descriptions;
+mod events;
 pub(crate) mod layout;
 mod memory;
 mod page_attributes;
@@ -30,6 +31,7 @@ use crate::error::Error;
 use crate::event::hooks::{
     CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
 };
+use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::{self, Doubt};
@@ -38,7 +40,7 @@ use column_batches::ColumnBatches;
 use schema::Table;
 use trace::Facts;
 
-/// Writes these tables of a trace, of the snapshots of this choice, and returns those that it has. `machine` converts the
+/// Writes these tables of a trace (`events` with all records), of the snapshots of this choice, and returns those that it has. `machine` converts the
 /// machine's name to the text that is written; `file` is asked for at the end, because a digest takes time.
 ///
 /// # Errors
@@ -50,10 +52,12 @@ pub fn export(
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<Vec<Table>, Error> {
-    export_with_doubts(trace, (file, Vec::new), chosen, machine, sink).map(|(tables, _)| tables)
+    let (tables, choice) = chosen;
+    let all = Patterns::default();
+    export_with_doubts(trace, (file, Vec::new), (tables, choice, &all), machine, sink).map(|(tables, _)| tables)
 }
 
-/// Writes these tables of a trace, of the snapshots of this choice, `traces` last, and returns those that it has, and what casts doubt on them. `machine` converts
+/// Writes these tables of a trace, of the snapshots of this choice, `events` of records with these names, `traces` last, and returns those that it has, and what casts doubt on them. `machine` converts
 /// the machine's name to the text that is written; `file` is asked for at the end, because a digest takes time, and so are the tables
 /// that the dataset has of it from earlier and keeps: they are judged too.
 ///
@@ -62,7 +66,7 @@ pub fn export(
 pub(crate) fn export_with_doubts(
     trace: &Trace,
     (file, earlier): (impl FnOnce() -> TraceFile, impl FnOnce() -> Vec<Table>),
-    (tables, choice): (&[Table], SnapshotChoice),
+    (tables, choice, names): (&[Table], SnapshotChoice, &Patterns),
     machine: impl Fn(&str) -> String,
     sink: &dyn Sink,
 ) -> Result<(Vec<Table>, Vec<Doubt>), Error> {
@@ -104,6 +108,9 @@ pub(crate) fn export_with_doubts(
     if let Some(set) = &processors {
         of_cpu(set, tables, sink)?;
         doubt::add(&mut doubts, set.doubts.clone());
+    }
+    if has(Table::Events) {
+        doubt::add(&mut doubts, events::write(trace, names, sink)?);
     }
     let mut others = earlier();
     others.retain(|table| !has(*table));

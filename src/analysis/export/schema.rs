@@ -1,7 +1,8 @@
 //! The tables of an export and their columns. `docs/export.md` says what each column means; a test compares both.
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +19,12 @@ pub enum Kind {
     Flag,
     /// An instant, UTC.
     Instant,
+    /// Texts by name.
+    Map,
 }
+
+/// Names of a map's parts, as Parquet's rules have them.
+pub(crate) const MAP_PARTS: [&str; 3] = ["key_value", "key", "value"];
 
 impl Kind {
     /// Its type in Arrow.
@@ -30,6 +36,11 @@ impl Kind {
             Kind::Real => DataType::Float64,
             Kind::Flag => DataType::Boolean,
             Kind::Instant => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            Kind::Map => {
+                let [entry, key, value] = MAP_PARTS;
+                let parts = [Field::new(key, DataType::Utf8, false), Field::new(value, DataType::Utf8, true)];
+                DataType::Map(Arc::new(Field::new(entry, DataType::Struct(Fields::from_iter(parts)), false)), false)
+            }
         }
     }
 }
@@ -109,6 +120,9 @@ tables! {
     CpuWaits "cpu_waits": process Text, thread Integer, reason Text, waits Integer, waiting_s Real;
     CpuInterrupts "cpu_interrupts": interrupt_kind Text, module Text null, routine Address, count Integer, inclusive_s Real,
         exclusive_s Real, max_s Real;
+    Events "events": time_s Real, processor Integer null, process Text null, instance Integer null, pid Integer null,
+        thread Integer null, provider Text, provider_guid Text null, event Text, id Text null, version Integer,
+        opcode Integer null, schema Text null, fields Map null, missing Text null;
     Warnings "warnings": analysis Text, code Text, text Text, amount Integer null, makes_doubtful Flag;
     Traces "traces": trace_file Text, digest Text null, file_bytes Integer null, program_version Text,
         schema_version Integer, tables Text, error Text null, session_name Text null, machine Text null, os_build Integer null, os_text Text null,
@@ -133,6 +147,11 @@ impl Table {
     /// True for tables that only traces with context switches have.
     pub const fn is_of_processors(self) -> bool {
         matches!(self, Table::Cpu | Table::CpuWaits | Table::CpuInterrupts)
+    }
+
+    /// True for the table whose rows stay in the order of time.
+    pub(crate) const fn is_in_time_order(self) -> bool {
+        matches!(self, Table::Events)
     }
 
     /// Place of a column.

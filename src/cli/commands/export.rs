@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::escape::visible;
 use crate::forms::lines::wrap;
 use crate::input::{STANDARD_INPUT, refuse_remote};
+use crate::pattern::{Pattern, Patterns};
 use crate::trace::doubt::{of_the_file, texts};
 use crate::trace::recording::is_one;
 use crate::units::{count, counted};
@@ -42,6 +43,7 @@ Tables (docs/export.md has their columns):
   working_sets
   cpu cpu_waits cpu_interrupts     where context switches were recorded
   pages refset_pages               a row for each page: with --pages
+  events                           a row for each record: with --events
 
 They are written to DIR/TABLE/trace=ID/part-N.parquet; the ID is from the
 file's digest, so that exporting a trace again replaces its parts. A trace
@@ -51,6 +53,7 @@ Examples:
   pfnset export trace.etl --out dataset
   pfnset export trace.etl --out dataset --pages
   pfnset export traces/ --out dataset --resume
+  pfnset export trace.etl --out dataset --events \"Process*;*HardFault\"
   pfnset export kernel.etl --with user.etl --out dataset
   pfnset export --compact dataset --out few
   duckdb -c \"SELECT category, sum(bytes) FROM 'dataset/resident/*/*.parquet' GROUP BY 1\"")]
@@ -69,6 +72,9 @@ pub struct Export {
     /// Also a row for each page: pages, refset_pages
     #[arg(long)]
     pub pages: bool,
+    /// Also the table events: a row with all fields for each record whose name in WPA or xperf, or whose id, matches; repeatable
+    #[arg(long, value_name = "PATTERNS")]
+    pub events: Vec<String>,
     /// Of which snapshots of each trace pages, resident and ranges have rows: last (the last whole one) or all
     #[arg(long, value_parser = SNAPSHOTS, default_value = "last", value_name = "WHICH")]
     pub snapshot: Snapshots,
@@ -83,7 +89,7 @@ pub struct Export {
     pub machine_names: bool,
     /// Instead of exporting, copy the dataset PATH into the new folder DIR with few files, by year, month (the default), day or tag_KEY
     #[arg(long, value_name = "BY", num_args = 0..=1, require_equals = true, default_missing_value = "month",
-        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with",
+        conflicts_with_all = ["tables", "pages", "snapshot", "format", "resume", "machine_names", "tags", "name", "strict", "with", "events",
             "ansi_codepage", "in_memory", "unpack_limit"])]
     pub compact: Option<By>,
     /// Add the column tag_KEY to traces, with this value for the traces of this run; repeatable
@@ -134,6 +140,7 @@ struct Progress {
     bytes: AtomicU64,
     broken: AtomicUsize,
     doubtful: AtomicUsize,
+    passed_over: AtomicUsize,
     stopped: AtomicBool,
     /// The path of each trace, by its name in the dataset.
     paths: Mutex<BTreeMap<String, PathBuf>>,
@@ -163,7 +170,7 @@ impl Export {
         if streamed.count() > 1 {
             return Err(Error::Usage("only one of the files can be standard input (-)".into()).into());
         }
-        let choice = self.choice();
+        let choice = self.choice()?;
         let tags = Tags::new(&self.tags).map_err(Error::Usage)?;
         let dataset = self.dataset()?.with_tags(tags, self.path_and_name()?);
         let done = Progress::default();
@@ -196,6 +203,7 @@ impl Export {
         if let Some(error) = failed.into_inner().ok().flatten() {
             return Err(error);
         }
+        self.tell_unmatched(&choice.events, done.passed_over.into_inner());
         let broken = done.broken.into_inner();
         if broken > 0 {
             let of = counted(traces.len() as u64, "trace", "traces");
@@ -235,14 +243,21 @@ impl Export {
         Ok(traces)
     }
 
-    fn choice(&self) -> Choice {
-        Choice {
-            tables: self.tables(),
+    fn choice(&self) -> Result<Choice, Error> {
+        let tables = self.tables();
+        if tables.contains(&Table::Events) && Patterns::new(&self.events.join(";")).all().next().is_none() {
+            return Err(Error::Usage(
+                "say which events with --events NAME, as in --events \"Process*\"; * is all".into(),
+            ));
+        }
+        Ok(Choice {
+            tables,
             snapshots: self.snapshot,
             resume: self.resume,
             machine_names: self.machine_names,
             code_page: self.reading.ansi_codepage,
-        }
+            events: Patterns::new(&self.events.join(";")),
+        })
     }
 
     /// Opens the dataset. What does not fit it is said also with `--quiet`: somebody put it there.
@@ -250,6 +265,15 @@ impl Export {
         let dataset = Dataset::open(&self.out, self.format.format(), env!("CARGO_PKG_VERSION"))?;
         warn_of(dataset.refused());
         Ok(dataset)
+    }
+
+    /// Says which patterns of `--events` match no record; of traces that were skipped that is not known.
+    fn tell_unmatched(&self, events: &Patterns, passed_over: usize) {
+        if passed_over == 0 {
+            let missed = events.all().filter(|pattern| !pattern.has_matched());
+            let line = |pattern: &Pattern| format!("--events \"{}\" matches nothing", pattern.text);
+            output::tell_unmatched(self.quiet, &missed.map(line).collect::<Vec<_>>());
+        }
     }
 
     /// Copies a dataset into few files.
@@ -282,9 +306,13 @@ impl Export {
     fn tables(&self) -> Vec<Table> {
         let mut tables = match &self.tables {
             Some(tables) => tables.clone(),
-            None => Table::ALL.into_iter().filter(|table| !table.is_by_page()).collect(),
+            None => {
+                let is_small = |table: &Table| !table.is_by_page() && *table != Table::Events;
+                Table::ALL.into_iter().filter(is_small).collect()
+            }
         };
         tables.extend([Table::Warnings, Table::Traces]);
+        tables.extend((!self.events.is_empty()).then_some(Table::Events));
         if self.pages {
             tables.extend(Table::ALL.into_iter().filter(|table| table.is_by_page()));
         }
@@ -299,6 +327,7 @@ impl Export {
         if outcome.error.is_some() {
             done.broken.fetch_add(1, Ordering::Relaxed);
         }
+        done.passed_over.fetch_add(outcome.passed_over.into(), Ordering::Relaxed);
         if !outcome.grave.is_empty() {
             done.doubtful.fetch_add(1, Ordering::Relaxed);
         }

@@ -12,4 +12,5 @@ pub mod schema;
 mod texts;
 pub mod trace_logging;
 pub mod value;
+pub mod value_json;
 pub mod value_text;

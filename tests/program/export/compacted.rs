@@ -21,7 +21,7 @@ fn compact(from: &Path, to: &Path, by: &str) -> Ran {
 fn dataset(folder: &Path) -> PathBuf {
     let dataset = folder.join("dataset");
     let to = dataset.to_str().unwrap();
-    out(&[&["export", "-q", "--pages", "--tag", "build=a/../b c", "--out", to], &TRACES[..2]].concat());
+    out(&[&["export", "-q", "--pages", "--events", "*", "--tag", "build=a/../b c", "--out", to], &TRACES[..2]].concat());
     out(&[&["export", "-q", "--pages", "--out", to], &TRACES[2..]].concat());
     dataset
 }
@@ -138,7 +138,9 @@ fn what_is_not_used_is_said() {
 fn flags_without_effect_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (dataset(folder.path()), folder.path().join("copy"));
-    for flag in ["--ansi-codepage=1251", "--in-memory=1GiB", "--unpack-limit=1GiB", "--resume", "--name=x"] {
+    for flag in
+        ["--ansi-codepage=1251", "--in-memory=1GiB", "--unpack-limit=1GiB", "--resume", "--name=x", "--events=*"]
+    {
         let ran = run(&["export", "--compact", from.to_str().unwrap(), "--out", to.to_str().unwrap(), flag]);
         assert!(ran.code == 2 && ran.err.contains("cannot be used with"), "{flag}: {ran:?}");
     }

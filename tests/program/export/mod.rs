@@ -3,6 +3,7 @@
 mod compacted;
 mod counts;
 mod dataset;
+mod events;
 mod fleet;
 mod hostile;
 mod killed;
@@ -54,6 +55,13 @@ pub fn text(column: &dyn Array, row: usize) -> Option<String> {
         DataType::Dictionary(..) => {
             let texts = column.as_dictionary::<Int32Type>();
             texts.values().as_string::<i32>().value(texts.keys().value(row) as usize).to_owned()
+        }
+        DataType::Map(..) => {
+            let entries = column.as_map().value(row);
+            let [names, values] = entries.columns() else { panic!("names and values") };
+            let pairs: Vec<(Option<&str>, Option<&str>)> =
+                names.as_string::<i32>().iter().zip(values.as_string::<i32>()).collect();
+            serde_json::to_string(&pairs).unwrap()
         }
         other => panic!("a column of {other}"),
     })
