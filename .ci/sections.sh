@@ -1,7 +1,7 @@
 # Sections of .ci/run and .ci/full: sourced by both.
 #
-# A section is a function. Its output goes to a log, and is printed with its times when the section has ended. The first section
-# that fails ends the run.
+# A section is a function, which ends with its first command that fails. Its output goes to a log, and is printed with its times
+# when the section has ended. The first section that fails ends the run.
 
 logs=target/ci
 mkdir -p "$logs"
@@ -13,15 +13,29 @@ fail() {
 
 at() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
+# What bash's `times` counted of a shell and of what it ran: lines of two times as 1m2.345s.
+processor_seconds() {
+    tr 'ms ' '  \n' <"$1" | awk '{ sum += $1 * 60 + $2 } END { printf "%d", sum }'
+}
+
 # section FUNCTION TITLE...: runs it. Lanes print one after the other.
 section() {
-    local name=$1 begin=$SECONDS status=0
+    local name=$1 begin=$SECONDS status
     shift
     [ ! -e "$logs/failed" ] || exit 1
-    (set -euo pipefail && "$name") >"$logs/$name.log" 2>&1 || status=$?
+    # Not with ||, nor in an `if`: bash then ignores -e in the function too, and goes on after what failed.
+    set +e
+    (
+        trap 'times >"$logs/$name.times"' EXIT
+        set -euo pipefail
+        "$name"
+    ) >"$logs/$name.log" 2>&1
+    status=$?
+    set -e
     {
         flock 9
-        printf '\n=== %s: %s (from %s to %s)\n' "$*" "$(at $((SECONDS - begin)))" "$(at "$begin")" "$(at $SECONDS)"
+        printf '\n=== %s: %s (from %s to %s, %s s of processors)\n' "$*" "$(at $((SECONDS - begin)))" "$(at "$begin")" \
+            "$(at $SECONDS)" "$(processor_seconds "$logs/$name.times")"
         tail -n 400 "$logs/$name.log"
         if [ $status != 0 ]; then
             printf '\nFAILED in section: %s (whole log: %s)\n' "$*" "$logs/$name.log"

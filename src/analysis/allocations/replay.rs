@@ -1,4 +1,5 @@
-//! Goes through the records of a trace in their order, slice by slice: only the records of one slice and what is live are in memory.
+//! Goes through the records of a trace in their order, slice by slice: only the records of two slices and what is live are in memory,
+//! because the next slice is read while one is replayed.
 
 use super::commit::{CommitCheck, CommitCounts, Record, Region, Source, Space, pages_of};
 use super::counting::{Closing, Counting, Facts};
@@ -7,7 +8,7 @@ use super::heap::Heaps;
 use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
 use super::pool::Pool;
-use crate::etl::time_slice::slices;
+use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::Phase;
 use crate::load::allocations::{
     AllocationEvent, AllocationKind, AllocationReader, AllocationRundowns, AllocationWhat, ListedRegion,
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// Records of a slice, about; each takes some 100 bytes.
-const RECORDS: u64 = 500_000;
+const RECORDS: u64 = 250_000;
 
 /// What was found beside the pieces.
 #[derive(Debug, Default)]
@@ -98,18 +99,36 @@ pub fn replay(trace: &Trace, kind: AllocationKind, counting: &mut Counting<'_>) 
     let mut replay = Replay { state, triggers, next: 0, allocations: 0, frees: 0 };
     let reader = AllocationReader::new(etl, kind);
     if let Some((begin, end)) = crate::load::allocations::whole(&survey.spans) {
-        let mut ahead: Vec<AllocationEvent> = Vec::new();
+        let mut now = Slice::default();
         for slice in slices(&survey.spans, begin, end, RECORDS) {
-            let mut events: Vec<AllocationEvent> = std::mem::take(&mut ahead);
-            reader.read(&slice.buffers).into_iter().for_each(|mut found| events.append(&mut found));
-            events.par_sort_unstable_by_key(|event| event.moment);
-            let until = events.partition_point(|event| event.moment.time <= slice.to);
-            ahead = events.split_off(until);
-            events.iter().for_each(|event| replay.event(event, counting));
+            let ahead = std::mem::take(&mut now.later);
+            let replay_now = || now.events.iter().for_each(|event| replay.event(event, counting));
+            (now, ()) = rayon::join(|| Slice::read(&reader, &slice, ahead), replay_now);
         }
-        ahead.iter().for_each(|event| replay.event(event, counting));
+        now.events.iter().chain(&now.later).for_each(|event| replay.event(event, counting));
     }
     replay.finish(counting, has_start_snapshot(&rundowns.pool))
+}
+
+/// Records of a slice of time.
+#[derive(Default)]
+struct Slice {
+    /// In order.
+    events: Vec<AllocationEvent>,
+    /// Those that its buffers hold of later slices, in order.
+    later: Vec<AllocationEvent>,
+}
+
+impl Slice {
+    /// With what the slices before it hold of later ones.
+    fn read(reader: &AllocationReader<'_>, slice: &TimeSlice, ahead: Vec<AllocationEvent>) -> Slice {
+        let mut events = ahead;
+        reader.read(&slice.buffers).into_iter().for_each(|mut found| events.append(&mut found));
+        events.par_sort_unstable_by_key(|event| event.moment);
+        let until = events.partition_point(|event| event.moment.time <= slice.to);
+        let later = events.split_off(until);
+        Slice { events, later }
+    }
 }
 
 fn has_start_snapshot(listed: &[At<ListedPool>]) -> bool {
