@@ -236,3 +236,36 @@ fn a_selection_of_nothing_has_a_total_of_nothing() {
     let total = table.lines().find(|line| line.starts_with("Total")).unwrap();
     assert_eq!(total.split_whitespace().collect::<Vec<_>>(), ["Total", "0", "0"], "{table}");
 }
+
+/// Commit of processes is that of `allocations`, where their state before the trace is known.
+#[test]
+fn commit_is_that_of_allocations() {
+    let trace = fixtures().join("alloc-x86.etl").display().to_string();
+    let all = json_of(&trace, &[]);
+    let arguments = ["allocations", &trace, "--of", "commit", "--group-by", "process", "--format", "json", "-q"];
+    let allocations: Value = serde_json::from_str(&out(&arguments)).expect("JSON");
+    let key = |row: &Value, start: &str| (row["process"].as_str().unwrap().to_owned(), row[start].to_string());
+    let rows = allocations["rows"].as_array().unwrap();
+    let expected: BTreeMap<_, _> = rows.iter().map(|row| (key(row, "process_start_s"), row)).collect();
+    let known = all["processes"].as_array().unwrap().iter().filter(|row| !row["commit_end_bytes"].is_null());
+    let mut compared = 0;
+    for row in known {
+        // A process without start was there before the trace, also where its end rundown or its first record came later.
+        let of_row = expected[&key(row, "start_s")];
+        for (ours, theirs) in [
+            ("commit_start_bytes", "at_start_bytes"),
+            ("commit_end_bytes", "at_end_bytes"),
+            ("commit_peak_bytes", "peak_bytes"),
+        ] {
+            assert_eq!(row[ours], of_row[theirs], "{ours} of {row}");
+        }
+        compared += 1;
+    }
+    let unknown = allocations["at_start"]["unknown"].as_u64().unwrap_or(0);
+    assert_eq!(compared + unknown as usize, rows.len(), "{}", allocations["at_start"]);
+    assert!(compared > 10);
+    let grouped = json_of(&trace, &["--group-by", "session"]);
+    let sum = |key: &str| grouped["rows"].as_array().unwrap().iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
+    assert_eq!(sum("commit_end_bytes"), allocations["total"]["at_end_bytes"].as_u64().unwrap());
+    assert!(grouped["rows"][0]["commit_peak_bytes"].is_null(), "processes have their peaks at different times");
+}

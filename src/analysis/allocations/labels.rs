@@ -15,13 +15,17 @@ use foldhash::HashMap as FastMap;
 pub const ABSENT: u32 = u32::MAX;
 
 /// Distinct values with their numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Numbered<T> {
     values: Vec<T>,
     numbers: FastMap<T, u32>,
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
+    fn new() -> Numbered<T> {
+        Numbered { values: Vec::new(), numbers: FastMap::default() }
+    }
+
     fn number(&mut self, value: T) -> u32 {
         let next = self.values.len() as u32;
         *self.numbers.entry(value).or_insert_with_key(|value| {
@@ -43,15 +47,25 @@ pub struct Labels<'t> {
     heaps: Numbered<u64>,
     /// Texts of functions and stacks: different stacks can have one.
     texts: Numbered<String>,
-    /// Label and start of processes.
-    starts: Numbered<(String, Option<Ticks>)>,
+    /// What rows of processes are told apart by.
+    process_names: Numbered<ProcessName>,
+}
+
+/// The process of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ProcessName {
+    label: String,
+    /// When it began; `None`: before the trace.
+    start: Option<Ticks>,
+    /// Its place among the instances.
+    instance: Option<usize>,
 }
 
 impl<'t> Labels<'t> {
     /// With the names of a trace.
     pub fn new(processes: &'t Processes, stacks: Option<EventStacks>) -> Labels<'t> {
-        let (texts, starts) = (Numbered { values: Vec::new(), numbers: FastMap::default() }, Numbered::default());
-        Labels { processes, stacks, heaps: Numbered::default(), texts, starts }
+        let (heaps, texts, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
+        Labels { processes, stacks, heaps, texts, process_names }
     }
 
     /// The number of a heap.
@@ -90,7 +104,11 @@ impl<'t> Labels<'t> {
     pub fn row_number(&mut self, dimension: Dimension, number: u32, lives: &Lives) -> u32 {
         match dimension {
             _ if number == ABSENT => ABSENT,
-            Dimension::Process => self.starts.number((lives.label(number, self.processes), lives.start(number))),
+            Dimension::Process => self.process_names.number(ProcessName {
+                label: lives.label(number, self.processes),
+                start: lives.start(number),
+                instance: lives.instance(number, self.processes),
+            }),
             Dimension::Function | Dimension::FreeFunction => {
                 let innermost = self.functions(number).into_iter().next();
                 self.texts.number(innermost.map_or_else(String::new, |label| label.to_string()))
@@ -105,7 +123,12 @@ impl<'t> Labels<'t> {
 
     /// When the process of a row began.
     pub fn start(&self, number: u32) -> Option<Ticks> {
-        self.starts.get(number)?.1
+        self.process_names.get(number)?.start
+    }
+
+    /// The process instance of a row, by its place in the list.
+    pub fn instance(&self, number: u32) -> Option<usize> {
+        self.process_names.get(number)?.instance
     }
 
     /// The label of a row's number.
@@ -115,7 +138,7 @@ impl<'t> Labels<'t> {
             Dimension::Reason if number == ABSENT => Label::name(OUTSTANDING),
             _ if number == ABSENT => Label::nothing(),
             Dimension::Reason => Label::maybe(Reason::ALL.get(number as usize).map(|reason| reason.name())),
-            Dimension::Process => text(self.starts.get(number).map(|(label, _)| label)),
+            Dimension::Process => text(self.process_names.get(number).map(|name| &name.label)),
             Dimension::Thread | Dimension::Session => Label::number(number),
             Dimension::Size => size_label(number),
             Dimension::Pages => Label::name(if number == 1 { "large" } else { "normal" }),

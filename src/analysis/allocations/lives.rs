@@ -119,19 +119,27 @@ impl Lives {
         next.map_or(Owner::Nobody, |(_, life)| Owner::Life(life))
     }
 
+    /// The process instance of a life, by its place in the list.
+    pub fn instance(&self, life: LifeId, processes: &Processes) -> Option<usize> {
+        let life = self.get(life).filter(|life| !life.is_unknown)?;
+        if let Some(begin) = life.begin {
+            return processes.alive(life.process_id, begin);
+        }
+        let is_from_before = |at: &usize| {
+            let instance = processes.instances.get(*at);
+            instance.is_some_and(|instance| instance.begin == Moment::FIRST && !instance.start_logged)
+        };
+        processes.instances_of(life.process_id).iter().copied().find(is_from_before)
+    }
+
     /// `name (pid)` of a life.
     pub fn label(&self, life: LifeId, processes: &Processes) -> String {
-        let Some(life) = self.get(life) else { return String::new() };
-        let instance = match life.begin {
-            _ if life.is_unknown => None,
-            Some(begin) => processes.alive(life.process_id, begin).and_then(|at| processes.instances.get(at)),
-            None => {
-                let of_id = processes.instances_of(life.process_id).iter();
-                let mut instances = of_id.filter_map(|at| processes.instances.get(*at));
-                instances.find(|instance| instance.begin == Moment::FIRST && !instance.start_logged)
-            }
-        };
-        instance.map_or_else(|| format!("Unknown ({})", life.process_id), |instance| instance.label())
+        let instance = self.instance(life, processes).and_then(|at| processes.instances.get(at));
+        match (instance, self.get(life)) {
+            (Some(instance), _) => instance.label(),
+            (None, Some(life)) => format!("Unknown ({})", life.process_id),
+            (None, None) => String::new(),
+        }
     }
 
     /// When it began; `None`: before the trace.

@@ -4,6 +4,7 @@
 //! what is live; [`counting`] adds pieces up to rows with their [`figures`]; [`rows`] gives them names.
 //! Source: `docs/allocations.md`.
 
+mod by_process;
 mod commit;
 mod counting;
 mod figures;
@@ -21,6 +22,7 @@ mod tables;
 mod timeline;
 mod warnings;
 
+pub(crate) use by_process::{ProcessCommit, commit_by_process};
 pub use figures::Figures;
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;
@@ -42,7 +44,7 @@ use crate::trace::{Parts, Trace};
 use crate::units::{Nanos, Ticks};
 use counting::{Counted, Counting};
 use labels::Labels;
-use lives::Lives;
+use lives::{LifeId, Lives};
 
 /// Steps of the curve on the first screen.
 const CURVE_STEPS: u64 = 48;
@@ -114,6 +116,8 @@ pub struct AllocationSet {
     pub records: Vec<(&'static str, u64)>,
     /// The check against the end rundown.
     pub check: Option<Check>,
+    /// Instances of processes of which nobody tells what they had committed before the trace.
+    pub(crate) of_unknown_start: Vec<usize>,
     /// End of the last hole in the records.
     pub hole_until: Option<Nanos>,
     /// Dimensions of the rows.
@@ -147,6 +151,8 @@ impl AllocationSet {
         let labels = Labels::new(trace.processes(), stacks);
         let mut counting = Counting::new((lives, labels), of, (query, &group_by), (range, Some(grid)), hole_until);
         let replayed = replay::replay(trace, of, &mut counting);
+        let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
+        let of_unknown_start = replayed.of_unknown_start.iter().filter_map(instance).collect();
         let (Counted { rows, total, is_balanced, timeline }, labels) = counting.finish();
         let missing = trace.missing(of.needs());
         let mut doubts = warnings::warnings(trust, of.needs().name, &missing, &replayed, labels.lacks_stacks());
@@ -167,6 +173,7 @@ impl AllocationSet {
             total,
             records: replayed.records,
             check: replayed.check,
+            of_unknown_start,
             hole_until: hole_until.map(|until| etl.clock.nanos(until)),
             rows: rows::rows(rows, &group_by, &labels, query.order, &etl.clock),
             dimensions: group_by,

@@ -32,6 +32,8 @@ pub struct Replayed {
     pub records: Vec<(&'static str, u64)>,
     /// The check against the end rundown.
     pub check: Option<Check>,
+    /// Processes of which nobody tells what they had committed before the trace.
+    pub of_unknown_start: Vec<LifeId>,
 }
 
 /// The check against the end rundown.
@@ -65,6 +67,7 @@ struct Commit {
     sources: BTreeMap<Source, u64>,
     counts: CommitCounts,
     check: CommitCheck,
+    of_unknown_start: Vec<LifeId>,
     number: u64,
 }
 
@@ -210,13 +213,15 @@ impl Replay {
                     at_start: commit.sources.iter().map(|(source, number)| (source.name(), *number)).collect(),
                     records,
                     check: (!commit.end.is_empty()).then_some(Check::Commit(commit.check)),
+                    of_unknown_start: commit.of_unknown_start,
                 }
             }
             State::Pool(mut pool) => {
                 pool.end(counting);
                 records.extend([("mismatched", pool.counts.mismatched), ("malformed", pool.counts.malformed)]);
                 let source = if has_start_snapshot { "snapshot" } else { "unknown" };
-                Replayed { at_start: vec![(source, 1)], records, check: pool.check.map(Check::Pool) }
+                let check = pool.check.map(Check::Pool);
+                Replayed { at_start: vec![(source, 1)], records, check, ..Replayed::default() }
             }
             State::Heap(mut heaps) => {
                 heaps.end(counting);
@@ -231,7 +236,7 @@ impl Replay {
                 let born = heaps.lives.iter().filter(is_born).count() as u64;
                 let sources = [("born", born), ("unknown", heaps.lives.len() as u64 - born)];
                 let at_start = sources.into_iter().filter(|(_, number)| *number > 0).collect();
-                Replayed { at_start, records, check: None }
+                Replayed { at_start, records, ..Replayed::default() }
             }
         }
     }
@@ -267,6 +272,7 @@ impl Commit {
                 _ => Source::Unknown,
             };
             *self.sources.entry(source).or_default() += 1;
+            self.of_unknown_start.extend((source == Source::Unknown).then_some(life));
             let mut space = Space::new(source, Facts { life, ..Facts::default() });
             if source == Source::StartRundown
                 && let Some((at, regions)) = self.start.get(&life)

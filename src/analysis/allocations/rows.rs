@@ -17,6 +17,8 @@ pub struct AllocationRow {
     pub labels: Vec<Label>,
     /// When its process began; `None`: before the trace, or rows are of no processes.
     pub process_start: Option<Nanos>,
+    /// Its process among the instances of the trace.
+    pub(crate) instance: Option<usize>,
     /// Its figures.
     pub figures: Figures,
 }
@@ -51,7 +53,9 @@ pub fn rows(
                 _ => label,
             }
         };
-        AllocationRow { labels: dimensions.iter().zip(&numbers).map(label).collect(), process_start: start, figures }
+        let instance = number_of(&numbers).and_then(|number| labels.instance(number));
+        let labels = dimensions.iter().zip(&numbers).map(label).collect();
+        AllocationRow { labels, process_start: start, instance, figures }
     };
     let mut rows: Vec<AllocationRow> = counted.into_iter().map(row).collect();
     rows.sort_by(|a, b| {

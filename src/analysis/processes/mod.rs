@@ -1,4 +1,4 @@
-//! The processes of a trace: start, end, parent, and the private and page-table pages of each at a snapshot.
+//! The processes of a trace: start, end, parent, the private and page-table pages of each at a snapshot, and its commit.
 //!
 //! Process events are enough; without a page sequence the pages of a process are unknown.
 
@@ -7,6 +7,7 @@ pub(crate) mod tables;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
+use crate::analysis::allocations::commit_by_process;
 use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -94,12 +95,14 @@ impl ProcessSet {
             return Err(trace.cannot_run(&PROCESS_LIST));
         }
         let (snapshot, pages) = count_pages(trace, query.snapshot)?.unzip();
+        let commit = commit_by_process(trace);
         let mut processes: Vec<ProcessRow> = trace
             .processes()
             .instances
             .iter()
             .enumerate()
             .map(|(index, process)| ProcessRow {
+                commit: commit.get(index).copied().flatten(),
                 pages: pages.as_ref().and_then(|pages| pages.get(index).copied().flatten()),
                 parent: process.parent_id.and_then(|id| parent_label(trace, process, id)),
                 ..row(trace, process)
@@ -183,6 +186,7 @@ fn row(trace: &Trace, process: &Instance) -> ProcessRow {
         end: process.end_time().map(|time| trace.time(time)),
         exit_status: process.exit_status,
         pages: None,
+        commit: None,
     }
 }
 

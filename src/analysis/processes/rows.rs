@@ -1,5 +1,6 @@
 //! Rows of processes: labels, order, groups.
 
+use crate::analysis::allocations::ProcessCommit;
 use crate::analysis::table::group::natural;
 use crate::analysis::table::{Group, Node};
 use crate::facets::vocabulary::{ENDED, NAME, PARENT, STARTED};
@@ -67,6 +68,8 @@ pub struct ProcessRow {
     pub exit_status: Option<i32>,
     /// Its pages at the snapshot; `None` without a page sequence, and when no event has the key that names its pages.
     pub pages: Option<ProcessPages>,
+    /// What it had committed; `None` where that was not recorded.
+    pub(crate) commit: Option<ProcessCommit>,
 }
 
 /// Pages that belong to one process.
@@ -100,6 +103,8 @@ pub struct ProcessCounts {
     pub processes: u64,
     /// Their pages; `None` without a page sequence.
     pub pages: Option<ProcessPages>,
+    /// What they had committed: those of which it is known.
+    pub(crate) commit: Option<ProcessCommit>,
 }
 
 impl std::ops::AddAssign for ProcessCounts {
@@ -108,13 +113,18 @@ impl std::ops::AddAssign for ProcessCounts {
         if let Some(pages) = other.pages {
             *self.pages.get_or_insert_default() += pages;
         }
+        match (&mut self.commit, other.commit) {
+            (Some(sum), Some(commit)) => *sum += commit,
+            (sum @ None, commit) => *sum = commit,
+            (Some(_), None) => {}
+        }
     }
 }
 
 impl ProcessCounts {
     /// Those of one process.
     pub(super) fn of(row: &ProcessRow) -> ProcessCounts {
-        ProcessCounts { processes: 1, pages: row.pages }
+        ProcessCounts { processes: 1, pages: row.pages, commit: row.commit }
     }
 
     fn all_pages(&self) -> u64 {

@@ -22,10 +22,23 @@ const MODIFIED: Counted =
     Counted::new("modified_pages", "Modified", |m, _| Value::maybe(m.pages, |p| Value::CountIfAny(p.modified)));
 
 const PAGES: [Counted; 6] =
-    [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(6), MODIFIED.leaves(5)];
+    [PRIVATE, PRIVATE_SIZE, PAGE_TABLES, PAGE_TABLE_SIZE.unseen(), STANDBY.leaves(8), MODIFIED.leaves(7)];
+
+const COMMIT_AT_START: Counted =
+    Counted::new("commit_start_bytes", "Commit at start", |m, _| Value::maybe(m.commit, |c| size(c.start)));
+const COMMIT_AT_END: Counted =
+    Counted::new("commit_end_bytes", "Commit at end", |m, _| Value::maybe(m.commit, |c| size(c.end)));
+const COMMIT_PEAK: Counted =
+    Counted::new("commit_peak_bytes", "Peak", |m, _| Value::maybe(m.commit.and_then(|c| c.peak), size));
+
+const COMMIT: [Counted; 3] = [COMMIT_AT_START.spare(0), COMMIT_AT_END.leaves(6), COMMIT_PEAK.leaves(5)];
+
+fn size(bytes: u64) -> Value {
+    Value::Size(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
 
 /// Fields of a process.
-pub(crate) const FIELDS: [&str; 16] = [
+pub(crate) const FIELDS: [&str; 19] = [
     "process",
     "name",
     "pid",
@@ -42,6 +55,9 @@ pub(crate) const FIELDS: [&str; 16] = [
     "page_table_bytes",
     "standby_pages",
     "modified_pages",
+    "commit_start_bytes",
+    "commit_end_bytes",
+    "commit_peak_bytes",
 ];
 
 impl ProcessSet {
@@ -50,14 +66,17 @@ impl ProcessSet {
         if self.dimensions.is_empty() { self.process_table() } else { self.group_table() }
     }
 
-    /// The columns that count pages; people do not see them where nothing is known.
-    fn pages(&self) -> [Counted; 6] {
-        if self.snapshot.is_some() { PAGES } else { PAGES.map(Counted::unseen) }
+    /// The columns of pages and of commit; people do not see those where nothing is known.
+    fn measured(&self) -> Vec<Counted> {
+        let pages = if self.snapshot.is_some() { PAGES } else { PAGES.map(Counted::unseen) };
+        let is_known = self.processes.iter().any(|row| row.commit.is_some());
+        let commit = if is_known { COMMIT } else { COMMIT.map(Counted::unseen) };
+        pages.into_iter().chain(commit).collect()
     }
 
     /// The groups.
     pub fn group_table(&self) -> Table {
-        let (all, columns) = (self.tree.measure, [&[PROCESSES], self.pages().as_slice()].concat());
+        let (all, columns) = (self.tree.measure, [&[PROCESSES], self.measured().as_slice()].concat());
         Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
             .with_total(&self.tree, &all, &columns)
     }
@@ -69,10 +88,10 @@ impl ProcessSet {
 
     /// A line for each process, with the rest of them and the sum.
     pub fn process_table(&self) -> Table {
-        let pages = self.pages();
-        let page_columns = pages.iter().filter_map(Counted::column);
+        let measured = self.measured();
+        let measured_columns = measured.iter().filter_map(Counted::column);
         // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
-        let (start, end) = if self.sort == ProcessOrder::Start { (9, 8) } else { (4, 3) };
+        let (start, end) = if self.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
         let columns = [
             Column::text("Process"),
             Column::number("Session").fit(Fit::Leaves(2)),
@@ -82,30 +101,30 @@ impl ProcessSet {
         let last = [Column::text("Parent").fit(Fit::Leaves(1)), Column::text("Command line").fit(Fit::Leaves(0))];
         let shown = self.top.unwrap_or(usize::MAX).min(self.processes.len());
         let (listed, rest) = self.processes.split_at(shown);
-        let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &pages)).collect();
+        let mut lines: Vec<Line> = listed.iter().map(|row| line(row, &measured)).collect();
         if !rest.is_empty() {
             let mut sum = ProcessCounts::default();
             rest.iter().for_each(|row| sum += ProcessCounts::of(row));
-            lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &pages));
+            lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &measured));
         }
-        if self.snapshot.is_some() {
-            lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.tree.measure, &pages) });
+        if measured.iter().any(|column| column.column().is_some()) {
+            lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.tree.measure, &measured) });
         }
         Table {
             title: None,
             fields: FIELDS.map(Field::new).to_vec(),
             records: self.process_records().collect(),
-            columns: columns.into_iter().chain(page_columns).chain(last).collect(),
+            columns: columns.into_iter().chain(measured_columns).chain(last).collect(),
             lines,
         }
     }
 }
 
-fn shown(counts: &ProcessCounts, pages: &[Counted]) -> Vec<Value> {
-    pages.iter().filter(|column| column.column().is_some()).map(|column| column.value(counts, counts)).collect()
+fn shown(counts: &ProcessCounts, measured: &[Counted]) -> Vec<Value> {
+    measured.iter().filter(|column| column.column().is_some()).map(|column| column.value(counts, counts)).collect()
 }
 
-fn line(row: &ProcessRow, pages: &[Counted]) -> Line {
+fn line(row: &ProcessRow, measured: &[Counted]) -> Line {
     let start = [
         Value::text(&row.label),
         Value::maybe(row.session_id, |id| Value::Number(id.into())),
@@ -113,12 +132,12 @@ fn line(row: &ProcessRow, pages: &[Counted]) -> Line {
         Value::maybe(row.end, Value::Seconds),
     ];
     let texts = [&row.parent, &row.command_line].map(|text| Value::maybe(text.as_deref(), Value::text));
-    Line::new(start.into_iter().chain(shown(&ProcessCounts::of(row), pages)).chain(texts))
+    Line::new(start.into_iter().chain(shown(&ProcessCounts::of(row), measured)).chain(texts))
 }
 
-fn sum_line(label: Value, counts: &ProcessCounts, pages: &[Counted]) -> Line {
+fn sum_line(label: Value, counts: &ProcessCounts, measured: &[Counted]) -> Line {
     let blank = |columns: usize| std::iter::repeat_n(Value::Nothing, columns);
-    Line::new(std::iter::once(label).chain(blank(3)).chain(shown(counts, pages)).chain(blank(2)))
+    Line::new(std::iter::once(label).chain(blank(3)).chain(shown(counts, measured)).chain(blank(2)))
 }
 
 fn record(row: &ProcessRow) -> Vec<Value> {
@@ -136,6 +155,7 @@ fn record(row: &ProcessRow) -> Vec<Value> {
         Value::maybe(row.end, Value::ExactSeconds),
         Value::maybe(row.exit_status, |status| Value::Count(status.into())),
     ];
-    let measured = PAGES.iter().map(|column| column.value(&ProcessCounts::of(row), &ProcessCounts::of(row)));
+    let measured =
+        PAGES.iter().chain(&COMMIT).map(|column| column.value(&ProcessCounts::of(row), &ProcessCounts::of(row)));
     start.into_iter().chain(measured).collect()
 }

@@ -16,6 +16,8 @@ use clap::Args;
 Without --group-by each process has a row. Start and end are empty for what
 happened before or after the trace. Private and page tables are pages at the
 snapshot, whatever list they are on; standby and modified are parts of both.
+Commit by VirtualAlloc is shown where it was recorded, of processes whose commit
+before the trace is known.
 
 Patterns: * any text, ? any character, a leading ! excludes, ; separates; case does not matter.
 
