@@ -96,3 +96,28 @@ fn wrong_usage_is_answered_with_the_remedy() {
     let ran = run(&["allocations", "resident-small.etl", "--of", "pool"]);
     assert!(ran.code == 4 && ran.err.contains("the keyword Pool"), "{ran:?}");
 }
+
+#[test]
+fn pool_tags_have_their_drivers() {
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("pooltag.txt");
+    std::fs::write(&file, "rem\r\nNt?x - ntfs.sys   - NTFS\r\nThre - <unknown> - Thread objects\r\n").expect("file");
+    let file = file.to_str().expect("a name");
+    let all = json_of(&["--of", "pool", "--pooltags", file]);
+    let row = |tag: &str| {
+        let mut rows = all["rows"].as_array().expect("rows").iter();
+        let row = rows.find(|row| row["tag"] == tag).unwrap_or_else(|| panic!("no {tag} in {all}"));
+        json!([row["tag_driver"], row["tag_text"]])
+    };
+    assert_eq!(row("Ntfx"), json!(["ntfs.sys", "NTFS"]));
+    assert_eq!([row("Thre"), row("Proc")], [json!([null, "Thread objects"]), json!([null, null])]);
+    let table = out(&["allocations", TRACE, "-q", "--of", "pool", "--top", "20", "--pooltags", file]);
+    assert!(table.contains("Ntfx (ntfs.sys) ") && table.contains("Thre (Thread objects) "), "{table}");
+    // A file that has no effect is not passed over.
+    assert_refused(&["allocations", TRACE, "--pooltags", file], "--pooltags is for rows of pool tags");
+    assert_refused(&["allocations", TRACE, "--of", "pool", "--pooltags", "none.txt"], "--pooltags none.txt: ");
+    assert_refused(
+        &["allocations", TRACE, "--of", "pool", "--pooltags", TRACE],
+        "no line of it is `TAG - DRIVER - TEXT`",
+    );
+}

@@ -175,7 +175,7 @@ impl AllocationSet {
             check: replayed.check,
             of_unknown_start,
             hole_until: hole_until.map(|until| etl.clock.nanos(until)),
-            rows: rows::rows(rows, &group_by, &labels, query.order, &etl.clock),
+            rows: rows::rows(rows, &group_by, &labels, query, &etl.clock),
             dimensions: group_by,
             timeline: timeline.unwrap_or_default(),
             origin: etl.clock.origin,

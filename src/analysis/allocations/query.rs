@@ -5,6 +5,7 @@ use crate::facets::vocabulary::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
 };
 use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
+use crate::imported::pool_tags::PoolTags;
 use crate::load::allocations::AllocationKind;
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
@@ -95,6 +96,8 @@ pub struct AllocationQuery {
     pub from: Option<Bound>,
     /// End of the window; `None` = that of the trace.
     pub to: Option<Bound>,
+    /// What pool tags stand for.
+    pub(crate) pool_tags: PoolTags,
     /// Where symbol files are looked for.
     pub symbols: SymbolFolders,
     /// Step of the timeline.

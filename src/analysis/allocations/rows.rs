@@ -2,9 +2,11 @@
 
 use super::figures::Figures;
 use super::labels::{ABSENT, Labels};
-use super::query::{AllocationOrder, Dimension};
+use super::query::{AllocationOrder, AllocationQuery, Dimension};
 use crate::etl::clock::Clock;
+use crate::event::pool::PoolTag;
 use crate::facets::Label;
+use crate::imported::pool_tags::TagUse;
 use crate::units::Nanos;
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
@@ -17,6 +19,8 @@ pub struct AllocationRow {
     pub labels: Vec<Label>,
     /// When its process began; `None`: before the trace, or rows are of no processes.
     pub process_start: Option<Nanos>,
+    /// What its pool tag stands for, as a file of the user says.
+    pub(crate) tag_use: Option<TagUse>,
     /// Its process among the instances of the trace.
     pub(crate) instance: Option<usize>,
     /// Its figures.
@@ -28,9 +32,10 @@ pub fn rows(
     counted: Vec<(Vec<u32>, Figures)>,
     dimensions: &[Dimension],
     labels: &Labels<'_>,
-    order: AllocationOrder,
+    query: &AllocationQuery,
     clock: &Clock,
 ) -> Vec<AllocationRow> {
+    let tag_at = dimensions.iter().position(|dimension| *dimension == Dimension::Tag);
     let process = dimensions.iter().position(|dimension| *dimension == Dimension::Process);
     let number_of = |numbers: &[u32]| process.and_then(|at| numbers.get(at)).copied().filter(|n| *n != ABSENT);
     // Processes of one name and id are told apart by their start.
@@ -43,11 +48,17 @@ pub fn rows(
     }
     let row = |(numbers, figures): (Vec<u32>, Figures)| {
         let start = number_of(&numbers).and_then(|number| labels.start(number)).map(|start| clock.nanos(start));
+        let tag = tag_at.and_then(|at| numbers.get(at)).filter(|tag| **tag != ABSENT);
+        let tag_use = tag.and_then(|tag| query.pool_tags.of(PoolTag(*tag)));
         let label = |(dimension, number): (&Dimension, &u32)| {
             let label = labels.of_row(*dimension, *number);
-            match (dimension, start) {
-                (Dimension::Process, Some(start)) if named.get(label.as_str()).is_some_and(|times| *times > 1) => {
+            match (dimension, start, tag_use) {
+                (Dimension::Process, Some(start), _) if named.get(label.as_str()).is_some_and(|times| *times > 1) => {
                     let shown = format!("{label} from {:.3} s", start.seconds());
+                    label.shown_as(&shown)
+                }
+                (Dimension::Tag, _, Some(of_it)) => {
+                    let shown = format!("{label} ({})", of_it.driver.as_deref().unwrap_or(&of_it.text));
                     label.shown_as(&shown)
                 }
                 _ => label,
@@ -55,11 +66,11 @@ pub fn rows(
         };
         let instance = number_of(&numbers).and_then(|number| labels.instance(number));
         let labels = dimensions.iter().zip(&numbers).map(label).collect();
-        AllocationRow { labels, process_start: start, instance, figures }
+        AllocationRow { labels, process_start: start, tag_use: tag_use.cloned(), instance, figures }
     };
     let mut rows: Vec<AllocationRow> = counted.into_iter().map(row).collect();
     rows.sort_by(|a, b| {
-        compare(order, &a.figures, &b.figures)
+        compare(query.order, &a.figures, &b.figures)
             .then_with(|| a.labels.cmp(&b.labels))
             .then_with(|| a.process_start.cmp(&b.process_start))
     });

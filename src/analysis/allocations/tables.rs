@@ -123,6 +123,7 @@ impl AllocationSet {
     fn label_fields(&self) -> Vec<Field> {
         let fields = self.dimensions.iter().flat_map(|dimension| match dimension {
             Dimension::Process => vec![Field::new("process"), Field::new("process_start_s")],
+            Dimension::Tag => ["tag", "tag_driver", "tag_text"].map(Field::new).to_vec(),
             Dimension::Size => vec![Field::new("size_bytes")],
             other => vec![Field::new(other.name())],
         });
@@ -133,6 +134,11 @@ impl AllocationSet {
         let values = self.dimensions.iter().zip(&row.labels).flat_map(|(dimension, label)| match dimension {
             Dimension::Process => {
                 vec![Value::of_label(label), Value::maybe(row.process_start, Value::ExactSeconds)]
+            }
+            Dimension::Tag => {
+                let driver = row.tag_use.as_ref().and_then(|of_it| of_it.driver.as_deref());
+                let text = row.tag_use.as_ref().map(|of_it| of_it.text.as_str());
+                vec![Value::of_label(label), Value::maybe(driver, Value::text), Value::maybe(text, Value::text)]
             }
             Dimension::Size => vec![label.as_str().parse().map_or_else(|_| Value::of_label(label), number)],
             _ => vec![Value::of_label(label)],

@@ -7,11 +7,15 @@ use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_b
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
+use crate::error::Error;
+use crate::imported::pool_tags::{MOST_BYTES, PoolTags};
 use crate::load::allocations::AllocationKind;
 use crate::model::window::{Bound, duration};
 use crate::units::Nanos;
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueHint};
+use std::io::Read;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
@@ -35,6 +39,7 @@ Patterns: * any text, ? any character, a leading ! excludes, ; separates; case d
 Examples:
   pfnset allocations trace.etl
   pfnset allocations trace.etl --of pool --group-by tag,process --top 5
+  pfnset allocations trace.etl --of pool --pooltags pooltag.txt
   pfnset allocations trace.etl --preset leaks --group-by function
   pfnset allocations trace.etl --from \"click*\" --to 12.5 --preset churn
   pfnset allocations trace.etl --timeline 100ms --format csv -o commit.csv"))]
@@ -50,6 +55,9 @@ pub struct Allocations {
     pub columns: ColumnArgs,
     #[command(flatten)]
     pub symbols: SymbolArgs,
+    /// The pooltag.txt of Windows' debuggers: it names the driver of each pool tag
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub pooltags: Option<PathBuf>,
     /// Order of the rows [default: end]
     #[arg(long, value_parser = ORDERS, value_name = "BY")]
     pub sort: Option<AllocationOrder>,
@@ -110,6 +118,19 @@ impl Allocations {
         })
     }
 
+    /// What pool tags stand for, of the file that the user gives.
+    fn pool_tags(&self) -> anyhow::Result<PoolTags> {
+        let Some(path) = &self.pooltags else { return Ok(PoolTags::default()) };
+        let fault = |reason: String| Error::Usage(format!("--pooltags {}: {reason}", path.display()));
+        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(error.to_string()))?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(fault("it has more than 16 MiB: this is no list of pool tags".into()).into());
+        }
+        Ok(PoolTags::read(&bytes).map_err(fault)?)
+    }
+
     /// Runs the command.
     pub fn run(&self) -> anyhow::Result<Exit> {
         let (common, rows) = (&self.common, &self.rows);
@@ -129,6 +150,7 @@ impl Allocations {
         if query.wants_stacks() {
             query.symbols = self.symbols.folders(common.quiet)?;
         }
+        query.pool_tags = self.pool_tags()?;
         rows.check(common.format)?;
         self.columns.check(common.format)?;
         let is_timeline = self.timeline.is_some();
@@ -141,6 +163,8 @@ impl Allocations {
         )?;
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 3, || AllocationSet::answer(&trace, &query))?;
+        let has_no_tags = self.pooltags.is_some() && (is_timeline || !set.dimensions.contains(&Dimension::Tag));
+        refuse("--pooltags", &[(has_no_tags, "is for rows of pool tags: --of pool --group-by tag")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let display = AllocationDisplay {
             view: self.preset.unwrap_or(AllocationView::Outstanding),
