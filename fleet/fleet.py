@@ -70,19 +70,24 @@ def is_trace_of(url, named):
     return path == above or is_trace(name) and not any(folder.startswith(".") for folder in folders)
 
 
-def below(folder, above=()):
-    """The traces in a folder and below, also where links lead. A folder that cannot be listed ends the job: its traces would be
-    missing."""
-    status = os.stat(folder)
-    identity = status.st_dev, status.st_ino
-    if identity in above:
-        return  # a link to a folder around this one, whose traces come anyway
-    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if entry.is_dir():
-            if not entry.name.startswith("."):
-                yield from below(entry.path, (*above, identity))
-        elif is_trace(entry.name) and (entry.is_file() or entry.is_symlink()):
-            yield entry.path
+def below(folder):
+    """The traces in a folder and below. Links are not followed, as in `pfnset export`; one that leads out of the folder is named.
+    A folder that cannot be listed ends the job: its traces would be missing."""
+    whole = os.path.realpath(folder)
+
+    def walk(here):
+        for entry in sorted(os.scandir(here), key=lambda entry: entry.name):
+            if entry.is_symlink():
+                leads_out = os.path.commonpath([whole, os.path.realpath(entry.path)]) != whole
+                if leads_out and os.path.exists(entry.path) and (entry.is_dir() or is_trace(entry.name)):
+                    print(f"{entry.path!r}: a link out of the folder is not followed: name its target", file=sys.stderr)
+            elif entry.is_dir():
+                if not entry.name.startswith("."):
+                    yield from walk(entry.path)
+            elif is_trace(entry.name) and entry.is_file():
+                yield entry.path
+
+    return walk(folder)
 
 
 def local(path):

@@ -6,25 +6,27 @@ use crate::input::{is_trace_name, split_member, traces_in_archive};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// A trace, or why there is none at a path.
 pub type Named = Result<PathBuf, (PathBuf, String)>;
 
 /// The traces that an argument stands for: those in a folder and below by name, or itself. Hidden folders are skipped,
-/// and so is the folder `without`.
+/// and so is the folder `without`. Links in a folder are not followed: who makes one must not choose what is read.
 pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
     if !argument.is_dir() {
         return vec![Ok(argument.into())];
     }
     let without = without.and_then(|path| fs::canonicalize(path).ok());
-    let entries = WalkDir::new(argument).follow_links(true).sort_by_file_name().into_iter().filter_entry(|entry| {
+    let entries = WalkDir::new(argument).sort_by_file_name().into_iter().filter_entry(|entry| {
         let is_hidden = entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
         let is_left_out = || without.is_some() && fs::canonicalize(entry.path()).ok() == without;
         !entry.file_type().is_dir() || !is_hidden && !is_left_out()
     });
+    let whole = fs::canonicalize(argument).ok();
     let found: Vec<Named> = entries
         .filter_map(|entry| match entry {
+            Ok(entry) if entry.path_is_symlink() && entry.depth() > 0 => of_link(&entry, whole.as_deref()).map(Err),
             Ok(entry) => (entry.file_type().is_file() && is_trace_name(entry.path())).then(|| Ok(entry.into_path())),
             Err(error) => Some(Err((error.path().unwrap_or(argument).into(), error.to_string()))),
         })
@@ -33,6 +35,14 @@ pub fn named(argument: &Path, without: Option<&Path>) -> Vec<Named> {
         true => vec![Err((argument.into(), "the folder holds no trace".into()))],
         false => found,
     }
+}
+
+/// What is said of a link in a folder. A trace that lies in the folder itself comes anyway, and of what is no trace nobody asks.
+fn of_link(entry: &DirEntry, folder: Option<&Path>) -> Option<(PathBuf, String)> {
+    let path = entry.path();
+    let leads_out = || fs::canonicalize(path).is_ok_and(|to| !folder.is_some_and(|folder| to.starts_with(folder)));
+    let is_asked = is_trace_name(path) || path.is_dir();
+    (is_asked && leads_out()).then(|| (path.into(), "a link out of the folder is not followed: name its target".into()))
 }
 
 /// The two words that tell files of one recording apart: the sessions of the kernel and of other providers.
@@ -202,6 +212,30 @@ mod tests {
         );
         let folder = Recording { trace: path("b"), with: vec![path("z.etl")] };
         assert!(recordings(&[folder], &path("out"), |_, _| true).unwrap_err().to_string().contains("is a folder"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["all/a/x.etl", "all/y.etl", "other/z.etl"] {
+            fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+            fs::write(path(name), "").unwrap();
+        }
+        symlink(path("all"), path("all/a/loop")).unwrap();
+        symlink(path("all/y.etl"), path("all/latest.etl")).unwrap();
+        symlink("nowhere", path("all/gone")).unwrap();
+        symlink(path("all"), path("named")).unwrap();
+        let files = |named: &Path| [named.join("a/x.etl"), named.join("y.etl")].map(Ok).to_vec();
+        assert_eq!(named(&path("all"), None), files(&path("all")), "what links lead to is there once");
+        assert_eq!(named(&path("named"), None), files(&path("named")), "a link that is named itself");
+        symlink(path("other"), path("all/a/out")).unwrap();
+        symlink(path("other/z.etl"), path("all/z.etl")).unwrap();
+        let refused: Vec<PathBuf> =
+            named(&path("all"), None).into_iter().filter_map(|found| Some(found.err()?.0)).collect();
+        assert_eq!(refused, [path("all/a/out"), path("all/z.etl")]);
     }
 
     #[test]

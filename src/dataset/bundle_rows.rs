@@ -1,10 +1,11 @@
 //! The rows of many traces, one after the other, as row groups of one file.
 
-use crate::analysis::export::column_batches::{BATCH_BYTES, BATCH_ROWS, dictionary, map_builder};
+use crate::analysis::export::column_batches::{BATCH_ROWS, dictionary, map_builder};
 use crate::analysis::export::layout::Layout;
 use crate::analysis::export::schema::Kind;
 use crate::dataset::part::Part;
 use crate::error::Error;
+use crate::input::{MOST_EXPANSION, expands_too_much};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, UInt64Type};
 use arrow_array::{
@@ -13,6 +14,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType};
 use foldhash::HashMap as FastMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -20,6 +22,8 @@ use std::sync::Arc;
 
 /// Rows that are read at a time.
 const READ_ROWS: usize = 1 << 16;
+/// Memory of batches that wait, bytes; a dictionary counts in each batch that uses it.
+const MOST_WAITING: usize = 256 << 20;
 
 /// A file with rows of a trace.
 pub struct Source<'s> {
@@ -36,7 +40,14 @@ pub struct Source<'s> {
 pub fn reader(path: &Path) -> Result<impl Iterator<Item = Result<RecordBatch, Error>>, Error> {
     let not = |error: io::Error| Error::Unreadable { path: path.to_path_buf(), source: error };
     let file = File::open(path).map_err(not)?;
+    let packed = file.metadata().map_err(not)?.len();
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| not(io::Error::other(error)))?;
+    let of_group = |group: &RowGroupMetaData| u64::try_from(group.total_byte_size()).unwrap_or(u64::MAX);
+    let unpacked = builder.metadata().row_groups().iter().map(of_group).fold(0, u64::saturating_add);
+    if expands_too_much(packed, unpacked) {
+        let reason = format!("it unpacks to more than {MOST_EXPANSION} times its size, which no table does");
+        return Err(not(io::Error::other(reason)));
+    }
     let batches = builder.with_batch_size(READ_ROWS).build().map_err(|error| not(io::Error::other(error)))?;
     Ok(batches.map(move |batch| batch.map_err(|error| not(io::Error::other(error)))))
 }
@@ -48,14 +59,14 @@ pub struct Merged {
     /// Values of further columns and the rows that have them.
     texts: Vec<(Vec<Option<String>>, usize)>,
     rows: usize,
-    /// Bytes of maps, which have no limit of their own in each row.
-    bytes: usize,
+    /// Memory of the batches, bytes.
+    waiting: usize,
 }
 
 impl Merged {
     /// No rows yet.
     pub fn new(layout: Layout) -> Merged {
-        Merged { layout, batches: Vec::new(), texts: Vec::new(), rows: 0, bytes: 0 }
+        Merged { layout, batches: Vec::new(), texts: Vec::new(), rows: 0, waiting: 0 }
     }
 
     /// Adds the rows of a file.
@@ -69,11 +80,10 @@ impl Merged {
                 source: io::Error::other("its columns are not those of the table"),
             })?;
             self.rows += own.num_rows();
-            let maps = own.columns().iter().filter(|column| matches!(column.data_type(), DataType::Map(..)));
-            self.bytes += maps.map(|column| column.get_array_memory_size()).sum::<usize>();
             self.texts.push((source.texts.to_vec(), own.num_rows()));
+            self.waiting = self.waiting.saturating_add(own.get_array_memory_size());
             self.batches.push(own);
-            if self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES {
+            if self.rows >= BATCH_ROWS || self.waiting >= MOST_WAITING {
                 self.flush(part)?;
             }
         }
@@ -91,7 +101,7 @@ impl Merged {
     fn flush(&mut self, part: &mut Part) -> Result<(), Error> {
         let (batches, texts) = (std::mem::take(&mut self.batches), std::mem::take(&mut self.texts));
         let columns = self.layout.table.columns();
-        self.bytes = 0;
+        self.waiting = 0;
         part.write(std::mem::take(&mut self.rows), &|place| match columns.get(place) {
             Some(column) => merged(column.kind, &batches, place),
             None => repeated(&texts, place - columns.len()),
@@ -178,6 +188,9 @@ fn texts(batches: &[RecordBatch], place: usize) -> Result<ArrayRef, ArrowError> 
             keys.push(number);
         }
     }
+    // Offsets of texts have 31 bits.
+    let bytes = all.iter().map(|text| text.len()).fold(0, usize::saturating_add);
+    i32::try_from(bytes).map_err(|_| ArrowError::OffsetOverflowError(bytes))?;
     dictionary(Int32Array::from(keys), Arc::new(StringArray::from_iter_values(all)))
 }
 
@@ -198,4 +211,34 @@ fn repeated(texts: &[(Vec<Option<String>>, usize)], place: usize) -> Result<Arra
         keys.extend(std::iter::repeat_n(number, *rows));
     }
     dictionary(Int32Array::from(keys), Arc::new(StringArray::from_iter_values(all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::Compression;
+    use parquet::file::properties::WriterProperties;
+
+    #[test]
+    fn a_file_that_unpacks_to_far_more_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let written = |name: &str, text: &str| {
+            let column: ArrayRef = Arc::new(StringArray::from(vec![text]));
+            let batch = RecordBatch::try_from_iter([("text", column)]).unwrap();
+            let properties = WriterProperties::builder().set_compression(Compression::ZSTD(Default::default()));
+            let path = folder.path().join(name);
+            let file = File::create(&path).unwrap();
+            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties.build())).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            path
+        };
+        let small = written("small.parquet", "text");
+        assert_eq!(reader(&small).unwrap().map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1);
+        let bomb = written("bomb.parquet", &"a".repeat(8 << 20));
+        assert!(std::fs::metadata(&bomb).unwrap().len() < 16_384);
+        let Err(refused) = reader(&bomb) else { panic!("it is read") };
+        assert!(refused.to_string().contains("more than 200 times its size"), "{refused}");
+    }
 }

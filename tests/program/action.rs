@@ -59,6 +59,26 @@ fn the_action_checks_writes_a_summary_and_annotates() {
     assert_eq!(check(folder.path(), &[("PFNSET_TRACES", " \n")]).code, 2);
 }
 
+/// Who can add a file, by a pull request, must not pass the budgets by its name.
+#[test]
+fn names_of_traces_are_no_flags() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["-h.etl", "real.etl"] {
+        std::fs::copy(fixtures().join("resident-small.etl"), folder.path().join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join("budgets.toml"), "[[budget]]\nname = \"all\"\nmax = \"1 KiB\"\n").unwrap();
+    let failed = check(folder.path(), &[("PFNSET_TRACES", "*.etl")]);
+    assert_eq!((failed.code, failed.outputs.as_str()), (1, "code=1\n"), "{}", failed.out);
+    assert!(failed.summary.contains("**-h.etl: fail**"), "{}", failed.summary);
+    // What the program prints is no command for the runner.
+    let lines: Vec<&str> = failed.out.lines().collect();
+    let token = lines[0].strip_prefix("::stop-commands::").expect("commands are stopped");
+    let resumed = lines.iter().position(|line| *line == format!("::{token}::")).expect("and go on");
+    assert!(token.len() == 32 && lines[1..resumed].iter().any(|line| line.contains("-h.etl")));
+    let no_file = check(folder.path(), &[("PFNSET_TRACES", "real.etl"), ("PFNSET_PROGRAM", "true")]);
+    assert_eq!(no_file.code, 2, "a program that checks nothing: {}", no_file.out);
+}
+
 #[test]
 fn the_action_gives_the_script_all_that_it_reads() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -12,7 +12,7 @@ use crate::dataset::tags::{Tag, Tags};
 use crate::dataset::{Dataset, Format, Refused};
 use crate::error::Error;
 use crate::escape::visible;
-use crate::forms::lines::wrap;
+use crate::forms::lines::wrapped;
 use crate::input::{STANDARD_INPUT, refuse_remote};
 use crate::pattern::{Pattern, Patterns};
 use crate::trace::doubt::{of_the_file, texts};
@@ -340,9 +340,9 @@ impl Export {
         }
         let same = done.same_trace(&outcome.id, &recording.trace);
         let (line, width) = (line(&shown(recording), &outcome, same.as_deref()), terminal::output_width(false));
-        let text = wrap(&visible(&line), width.into()).join("\n");
         // Who reads the lines may want no more of them; the traces are exported all the same.
-        let written = writeln!(std::io::stdout(), "{text}").context("cannot write to standard output");
+        let written =
+            wrapped(&mut std::io::stdout(), &visible(&line), width).context("cannot write to standard output");
         output::unless_closed(written).map(drop)
     }
 }

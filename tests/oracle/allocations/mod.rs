@@ -75,7 +75,8 @@ struct Asked {
 fn ask(bytes: &[u8], of: &str, window: (u64, u64), t0: u64) -> Option<Asked> {
     with_file(bytes, |trace| {
         let bound = |stamp: u64| Some(Bound::Time(Nanos(i128::from(stamp - t0) * 100)));
-        let mut query = AllocationQuery { from: bound(window.0), to: bound(window.1), ..AllocationQuery::default() };
+        let mut query = AllocationQuery::default();
+        (query.from, query.to) = (bound(window.0), bound(window.1));
         // A dimension of one kind chooses it.
         query
             .group_by(match of {
