@@ -11,7 +11,7 @@ use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray, RecordBatch, StringArray,
 };
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::ArrowError;
 use foldhash::HashMap as FastMap;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::RowGroupMetaData;
