@@ -36,6 +36,7 @@ fuzz_target!(|data: &[u8]| {
             resume: true,
             machine_names: false,
             code_page: CodePage::default(),
+            events: Default::default(),
         };
         // A trace that is not there becomes a row. What lies in the way is an error.
         let _ = opened.export(Path::new("no trace"), &[], &choice, &UnpackLimits::default());
