@@ -134,6 +134,7 @@ fn memory_is_bounded_by_the_file() {
         assert!(steps.is_err_and(|error| error.to_string().contains("at most 500,000 rows")));
     });
     of_what_is_written();
+    of_folded_functions();
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
@@ -170,6 +171,74 @@ fn of_what_is_written() {
         let of_each = (PEAK.load(Relaxed) - before) / 20_000;
         assert!(of_each < 2_500, "{of_each} bytes a process");
     });
+}
+
+/// 256 functions with names of 4,000 bytes were folded, and each of 492 addresses lies in them.
+fn of_folded_functions() {
+    let packed = std::fs::read("tests/program/symbols/CrashWithException.pdb.gz").expect("a database");
+    let mut database = Vec::new();
+    io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut database).expect("gzip");
+    let publics: Vec<u8> =
+        (0..256).flat_map(|n| public_symbol(4, 0, &format!("f{n:03}{}", "x".repeat(3_996)))).collect();
+    let folded = with_symbol_records(database, &publics);
+    let (length, addresses) = (folded.len(), (0x6000..0x6000 + 492).collect::<Vec<u32>>());
+    let (peak, _) = peak_of(|| {
+        let (names, damage) = pfnset::internals::functions_of(folded, &addresses).expect("a database");
+        assert_eq!((names.len(), damage), (492, None));
+        assert!(names.values().all(|name| name.starts_with("f000xx")));
+    });
+    println!("folded functions: file {length}, peak {peak}");
+    assert!(peak < 4 * length + (4 << 20), "{peak} bytes were live for a database of {length}");
+}
+
+/// S_PUB32 of a function.
+fn public_symbol(section: u16, offset: u32, name: &str) -> Vec<u8> {
+    let (kind, is_function) = (0x110e_u16.to_le_bytes(), 2_u32.to_le_bytes());
+    let (offset, section) = (offset.to_le_bytes(), section.to_le_bytes());
+    let mut record = [&kind, &is_function[..], &offset, &section, name.as_bytes(), &[0]].concat();
+    record.resize(record.len().next_multiple_of(4) + 2, 0);
+    [&(record.len() as u16).to_le_bytes()[..], &record].concat()
+}
+
+/// A PDB with more records at the end of its stream of symbols, in blocks of their own.
+fn with_symbol_records(mut pdb: Vec<u8>, more: &[u8]) -> Vec<u8> {
+    let number = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes")) as usize;
+    let (block, directory_bytes, map) = (number(&pdb, 32), number(&pdb, 44), number(&pdb, 52));
+    let read = |pdb: &[u8], blocks: &[usize]| -> Vec<u8> {
+        blocks.iter().flat_map(|at| pdb[at * block..(at + 1) * block].to_vec()).collect()
+    };
+    let numbers = |bytes: &[u8]| -> Vec<usize> { bytes.chunks_exact(4).map(|four| number(four, 0)).collect() };
+    let append = |pdb: &mut Vec<u8>, bytes: &[u8]| -> Vec<u32> {
+        let first = pdb.len() / block;
+        pdb.extend(bytes);
+        pdb.resize(pdb.len().next_multiple_of(block), 0);
+        (first..pdb.len() / block).map(|at| at as u32).collect()
+    };
+    let own = numbers(&pdb[map * block..])[..directory_bytes.div_ceil(block)].to_vec();
+    let directory = numbers(&read(&pdb, &own)[..directory_bytes]);
+    let mut sizes = directory[1..=directory[0]].to_vec();
+    let mut left = &directory[1 + directory[0]..];
+    let blocks_of = |size: &usize| if *size == u32::MAX as usize { 0 } else { size.div_ceil(block) };
+    let mut lists: Vec<Vec<usize>> = Vec::new();
+    for size in &sizes {
+        let (own, rest) = left.split_at(blocks_of(size));
+        lists.push(own.to_vec());
+        left = rest;
+    }
+    let symbols = usize::from(u16::from_le_bytes(read(&pdb, &lists[3])[20..22].try_into().expect("2 bytes")));
+    let all = [&read(&pdb, &lists[symbols])[..sizes[symbols]], more].concat();
+    sizes[symbols] = all.len();
+    lists[symbols] = append(&mut pdb, &all).into_iter().map(|at| at as usize).collect();
+    let directory: Vec<u8> = ([sizes.len()].iter().chain(&sizes).chain(lists.iter().flatten()))
+        .flat_map(|number| (*number as u32).to_le_bytes())
+        .collect();
+    let own: Vec<u8> = append(&mut pdb, &directory).into_iter().flat_map(u32::to_le_bytes).collect();
+    let map = append(&mut pdb, &own)[0];
+    let blocks = (pdb.len() / block) as u32;
+    pdb[40..44].copy_from_slice(&blocks.to_le_bytes());
+    pdb[44..48].copy_from_slice(&(directory.len() as u32).to_le_bytes());
+    pdb[52..56].copy_from_slice(&map.to_le_bytes());
+    pdb
 }
 
 /// Counts what is written.

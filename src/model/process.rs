@@ -10,7 +10,7 @@ use crate::units::Ticks;
 use foldhash::HashMap as FastMap;
 
 /// One process, from its start to its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Instance {
     /// Process id.
     pub process_id: u32,

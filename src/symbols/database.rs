@@ -57,7 +57,7 @@ pub struct Database {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Functions {
     /// By address relative to the image.
-    pub names: FastMap<u32, Box<str>>,
+    pub names: FastMap<u32, Arc<str>>,
     /// What could not be read.
     pub damage: Option<String>,
 }
@@ -100,8 +100,8 @@ impl Database {
         let damage = [self.procedures(&mut search), self.publics(&mut search)];
         let is_x86 = matches!(self.information.machine_type(), Ok(MachineType::X86));
         let found: Vec<_> = search.finish().into_iter().filter_map(|(place, found)| Some((place, found?))).collect();
-        let names: FastMap<Place, Box<str>> = undecorated::names(found, is_x86).into_iter().collect();
-        let named = |(address, place): &(u32, Place)| Some((*address, names.get(place)?.clone()));
+        let names: FastMap<Place, Arc<str>> = undecorated::names(found, is_x86).into_iter().collect();
+        let named = |(address, place): &(u32, Place)| Some((*address, Arc::clone(names.get(place)?)));
         Functions { names: places.iter().filter_map(named).collect(), damage: damage.into_iter().find_map(Result::err) }
     }
 
@@ -184,7 +184,7 @@ impl Database {
 pub fn functions_of(bytes: Vec<u8>, addresses: &[u32]) -> Result<(BTreeMap<u32, String>, Option<String>), String> {
     let mut database = Database::open(Arc::new(bytes)).map_err(|unfit| unfit.to_string())?;
     let found = database.functions(addresses);
-    Ok((found.names.into_iter().map(|(address, name)| (address, name.into())).collect(), found.damage))
+    Ok((found.names.into_iter().map(|(address, name)| (address, name.as_ref().to_owned())).collect(), found.damage))
 }
 
 fn of_module(module: &pdb2::ModuleInfo<'_>, search: &mut Search) -> pdb2::Result<bool> {

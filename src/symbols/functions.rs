@@ -2,6 +2,7 @@
 //! procedure or public symbol.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A place in the code: number of the section, offset in it.
 pub type Place = (u16, u32);
@@ -10,9 +11,10 @@ pub type Place = (u16, u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// The name of a procedure.
-    Procedure(Box<str>),
-    /// The names of public symbols as the linker has them. More than one where functions with equal code were folded.
-    Publics(Vec<Box<str>>),
+    Procedure(Arc<str>),
+    /// The names of public symbols as the linker has them. More than one where functions with equal code were folded. Places of one
+    /// function share them.
+    Publics(Arc<[Box<str>]>),
 }
 
 /// Names of one address that are kept. Linkers fold some hundred functions; a hostile file has as many as it likes.
@@ -27,7 +29,7 @@ pub struct Search {
     /// Sorted.
     places: Vec<Place>,
     /// By place, the procedure that holds it: its start and name.
-    procedures: Vec<Option<(u32, Box<str>)>>,
+    procedures: Vec<Option<(u32, Arc<str>)>>,
     /// By place, what begins last at or before it; of equal sections only.
     begins: Vec<Option<Begin>>,
     /// How often procedures may still hold places. Procedures do not overlap, so each place is held once, or by folded ones.
@@ -56,6 +58,7 @@ impl Search {
         self.begins((section, start), |begin| begin.is_procedure = true);
         let end = start.saturating_add(length);
         let from = self.places.partition_point(|place| *place < (section, start));
+        let mut shared: Option<Arc<str>> = None;
         for at in from..self.places.len() {
             if self.places.get(at).is_none_or(|place| *place >= (section, end)) {
                 break;
@@ -70,7 +73,7 @@ impl Search {
                 Some((_, other)) => name < other.as_bytes(),
             };
             if is_better {
-                *known = Some((start, text(name)));
+                *known = Some((start, Arc::clone(shared.get_or_insert_with(|| text(name).into()))));
             }
         }
         true
@@ -104,16 +107,17 @@ impl Search {
 
     /// What was found, by place.
     pub fn finish(self) -> Vec<(Place, Option<Found>)> {
-        let mut last: Option<(u16, Begin)> = None;
+        // The section, and the public symbols there if no procedure begins with them.
+        let mut last: Option<(u16, Option<Arc<[Box<str>]>>)> = None;
         let places = self.places.into_iter().zip(self.procedures).zip(self.begins);
         let found = places.map(|((place, procedure), begin)| {
-            if let Some(begin) = begin {
-                last = Some((place.0, begin));
+            if let Some(Begin { is_procedure, publics, .. }) = begin {
+                let is_public = !is_procedure && !publics.is_empty();
+                last = Some((place.0, is_public.then(|| publics.into_iter().collect())));
             }
             let found = procedure.map(|(_, name)| Found::Procedure(name)).or_else(|| {
-                let (_, begin) = last.as_ref().filter(|(section, _)| *section == place.0)?;
-                let is_public = !begin.is_procedure && !begin.publics.is_empty();
-                is_public.then(|| Found::Publics(begin.publics.iter().cloned().collect()))
+                let (_, publics) = last.as_ref().filter(|(section, _)| *section == place.0)?;
+                publics.clone().map(Found::Publics)
             });
             (place, found)
         });
@@ -166,7 +170,7 @@ mod tests {
             .filter(|(_, (place, is_function))| *place == last && *is_function)
             .map(|(number, _)| name(number).into())
             .collect();
-        (!names.is_empty()).then_some(Found::Publics(names))
+        (!names.is_empty()).then(|| Found::Publics(names.into()))
     }
 
     proptest! {
@@ -180,6 +184,23 @@ mod tests {
                 prop_assert_eq!(found, slow(place, &procedures, &publics), "{:?}", place);
             }
         }
+    }
+
+    #[test]
+    fn places_of_one_function_share_its_names() {
+        let mut search = Search::new((0..100).map(|offset| (1, offset)).collect());
+        (0..8).for_each(|number| search.public((1, 0), true, name(number).as_bytes()));
+        assert!(search.procedure((1, 50), 50, b"long"));
+        let (mut publics, mut procedures) = (Vec::new(), Vec::new());
+        for (_, found) in search.finish() {
+            match found.expect("a function") {
+                Found::Publics(names) => publics.push(names),
+                Found::Procedure(name) => procedures.push(name),
+            }
+        }
+        assert_eq!((publics.len(), procedures.len()), (50, 50));
+        assert!(publics.windows(2).all(|two| two.iter().all(|one| Arc::ptr_eq(one, &two[0]))));
+        assert!(procedures.windows(2).all(|two| two.iter().all(|one| Arc::ptr_eq(one, &two[0]))));
     }
 
     #[test]

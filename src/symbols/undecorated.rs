@@ -7,6 +7,7 @@
 
 use super::functions::{Found, LONGEST};
 use msvc_demangler::{DemangleFlags, demangle};
+use std::sync::Arc;
 
 /// Enough for the deepest name of [`LONGEST`] bytes: without optimization 64 MiB were, and 32 were not.
 const STACK_BYTES: usize = 128 << 20;
@@ -16,23 +17,28 @@ const STACK_BYTES: usize = 128 << 20;
 const MOST_OF_NAME: u64 = 4_000_000;
 const MOST_OF_ALL: u64 = 400_000_000;
 
-/// The names of what was found. Of functions with equal code that were folded: the first in byte order.
-pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Box<str>)> {
+/// The names of what was found, in order of the places. Of functions with equal code that were folded: the first in byte order.
+pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Arc<str>)> {
     let mut left = MOST_OF_ALL;
-    let all = || -> Vec<(K, Box<str>)> {
-        found.into_iter().filter_map(|(key, found)| Some((key, one(found, is_x86, &mut left)?))).collect()
+    // Places of one function follow each other.
+    let mut last: Option<(Arc<[Box<str>]>, Arc<str>)> = None;
+    let mut one = |found: Found| match found {
+        Found::Procedure(name) => Some(name),
+        Found::Publics(names) => {
+            if let Some((_, name)) = last.as_ref().filter(|(of, _)| Arc::ptr_eq(of, &names)) {
+                return Some(Arc::clone(name));
+            }
+            let name: Arc<str> = names.iter().map(|name| public(name, is_x86, &mut left)).min()?.into();
+            last = Some((names, Arc::clone(&name)));
+            Some(name)
+        }
     };
+    let all =
+        || -> Vec<(K, Arc<str>)> { found.into_iter().filter_map(|(key, found)| Some((key, one(found)?))).collect() };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, all);
         thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_default()
     })
-}
-
-fn one(found: Found, is_x86: bool, left: &mut u64) -> Option<Box<str>> {
-    match found {
-        Found::Procedure(name) => Some(name),
-        Found::Publics(names) => names.iter().map(|name| public(name, is_x86, left)).min(),
-    }
 }
 
 fn public(name: &str, is_x86: bool, left: &mut u64) -> Box<str> {
@@ -72,7 +78,7 @@ mod tests {
     use super::*;
 
     fn named(name: &str, is_x86: bool) -> String {
-        let found = names(vec![((), Found::Publics(vec![name.into()]))], is_x86);
+        let found = names(vec![((), Found::Publics([name.into()].into()))], is_x86);
         found.first().map(|(_, name)| name.to_string()).unwrap_or_default()
     }
 
@@ -98,7 +104,7 @@ mod tests {
 
     #[test]
     fn of_folded_functions_the_first_name_counts() {
-        let folded = ["?b@@YAXXZ", "?a@x@@YAXXZ", "_c"].map(Box::from).to_vec();
+        let folded = ["?b@@YAXXZ", "?a@x@@YAXXZ", "_c"].map(Box::from).into();
         assert_eq!(names(vec![(7, Found::Publics(folded))], false), [(7, "_c".into())]);
     }
 

@@ -1,6 +1,7 @@
 //! `pfnset cpu`: what it prints in all views and forms, sums that must hold, what it refuses.
 
 use crate::program::{finish, out, pfnset, run};
+use etl_writer::payloads::thread::Switch;
 use etl_writer::{Session, Trace, file_of};
 use serde_json::{Value, json};
 
@@ -167,6 +168,28 @@ fn samples_answer_where_there_are_no_context_switches() {
     let part = of(&["--where", &format!("process={process}")]);
     assert_eq!((&part["samples"]["rows"][0], &part["samples"]["events"]), (one, &samples["events"]));
     insta::assert_snapshot!("by_samples", out(&["cpu", SAMPLED, "-q"]));
+}
+
+/// Damaged stamps: a window of 4,600 years, of which twelve processors have more ticks than a number holds.
+#[test]
+fn times_of_a_hostile_window_are_added() {
+    let session = Session { processors: 12, ..Session::windows10() };
+    let (begin, pointer) = (session.t0, session.pointer);
+    let switch = |new, old| Switch { new, old, ..Switch::default() }.rec(pointer, 4);
+    let records = (0..12_u16).flat_map(|processor| {
+        let (first, last) = (switch(100, 0).at(begin), switch(0, 100).at(begin + (3 << 61)));
+        [first.on(processor), last.on(processor)]
+    });
+    let file = file_of(&Trace::new(session).push_all(records).finish());
+    let path = file.path().to_string_lossy();
+    for preset in ["delays", "preemption", "waits", "states", "sampling", "queue"] {
+        assert!(out(&["cpu", &path, "-q", "--preset", preset]).contains("12 processors"), "{preset}");
+    }
+    for group_by in ["processor", "process", "process,thread"] {
+        out(&["cpu", &path, "-q", "--group-by", group_by, "--timeline", "10000000000"]);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    out(&["export", &path, "-q", "--out", &folder.path().to_string_lossy()]);
 }
 
 #[test]

@@ -54,6 +54,6 @@ pub fn rows(processors: &[Processor], images: &KernelImages<'_>) -> Vec<Interrup
 fn add(sum: &mut RoutineTimes, times: &RoutineTimes) {
     sum.count += times.count;
     sum.inclusive = sum.inclusive.saturating_add(times.inclusive);
-    sum.exclusive += times.exclusive;
+    sum.exclusive = sum.exclusive.saturating_add(times.exclusive);
     sum.max = sum.max.max(times.max);
 }

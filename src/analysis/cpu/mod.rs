@@ -47,7 +47,7 @@ use crate::trace::doubt::{Doubt, any_grave, texts};
 use crate::trace::readiness::Need;
 use crate::units::{Nanos, Ticks};
 use query::{CpuQuery, Dimension};
-use replay::processor::Processor;
+use replay::processor::{Processor, add_uses};
 use replay::ready_queue_length::ReadyQueue;
 use replay::scheduler::Scheduler;
 use thread_labels::Labels;
@@ -166,15 +166,16 @@ impl CpuUse {
         let labels = Labels::new(&scheduler.instances.all, processes, services);
         let by_processor: Vec<ProcessorTimes> = processors.iter().map(times).collect();
         let total = by_processor.iter().fold(ProcessorTimes::default(), |mut sum, times| {
-            sum.by_use.iter_mut().zip(times.by_use).for_each(|(sum, ticks)| *sum += ticks);
+            add_uses(&mut sum.by_use, &times.by_use);
             sum.switches += times.switches;
             sum
         });
         let charged = processors.iter().fold([0; 5], |mut sum: TicksByUse, processor| {
-            sum.iter_mut().zip(processor.charged).for_each(|(sum, ticks)| *sum += ticks);
+            add_uses(&mut sum, &processor.charged);
             sum
         });
         let missing = trace.missing(&CPU);
+        let since_start = |time: Ticks| time.0.saturating_sub(etl.clock.origin.0);
         let doubts = warnings::warnings(trust, &missing, &processors, range, etl);
         Ok(CpuUse {
             warnings: texts(&doubts),
@@ -185,7 +186,7 @@ impl CpuUse {
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
             window,
             window_ticks: range.ticks(),
-            window_bounds: (range.from.0 - etl.clock.origin.0, range.to.0 - etl.clock.origin.0),
+            window_bounds: (since_start(range.from), since_start(range.to)),
             frequency_hz: etl.clock.frequency_hz,
             breaks: processors.iter().map(|processor| processor.breaks).sum(),
             dimensions: query.group_by.clone(),
@@ -257,7 +258,7 @@ fn mean_nanos(ticks: u64, count: u64, frequency_hz: u64) -> u64 {
 
 fn times(processor: &Processor) -> ProcessorTimes {
     let by_use = processor.times.iter().fold([0; 5], |mut sum: TicksByUse, step| {
-        sum.iter_mut().zip(step).for_each(|(sum, ticks)| *sum += ticks);
+        add_uses(&mut sum, step);
         sum
     });
     ProcessorTimes { by_use, switches: processor.switches }

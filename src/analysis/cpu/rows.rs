@@ -76,8 +76,8 @@ impl<'c> Parts<'c> {
         if is_idle_of_processor {
             return;
         }
-        row.cpu += counted.cpu;
-        row.with_interrupts += counted.with_interrupts;
+        row.cpu = row.cpu.saturating_add(counted.cpu);
+        row.with_interrupts = row.with_interrupts.saturating_add(counted.with_interrupts);
         row.unknown_ready += counted.unknown_ready;
         row.unfinished += counted.unfinished;
         row.redundant += counted.redundant;
@@ -85,7 +85,7 @@ impl<'c> Parts<'c> {
         for (reason, time) in &counted.waits {
             let sum = row.waits.entry(reason.name().into_owned()).or_default();
             sum.count += time.count;
-            sum.ticks += time.ticks;
+            sum.ticks = sum.ticks.saturating_add(time.ticks);
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn rows(
             let parts = found.entry(names(id, 0)).or_default();
             parts.row.thread_id = thread_id(id);
             let sum = parts.profile.get_or_insert_default();
-            sum.iter_mut().zip(instance.profile).for_each(|(sum, ticks)| *sum += ticks);
+            sum.iter_mut().zip(instance.profile).for_each(|(sum, ticks)| *sum = sum.saturating_add(ticks));
         }
     }
     let window = scheduler.range.ticks();
@@ -155,7 +155,7 @@ fn states(profile: [u64; 4], window: u64) -> StateTimes {
         ready: of(State::Ready),
         waiting: of(State::Waiting),
         unknown: of(State::Unknown),
-        not_alive: window.saturating_sub(profile.iter().sum()),
+        not_alive: profile.iter().fold(window, |left, ticks| left.saturating_sub(*ticks)),
     }
 }
 

@@ -34,14 +34,15 @@ impl Sampling {
         let mut rows: BTreeMap<String, SampledTime> = BTreeMap::new();
         for (instance, _, counted) in scheduler.counts.each() {
             if counted.cpu > 0 {
-                rows.entry(labels.process(instance).to_string()).or_default().exact += counted.cpu;
+                let row = rows.entry(labels.process(instance).to_string()).or_default();
+                row.exact = row.exact.saturating_add(counted.cpu);
             }
         }
         for (id, instance) in (0..).zip(&scheduler.instances.all) {
             if instance.samples > 0 || instance.charged > 0 {
                 let row = rows.entry(labels.process(id).to_string()).or_default();
                 row.samples += instance.samples;
-                row.ticks += instance.charged;
+                row.ticks = row.ticks.saturating_add(instance.charged);
             }
         }
         let of = |all: &TicksByUse, used_for: ProcessorUse| all.get(used_for as usize).copied().unwrap_or(0);
@@ -54,9 +55,9 @@ impl Sampling {
             let (exact, ticks) = (of(exact, used_for), of(charged, used_for));
             if exact > 0 || ticks > 0 || samples > 0 {
                 let row = rows.entry(name.to_owned()).or_default();
-                row.exact += exact;
+                row.exact = row.exact.saturating_add(exact);
                 row.samples += samples;
-                row.ticks += ticks;
+                row.ticks = row.ticks.saturating_add(ticks);
             }
         }
         Sampling { samples: scheduler.samples.all, rows: rows.into_iter().collect() }

@@ -35,13 +35,13 @@ impl std::ops::AddAssign for RowMeasure {
             (0, _) => other.p95,
             _ => None,
         };
-        self.cpu += other.cpu;
-        self.with_interrupts += other.with_interrupts;
+        self.cpu = self.cpu.saturating_add(other.cpu);
+        self.with_interrupts = self.with_interrupts.saturating_add(other.with_interrupts);
         self.switches += other.switches;
         self.delays += other.delays;
-        self.delayed += other.delayed;
+        self.delayed = self.delayed.saturating_add(other.delayed);
         self.max = self.max.max(other.max);
-        self.lost += other.lost;
+        self.lost = self.lost.saturating_add(other.lost);
     }
 }
 

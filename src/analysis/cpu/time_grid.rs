@@ -168,13 +168,13 @@ impl Steps {
         let mut from = from;
         while self.end < to {
             if from < self.end {
-                visit(self.number, (self.end.0 - from.0) as u64);
+                visit(self.number, self.end.0.wrapping_sub(from.0) as u64);
                 from = self.end;
             }
             self.next();
         }
         if from < to {
-            visit(self.number, (to.0 - from.0) as u64);
+            visit(self.number, to.0.wrapping_sub(from.0) as u64);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The timeline: what processors and threads did in steps of equal length.
 
 use crate::analysis::cpu::query::{CpuQuery, Dimension};
-use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse, TicksByUse};
+use crate::analysis::cpu::replay::processor::{Processor, ProcessorUse, TicksByUse, add_uses};
 use crate::analysis::cpu::replay::scheduler::Scheduler;
 use crate::analysis::cpu::replay::thread_instances::IDLE_INSTANCE;
 use crate::analysis::cpu::thread_labels::Labels;
@@ -43,7 +43,7 @@ pub fn steps(
         let at = number as usize;
         let mut by_use: TicksByUse = [0; 5];
         for times in processors.iter().filter_map(|processor| processor.times.get(at)) {
-            by_use.iter_mut().zip(times).for_each(|(sum, ticks)| *sum += ticks);
+            add_uses(&mut by_use, times);
         }
         let ticks = range.between(from, to);
         let queue = scheduler.queue.by_step.get(at).copied().unwrap_or(0);
@@ -70,7 +70,9 @@ fn groups(
         if all.len() <= step {
             all.resize(step + 1, BTreeMap::new());
         }
-        all.get_mut(step).into_iter().for_each(|groups| *groups.entry(label.clone()).or_default() += ticks);
+        let Some(groups) = all.get_mut(step) else { return };
+        let sum = groups.entry(label).or_default();
+        *sum = sum.saturating_add(ticks);
     };
     let is_of_processor = |dimension| dimension == Dimension::Processor;
     if query.group_by == [Dimension::Processor] {

@@ -79,7 +79,8 @@ impl CpuUse {
     fn timeline_groups(&self) -> Vec<(String, u64)> {
         let mut sums: HashMap<&str, u64> = HashMap::new();
         for (label, ticks) in self.timeline.iter().flatten().flat_map(|step| &step.groups) {
-            *sums.entry(label).or_default() += ticks;
+            let sum = sums.entry(label).or_default();
+            *sum = sum.saturating_add(*ticks);
         }
         let mut groups: Vec<(String, u64)> = sums.into_iter().map(|(label, ticks)| (label.to_owned(), ticks)).collect();
         groups.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));

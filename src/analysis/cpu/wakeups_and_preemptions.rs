@@ -65,7 +65,7 @@ pub fn preemptions(scheduler: &Scheduler<'_>, labels: &Labels<'_>, query: &CpuQu
         if let (Some(process), Some(preemptor)) = (processes.wanted(process), processes.label(preemptor)) {
             let sum = sums.entry((process, preemptor, kind)).or_default();
             sum.count += times.count;
-            sum.ticks += times.ticks;
+            sum.ticks = sum.ticks.saturating_add(times.ticks);
         }
     }
     let row = |((process, preemptor, kind), times): ((Arc<str>, Arc<str>, ReadyKind), PreemptionTimes)| PreemptionRow {

@@ -13,6 +13,7 @@ use crate::pattern::Patterns;
 use crate::symbols::PdbId;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
+use std::sync::Arc;
 
 /// What a frame is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -206,7 +207,7 @@ impl Names {
     }
 
     /// Takes the functions of a database, by address relative to the image.
-    pub fn take_functions(&mut self, pdb: u32, functions: &FastMap<u32, Box<str>>) {
+    pub fn take_functions(&mut self, pdb: u32, functions: &FastMap<u32, Arc<str>>) {
         for (number, (of, rva)) in (0u32..).zip(&self.places) {
             if let Some(name) = functions.get(rva).filter(|_| *of == pdb) {
                 self.functions.insert(number, self.texts.id(name));

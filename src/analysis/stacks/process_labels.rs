@@ -7,10 +7,30 @@ use crate::model::process::Processes;
 use crate::moment::{At, Moment};
 use foldhash::HashMap as FastMap;
 
+/// The instances of a process id.
+#[derive(Default)]
+struct Lives {
+    /// That of the first record.
+    first: Option<usize>,
+    /// Logged starts in order of time, each with the last instance of those that have started by then.
+    started: Vec<(Moment, usize)>,
+}
+
+impl Lives {
+    fn sort(&mut self) {
+        self.started.sort_unstable();
+        let mut last = 0;
+        for (_, index) in &mut self.started {
+            last = last.max(*index);
+            *index = last;
+        }
+    }
+}
+
 /// Process and thread ids over time.
 pub struct Owners<'t> {
     processes: &'t Processes,
-    by_id: FastMap<u32, Vec<usize>>,
+    by_id: FastMap<u32, Lives>,
     /// First record of each thread id, and its starts.
     threads: FastMap<u32, (u32, Vec<(Moment, u32)>)>,
 }
@@ -18,10 +38,15 @@ pub struct Owners<'t> {
 impl<'t> Owners<'t> {
     /// Of a trace.
     pub fn new(processes: &'t Processes, threads: &[At<ThreadRecord>]) -> Owners<'t> {
-        let mut by_id: FastMap<u32, Vec<usize>> = FastMap::default();
+        let mut by_id: FastMap<u32, Lives> = FastMap::default();
         for (index, process) in processes.instances.iter().enumerate().take(processes.named) {
-            by_id.entry(process.process_id).or_default().push(index);
+            let lives = by_id.entry(process.process_id).or_default();
+            lives.first.get_or_insert(index);
+            if process.start_logged {
+                lives.started.push((process.begin, index));
+            }
         }
+        by_id.values_mut().for_each(Lives::sort);
         let mut of_threads: FastMap<u32, (u32, Vec<(Moment, u32)>)> = FastMap::default();
         for At { moment, value } in threads {
             let (_, starts) = of_threads.entry(value.thread_id).or_insert_with(|| (value.process_id, Vec::new()));
@@ -47,11 +72,9 @@ impl<'t> Owners<'t> {
 
     /// The instance that an id names: of its last start, else of its first record.
     pub fn instance(&self, id: u32, moment: Moment) -> Option<usize> {
-        let lives = self.by_id.get(&id).map_or(&[][..], Vec::as_slice);
-        let has_started = |index: &usize| {
-            self.processes.instances.get(*index).is_some_and(|life| life.start_logged && life.begin <= moment)
-        };
-        lives.iter().rev().copied().find(has_started).or_else(|| lives.first().copied())
+        let lives = self.by_id.get(&id)?;
+        let before = lives.started.partition_point(|(begin, _)| *begin <= moment);
+        lives.started.get(..before).and_then(<[_]>::last).map(|(_, index)| *index).or(lives.first)
     }
 
     /// `name (pid)` of that instance.
@@ -59,5 +82,57 @@ impl<'t> Owners<'t> {
         let Some(id) = process_id else { return "Unknown".to_owned() };
         let found = self.instance(id, moment).and_then(|index| self.processes.instances.get(index));
         found.map_or_else(|| format!("Unknown ({id})"), |process| process.label())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::process::Instance;
+    use crate::units::Ticks;
+    use proptest::prelude::*;
+
+    /// Instances with these ids and begins; without a begin their start was not logged.
+    fn processes(lives: &[(u32, Option<i64>)]) -> Processes {
+        let mut all = Processes::default();
+        for &(process_id, begin) in lives {
+            let mut life = Instance::default();
+            (life.process_id, life.start_logged) = (process_id, begin.is_some());
+            life.begin = begin.map_or(Moment::FIRST, moment);
+            all.instances.push(life);
+        }
+        all.named = lives.len();
+        all
+    }
+
+    fn moment(time: i64) -> Moment {
+        Moment { time: Ticks(time), order: 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn an_id_is_that_of_its_last_start(
+            lives in prop::collection::vec((0u32..3, prop::option::of(0i64..20)), 0..12),
+            id in 0u32..3,
+            time in 0i64..20,
+        ) {
+            let processes = processes(&lives);
+            let of_id = || (0..lives.len()).filter(|index| lives[*index].0 == id);
+            let started = of_id().rfind(|index| lives[*index].1.is_some_and(|begin| begin <= time));
+            let found = Owners::new(&processes, &[]).instance(id, moment(time));
+            prop_assert_eq!(found, started.or_else(|| of_id().next()));
+        }
+    }
+
+    /// A search through all lives would take minutes.
+    #[test]
+    fn many_lives_of_one_id_are_found_soon() {
+        let lives: Vec<_> = (0..100_000).map(|time| (4, Some(time))).collect();
+        let processes = processes(&lives);
+        let (owners, begin) = (Owners::new(&processes, &[]), std::time::Instant::now());
+        for time in 0..100_000 {
+            assert_eq!(owners.instance(4, moment(time)), Some(time as usize));
+        }
+        assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     }
 }

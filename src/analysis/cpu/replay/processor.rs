@@ -335,12 +335,12 @@ impl Processor {
             let ticks = clock.as_mut().map_or(0, |clock| clock.count_before(to));
             match owner.and_then(|owner| routines.get_mut(owner as usize)) {
                 None => {
-                    span.ticks += (to.0 - from.0) as u64;
+                    span.ticks += to.0.wrapping_sub(from.0) as u64;
                     span.charged += ticks;
                     steps.cut(from, to, |step, ticks| span.add(step, ticks));
                 }
                 Some(((kind, ..), routine)) => {
-                    routine.exclusive += (to.0 - from.0) as u64;
+                    routine.exclusive += to.0.wrapping_sub(from.0) as u64;
                     let used_for = if *kind == Interruption::Isr { ProcessorUse::Isr } else { ProcessorUse::Dpc };
                     add(charged, used_for, ticks);
                     steps.cut(from, to, |step, ticks| add_in(times, step, used_for, ticks));
@@ -396,6 +396,11 @@ impl Span {
             _ => self.parts.push((step, ticks)),
         }
     }
+}
+
+/// Adds ticks of several processors, each as many as the window has: of a hostile window more than a number holds.
+pub fn add_uses(sum: &mut TicksByUse, ticks: &TicksByUse) {
+    sum.iter_mut().zip(ticks).for_each(|(sum, ticks)| *sum = sum.saturating_add(*ticks));
 }
 
 #[inline(always)]

@@ -149,7 +149,7 @@ impl ReadyQueue {
             self.by_length.resize(self.length + 1, 0);
         }
         if let Some(ticks) = self.by_length.get_mut(self.length) {
-            *ticks += (time.0 - self.now.0) as u64;
+            *ticks += time.0.wrapping_sub(self.now.0) as u64;
         }
         if self.length > self.max.map_or(0, |(most, _)| most) {
             self.max = Some((self.length, self.now));

@@ -149,7 +149,7 @@ impl<'p> Scheduler<'p> {
         } else {
             let [running, .., unknown] = &mut instance.profile;
             *running = running.saturating_sub(run.provisional);
-            *unknown += run.provisional;
+            *unknown = unknown.saturating_add(run.provisional);
         }
     }
 
@@ -158,13 +158,14 @@ impl<'p> Scheduler<'p> {
     fn credit(&mut self, processor: u16, run: Run, event: &ProcessorEvent, parts: &[StepPart]) {
         let with_interrupts = self.range.between(run.since, event.time);
         let counted = self.counts.of(run.instance, processor);
-        counted.cpu += event.cpu;
-        counted.with_interrupts += with_interrupts;
+        counted.cpu = counted.cpu.saturating_add(event.cpu);
+        counted.with_interrupts = counted.with_interrupts.saturating_add(with_interrupts);
         if event.charged > 0 {
             self.instances.get_mut(run.instance).charged += u64::from(event.charged);
         }
         for &StepPart { number, ticks, .. } in parts {
-            *self.by_step.entry((run.instance, number)).or_default() += ticks;
+            let sum = self.by_step.entry((run.instance, number)).or_default();
+            *sum = sum.saturating_add(ticks);
         }
     }
 
@@ -213,7 +214,7 @@ impl<'p> Scheduler<'p> {
             let counted = self.counts.of(id, processor);
             counted.switches += 1;
             if state == State::Ready {
-                let ticks = (time.0 - since.0) as u64;
+                let ticks = time.0.wrapping_sub(since.0) as u64;
                 counted.delays.add(kind, ticks);
                 if kind != ReadyKind::Wakeup {
                     self.preempted(id, preemptor, kind, ticks);
@@ -232,7 +233,7 @@ impl<'p> Scheduler<'p> {
             let (process, preemptor) = (self.process_number(id), self.process_number(preemptor));
             let times = self.preemptions.of(process, preemptor, kind as usize);
             times.count += 1;
-            times.ticks += ticks;
+            times.ticks = times.ticks.saturating_add(ticks);
         }
     }
 
@@ -422,14 +423,15 @@ impl<'p> Scheduler<'p> {
         let ticks = self.range.between(instance.since, time);
         let (before, wait, processor) = (instance.state, instance.wait, instance.wait_processor);
         if let Some(sum) = instance.profile.get_mut(before as usize) {
-            *sum += ticks;
+            *sum = sum.saturating_add(ticks);
         }
         if before == State::Running {
             instance.early_ready = None;
         }
         (instance.state, instance.since) = (state, time);
         if before == State::Waiting && ticks > 0 {
-            self.counts.of(id, processor).wait(wait).ticks += ticks;
+            let sum = &mut self.counts.of(id, processor).wait(wait).ticks;
+            *sum = sum.saturating_add(ticks);
         }
     }
 
