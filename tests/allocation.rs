@@ -21,6 +21,7 @@ use pfnset::dataset::run::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::forms::{self, Form};
 use pfnset::input::UnpackLimits;
+use pfnset::internals::{StackQuery, StackSet};
 use pfnset::pattern::Patterns;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
@@ -135,6 +136,7 @@ fn memory_is_bounded_by_the_file() {
     });
     of_what_is_written();
     of_folded_functions();
+    of_joined_stacks();
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
@@ -171,6 +173,41 @@ fn of_what_is_written() {
         let of_each = (PEAK.load(Relaxed) - before) / 20_000;
         assert!(of_each < 2_500, "{of_each} bytes a process");
     });
+}
+
+/// 20 events that wait for one user part of 2,000 frames in a module with a name of 4 KB.
+fn of_joined_stacks() {
+    let bytes = joined_stacks(20, 2_000);
+    for (whole_stacks, group_by) in [(true, None), (false, Some("stack"))] {
+        check_work(&format!("joined stacks by {group_by:?}"), &bytes, FIXED / 4, |path| {
+            let trace = Trace::open(path).expect("a sound file");
+            let mut query = StackQuery { whole_stacks, ..StackQuery::default() };
+            group_by.into_iter().for_each(|names| query.group_by(names).expect("a dimension"));
+            let set = StackSet::answer(&trace, &query).expect("samples");
+            assert_eq!((set.totals.with_stack, set.totals.frames.total()), (20, 20 * 2_001));
+            let rows = if whole_stacks { set.stacks.len() } else { set.rows.len() };
+            assert_eq!(rows, 20);
+            let outermost = set.stacks.iter().filter_map(|stack| stack.frames.first());
+            assert!(outermost.into_iter().all(|frame| frame.ends_with(" outer frames]")));
+        });
+    }
+}
+
+fn joined_stacks(events: u64, frames: usize) -> Vec<u8> {
+    use etl_writer::payloads::image::{self, Image};
+    use etl_writer::payloads::perf::{sample, stack};
+    use etl_writer::{Ptr::P8, Session, Trace};
+    let session = Session { processors: 1, ..Session::windows10() };
+    let (begin, kernel, user) = (session.t0, 0xffff_f800_0000_0000, 0x1000_0000);
+    let named = Image { base: user, size: 0x100_0000, pid: 40, name: "n".repeat(4_000), ..Image::default() };
+    let event = |n: u64| begin + 100 + 10 * n;
+    let sampled = (0..events).flat_map(|n| {
+        let walked = stack(P8, event(n), 40, 44, &[kernel + 16 * n]).at(event(n) + 1);
+        [sample(P8, kernel + 16 * n, 44, 0).at(event(n)), walked]
+    });
+    let joined = stack(P8, event(0), 40, 44, &vec![user + 0x20; frames]).at(event(events));
+    let image = named.rec(P8, 3, image::LOAD).at(begin + 1);
+    Trace::new(session).push_all([image].into_iter().chain(sampled).chain([joined])).finish()
 }
 
 /// 256 functions with names of 4,000 bytes were folded, and each of 492 addresses lies in them.

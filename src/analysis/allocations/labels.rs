@@ -110,8 +110,8 @@ impl<'t> Labels<'t> {
                 instance: lives.instance(number, self.processes),
             }),
             Dimension::Function | Dimension::FreeFunction => {
-                let innermost = self.functions(number).into_iter().next();
-                self.texts.number(innermost.map_or_else(String::new, |label| label.to_string()))
+                let innermost = self.stacks.as_ref().and_then(|stacks| stacks.functions(number).next());
+                self.texts.number(innermost.map_or_else(String::new, |name| function_label(number, name).to_string()))
             }
             Dimension::Stack | Dimension::FreeStack => {
                 let text = self.stack_text(number);

@@ -197,7 +197,7 @@ impl<'t> EventListing<'t> {
         if let Some(stacks) = &self.stacks {
             row.frames = match stacks.find(moment) {
                 EventStacks::NONE => Vec::new(),
-                stack => stacks.functions(stack).collect(),
+                stack => stacks.names(stack),
             };
         }
         let from = texts.all.len();

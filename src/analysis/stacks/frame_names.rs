@@ -46,6 +46,13 @@ pub enum Label {
 /// Of an image whose database nobody names.
 const NO_PLACE: u32 = u32::MAX;
 
+/// Room for the names of a stack, bytes. Of the deepest stacks that Windows walks, 192 frames, it leaves each some 600; a hostile
+/// file can give many events one stack of 8,000 frames with names of 4 KB.
+const LONGEST_STACK: usize = 128 << 10;
+
+/// What a name takes beside its bytes, about.
+const OF_NAME: usize = 32;
+
 /// Distinct texts.
 #[derive(Debug, Default)]
 pub struct Texts {
@@ -242,6 +249,24 @@ impl Names {
             Label::Address(address) => format!("0x{address:x}"),
             Label::NoStack => "[no stack]".to_owned(),
         }
+    }
+
+    /// The names of a stack, innermost first, of its frames in this order. Where they are too long, the last is the number of outer
+    /// frames that are left out.
+    pub fn stack(&self, frames: impl IntoIterator<Item = Label>) -> Vec<String> {
+        let (mut names, mut left, mut outer) = (Vec::new(), LONGEST_STACK, 0u64);
+        for frame in frames {
+            let name = if outer == 0 { self.text(frame) } else { String::new() };
+            match left.checked_sub(name.len() + OF_NAME).filter(|_| outer == 0) {
+                Some(rest) => {
+                    left = rest;
+                    names.push(name);
+                }
+                None => outer += 1,
+            }
+        }
+        names.extend((outer > 0).then(|| format!("[{outer} outer frames]")));
+        names
     }
 
     /// The frame that stands for all frames of its module, where the module is one of these.

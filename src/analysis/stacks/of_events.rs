@@ -79,20 +79,25 @@ impl EventStacks {
         self.by_moment.get(at).filter(|(event, _)| *event == moment).map_or(EventStacks::NONE, |(_, stack)| *stack)
     }
 
-    fn frames(&self, number: u32) -> impl DoubleEndedIterator<Item = Label> {
+    fn frames(&self, number: u32) -> impl Iterator<Item = Label> {
         let (kernel, user) = self.stacks.get(number as usize).copied().unwrap_or_default();
         let part = |list: Option<ListId>| list.map_or(&[][..], |list| self.names.labels.get(list));
         let none = (kernel.is_none() && user.is_none()).then_some(Label::NoStack);
         part(kernel).iter().chain(part(user)).copied().chain(none)
     }
 
-    /// Names of the frames, innermost first.
+    /// Names of all frames, innermost first.
     pub(crate) fn functions(&self, number: u32) -> impl Iterator<Item = String> {
         self.frames(number).map(|frame| self.names.text(frame))
     }
 
+    /// The names of the stack as it is shown, innermost first: of a very long one not all.
+    pub(crate) fn names(&self, number: u32) -> Vec<String> {
+        self.names.stack(self.frames(number))
+    }
+
     /// Outermost first; a `;` inside a name becomes `:`.
     pub(crate) fn text(&self, number: u32) -> String {
-        self.frames(number).rev().map(|frame| self.names.text(frame).replace(';', ":")).collect::<Vec<_>>().join(";")
+        self.names(number).iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
     }
 }

@@ -236,7 +236,8 @@ impl<'a> Shown<'a> {
 
     /// Outermost first; a `;` inside a name becomes `:`.
     fn stack_text(&self, frames: &[Frame]) -> String {
-        frames.iter().rev().map(|frame| self.names.text(*frame).replace(';', ":")).collect::<Vec<_>>().join(";")
+        let names = self.names.stack(frames.iter().copied());
+        names.iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
     }
 
     fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
@@ -377,7 +378,7 @@ impl<'a> Shown<'a> {
         }
         let row = |((process, stack), counts): ((u32, StackId), StackCounts)| StackRow {
             process: self.processes.get(process).to_owned(),
-            frames: self.frames(stack).iter().rev().map(|frame| self.names.text(*frame)).collect(),
+            frames: self.names.stack(self.frames(stack)).into_iter().rev().collect(),
             counts: self.counts(&counts),
         };
         by_stack.into_iter().map(row).collect()
