@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// A place in the code: number of the section, offset in it.
 pub type Place = (u16, u32);
 
+/// Names of public symbols at one place.
+pub(super) type Names = Arc<[Box<str>]>;
+
 /// What lies at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
@@ -14,7 +17,7 @@ pub enum Found {
     Procedure(Arc<str>),
     /// The names of public symbols as the linker has them. More than one where functions with equal code were folded. Places of one
     /// function share them.
-    Publics(Arc<[Box<str>]>),
+    Publics(Names),
 }
 
 /// Names of one address that are kept. Linkers fold some hundred functions; a hostile file has as many as it likes.
@@ -108,7 +111,7 @@ impl Search {
     /// What was found, by place.
     pub fn finish(self) -> Vec<(Place, Option<Found>)> {
         // The section, and the public symbols there if no procedure begins with them.
-        let mut last: Option<(u16, Option<Arc<[Box<str>]>>)> = None;
+        let mut last: Option<(u16, Option<Names>)> = None;
         let places = self.places.into_iter().zip(self.procedures).zip(self.begins);
         let found = places.map(|((place, procedure), begin)| {
             if let Some(Begin { is_procedure, publics, .. }) = begin {

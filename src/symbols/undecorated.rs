@@ -5,7 +5,7 @@
 //! of a few hundred bytes could overflow the stack or fill the memory. So names come to it on a thread with a large stack, are at most
 //! [`super::functions::LONGEST`] bytes long, and their work is estimated before.
 
-use super::functions::{Found, LONGEST};
+use super::functions::{Found, LONGEST, Names};
 use msvc_demangler::{DemangleFlags, demangle};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const MOST_OF_ALL: u64 = 400_000_000;
 pub fn names<K: Send>(found: Vec<(K, Found)>, is_x86: bool) -> Vec<(K, Arc<str>)> {
     let mut left = MOST_OF_ALL;
     // Places of one function follow each other.
-    let mut last: Option<(Arc<[Box<str>]>, Arc<str>)> = None;
+    let mut last: Option<(Names, Arc<str>)> = None;
     let mut one = |found: Found| match found {
         Found::Procedure(name) => Some(name),
         Found::Publics(names) => {

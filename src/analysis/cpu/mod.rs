@@ -175,7 +175,6 @@ impl CpuUse {
             sum
         });
         let missing = trace.missing(&CPU);
-        let since_start = |time: Ticks| time.0.saturating_sub(etl.clock.origin.0);
         let doubts = warnings::warnings(trust, &missing, &processors, range, etl);
         Ok(CpuUse {
             warnings: texts(&doubts),
@@ -186,7 +185,7 @@ impl CpuUse {
             window_times: (etl.clock.nanos(range.from), etl.clock.nanos(range.to)),
             window,
             window_ticks: range.ticks(),
-            window_bounds: (since_start(range.from), since_start(range.to)),
+            window_bounds: [range.from, range.to].map(|time| time.0.saturating_sub(etl.clock.origin.0)).into(),
             frequency_hz: etl.clock.frequency_hz,
             breaks: processors.iter().map(|processor| processor.breaks).sum(),
             dimensions: query.group_by.clone(),
