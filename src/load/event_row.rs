@@ -81,6 +81,18 @@ pub struct EventRow<'r> {
     pub frames: Vec<String>,
 }
 
+/// Most bytes of the name of a provider, an event or a process in a row: each row repeats it, and it can have 64 KB.
+const MOST_NAME: usize = 1024;
+
+/// A name as rows have it: cut after [`MOST_NAME`] bytes, with a sign that it was.
+pub fn shortened(name: &str) -> Cow<'_, str> {
+    if name.len() <= MOST_NAME {
+        return Cow::Borrowed(name);
+    }
+    let end = (0..=MOST_NAME).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", name.get(..end).unwrap_or_default()).into()
+}
+
 /// Most schemas of TraceLogging events that a thread remembers.
 const MOST_KNOWN: usize = 4096;
 
@@ -224,7 +236,7 @@ impl<'t> RowReader<'t> {
         }
         let provider = match source {
             SchemaSource::TraceLogging => extended::provider_name(record.extended).map(|name| name.text()),
-            _ => schema.provider.as_deref().map(Cow::Borrowed),
+            _ => schema.provider.as_deref().map(shortened),
         };
         match provider {
             Some(provider) => row.provider = provider,
@@ -239,7 +251,7 @@ impl<'t> RowReader<'t> {
         let known = self.schemas.providers.get(&guid).map(|name| &**name);
         let group = || catalog::name(id).map(|name| name.group());
         let name = known.or_else(group).or_else(|| catalog::provider_name(guid));
-        name.map_or_else(|| guid.to_string().into(), Cow::Borrowed)
+        name.map_or_else(|| guid.to_string().into(), shortened)
     }
 }
 
@@ -289,7 +301,7 @@ fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -
         _ => format!("Opcode({opcode})"),
     };
     let name = schema.name.as_deref().filter(|name| !name.is_empty());
-    let name = name.map_or_else(|| number().into(), Cow::Borrowed);
+    let name = name.map_or_else(|| number().into(), shortened);
     let is_manifest = source == SchemaSource::Manifest && opcode == 254 && name == "ManifestData";
     if opcode == 0 || is_manifest {
         return name;
@@ -308,7 +320,7 @@ fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -
         _ => "",
     };
     match schema.opcode.as_deref().filter(|name| !name.is_empty()) {
-        Some(own) => format!("{name}/{own}").into(),
+        Some(own) => format!("{name}/{}", shortened(own)).into(),
         None if standard.is_empty() && source == SchemaSource::TraceLogging => {
             format!("{name}/Opcode({opcode})").into()
         }
@@ -320,6 +332,17 @@ fn event_name(schema: &Schema, source: SchemaSource, id: RecordId, opcode: u8) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        let long = "ä".repeat(600);
+        assert_eq!(shortened(&long), format!("{}…", "ä".repeat(512)));
+        assert_eq!([shortened(&long[..1024]), shortened("")], [&long[..1024], ""]);
+        let schema =
+            Schema { name: Some(long.as_str().into()), opcode: Some(long.as_str().into()), ..Schema::default() };
+        let name = event_name(&schema, SchemaSource::Merged, RecordId::Manifest { provider: Uuid::nil(), id: 3 }, 1);
+        assert_eq!(name.matches('…').count(), 2);
+    }
 
     #[test]
     fn only_trace_logging_names_opcodes_by_their_number() {

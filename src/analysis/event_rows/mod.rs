@@ -10,9 +10,11 @@ pub use query::{Dimension, EventRowQuery};
 
 use crate::analysis::stacks::{EventStacks, Owners};
 use crate::error::Error;
+use crate::etl::buffer::Buffer;
+use crate::etl::buffer_order::Span;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::catalog;
-use crate::load::event_row::{EventRow, RowId, RowReader};
+use crate::load::event_row::{EventRow, RowId, RowReader, shortened};
 use crate::load::parts::Parts;
 use crate::load::schemas::Schemas;
 use crate::model::window::Window;
@@ -41,6 +43,9 @@ pub struct EventListing<'t> {
 
 /// Records of a slice, about: the texts of two slices are in memory together.
 const RECORDS: u64 = 20_000;
+
+/// Bytes of a buffer that count as a record, because long records have long texts: a slice has at most some 10 MB of them.
+const BYTES_OF_A_RECORD: u32 = 512;
 
 /// Texts of rows, and where they belong.
 #[derive(Default)]
@@ -118,7 +123,8 @@ impl<'t> EventListing<'t> {
             warnings.push("the trace has no stacks".to_owned());
         }
         let (owners, doubtful) = (Owners::new(trace.processes(), &[]), trace.trust().any());
-        let labels = trace.processes().instances.iter().map(|process| process.label()).collect();
+        let labels =
+            trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
     }
 
@@ -142,7 +148,7 @@ impl<'t> EventListing<'t> {
         let spans = &self.trace.survey().spans;
         let ends = self.window.as_ref().map(|window| (window.from.time, window.to.time));
         let (begin, end) = ends.unwrap_or((Ticks(i64::MIN), Ticks(i64::MAX)));
-        let mut all = slices(spans, begin, end, RECORDS);
+        let mut all = slices(&self.weighed_spans(), begin, end, RECORDS);
         // Buffers without any time come first.
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
         all.first_mut().into_iter().for_each(|slice| slice.buffers.extend(without_time.clone()));
@@ -203,6 +209,15 @@ impl<'t> EventListing<'t> {
         let from = texts.all.len();
         format(&mut texts.all, &row);
         texts.rows.push((moment, from, texts.all.len()));
+    }
+
+    /// The spans of the buffers, with more records where these are long.
+    fn weighed_spans(&self) -> Vec<Option<Span>> {
+        let weighed = |(span, buffer): (&Option<Span>, &Buffer)| {
+            let least = buffer.area_bytes() / BYTES_OF_A_RECORD;
+            span.map(|span| Span { records: span.records.max(least), ..span })
+        };
+        self.trace.survey().spans.iter().zip(&self.trace.etl().buffers).map(weighed).collect()
     }
 
     /// The label of a process: those of known ones are made once.

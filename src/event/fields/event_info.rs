@@ -7,6 +7,7 @@ use crate::bytes::Cursor;
 use crate::etl::record_id::RecordId;
 use crate::event::catalog;
 use crate::units::PointerSize;
+use foldhash::HashMap as FastMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -18,9 +19,9 @@ const MAP: u8 = 33;
 const HEAD: usize = 112;
 const PROPERTY: usize = 24;
 
-/// Most bytes of all names of a record, as UTF-8. A record has 64 KiB, and each name lies in it once; of one that thousands of properties
-/// point at, the copies would fill the memory.
-const MOST_NAMES: usize = 1 << 17;
+/// Bytes of all names of a record, as UTF-8, that there may be for each of its bytes. A name lies in it once, as UTF-16; of one that
+/// thousands of properties point at, the copies would fill the memory.
+const MOST_NAMES: usize = 2;
 
 /// Which events information is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,11 +86,9 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
     let event = if matches!(source, 0 | 3) { text_at(bytes, 92)? } else { None };
     let opcode_name = text_at(bytes, 72)?.map(|name| name.strip_prefix("win:").unwrap_or(&name).into());
     let mut properties = Vec::with_capacity(all);
-    let mut room = MOST_NAMES;
+    let mut names = Names { bytes, room: MOST_NAMES * bytes.len(), maps: FastMap::default() };
     for number in 0..all {
-        let property = property(bytes, HEAD + number * PROPERTY)?;
-        room = room.checked_sub(property.name.len())?;
-        properties.push(property);
+        properties.push(property(&mut names, HEAD + number * PROPERTY)?);
     }
     let schema = Schema {
         provider: text_at(bytes, 52)?.map(Into::into),
@@ -113,9 +112,39 @@ fn schema(bytes: &[u8]) -> Option<EventInfo> {
     Some(EventInfo::Schema(subjects, schema))
 }
 
-fn property(bytes: &[u8], offset: usize) -> Option<Property> {
+/// The names in a record.
+struct Names<'a> {
+    bytes: &'a [u8],
+    /// Bytes that they may still have.
+    room: usize,
+    /// Names of maps by offset: many properties can have one map.
+    maps: FastMap<u32, Arc<str>>,
+}
+
+impl Names<'_> {
+    /// The text whose offset is written at a place; `Some(None)` where there is none.
+    fn at(&mut self, place: usize) -> Option<Option<Arc<str>>> {
+        let Some(name) = text_at(self.bytes, place)? else { return Some(None) };
+        self.room = self.room.checked_sub(name.len())?;
+        Some(Some(name.into()))
+    }
+
+    /// The same of a map.
+    fn map_at(&mut self, place: usize) -> Option<Option<Arc<str>>> {
+        let offset = u32_at(self.bytes, place)?;
+        if let Some(known) = self.maps.get(&offset) {
+            return Some(Some(known.clone()));
+        }
+        let name = self.at(place)?;
+        self.maps.extend(name.clone().map(|name| (offset, name)));
+        Some(name)
+    }
+}
+
+fn property(names: &mut Names<'_>, offset: usize) -> Option<Property> {
+    let bytes = names.bytes;
     let flags = u32_at(bytes, offset)?;
-    let name = text_at(bytes, offset + 4)?.unwrap_or_default().into();
+    let name = names.at(offset + 4)?.unwrap_or_default();
     let (first, second) = (u16_at(bytes, offset + 8)?, u16_at(bytes, offset + 10)?);
     let (count, length) = (u16_at(bytes, offset + 16)?, u16_at(bytes, offset + 18)?);
     let has = |flag: u32| flags & flag != 0;
@@ -123,7 +152,7 @@ fn property(bytes: &[u8], offset: usize) -> Option<Property> {
         _ if has(1) => Content::Struct { first: first.into(), members: second.into() },
         _ if has(0x80) => Content::Own,
         _ => {
-            let map = text_at(bytes, offset + 12)?.map(Into::into);
+            let map = names.map_at(offset + 12)?;
             Content::Value { in_type: first, meaning: Meaning::of_tdh(second), map }
         }
     };
@@ -150,7 +179,7 @@ fn map(bytes: &[u8]) -> Option<EventInfo> {
     if !matches!(flag, 1 | 2) || count > info.len().saturating_sub(16) / 8 {
         return None;
     }
-    let (mut entries, mut room) = (Vec::with_capacity(count), MOST_NAMES);
+    let (mut entries, mut room) = (Vec::with_capacity(count), MOST_NAMES * bytes.len());
     for number in 0..count {
         let place = 16 + number * 8;
         let text = text_at(info, place)?.unwrap_or_default();
@@ -250,7 +279,7 @@ mod tests {
         bytes.extend(info);
         let id = RecordId::Classic { class: catalog::EVENT_METADATA, opcode: 33 };
         let Some(EventInfo::Map(_, name, map)) = EventInfo::read(id, &bytes) else { panic!() };
-        assert_eq!((&*name, map.name(4).as_deref()), ("Map", Some("four")));
+        assert_eq!((&*name, map.name(4, 4).as_deref()), ("Map", Ok("four")));
         assert!(EventInfo::read(id, &bytes[..30]).is_none());
     }
 }

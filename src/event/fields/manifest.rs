@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(schema.properties[1].count, Amount::Of(0));
         assert_eq!(manifest.schemas[&(2, 0)].name.as_deref(), Some("S"));
         assert!(!manifest.schemas.contains_key(&(3, 0)), "a type that is not known");
-        assert_eq!(manifest.maps["B"].name(1).as_deref(), Some("One"));
+        assert_eq!(manifest.maps["B"].name(1, 3).as_deref(), Ok("One"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod event_info;
 pub mod kernel;
 mod kernel_memory;
 pub mod manifest;
+pub mod name_room;
 pub mod reader;
 pub mod schema;
 mod texts;

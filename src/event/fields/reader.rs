@@ -1,5 +1,6 @@
 //! Reads a payload by a schema. Layouts of the types: `docs/events.md` ("Values").
 
+use super::name_room::{NameRoom, missing};
 use super::schema::{Amount, Content, Maps, Meaning, Property, Schema};
 use super::texts::{binary, wide, wide_units, without_end};
 use super::value::{FieldValue, Fields};
@@ -26,7 +27,7 @@ impl From<crate::bytes::FieldError> for DoesNotFit {
 pub struct Decoded<'a> {
     /// Fields that fit.
     pub fields: Fields<'a>,
-    /// Names of those that do not.
+    /// Names of those that do not, and what else is left out: `12 more fields`, `names of 3 numbers`.
     pub missing: Vec<String>,
     /// Where the bytes begin that no field has.
     pub rest: usize,
@@ -52,21 +53,23 @@ pub fn read<'a>(schema: &'a Schema, payload: &'a [u8], pointer: PointerSize, con
         pointer,
         numbers: if schema.has_references() { vec![None; schema.properties.len()] } else { Vec::new() },
         left: 64 + 16 * (payload.len() + schema.top),
+        names: NameRoom::new(payload.len()),
     };
     let mut decoded = Decoded { fields: Fields::with_capacity(schema.top), ..Decoded::default() };
     for number in 0..schema.top {
         let before = reader.cursor.position();
         let Some(property) = schema.properties.get(number) else { break };
-        match reader.property(number, 0) {
+        let value = reader.names.take(&property.name).ok_or(DoesNotFit).and_then(|()| reader.property(number, 0));
+        match value {
             Ok(value) => decoded.fields.push((&*property.name, value)),
             Err(DoesNotFit) => {
-                let names = schema.properties.get(number..schema.top).unwrap_or_default();
-                decoded.missing = names.iter().map(|property| property.name.to_string()).collect();
+                decoded.missing = missing(schema.properties.get(number..schema.top).unwrap_or_default());
                 decoded.rest = before;
                 return decoded;
             }
         }
     }
+    decoded.missing.extend(reader.names.left_out());
     decoded.rest = reader.cursor.position();
     decoded
 }
@@ -80,6 +83,7 @@ struct Reader<'a> {
     numbers: Vec<Option<u64>>,
     /// How many elements may still be read: lists of elements without bytes could be nested to any number.
     left: usize,
+    names: NameRoom,
 }
 
 impl<'a> Reader<'a> {
@@ -126,6 +130,7 @@ impl<'a> Reader<'a> {
                 for member in *first..first.saturating_add(*members) {
                     let schema: &'a Schema = self.schema;
                     let name = &schema.properties.get(member).ok_or(DoesNotFit)?.name;
+                    self.names.take(name).ok_or(DoesNotFit)?;
                     let value = self.property(member, depth + 1)?;
                     fields.push((&**name, value));
                 }
@@ -160,7 +165,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The name of a number that has one.
-    fn named(&self, value: FieldValue<'a>, map: Option<&std::sync::Arc<str>>) -> FieldValue<'a> {
+    fn named(&mut self, value: FieldValue<'a>, map: Option<&std::sync::Arc<str>>) -> FieldValue<'a> {
         let maps: &'a Maps = self.context.maps;
         let Some(map) = map.and_then(|map| maps.get(&(self.context.provider, map.clone()))) else {
             return value;
@@ -170,7 +175,7 @@ impl<'a> Reader<'a> {
             FieldValue::Signed(number) => u64::from(number as u32),
             other => return other,
         };
-        map.name(number).map_or(value, FieldValue::Text)
+        self.names.name_of(number, map).map_or(value, FieldValue::Text)
     }
 
     fn value(&mut self, in_type: u16, meaning: Meaning, length: Option<usize>) -> Read<FieldValue<'a>> {

@@ -216,6 +216,15 @@ pub struct ValueMap {
     bits: Option<Vec<(u32, String)>>,
 }
 
+/// Why a number has no name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nameless {
+    /// The map has none for it.
+    Unknown,
+    /// It has more bytes than are left for names.
+    TooLong,
+}
+
 /// Maps by provider and name.
 pub type Maps = FastMap<(Uuid, Arc<str>), ValueMap>;
 
@@ -235,27 +244,34 @@ impl ValueMap {
         ValueMap { names, bits }
     }
 
-    /// The name of a number; `None` where it has none.
-    pub fn name(&self, value: u64) -> Option<Cow<'_, str>> {
+    /// The name of a number.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub fn name(&self, value: u64, most_bytes: usize) -> Result<Cow<'_, str>, Nameless> {
         let known = u32::try_from(value).ok().and_then(|value| self.names.get(&value));
-        let known = known.map(|name| Cow::Borrowed(name.as_str()));
-        let Some(all) = &self.bits else { return known };
-        if value == 0 {
-            return Some(known.unwrap_or(Cow::Borrowed("0")));
+        if let Some(known) = known {
+            return if known.len() <= most_bytes { Ok(Cow::Borrowed(known)) } else { Err(Nameless::TooLong) };
         }
-        let mut left = value;
-        let mut names: Vec<String> = Vec::new();
+        let all = self.bits.as_ref().ok_or(Nameless::Unknown)?;
+        if value == 0 {
+            return Ok(Cow::Borrowed("0"));
+        }
+        let (mut left, mut room) = (value, most_bytes);
+        let mut names: Vec<&str> = Vec::new();
         for (bits, name) in all {
             let bits = u64::from(*bits);
             if left & bits == bits {
                 left &= !bits;
-                names.push(name.clone());
+                room = room.checked_sub(name.len()).ok_or(Nameless::TooLong)?;
+                names.push(name);
             }
         }
+        let rest = format!("0x{left:x}");
         if left != 0 {
-            names.push(format!("0x{left:x}"));
+            names.push(&rest);
         }
-        Some(names.join("|").into())
+        Ok(names.join("|").into())
     }
 }
 
@@ -267,10 +283,12 @@ mod tests {
     fn bits_are_named_in_their_order_and_the_rest_is_a_number() {
         let entries = [(4, "c"), (1, "a"), (3, "ab"), (0, "none")].map(|(bits, name)| (bits, name.to_owned()));
         let map = ValueMap::new(true, entries.to_vec());
-        let names = [0, 1, 2, 3, 5, 0x17].map(|value| map.name(value).unwrap_or_default());
+        let names = [0, 1, 2, 3, 5, 0x17].map(|value| map.name(value, 9).unwrap_or_default());
         assert_eq!(names, ["none", "a", "0x2", "a|0x2", "a|c", "a|c|0x12"]);
         let values = ValueMap::new(false, entries.to_vec());
-        assert_eq!((values.name(3).as_deref(), values.name(7)), (Some("ab"), None));
+        assert_eq!((values.name(3, 2), values.name(7, 2)), (Ok("ab".into()), Err(Nameless::Unknown)));
+        assert_eq!([&map, &values].map(|map| map.name(3, 1).err()), [None, Some(Nameless::TooLong)]);
+        assert_eq!(map.name(5, 1), Err(Nameless::TooLong));
     }
 
     #[test]
