@@ -22,8 +22,7 @@ use pfnset::dataset::run::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
 use pfnset::forms::{self, Form};
 use pfnset::input::UnpackLimits;
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter};
-use pfnset::internals::{StackQuery, StackSet};
+use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, StackQuery, StackSet};
 use pfnset::pattern::Patterns;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
@@ -135,11 +134,11 @@ fn memory_is_bounded_by_the_file() {
         assert_eq!(set.table().records.len(), 4_000);
         let steps = MemorySet::answer(&trace, &timeline(TimelineStep::Every(Nanos(100_000))));
         assert!(steps.is_err_and(|error| error.to_string().contains("at most 500,000 rows")));
-    of_rows();
     });
     of_what_is_written();
     of_folded_functions();
     of_joined_stacks();
+    of_rows();
     let claiming = a_small_file_with_large_claims();
     assert!(claiming.len() < 20_000, "{} bytes", claiming.len());
     check("100 buffers that claim 64 MiB each", &claiming, FIXED_CLAIMS);
@@ -171,68 +170,6 @@ fn of_what_is_written() {
     check_work("20,000 processes as JSON", &many_processes(20_000), FIXED, |path| {
         let before = LIVE.load(Relaxed);
         let trace = Trace::open(path).expect("a sound file");
-}
-
-/// Memory of rows of events whose names are far longer than the events.
-fn of_rows() {
-    let long = "\u{4e00}".repeat(15_000);
-    let events = |count: usize, payload: Vec<u8>| vec![Rec::event(Ptr::P8, PROVIDER, 5, 0, payload); count];
-    let values = [vec![map("M", &long), schema(5, 1, 1_000, ["a", "M", "T"])], events(20, vec![1; 1_000])].concat();
-    let missing = [vec![schema(5, 1, 1, [&long, "M", &long[..30_000]])], events(4_000, Vec::new())].concat();
-    let maps = (0..4).map(|id| schema(id, 1_000, 1, ["x", &long, "T"])).collect();
-    for (name, recs) in [("names of numbers", values), ("names of fields and events", missing), ("names of maps", maps)]
-    {
-        check_work(name, &trace(recs), FIXED, |path| {
-            let trace = Trace::open(path).expect("a sound file");
-            let query = EventRowQuery::default();
-            let listing = EventListing::answer(&trace, &query).expect("events");
-            let mut written = Written(0);
-            let new = || RowWriter::new(EventForm::Jsonl, 100);
-            let whole = listing.stream(new, RowWriter::row, &mut |row| io::Write::write_all(&mut written, row));
-            assert!(whole.expect("room"), "all rows");
-            assert!(written.0 < FIXED, "{name}: {} bytes are written", written.0);
-        });
-    }
-}
-
-const PROVIDER: [u8; 16] = [7; 16];
-
-fn trace(recs: Vec<Rec>) -> Vec<u8> {
-    let session = Session::windows10();
-    let begin = session.t0;
-    etl_writer::Trace::new(session).push_all((begin..).zip(recs).map(|(time, rec)| rec.at(time))).finish()
-}
-
-/// A record of event information, with a NUL after each text; offsets of the texts are written at the places.
-fn event_info(kind: u8, begin: usize, mut bytes: Vec<u8>, texts: &[(&str, Vec<usize>)]) -> Rec {
-    for (text, places) in texts {
-        let offset = (bytes.len() - begin) as u32;
-        places.iter().for_each(|place| bytes[*place..place + 4].copy_from_slice(&offset.to_le_bytes()));
-        bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
-    }
-    Rec::full(Ptr::P8, etl_writer::guid("bbccf6c1-6cd1-48c4-80ff-839482e37671"), kind, 0, bytes)
-}
-
-/// `TRACE_EVENT_INFO`: so many properties, each of so many bytes, all with one name and one map.
-fn schema(id: u8, properties: u16, count: u16, [name, map, task]: [&str; 3]) -> Rec {
-    let places: Vec<usize> = (0..usize::from(properties)).map(|number| 112 + 24 * number).collect();
-    let mut bytes = vec![0; 112 + 24 * places.len()];
-    bytes[..16].copy_from_slice(&PROVIDER);
-    bytes[32] = id;
-    [100, 104].iter().for_each(|place| bytes[*place..place + 2].copy_from_slice(&properties.to_le_bytes()));
-    for place in &places {
-        (bytes[*place], bytes[place + 8]) = (0x20, 4);
-        bytes[place + 16..place + 18].copy_from_slice(&count.to_le_bytes());
-    }
-    let at = |offset: usize| places.iter().map(|place| place + offset).collect();
-    event_info(32, 0, bytes, &[(name, at(4)), (map, at(12)), (task, vec![52, 68])])
-}
-
-/// `EVENT_MAP_INFO` behind the provider: the name of 1.
-fn map(name: &str, of_one: &str) -> Rec {
-    let mut bytes = [&PROVIDER[..], &[0; 24]].concat();
-    (bytes[20], bytes[24], bytes[36]) = (1, 1, 1);
-    event_info(33, 16, bytes, &[(name, vec![16]), (of_one, vec![32])])
         let set = ProcessSet::answer(&trace, &ProcessQuery::default()).expect("processes");
         forms::write(&processes::answer(&set, Unit::Auto), Form::Json, &mut io::sink()).expect("room");
         let of_each = (PEAK.load(Relaxed) - before) / 20_000;
@@ -413,4 +350,66 @@ fn processes_in_one_sample(processes: u32) -> Vec<u8> {
     let record =
         |n: u32| working_sets(P8, 0x027d, &[(4 * n + 4, [n.into(); 8])], false).at(begin + step * u64::from(n));
     Trace::new(session).push_all((0..processes).map(record)).finish()
+}
+
+/// Memory of rows of events whose names are far longer than the events.
+fn of_rows() {
+    let long = "\u{4e00}".repeat(15_000);
+    let events = |count: usize, payload: Vec<u8>| vec![Rec::event(Ptr::P8, PROVIDER, 5, 0, payload); count];
+    let values = [vec![map("M", &long), schema(5, 1, 1_000, ["a", "M", "T"])], events(20, vec![1; 1_000])].concat();
+    let missing = [vec![schema(5, 1, 1, [&long, "M", &long[..30_000]])], events(4_000, Vec::new())].concat();
+    let maps = (0..4).map(|id| schema(id, 1_000, 1, ["x", &long, "T"])).collect();
+    for (name, recs) in [("names of numbers", values), ("names of fields and events", missing), ("names of maps", maps)]
+    {
+        check_work(name, &trace(recs), FIXED, |path| {
+            let trace = Trace::open(path).expect("a sound file");
+            let query = EventRowQuery::default();
+            let listing = EventListing::answer(&trace, &query).expect("events");
+            let mut written = Written(0);
+            let new = || RowWriter::new(EventForm::Jsonl, 100);
+            let whole = listing.stream(new, RowWriter::row, &mut |row| io::Write::write_all(&mut written, row));
+            assert!(whole.expect("room"), "all rows");
+            assert!(written.0 < FIXED, "{name}: {} bytes are written", written.0);
+        });
+    }
+}
+
+const PROVIDER: [u8; 16] = [7; 16];
+
+fn trace(recs: Vec<Rec>) -> Vec<u8> {
+    let session = Session::windows10();
+    let begin = session.t0;
+    etl_writer::Trace::new(session).push_all((begin..).zip(recs).map(|(time, rec)| rec.at(time))).finish()
+}
+
+/// A record of event information, with a NUL after each text; offsets of the texts are written at the places.
+fn event_info(kind: u8, begin: usize, mut bytes: Vec<u8>, texts: &[(&str, Vec<usize>)]) -> Rec {
+    for (text, places) in texts {
+        let offset = (bytes.len() - begin) as u32;
+        places.iter().for_each(|place| bytes[*place..place + 4].copy_from_slice(&offset.to_le_bytes()));
+        bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+    }
+    Rec::full(Ptr::P8, etl_writer::guid("bbccf6c1-6cd1-48c4-80ff-839482e37671"), kind, 0, bytes)
+}
+
+/// `TRACE_EVENT_INFO`: so many properties, each of so many bytes, all with one name and one map.
+fn schema(id: u8, properties: u16, count: u16, [name, map, task]: [&str; 3]) -> Rec {
+    let places: Vec<usize> = (0..usize::from(properties)).map(|number| 112 + 24 * number).collect();
+    let mut bytes = vec![0; 112 + 24 * places.len()];
+    bytes[..16].copy_from_slice(&PROVIDER);
+    bytes[32] = id;
+    [100, 104].iter().for_each(|place| bytes[*place..place + 2].copy_from_slice(&properties.to_le_bytes()));
+    for place in &places {
+        (bytes[*place], bytes[place + 8]) = (0x20, 4);
+        bytes[place + 16..place + 18].copy_from_slice(&count.to_le_bytes());
+    }
+    let at = |offset: usize| places.iter().map(|place| place + offset).collect();
+    event_info(32, 0, bytes, &[(name, at(4)), (map, at(12)), (task, vec![52, 68])])
+}
+
+/// `EVENT_MAP_INFO` behind the provider: the name of 1.
+fn map(name: &str, of_one: &str) -> Rec {
+    let mut bytes = [&PROVIDER[..], &[0; 24]].concat();
+    (bytes[20], bytes[24], bytes[36]) = (1, 1, 1);
+    event_info(33, 16, bytes, &[(name, vec![16]), (of_one, vec![32])])
 }

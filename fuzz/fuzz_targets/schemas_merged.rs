@@ -17,7 +17,9 @@ fuzz_target!(|data: &[u8]| {
         Some(EventInfo::Schema(_, schema)) => {
             fields::payload(&schema, payload, &Maps::default(), uuid::Uuid::nil());
         }
-        Some(EventInfo::Map(_, _, map)) => payload.iter().for_each(|byte| _ = map.name(u64::from(*byte) * 0x0101)),
+        Some(EventInfo::Map(_, _, map)) => {
+            payload.iter().for_each(|byte| _ = map.name(u64::from(*byte) * 0x0101, 4096))
+        }
         None => {}
     }
 });
