@@ -264,6 +264,10 @@ fn commit_is_that_of_allocations() {
     let unknown = allocations["at_start"]["unknown"].as_u64().unwrap_or(0);
     assert_eq!(compared + unknown as usize, rows.len(), "{}", allocations["at_start"]);
     assert!(compared > 10);
+    for more in [&[][..], &["--group-by", "session"]] {
+        let table = out(&[&["processes", &trace, "-q"], more].concat());
+        assert!(table.lines().any(|line| line.contains("/MiB")), "the unit of commit: {table}");
+    }
     let grouped = json_of(&trace, &["--group-by", "session"]);
     let sum = |key: &str| grouped["rows"].as_array().unwrap().iter().filter_map(|row| row[key].as_u64()).sum::<u64>();
     assert_eq!(sum("commit_end_bytes"), allocations["total"]["at_end_bytes"].as_u64().unwrap());

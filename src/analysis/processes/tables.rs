@@ -74,11 +74,18 @@ impl ProcessSet {
         pages.into_iter().chain(commit).collect()
     }
 
+    /// True where no heading of pages tells the unit, and commit has one.
+    fn needs_unit(&self) -> bool {
+        self.snapshot.is_none() && self.measured().iter().any(|column| column.column().is_some())
+    }
+
     /// The groups.
     pub fn group_table(&self) -> Table {
         let (all, columns) = (self.tree.measure, [&[PROCESSES], self.measured().as_slice()].concat());
-        Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
-            .with_total(&self.tree, &all, &columns)
+        let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
+            .with_total(&self.tree, &all, &columns);
+        table.columns.iter_mut().take(1).for_each(|column| column.has_unit = self.needs_unit());
+        table
     }
 
     /// A record for each process, one after the other.
@@ -93,7 +100,7 @@ impl ProcessSet {
         // A user who sorts by start wants to see it. Else it is left out, because most processes have none.
         let (start, end) = if self.sort == ProcessOrder::Start { (11, 10) } else { (4, 3) };
         let columns = [
-            Column::text("Process"),
+            Column { has_unit: self.needs_unit(), ..Column::text("Process") },
             Column::number("Session").fit(Fit::Leaves(2)),
             Column::number("Start s").fit(Fit::Leaves(start)),
             Column::number("End s").fit(Fit::Leaves(end)),

@@ -265,9 +265,23 @@ fn is_same(a: &Path, b: &Path) -> bool {
 
 /// Saves the values of runs, unless there are none: a good baseline is not lost by a wrong name of a trace.
 fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
-    if !runs.iter().any(|run| run.values.iter().any(Option::is_some)) {
-        notes::write(&format!("--save-baseline: {} is not written, because no value is known", to.display()));
-        return Ok(());
+    // A budget has a baseline only where its value is known in each run.
+    let lacks = |at: usize| runs.iter().find(|run| !run.values.get(at).is_some_and(Option::is_some));
+    let unknown: Vec<(&Budget, &Run)> =
+        budgets.iter().enumerate().filter_map(|(at, budget)| Some((budget, lacks(at)?))).collect();
+    if let Some((budget, run)) = unknown.first() {
+        let by = if runs.len() > 1 { format!(" in all traces: {} lacks them", run.trace) } else { String::new() };
+        if unknown.len() == budgets.len() {
+            notes::write(&format!("--save-baseline: {} is not written, because no value is known{by}", to.display()));
+            return Ok(());
+        }
+        let more = if unknown.len() > 1 { format!(" and {} more", unknown.len() - 1) } else { String::new() };
+        notes::write(&format!(
+            "--save-baseline: {} has no value of \"{}\"{more}: {} lacks it; with this baseline they are invalid",
+            to.display(),
+            budget.name,
+            run.trace
+        ));
     }
     let saved = Saved::new(budgets, runs);
     new_file::write(to, format!("{}\n", serde_json::to_string_pretty(&saved)?).as_bytes())
