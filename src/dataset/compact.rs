@@ -92,6 +92,16 @@ pub fn compact(from: &Path, to: &Path, by: &By, done: &AtomicU64) -> Result<Comp
     // Nobody moves parts meanwhile: whoever exports into the dataset waits.
     let _nobody_publishes = publish::lock_dataset(&dataset.places)?;
     let traces = listed(&dataset.places, by)?;
+    if let By::Tag(column) = by
+        && !traces.iter().any(|trace| trace.tags.contains_key(column))
+    {
+        let columns: BTreeSet<&str> = traces.iter().flat_map(|trace| trace.tags.keys()).map(String::as_str).collect();
+        let known = match columns.is_empty() {
+            true => "none has a tag".to_owned(),
+            false => format!("tags are {}", columns.into_iter().collect::<Vec<_>>().join(", ")),
+        };
+        return Err(Error::Usage(format!("no trace of {} has {column}: {known}", from.display())));
+    }
     let beside = Beside::new(to)?;
     let compacted = write(&dataset.places, &traces, &beside.folder, done)?;
     beside.keep(to)?;

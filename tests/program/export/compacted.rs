@@ -82,7 +82,7 @@ fn the_copy_has_each_row_once() {
     let folder = tempfile::tempdir().unwrap();
     let dataset = dataset(folder.path());
     let before = bytes(&dataset);
-    for (by, bundles) in [("", 1), ("year", 1), ("day", 1), ("tag_build", 2), ("tag_none", 1)] {
+    for (by, bundles) in [("", 1), ("year", 1), ("day", 1), ("tag_build", 2)] {
         let copy = folder.path().join(format!("copy {by}"));
         let ran = compact(&dataset, &copy, by);
         assert!(ran.code == 0 && ran.out.contains(": 4 traces in "), "{ran:?}");
@@ -90,6 +90,8 @@ fn the_copy_has_each_row_once() {
         assert_eq!(fs::read_dir(copy.join("traces")).unwrap().count(), bundles, "{by}");
         assert_eq!(before, bytes(&dataset), "the dataset is only read");
     }
+    let misspelled = compact(&dataset, &folder.path().join("copy tag_buid"), "tag_buid");
+    assert!(misspelled.code == 2 && misspelled.err.contains("has tag_buid: tags are tag_build"), "{misspelled:?}");
     let tagged: BTreeSet<(String, Option<String>)> = copied(&folder.path().join("copy tag_build"), "traces")
         .into_iter()
         .map(|(bundle, mut row)| (bundle, row.remove("tag_build")))
