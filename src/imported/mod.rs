@@ -8,7 +8,6 @@ mod expected;
 mod pfnset_csv;
 mod pfnset_json;
 pub mod pfnset_table;
-pub(crate) mod pool_tags;
 pub mod wpa;
 
 pub use amount::CountedRow;

@@ -14,6 +14,7 @@ pub(crate) mod kernel_images;
 pub(crate) mod live_space;
 pub(crate) mod page_owner_key;
 pub(crate) mod page_text_stream;
+pub(crate) mod pool_tags;
 pub(crate) mod process;
 pub(crate) mod process_name;
 pub(crate) mod process_timeline;

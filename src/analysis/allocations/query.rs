@@ -5,8 +5,8 @@ use crate::facets::vocabulary::{
     FREE_FUNCTION, FREE_STACK, FUNCTION, HEAP, PAGE_SIZE, POOL, REASON, SIZE, SOURCE, STACK, TAG, THREAD,
 };
 use crate::facets::{Condition, Dimension as _, ProcessFacet, dimensions};
-use crate::imported::pool_tags::PoolTags;
 use crate::load::allocations::AllocationKind;
+use crate::model::pool_tags::PoolTags;
 use crate::model::window::Bound;
 use crate::symbols::folders::SymbolFolders;
 use crate::units::Nanos;

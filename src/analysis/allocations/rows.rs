@@ -6,7 +6,7 @@ use super::query::{AllocationOrder, AllocationQuery, Dimension};
 use crate::etl::clock::Clock;
 use crate::event::pool::PoolTag;
 use crate::facets::Label;
-use crate::imported::pool_tags::TagUse;
+use crate::model::pool_tags::TagUse;
 use crate::units::Nanos;
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
