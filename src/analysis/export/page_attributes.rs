@@ -12,6 +12,7 @@ use crate::model::category::{Category, Class};
 use arrow_array::{ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray};
 use arrow_schema::ArrowError;
 use foldhash::HashMap as FastMap;
+use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,7 +20,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 const NONE: u32 = u32::MAX;
 
 /// The page's value in each of these dimensions. 20 bytes, because a machine has hundreds of thousands of different ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageAttributes {
     /// Rules, use, list, priority and flags, from the highest bits to the lowest.
     small: u32,
@@ -74,7 +75,7 @@ impl PageAttributes {
         category_of(self.bits(RULE_AT, RULE_BITS))
     }
 
-    /// Number of the text of the process, for [`PageTexts::process_ranks`].
+    /// Number of the text of the process.
     #[inline(always)]
     pub const fn process(&self) -> u32 {
         self.process
@@ -123,6 +124,59 @@ impl Numbers {
 
     fn codes(&self) -> Vec<DimensionCode> {
         self.found.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// The numbers in an order that is the same in every run.
+    fn ordered(&self) -> OrderedNumbers {
+        let codes = self.codes();
+        let mut order: Vec<usize> = (0..codes.len()).collect();
+        order.sort_unstable_by_key(|&found| codes.get(found));
+        let mut places = vec![0; order.len()];
+        (0..).zip(order).for_each(|(place, found)| places[found] = place);
+        OrderedNumbers { listed: self.listed, places }
+    }
+}
+
+/// Which number comes before which. Codes that no list has are numbered as pages are read, which differs with the threads.
+#[derive(Debug)]
+struct OrderedNumbers {
+    listed: u32,
+    /// For each number after the list, the place of its code among the others.
+    places: Vec<u32>,
+}
+
+impl OrderedNumbers {
+    fn of(&self, number: u32) -> u32 {
+        let found = number.checked_sub(self.listed).and_then(|found| self.places.get(found as usize));
+        found.map_or(number, |place| self.listed + place)
+    }
+}
+
+/// Where keys stand in tables: by process and category, then in one order whatever the threads found first.
+#[derive(Debug)]
+pub struct KeyOrder {
+    process_ranks: Vec<u32>,
+    details: OrderedNumbers,
+}
+
+impl KeyOrder {
+    /// Number of places.
+    pub const fn places(&self) -> usize {
+        (self.process_ranks.len() + 1) * Category::ALL.len()
+    }
+
+    /// By process, then category.
+    #[inline(always)]
+    pub fn place(&self, key: &PageAttributes) -> usize {
+        let known = self.process_ranks.get(key.process as usize);
+        known.map_or(self.process_ranks.len(), |rank| *rank as usize) * Category::ALL.len() + key.category() as usize
+    }
+
+    /// Compares keys of one place.
+    pub fn compare(&self, one: &PageAttributes, other: &PageAttributes) -> Ordering {
+        let rest =
+            |key: &PageAttributes| (key.small, self.details.of(key.file), self.details.of(key.detail), key.session);
+        rest(one).cmp(&rest(other))
     }
 }
 
@@ -192,14 +246,14 @@ impl<'c> PageTexts<'c> {
         all.map(|code| Dimension::PROCESS.label(self.context, code).to_string()).collect()
     }
 
-    /// Place of each process in the order of their texts, by number.
-    pub fn process_ranks(&self) -> Vec<u32> {
+    /// The order of all keys that were made until now.
+    pub fn order(&self) -> KeyOrder {
         let texts = self.process_texts();
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_unstable_by_key(|&number| texts.get(number));
-        let mut ranks = vec![0; order.len()];
-        (0..).zip(order).for_each(|(rank, number)| ranks[number] = rank);
-        ranks
+        let mut process_ranks = vec![0; order.len()];
+        (0..).zip(order).for_each(|(rank, number)| process_ranks[number] = rank);
+        KeyOrder { process_ranks, details: self.details.ordered() }
     }
 
     /// Texts of files and details by number.
@@ -275,4 +329,28 @@ fn few<T: AsRef<str>>(
 fn flag_texts() -> Vec<String> {
     let text = |bits| Flag::of_bits(bits).map(Flag::name).collect::<Vec<_>>().join("+");
     (0..1 << Flag::ALL.len()).map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Threads find codes in any order; the rows' order is the same.
+    #[test]
+    fn numbers_are_ordered_by_code_not_by_who_came_first() {
+        let codes = [7u64, 3, 9, 1, 5].map(DimensionCode::Unknown);
+        let in_order = |found: &[DimensionCode]| -> Vec<DimensionCode> {
+            let numbers = Numbers::after(10);
+            let mut all: Vec<(u32, DimensionCode)> = found.iter().map(|code| (numbers.number(*code), *code)).collect();
+            let order = numbers.ordered();
+            assert_eq!(order.of(4), 4, "a number of the list stays");
+            assert_eq!(order.of(NONE), NONE);
+            all.sort_unstable_by_key(|(number, _)| order.of(*number));
+            all.into_iter().map(|(_, code)| code).collect()
+        };
+        let mut reversed = codes;
+        reversed.reverse();
+        assert_eq!(in_order(&codes), in_order(&reversed));
+        assert_eq!(in_order(&codes), [1, 3, 5, 7, 9].map(DimensionCode::Unknown));
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::export::chosen::Chosen;
 use crate::analysis::export::column_batches::BATCH_ROWS;
-use crate::analysis::export::page_attributes::{PageAttributes, PageTexts};
+use crate::analysis::export::page_attributes::{KeyOrder, PageAttributes, PageTexts};
 use crate::analysis::export::schema::Table;
 use crate::analysis::export::sink::Sink;
 use crate::analysis::pages::address_of;
@@ -11,7 +11,6 @@ use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::load::page_run::PageRun;
-use crate::model::category::Category;
 use crate::model::snapshot::Snapshot;
 use crate::units::PAGE_BYTES;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, UInt64Array};
@@ -88,7 +87,7 @@ pub fn write(
         if !wanted.pages {
             return Ok(());
         }
-        let rows = Order { ranks: texts.process_ranks() }.sorted(rows);
+        let rows = sorted(rows, &texts.order());
         if wanted.resident {
             counted(&rows).into_iter().for_each(count);
         }
@@ -160,41 +159,30 @@ fn name_of(table: Table, place: usize) -> &'static str {
     table.columns().get(place).map_or("", |column| column.name)
 }
 
-/// Where a key belongs in a row group: by process, then category.
-#[derive(Debug)]
-struct Order {
-    ranks: Vec<u32>,
-}
-
-impl Order {
-    #[inline(always)]
-    fn place(&self, key: &PageAttributes) -> usize {
-        let rank = self.ranks.get(key.process() as usize).map_or(self.ranks.len(), |rank| *rank as usize);
-        rank * Category::ALL.len() + key.category() as usize
+/// Rows by place, then frame: first each to the others of its place, then these by frame.
+fn sorted(parts: Vec<Vec<Row>>, order: &KeyOrder) -> Vec<Row> {
+    let mut starts = vec![0usize; order.places() + 1];
+    for row in parts.iter().flatten() {
+        starts.get_mut(order.place(&row.key) + 1).into_iter().for_each(|count| *count += 1);
     }
-
-    /// Rows by place, then frame: first each to the others of its place, then these by frame.
-    fn sorted(&self, parts: Vec<Vec<Row>>) -> Vec<Row> {
-        let mut starts = vec![0usize; (self.ranks.len() + 1) * Category::ALL.len() + 1];
-        for row in parts.iter().flatten() {
-            starts.get_mut(self.place(&row.key) + 1).into_iter().for_each(|count| *count += 1);
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut sorted = vec![Row::default(); sum];
-        for row in parts.into_iter().flatten() {
-            if let Some(next) = starts.get_mut(self.place(&row.key)) {
-                sorted.get_mut(*next).into_iter().for_each(|slot| *slot = row);
-                *next += 1;
-            }
-        }
-        let same: Vec<&mut [Row]> = sorted.chunk_by_mut(of_same_place).collect();
-        same.into_par_iter().for_each(|rows| rows.sort_unstable_by_key(|row| (row.pfn, row.at, row.key)));
-        sorted
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
     }
+    let mut sorted = vec![Row::default(); sum];
+    for row in parts.into_iter().flatten() {
+        if let Some(next) = starts.get_mut(order.place(&row.key)) {
+            sorted.get_mut(*next).into_iter().for_each(|slot| *slot = row);
+            *next += 1;
+        }
+    }
+    let same: Vec<&mut [Row]> = sorted.chunk_by_mut(of_same_place).collect();
+    let compare = |one: &Row, other: &Row| {
+        (one.pfn, one.at).cmp(&(other.pfn, other.at)).then_with(|| order.compare(&one.key, &other.key))
+    };
+    same.into_par_iter().for_each(|rows| rows.sort_unstable_by(compare));
+    sorted
 }
 
 /// True for rows of one process and category.
@@ -240,9 +228,11 @@ fn write_counts(
     at: At,
     sink: &dyn Sink,
 ) -> Result<(), Error> {
-    let order = Order { ranks: texts.process_ranks() };
+    let order = texts.order();
     let mut all: Vec<(PageAttributes, u64)> = counts.into_iter().collect();
-    all.par_sort_unstable_by_key(|(key, pages)| (order.place(key), std::cmp::Reverse(*pages), *key));
+    all.par_sort_unstable_by(|(one, pages), (other, others)| {
+        (order.place(one), others).cmp(&(order.place(other), pages)).then_with(|| order.compare(one, other))
+    });
     for all in all.chunks(BATCH_ROWS) {
         sink.write(Table::Resident, all.len(), &|place| {
             let pages = || all.iter().map(|(_, pages)| *pages as i64);
