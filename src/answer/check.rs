@@ -181,7 +181,7 @@ impl Amounts {
         let sign = if amount < 0 { "-" } else { "" };
         let amount = amount.unsigned_abs();
         match self.of {
-            MeasureUnit::Bytes => format!("{sign}{}", self.size.amount(amount)),
+            MeasureUnit::Pages | MeasureUnit::Bytes => format!("{sign}{}", self.size.amount(amount)),
             MeasureUnit::Faults => format!("{sign}{}", counted(amount, "fault", "faults")),
             MeasureUnit::Time => format!("{sign}{:.3} ms", milliseconds(signed(amount))),
         }
@@ -204,7 +204,7 @@ impl Amounts {
 
     /// The same for keys that are of memory.
     fn bytes(self, amount: i64) -> Option<i64> {
-        (self.of == MeasureUnit::Bytes).then_some(amount)
+        matches!(self.of, MeasureUnit::Pages | MeasureUnit::Bytes).then_some(amount)
     }
 }
 
@@ -227,7 +227,7 @@ fn baseline_of(result: &BudgetResult) -> Option<i64> {
 
 /// The number of pages, where a value is one.
 fn pages_of(result: &BudgetResult, value: Option<u64>) -> Option<u64> {
-    value.filter(|_| result.budget.measure.unit() == MeasureUnit::Bytes)
+    value.filter(|_| result.budget.measure.unit() == MeasureUnit::Pages)
 }
 
 /// By how much a value grew.
@@ -431,7 +431,7 @@ pub(crate) fn table(trace: &TraceResult, unit: Unit) -> Table {
 
 fn budget(result: &BudgetResult, unit: Unit) -> Value {
     let amounts = Amounts::new(result, unit);
-    let is_memory = amounts.of == MeasureUnit::Bytes;
+    let is_of_pages = amounts.of == MeasureUnit::Pages;
     let number = |amount: Option<i64>| amount.map(|amount| amounts.number(amount));
     let bytes = |amount: Option<i64>| amount.and_then(|amount| amounts.bytes(amount));
     let limit = |limit: &LimitResult| {
@@ -450,15 +450,15 @@ fn budget(result: &BudgetResult, unit: Unit) -> Value {
             "labels": row.labels,
             "value": scaled(row.pages),
             "growth": scaled(row.growth()),
-            "pages": is_memory.then_some(row.pages),
-            "baseline_pages": row.baseline.filter(|_| is_memory),
-            "growth_pages": is_memory.then(|| row.growth()),
+            "pages": is_of_pages.then_some(row.pages),
+            "baseline_pages": row.baseline.filter(|_| is_of_pages),
+            "growth_pages": is_of_pages.then(|| row.growth()),
         })
     };
     let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
     json!({
         "name": result.budget.name,
-        "analysis": result.budget.measure.analysis().name(),
+        "analysis": result.budget.analysis.name(),
         "measure": result.budget.measure.name(),
         "where": result.budget.filter.iter().map(condition).collect::<Vec<_>>(),
         "optional": result.budget.optional,

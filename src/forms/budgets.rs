@@ -38,9 +38,10 @@ fn quoted(text: &str) -> String {
 pub fn missing(suggested: &Suggested) -> Vec<String> {
     let line = |(analysis, reason): &(Analysis, String)| {
         let what = match analysis {
-            Analysis::Resident => "what RAM held",
-            Analysis::Reference => "what was touched (analysis = \"refset\")",
-            Analysis::Faults => "hard faults (analysis = \"faults\")",
+            Analysis::Resident => "what RAM held".to_owned(),
+            Analysis::Reference => "what was touched (analysis = \"refset\")".to_owned(),
+            Analysis::Faults => "hard faults (analysis = \"faults\")".to_owned(),
+            Analysis::Allocations(kind) => format!("{0} (analysis = \"{0}\")", kind.name()),
         };
         format!("No budgets of {what}: {reason}")
     };
@@ -59,7 +60,7 @@ pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Re
         let now = Unit::Auto.amount(suggestion.pages.saturating_mul(PAGE_BYTES));
         let pages = crate::units::counted(suggestion.pages, "page", "pages");
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;
-        if suggestion.measure.analysis() == Analysis::Reference {
+        if suggestion.measure.is_of(Analysis::Reference) {
             writeln!(out, "analysis = \"refset\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
         }
         if let Some((dimension, patterns)) = &suggestion.condition {

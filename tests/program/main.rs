@@ -7,6 +7,7 @@ mod anonymize;
 mod archives;
 mod characters;
 mod check;
+mod check_allocations;
 mod check_faults;
 mod check_runs;
 mod cli;

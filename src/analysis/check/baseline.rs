@@ -78,7 +78,7 @@ impl Saved {
             let conditions = budget.filter.iter();
             SavedBudget {
                 name: budget.name.clone(),
-                analysis: budget.measure.analysis().name().to_owned(),
+                analysis: budget.analysis.name().to_owned(),
                 measure: budget.measure.name().to_owned(),
                 conditions: conditions
                     .map(|(dimension, patterns)| SavedCondition {
@@ -131,7 +131,7 @@ impl Saved {
     fn value(&self, budget: &Budget) -> Result<Value, String> {
         let same = |saved: &&SavedBudget| {
             let filter: Vec<_> = saved.conditions.iter().map(|c| (c.dimension.clone(), c.patterns.clone())).collect();
-            budget.is_same(&saved.measure, &filter)
+            budget.is_same((&saved.analysis, &saved.measure), &filter)
         };
         let saved = self.budgets.iter().find(same);
         let saved = saved.ok_or(
@@ -176,7 +176,7 @@ impl Baseline {
 /// The value of a budget in a table.
 fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
     let has = |name: &str| table.dimensions.iter().any(|dimension| dimension == name);
-    let fits = match (budget.measure.analysis(), table.table) {
+    let fits = match (budget.analysis, table.table) {
         (Analysis::Resident, ExportedTable::Resident) => true,
         (Analysis::Reference, ExportedTable::Reference) => {
             budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)

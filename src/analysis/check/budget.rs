@@ -1,24 +1,49 @@
 //! A budget: what to measure in a trace, and the limits of the value.
 
+use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension as _};
+use crate::load::allocations::AllocationKind;
 use crate::named::named_enum;
+use crate::symbols::folders::SymbolFolders;
 use crate::units::PAGE_BYTES;
 
-named_enum! {
-    /// The analysis that measures.
-    #[derive(Default)]
-    pub enum Analysis {
-        /// What RAM held at the last whole snapshot.
-        #[default]
-        Resident = "resident",
-        /// What a scenario touched.
-        Reference = "refset",
-        /// What was read because it was not in RAM.
-        Faults = "faults",
+/// The analysis that measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Analysis {
+    /// What RAM held at the last whole snapshot.
+    #[default]
+    Resident,
+    /// What a scenario touched.
+    Reference,
+    /// What was read because it was not in RAM.
+    Faults,
+    /// What was allocated and not freed.
+    Allocations(AllocationKind),
+}
+
+impl Analysis {
+    /// All.
+    pub const ALL: [Analysis; 6] = [
+        Analysis::Resident,
+        Analysis::Reference,
+        Analysis::Faults,
+        Analysis::Allocations(AllocationKind::Commit),
+        Analysis::Allocations(AllocationKind::Pool),
+        Analysis::Allocations(AllocationKind::Heap),
+    ];
+
+    /// Name in budgets, tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Analysis::Resident => "resident",
+            Analysis::Reference => "refset",
+            Analysis::Faults => "faults",
+            Analysis::Allocations(kind) => kind.name(),
+        }
     }
 }
 
@@ -39,38 +64,59 @@ named_enum! {
         HardFaults = "hard_faults",
         /// Sum of their waits.
         FaultWait = "fault_wait_ms",
+        /// What is allocated at the end.
+        Outstanding = "outstanding",
+        /// What is allocated at the end less what was at the start, in a minute.
+        GrowthPerMinute = "growth_per_minute",
+        /// The most that was allocated at any time.
+        AllocatedPeak = "peak",
     }
 }
 
-named_enum! {
-    /// What the numbers of a measure are.
-    pub enum MeasureUnit {
-        /// Pages; limits are bytes.
-        Bytes = "bytes",
-        /// Hard faults.
-        Faults = "faults",
-        /// Nanoseconds, which are written as milliseconds.
-        Time = "ms",
-    }
+/// What the numbers of a measure are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeasureUnit {
+    /// Pages; limits are bytes.
+    Pages,
+    /// Bytes.
+    Bytes,
+    /// Hard faults.
+    Faults,
+    /// Nanoseconds, which are written as milliseconds.
+    Time,
 }
 
 impl MeasureUnit {
+    /// What numbers of a limit are.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MeasureUnit::Pages | MeasureUnit::Bytes => "bytes",
+            MeasureUnit::Faults => "faults",
+            MeasureUnit::Time => "ms",
+        }
+    }
+
     /// What a number of a value is in numbers of a limit.
     pub const fn scale(self) -> u64 {
         match self {
-            MeasureUnit::Bytes => PAGE_BYTES,
-            MeasureUnit::Faults | MeasureUnit::Time => 1,
+            MeasureUnit::Pages => PAGE_BYTES,
+            MeasureUnit::Bytes | MeasureUnit::Faults | MeasureUnit::Time => 1,
         }
     }
 }
 
 impl Measure {
-    /// The analysis that gives it.
-    pub const fn analysis(self) -> Analysis {
+    /// True when the analysis gives it.
+    pub const fn is_of(self, analysis: Analysis) -> bool {
         match self {
-            Measure::Pages => Analysis::Resident,
-            Measure::HardFaults | Measure::FaultWait => Analysis::Faults,
-            _ => Analysis::Reference,
+            Measure::Pages => matches!(analysis, Analysis::Resident),
+            Measure::HardFaults | Measure::FaultWait => matches!(analysis, Analysis::Faults),
+            Measure::Outstanding | Measure::GrowthPerMinute | Measure::AllocatedPeak => {
+                matches!(analysis, Analysis::Allocations(_))
+            }
+            Measure::HeldAtStop | Measure::Peak | Measure::Accessed | Measure::Reaccesses => {
+                matches!(analysis, Analysis::Reference)
+            }
         }
     }
 
@@ -79,7 +125,8 @@ impl Measure {
         match self {
             Measure::HardFaults => MeasureUnit::Faults,
             Measure::FaultWait => MeasureUnit::Time,
-            _ => MeasureUnit::Bytes,
+            Measure::Outstanding | Measure::GrowthPerMinute | Measure::AllocatedPeak => MeasureUnit::Bytes,
+            _ => MeasureUnit::Pages,
         }
     }
 
@@ -98,6 +145,8 @@ pub enum Conditions {
     Reference(Vec<Condition<ReferenceDimension>>),
     /// Conditions on hard faults.
     Faults(Vec<Condition<FaultDimension>>),
+    /// Conditions on allocations of one kind.
+    Allocations(Vec<Condition<AllocationDimension>>),
 }
 
 impl Conditions {
@@ -107,6 +156,7 @@ impl Conditions {
             Conditions::Resident(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Reference(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
             Conditions::Faults(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
+            Conditions::Allocations(all) => all.iter().map(|c| (c.dimension.name(), &c.patterns)).collect(),
         }
     }
 
@@ -117,6 +167,7 @@ impl Conditions {
             Conditions::Resident(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Reference(all) => all.sort_by_key(Condition::is_closed),
             Conditions::Faults(all) => all.sort_by_key(Condition::is_closed),
+            Conditions::Allocations(all) => all.sort_by_key(Condition::is_closed),
         }
     }
 
@@ -131,6 +182,7 @@ impl Conditions {
             Conditions::Resident(all) => Condition::has_no_match(all),
             Conditions::Reference(all) => Condition::has_no_match(all),
             Conditions::Faults(all) => Condition::has_no_match(all),
+            Conditions::Allocations(all) => Condition::has_no_match(all),
         }
     }
 
@@ -140,6 +192,7 @@ impl Conditions {
             Conditions::Resident(all) => Condition::unmatched(all),
             Conditions::Reference(all) => Condition::unmatched(all),
             Conditions::Faults(all) => Condition::unmatched(all),
+            Conditions::Allocations(all) => Condition::unmatched(all),
         }
     }
 }
@@ -152,10 +205,14 @@ pub type Limit = Tolerance;
 pub struct Budget {
     /// Its name; no other budget has it.
     pub name: String,
+    /// The analysis that measures.
+    pub analysis: Analysis,
     /// What is measured.
     pub measure: Measure,
-    /// The pages that count.
+    /// What counts.
     pub conditions: Conditions,
+    /// Where the names of functions in conditions are looked for.
+    pub symbols: SymbolFolders,
     /// Dimensions and patterns as they were written.
     pub filter: Vec<(&'static str, String)>,
     /// The most; a share is of all pages.
@@ -172,8 +229,9 @@ pub struct Budget {
 
 impl Budget {
     /// True when it measures the same as the value of this name in a baseline.
-    pub fn is_same(&self, measure: &str, filter: &[(String, String)]) -> bool {
+    pub fn is_same(&self, (analysis, measure): (&str, &str), filter: &[(String, String)]) -> bool {
         let same = |(a, b): (&(&'static str, String), &(String, String))| a.0 == b.0 && a.1 == b.1;
-        self.measure.name() == measure && self.filter.len() == filter.len() && self.filter.iter().zip(filter).all(same)
+        let is_named = self.analysis.name() == analysis && self.measure.name() == measure;
+        is_named && self.filter.len() == filter.len() && self.filter.iter().zip(filter).all(same)
     }
 }

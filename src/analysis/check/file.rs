@@ -1,12 +1,15 @@
 //! The budgets file: TOML, read strictly. Errors have line and column.
 
+use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit};
 use crate::analysis::faults::Dimension as FaultDimension;
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension, spelling};
 use crate::error::Error;
+use crate::load::allocations::AllocationKind;
 use crate::model::window::duration;
+use crate::symbols::folders::SymbolFolders;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -132,7 +135,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     if name.is_empty() {
         return Err(wrong(&form.name, "a budget needs a name"));
     }
-    let measure = measure(form)?;
+    let (analysis, measure) = measure(form)?;
     let limits = [&form.max, &form.min, &form.max_growth];
     let [max, min, max_growth] = limits.map(|limit| limit.as_ref().map(|text| amount(text, measure)).transpose());
     let (max, min, max_growth) = (max?, min?, max_growth?);
@@ -144,7 +147,7 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     if max.is_none() && min.is_none() && max_growth.is_none() {
         return Err(wrong(&form.name, format!("budget \"{name}\" has no limit: give max, min or max_growth")));
     }
-    let mut conditions = match measure.analysis() {
+    let mut conditions = match analysis {
         Analysis::Resident => Conditions::Resident(conditions::<ResidentDimension>(form)?),
         Analysis::Reference => {
             let all = conditions::<ReferenceDimension>(form)?;
@@ -156,6 +159,11 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
             check_fault_dimensions(form)?;
             Conditions::Faults(all)
         }
+        Analysis::Allocations(of) => {
+            let all = conditions::<AllocationDimension>(form)?;
+            check_allocation_dimensions(form, of)?;
+            Conditions::Allocations(all)
+        }
     };
     let texts = form.conditions.values().map(|patterns| patterns.get_ref().text());
     let filter = conditions.by_name().into_iter().map(|(name, _)| name).zip(texts).collect();
@@ -164,10 +172,11 @@ fn budget(whole: &Spanned<BudgetForm>) -> Result<Budget, Wrong> {
     if let Some(at) = form.optional.as_ref().filter(|_| optional && form.conditions.is_empty()) {
         return Err(wrong(at, "optional is for budgets with where: without conditions everything matches"));
     }
-    Ok(Budget { name, measure, conditions, filter, max, min, max_growth, watch: watch(form)?, optional })
+    let (watch, symbols) = (watch(form)?, SymbolFolders::default());
+    Ok(Budget { name, analysis, measure, conditions, symbols, filter, max, min, max_growth, watch, optional })
 }
 
-fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
+fn measure(form: &BudgetForm) -> Result<(Analysis, Measure), Wrong> {
     let analysis = match &form.analysis {
         None => Analysis::default(),
         Some(text) => {
@@ -178,19 +187,23 @@ fn measure(form: &BudgetForm) -> Result<Measure, Wrong> {
             })?
         }
     };
-    let of_it = Measure::ALL.into_iter().filter(|measure| measure.analysis() == analysis);
+    let of_it = Measure::ALL.into_iter().filter(|measure| measure.is_of(analysis));
     let Some(text) = &form.measure else {
-        return Ok(match analysis {
+        let usual = match analysis {
             Analysis::Resident => Measure::Pages,
             Analysis::Reference => Measure::HeldAtStop,
             Analysis::Faults => Measure::HardFaults,
-        });
+            Analysis::Allocations(_) => Measure::Outstanding,
+        };
+        return Ok((analysis, usual));
     };
     let names: Vec<&str> = of_it.clone().map(Measure::name).collect();
-    of_it.clone().find(|measure| measure.name() == text.get_ref()).ok_or_else(|| {
+    let found = of_it.clone().find(|measure| measure.name() == text.get_ref());
+    found.map(|measure| (analysis, measure)).ok_or_else(|| {
         let of_other = Measure::ALL.into_iter().find(|measure| measure.name() == text.get_ref());
-        let advice = match of_other {
-            Some(other) => format!("; it is one of analysis = \"{}\"", other.analysis().name()),
+        let other = of_other.and_then(|other| Analysis::ALL.into_iter().find(|analysis| other.is_of(*analysis)));
+        let advice = match other {
+            Some(other) => format!("; it is one of analysis = \"{}\"", other.name()),
             None => spelling::advice(text.get_ref(), names),
         };
         wrong(text, format!("analysis {} has no measure \"{}\"{advice}", analysis.name(), text.get_ref()))
@@ -201,7 +214,7 @@ fn amount(text: &Spanned<String>, measure: Measure) -> Result<Limit, Wrong> {
     let whole = text.get_ref().trim();
     let share = || whole.ends_with('%').then(|| whole.parse().ok()).flatten();
     let (limit, form) = match measure.unit() {
-        MeasureUnit::Bytes => (
+        MeasureUnit::Pages | MeasureUnit::Bytes => (
             whole.parse().ok(),
             "expected a size (\"300 MiB\"), a number of pages (\"1000 pages\") or a share (\"5 %\")",
         ),
@@ -246,6 +259,23 @@ fn check_fault_dimensions(form: &BudgetForm) -> Result<(), Wrong> {
     for name in form.conditions.keys() {
         if FaultDimension::parse(name.get_ref()).is_ok_and(|dimension| !dimension.is_of_hard_faults()) {
             return Err(wrong(name, format!("hard faults have no {}: it is one of disk requests", name.get_ref())));
+        }
+    }
+    Ok(())
+}
+
+/// Some dimensions are those of one kind, and what only the end of a piece tells is unknown of what is still allocated.
+fn check_allocation_dimensions(form: &BudgetForm, of: AllocationKind) -> Result<(), Wrong> {
+    for name in form.conditions.keys() {
+        let Ok(dimension) = AllocationDimension::parse(name.get_ref()) else { continue };
+        if let Some(other) = dimension.only_of().filter(|other| *other != of) {
+            let text = format!("{} is one of analysis = \"{}\"", name.get_ref(), other.name());
+            return Err(wrong(name, text));
+        }
+        if dimension.is_known_at_end(of) {
+            let text =
+                format!("{} is not known before something is freed, and budgets are of what is not", name.get_ref());
+            return Err(wrong(name, text));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! The value of each budget in a trace.
 
+use crate::analysis::check::allocation_values::AllocationValues;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Measure};
 use crate::analysis::check::fault_values::FaultValues;
 use crate::analysis::check::required_data::Evidence;
@@ -17,6 +18,7 @@ use crate::error::Error;
 use crate::etl::record_id::HookId;
 use crate::event::hooks::*;
 use crate::facets::Label;
+use crate::load::allocations::AllocationKind;
 use crate::trace::analysis_needs::{REFERENCE_SET, RESIDENT_SET};
 use crate::trace::doubt::{Doubt, any_grave};
 use crate::trace::{Parts, Trace};
@@ -47,7 +49,7 @@ const ONE_STEP: Nanos = Nanos(i64::MAX as i128);
 impl TraceValues {
     /// Measures a trace.
     pub fn answer(trace: &Trace, budgets: &[Budget]) -> TraceValues {
-        let has = |analysis| budgets.iter().any(|budget| budget.measure.analysis() == analysis);
+        let has = |analysis| budgets.iter().any(|budget| budget.analysis == analysis);
         let mut all = TraceValues::default();
         if has(Analysis::Resident) {
             let parts = if has(Analysis::Reference) { ReferenceSet::PARTS } else { Parts::NONE };
@@ -58,6 +60,9 @@ impl TraceValues {
         if let Some(faults) = &faults {
             all.add_doubts(&but_not_recorded(faults.doubts()));
         }
+        let kinds = AllocationKind::ALL.into_iter().filter(|kind| has(Analysis::Allocations(*kind)));
+        let allocations: Vec<AllocationValues> = kinds.map(|kind| AllocationValues::new(trace, kind)).collect();
+        allocations.iter().for_each(|values| all.add_doubts(&but_not_recorded(values.doubts())));
         let mut reference = has(Analysis::Reference).then(|| ReferenceValues::new(trace, &mut all));
         for budget in budgets {
             budget.conditions.forget();
@@ -69,6 +74,10 @@ impl TraceValues {
                     reference.as_mut().map(|values| values.value(trace, budget, conditions))
                 }
                 Conditions::Faults(conditions) => faults.as_ref().map(|values| values.value(trace, budget, conditions)),
+                Conditions::Allocations(conditions) => {
+                    let own = allocations.iter().find(|values| Analysis::Allocations(values.of) == budget.analysis);
+                    own.map(|values| values.value(trace, budget, conditions))
+                }
             };
             let mut value = value.unwrap_or_else(|| Err(String::new()));
             if let Ok(value) = &mut value {

@@ -4,6 +4,7 @@
 //! a value needs, [`verdict`] judges, [`baseline`] gives earlier values and [`largest_growth`] what grew most. [`suggest`]
 //! makes a first budgets file.
 
+mod allocation_values;
 pub mod baseline;
 pub mod budget;
 mod fault_values;

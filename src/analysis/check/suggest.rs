@@ -5,6 +5,7 @@ use crate::analysis::check::measured::{TraceValues, Value};
 use crate::facets::vocabulary::CATEGORY;
 use crate::facets::{Dimension as _, NO_LABEL, ProcessFacet};
 use crate::model::category::Category;
+use crate::symbols::folders::SymbolFolders;
 use crate::trace::Trace;
 use crate::units::PAGE_BYTES;
 use std::collections::BTreeMap;
@@ -38,16 +39,19 @@ fn a_tenth_more(pages: u64) -> String {
 }
 
 /// All pages as a budget.
-fn whole(measure: Measure) -> Budget {
-    let conditions = match measure.analysis() {
+fn whole((analysis, measure): (Analysis, Measure)) -> Budget {
+    let conditions = match analysis {
         Analysis::Resident => Conditions::Resident(Vec::new()),
         Analysis::Reference => Conditions::Reference(Vec::new()),
         Analysis::Faults => Conditions::Faults(Vec::new()),
+        Analysis::Allocations(_) => Conditions::Allocations(Vec::new()),
     };
     Budget {
         name: measure.name().to_owned(),
+        analysis,
         measure,
         conditions,
+        symbols: SymbolFolders::default(),
         filter: Vec::new(),
         max: None,
         min: None,
@@ -98,15 +102,19 @@ pub struct Suggested {
 /// # Errors
 /// Why the trace has neither of the two sets.
 pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
-    let measures = [Measure::Pages, Measure::HeldAtStop, Measure::Peak];
+    let measures = [
+        (Analysis::Resident, Measure::Pages),
+        (Analysis::Reference, Measure::HeldAtStop),
+        (Analysis::Reference, Measure::Peak),
+    ];
     let values = TraceValues::answer(trace, &measures.map(whole)).values;
     let (mut all, mut without) = (Vec::new(), Vec::new());
-    for (measure, value) in measures.into_iter().zip(&values) {
+    for ((of, measure), value) in measures.into_iter().zip(&values) {
         let value = match value {
             Ok(value) => value,
             Err(reason) => {
-                let is_told = without.iter().any(|(analysis, _)| *analysis == measure.analysis());
-                without.extend((!is_told).then(|| (measure.analysis(), reason.clone())));
+                let is_told = without.iter().any(|(analysis, _)| *analysis == of);
+                without.extend((!is_told).then(|| (of, reason.clone())));
                 continue;
             }
         };

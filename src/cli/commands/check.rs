@@ -12,6 +12,7 @@ use crate::answer::numbers::Unit;
 use crate::cli::args::{Base, Common, UNITS};
 use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
+use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::once;
 use crate::cli::{new_file, notes, output, trace, trace_paths};
 use crate::error::Error;
@@ -36,10 +37,12 @@ Budgets in TOML, one table for each:
   max = \"300 MiB\"                     # or \"1000 pages\", \"5 %\" of all pages
   max_growth = \"2 %\"                  # against --baseline
 
-  analysis    resident (default), refset or faults
+  analysis    resident (default), refset, faults, commit, pool or heap
   measure     of refset: held_at_stop (default), peak, accessed, reaccesses
               of faults: hard_faults (default; max = \"200\"), fault_wait_ms
               (max = \"500\" or \"2 s\")
+              of commit, pool, heap: outstanding (default), peak,
+              growth_per_minute
   max, min    a value equal to its limit meets it
   watch       part of a limit from which the verdict is watch, default 90 %
   optional    true: where may match nothing
@@ -64,6 +67,8 @@ pub struct Check {
     pub recordings: Recordings,
     #[command(flatten)]
     pub common: Common,
+    #[command(flatten)]
+    pub symbols: SymbolArgs,
     /// The budgets
     #[arg(long, value_name = "FILE", required_unless_present = "init")]
     pub budgets: Option<PathBuf>,
@@ -123,7 +128,9 @@ impl Check {
 
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
-        let budgets = read_budgets(path, common)?;
+        let mut budgets = read_budgets(path, common)?;
+        let symbols = self.symbols.folders(common.quiet)?;
+        budgets.iter_mut().for_each(|budget| budget.symbols = symbols.clone());
         self.check_files(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;

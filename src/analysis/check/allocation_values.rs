@@ -1,0 +1,126 @@
+//! The values of budgets of allocations: commit, pool or heap.
+
+use super::budget::{Budget, Measure};
+use super::required_data::Evidence;
+use super::value::{Row, Value};
+use crate::analysis::allocations::{AllocationQuery, AllocationSet, Dimension, Figures};
+use crate::facets::{Condition, Dimension as _};
+use crate::load::allocations::AllocationKind;
+use crate::symbols::folders::SymbolFolders;
+use crate::trace::Trace;
+use crate::trace::doubt::Doubt;
+use crate::units::counted;
+
+/// All allocations of a kind, or why they are not known.
+pub struct AllocationValues {
+    /// The kind.
+    pub of: AllocationKind,
+    all: Result<AllocationSet, String>,
+}
+
+/// The nanoseconds of a minute.
+const MINUTE: i128 = 60_000_000_000;
+
+impl AllocationValues {
+    /// Of the whole trace.
+    pub fn new(trace: &Trace, of: AllocationKind) -> AllocationValues {
+        AllocationValues { of, all: allocations(trace, of, &[], &SymbolFolders::default()) }
+    }
+
+    /// What casts doubt on them.
+    pub fn doubts(&self) -> &[Doubt] {
+        self.all.as_ref().map_or(&[], |set| &set.doubts)
+    }
+
+    /// The value of a budget.
+    pub fn value(&self, trace: &Trace, budget: &Budget, conditions: &[Condition<Dimension>]) -> Result<Value, String> {
+        let all = self.all.as_ref().map_err(String::clone)?;
+        let evidence = Evidence::new(trace, self.of.needs());
+        if let Some(fault) =
+            evidence.fault("the record of allocations", self.of.hooks(), all.window_times, &budget.conditions)
+        {
+            return Err(fault);
+        }
+        // A process without any allocation is there, and has none.
+        let of_processes = conditions.iter().filter(|condition| condition.dimension == Dimension::Process);
+        for condition in of_processes {
+            trace.processes().instances.iter().for_each(|process| _ = condition.patterns.matches(&process.label()));
+        }
+        let own =
+            (!conditions.is_empty()).then(|| allocations(trace, self.of, conditions, &budget.symbols)).transpose()?;
+        let selected = own.as_ref().unwrap_or(all);
+        let asks_for_stacks = conditions.iter().any(|condition| condition.dimension.is_of_stacks());
+        if asks_for_stacks && let Some(doubt) = selected.doubts.iter().find(|doubt| doubt.code == "no_stacks") {
+            return Err(doubt.text.clone());
+        }
+        if budget.measure != Measure::GrowthPerMinute
+            && let Some(fault) = unknown_start(trace, selected)
+        {
+            return Err(fault);
+        }
+        let amount = |figures: &Figures| amount(budget.measure, figures, selected);
+        Ok(Value {
+            pages: amount(&selected.total).unsigned_abs(),
+            total: amount(&all.total).unsigned_abs(),
+            dimensions: selected.dimensions.iter().map(|dimension| dimension.name().to_owned()).collect(),
+            rows: (selected.rows.iter())
+                .map(|row| Row {
+                    labels: row.labels.iter().map(|label| label.to_string()).collect(),
+                    pages: amount(&row.figures),
+                })
+                .collect(),
+            ..Value::default()
+        })
+    }
+}
+
+/// Bytes of a measure; of growth those of a minute, 0 for what shrank.
+fn amount(measure: Measure, figures: &Figures, set: &AllocationSet) -> i64 {
+    let bytes = |sum: u128| i64::try_from(sum).unwrap_or(i64::MAX);
+    match measure {
+        Measure::AllocatedPeak => bytes(figures.peak.map_or(0, |(sum, _)| sum)),
+        Measure::GrowthPerMinute => {
+            let length = (set.window_times.1.0 - set.window_times.0.0).max(1);
+            let growth = figures.growth().max(0).saturating_mul(MINUTE) / length;
+            i64::try_from(growth).unwrap_or(i64::MAX)
+        }
+        _ => bytes(figures.at_end().bytes),
+    }
+}
+
+/// Why it is not known what was there when the trace began. Of blocks of heaps nobody ever tells: theirs count from then on.
+fn unknown_start(trace: &Trace, set: &AllocationSet) -> Option<String> {
+    let instead = "limit growth_per_minute instead";
+    match set.of {
+        AllocationKind::Heap => None,
+        AllocationKind::Pool => {
+            let is_unknown = set.at_start.iter().any(|(source, _)| *source == "unknown");
+            is_unknown.then(|| format!("no pool snapshot tells what was allocated before the trace; {instead}"))
+        }
+        AllocationKind::Commit => {
+            let unknown = |instance: &Option<usize>| instance.is_some_and(|at| set.of_unknown_start.contains(&at));
+            let mut all: Vec<usize> = set.rows.iter().map(|row| row.instance).filter(unknown).flatten().collect();
+            all.sort_unstable();
+            all.dedup();
+            let first = trace.processes().instances.get(*all.first()?)?.label();
+            let others = counted(all.len() as u64 - 1, "other", "others");
+            let who = if all.len() > 1 { format!("{first} and {others}") } else { first.to_string() };
+            Some(format!("nobody tells what {who} had committed before the trace; {instead}"))
+        }
+    }
+}
+
+fn allocations(
+    trace: &Trace,
+    of: AllocationKind,
+    conditions: &[Condition<Dimension>],
+    symbols: &SymbolFolders,
+) -> Result<AllocationSet, String> {
+    let query = AllocationQuery {
+        of: Some(of),
+        conditions: conditions.to_vec(),
+        symbols: symbols.clone(),
+        ..AllocationQuery::default()
+    };
+    AllocationSet::answer(trace, &query).map_err(|error| error.brief())
+}

@@ -1,0 +1,132 @@
+//! Budgets of allocations: values are those of `allocations`, and what nobody tells is not 0.
+
+use crate::program::{out, run};
+use serde_json::Value;
+
+const KEYS: &str = "stacks-keys.etl";
+const X86: &str = "alloc-x86.etl";
+
+fn budget(analysis: &str, measure: &str, rest: &str) -> String {
+    format!("[[budget]]\nname = \"one\"\nanalysis = \"{analysis}\"\nmeasure = \"{measure}\"\n{rest}\n")
+}
+
+fn checked(trace: &str, budgets: &str, more: &[&str]) -> crate::program::Ran {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), budgets).expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    run(&[&["check", trace, "--budgets", path, "-q", "--format", "json"], more].concat())
+}
+
+/// The one budget's result, and the exit code.
+fn judged(trace: &str, budgets: &str) -> (i32, Value) {
+    let ran = checked(trace, budgets, &[]);
+    let json: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    (ran.code, json["traces"][0]["budgets"][0].clone())
+}
+
+/// What `allocations` says of all that meets a condition.
+fn allocations(trace: &str, of: &str, condition: Option<&str>) -> Value {
+    let conditions: Vec<&str> = condition.iter().flat_map(|condition| ["--where", condition]).collect();
+    let json = out(&[&["allocations", trace, "--of", of, "-q", "--format", "json"], &conditions[..]].concat());
+    serde_json::from_str(&json).expect("JSON")
+}
+
+#[test]
+fn values_are_those_of_allocations() {
+    let mut compared = 0;
+    for (trace, analysis, condition) in [
+        (KEYS, "heap", None),
+        (KEYS, "heap", Some(("process", "Work er.exe (104)"))),
+        (KEYS, "heap", Some(("function", "*ntdll*"))),
+        (KEYS, "commit", Some(("process", "Work er.exe*"))),
+        (X86, "pool", Some(("tag", "Ntf?"))),
+        (X86, "heap", None),
+    ] {
+        let limit = condition.map(|(name, patterns)| format!("where.{name} = \"{patterns}\"\n")).unwrap_or_default();
+        let condition = condition.map(|(name, patterns)| format!("{name}={patterns}"));
+        let known = allocations(trace, analysis, condition.as_deref());
+        let number = |key: &str| known["total"][key].as_i64().expect("a number");
+        let seconds = known["window"]["stop_s"].as_f64().unwrap() - known["window"]["start_s"].as_f64().unwrap();
+        let growth = (number("at_end_bytes") - number("at_start_bytes")).max(0) as f64 * 60.0 / seconds;
+        for (measure, wanted) in [
+            ("outstanding", number("at_end_bytes") as f64),
+            ("peak", number("peak_bytes") as f64),
+            ("growth_per_minute", growth),
+        ] {
+            let (_, result) = judged(trace, &budget(analysis, measure, &format!("{limit}max = \"900000 MiB\"")));
+            assert_eq!(result["analysis"], analysis);
+            assert_eq!(result["unit"], "bytes");
+            if result["verdict"] == "invalid" {
+                assert!(measure != "growth_per_minute" && analysis != "heap", "{trace} {measure} {result}");
+                assert!(result["reason"].as_str().unwrap().contains("growth_per_minute instead"), "{result}");
+                continue;
+            }
+            assert_eq!(result["verdict"], "pass", "{result}");
+            let value = result["value_bytes"].as_f64().unwrap();
+            assert!(
+                (value - wanted).abs() <= 1.0 + wanted * 1e-6,
+                "{trace} {analysis} {measure}: {value}, not {wanted}"
+            );
+            assert!(value > 0.0 || measure == "growth_per_minute", "{trace} {analysis} {measure} {limit}");
+            assert_eq!(result["value_pages"], Value::Null);
+            compared += 1;
+        }
+    }
+    assert!(compared > 12, "{compared}");
+}
+
+#[test]
+fn a_limit_that_is_broken_names_what_grew() {
+    let (code, result) = judged(KEYS, &budget("heap", "outstanding", "max = \"1 KiB\""));
+    assert_eq!((code, &result["verdict"]), (1, &"fail".into()));
+    assert_eq!(result["grown_by"][0], "process");
+    let parts: i64 = result["grown"].as_array().unwrap().iter().map(|row| row["value"].as_i64().unwrap()).sum();
+    assert_eq!(Some(parts), result["value"].as_i64(), "two processes hold all of it");
+}
+
+#[test]
+fn a_baseline_of_another_kind_has_no_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("baseline.json");
+    let saved = saved.to_str().unwrap();
+    let of = |analysis: &str| budget(analysis, "growth_per_minute", "max_growth = \"1 %\"");
+    assert_eq!(checked(KEYS, &of("heap"), &["--save-baseline", saved]).code, 0);
+    let same = checked(KEYS, &of("heap"), &["--baseline", saved]);
+    assert_eq!(same.code, 0, "{same:?}");
+    let other = checked(KEYS, &of("commit"), &["--baseline", saved]);
+    assert_eq!(other.code, 3, "{other:?}");
+    assert!(other.out.contains("the baseline has no such measure"), "{other:?}");
+}
+
+#[test]
+fn what_nobody_tells_is_not_a_number() {
+    for (trace, analysis, measure, rest, reason) in [
+        (KEYS, "commit", "outstanding", "", "nobody tells what"),
+        (X86, "pool", "peak", "", "no pool snapshot"),
+        (X86, "commit", "growth_per_minute", "", "do not fit their layout"),
+        (X86, "heap", "peak", "where.function = \"*x*\"", "no record has a stack"),
+        ("resident-small.etl", "pool", "outstanding", "", "the trace holds no pool events"),
+    ] {
+        let (code, result) = judged(trace, &budget(analysis, measure, &format!("max = \"900000 MiB\"\n{rest}")));
+        assert_eq!((code, &result["verdict"]), (3, &"invalid".into()), "{result}");
+        assert!(result["reason"].as_str().unwrap().contains(reason), "{result}");
+    }
+    let (code, result) = judged(KEYS, &budget("heap", "peak", "max = \"900000 MiB\"\nwhere.process = \"nobody.exe\""));
+    assert_eq!((code, &result["verdict"]), (1, &"no match".into()), "{result}");
+}
+
+#[test]
+fn dimensions_of_another_kind_are_refused() {
+    for (analysis, rest, says) in [
+        ("commit", "where.tag = \"Ntf\"", "tag is one of analysis = \"pool\""),
+        ("pool", "where.reason = \"free\"", "reason is not known before something is freed"),
+        ("heap", "measure = \"held_at_stop\"", "it is one of analysis = \"refset\""),
+        ("resident", "measure = \"outstanding\"", "it is one of analysis = \"commit\""),
+        ("pool", "max_growth = \"3 faults\"", "expected a size"),
+    ] {
+        let text = format!("[[budget]]\nname = \"one\"\nanalysis = \"{analysis}\"\nmax = \"1 MiB\"\n{rest}\n");
+        let ran = checked(KEYS, &text, &[]);
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains(says), "{ran:?}");
+    }
+}
