@@ -87,6 +87,7 @@ fn records(set: &StackSet) -> serde_json::Value {
         "unresolved_keys": joined.unresolved_keys,
         "completed_by_others": joined.completed_by_others,
         "lost_user_parts": joined.lost_user_parts,
+        "left_out": set.left_out,
     })
 }
 

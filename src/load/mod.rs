@@ -1,5 +1,6 @@
 //! Loading: reads all records of a trace once, in parallel, counts them and collects what the model needs.
 
+pub(crate) mod allocation_rule;
 pub(crate) mod allocations;
 pub(crate) mod creator_threads;
 pub(crate) mod event_kind_counts;

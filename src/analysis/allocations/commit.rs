@@ -7,6 +7,7 @@ use super::counting::{Closing, Counting, Facts, Opening};
 use super::figures::Reason;
 use super::page_set::{PageCounts, PageSet};
 use crate::event::virtual_memory::VirtualRange;
+use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::moment::Moment;
 use crate::units::{PAGE_BYTES, PointerSize};
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ pub struct CommitCounts {
     /// Resets and their undoing.
     pub reset: u64,
     /// Records that cannot be.
-    pub malformed: u64,
+    pub left_out: LeftOut,
     /// Frees of whole reservations that are not known.
     pub unknown_size: u64,
     /// Committed again.
@@ -195,21 +196,20 @@ impl Space {
 
     /// A `0x0262`.
     pub fn allocate(&mut self, record: &Record, counting: &mut Counting<'_>, counts: &mut CommitCounts) {
-        let flags = record.range.flags;
-        let is = |flag: u32| flags & flag != 0;
+        let is = |flag: u32| record.range.flags & flag != 0;
+        let verdict = Verdict::of_range(&record.range, record.pointer);
+        counts.left_out.note(verdict);
         let pages = pages_of(record.range.base, record.range.size_bytes, record.pointer);
-        let Some(pages) = pages.filter(|_| record.range.size_bytes > 0) else { return counts.malformed += 1 };
+        let Some(pages) = pages.filter(|_| verdict != Verdict::Impossible) else { return };
         if !is(VirtualRange::RESERVE | VirtualRange::COMMIT) {
-            let is_reset = is(VirtualRange::RESET | VirtualRange::RESET_UNDO);
-            *(if is_reset { &mut counts.reset } else { &mut counts.malformed }) += 1;
-            return;
+            return counts.reset += 1;
         }
         if is(VirtualRange::RESERVE) {
             self.close_range(&pages, record.closing(Reason::Lost), counting, counts);
             self.known.iter_mut().for_each(|known| _ = known.insert(pages.clone()));
             self.reserve_range(pages.clone());
         }
-        if is(VirtualRange::COMMIT) && !is(VirtualRange::PHYSICAL) {
+        if verdict == Verdict::Allocates {
             self.commit(&pages, record, counting, counts);
             if !self.is_reserved(pages.start) {
                 self.reserve_range(pages);
@@ -225,7 +225,7 @@ impl Space {
         let is = |flag: u32| flags & flag != 0;
         let pages = pages_of(record.range.base, record.range.size_bytes, record.pointer);
         let Some(pages) = pages.filter(|_| is(VirtualRange::RELEASE | VirtualRange::DECOMMIT)) else {
-            return counts.malformed += 1;
+            return counts.left_out.note(Verdict::Impossible);
         };
         if is(COALESCE_PLACEHOLDERS) {
             return;

@@ -7,6 +7,7 @@ use super::figures::Reason;
 use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
 use crate::event::heap_block::HeapRealloc;
+use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::load::allocations::{AllocationEvent, AllocationWhat};
 use crate::moment::Moment;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
@@ -20,6 +21,8 @@ pub struct HeapCounts {
     pub no_process: u64,
     /// Frees of blocks from before the trace: their size is not known.
     pub unknown_frees: u64,
+    /// Allocations and reallocations that failed.
+    pub left_out: LeftOut,
     /// Reallocations that moved and whose block was logged by an allocation of its own.
     pub realloc_summaries: u64,
 }
@@ -61,15 +64,20 @@ impl Heaps {
         };
         self.lives.insert(life);
         let place = |heap| Place { life, heap };
+        let mut has_block = |address: u64| {
+            let verdict = Verdict::of_block(address);
+            self.counts.left_out.note(verdict);
+            verdict == Verdict::Allocates
+        };
         match event.what {
-            AllocationWhat::HeapAlloc(block) if block.address != 0 => {
+            AllocationWhat::HeapAlloc(block) if has_block(block.address) => {
                 self.open(place(block.heap), block.address, block.size_bytes, block.source, event, counting);
             }
             AllocationWhat::HeapFree(block) if block.address != 0 => {
                 let is_known = self.close(place(block.heap), block.address, closing(event, Reason::Free), counting);
                 self.counts.unknown_frees += u64::from(!is_known);
             }
-            AllocationWhat::HeapRealloc(block) if block.address != 0 => {
+            AllocationWhat::HeapRealloc(block) if has_block(block.address) => {
                 self.reallocate(place(block.heap), &block, event, counting);
             }
             AllocationWhat::HeapReset { heap, is_destroyed } => {

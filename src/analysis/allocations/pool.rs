@@ -8,6 +8,7 @@ use super::labels::ABSENT;
 use super::lives::{LifeId, Owner};
 use crate::event::Phase;
 use crate::event::pool::{PoolPiece, PoolTag};
+use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::load::allocations::AllocationEvent;
 use crate::load::pool_rundown::ListedPool;
 use crate::moment::At;
@@ -19,7 +20,7 @@ pub struct PoolCounts {
     /// Frees of other bytes or of another tag than what was allocated.
     pub mismatched: u64,
     /// Records of address 0.
-    pub malformed: u64,
+    pub left_out: LeftOut,
 }
 
 /// The check against the end snapshot.
@@ -107,8 +108,9 @@ impl Pool {
 
     /// A record.
     pub fn record(&mut self, event: &AllocationEvent, is_free: bool, piece: &PoolPiece, counting: &mut Counting<'_>) {
-        if piece.address == 0 {
-            return self.counts.malformed += 1;
+        let verdict = Verdict::of_pool(piece);
+        if verdict != Verdict::Allocates {
+            return self.counts.left_out.note(verdict);
         }
         let key = (session_number(piece.session_id), piece.address);
         if self.check.is_some() && self.asked.contains(&key) {

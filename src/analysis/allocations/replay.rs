@@ -203,7 +203,7 @@ impl Replay {
                     ("after_end", counts.after_end),
                     ("no_process", counts.no_process),
                     ("reset", counts.reset),
-                    ("malformed", counts.malformed),
+                    ("malformed", counts.left_out.impossible),
                     ("unknown_size", counts.unknown_size),
                     ("recommitted_bytes", counts.recommitted_bytes),
                     ("unknown_release_bytes", counts.unknown_release_bytes),
@@ -218,7 +218,8 @@ impl Replay {
             }
             State::Pool(mut pool) => {
                 pool.end(counting);
-                records.extend([("mismatched", pool.counts.mismatched), ("malformed", pool.counts.malformed)]);
+                let counts = pool.counts;
+                records.extend([("mismatched", counts.mismatched), ("malformed", counts.left_out.impossible)]);
                 let source = if has_start_snapshot { "snapshot" } else { "unknown" };
                 let check = pool.check.map(Check::Pool);
                 Replayed { at_start: vec![(source, 1)], records, check, ..Replayed::default() }
@@ -229,6 +230,7 @@ impl Replay {
                 records.extend([
                     ("after_end", counts.after_end),
                     ("no_process", counts.no_process),
+                    ("failed", counts.left_out.failed),
                     ("unknown_frees", counts.unknown_frees),
                     ("realloc_summaries", counts.realloc_summaries),
                 ]);

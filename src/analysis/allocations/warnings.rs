@@ -1,6 +1,7 @@
 //! What makes the numbers doubtful.
 
 use super::replay::Replayed;
+use crate::load::allocation_rule::LeftOut;
 use crate::trace::doubt::Doubt;
 use crate::trace::readiness::Need;
 use crate::trace::trust::TrustReport;
@@ -21,8 +22,8 @@ pub fn warnings(
     if lacks_stacks {
         doubts.push(note("no_stacks", "no record has a stack: rows by function and stack have one label".into()));
     }
-    let kinds: [(&str, &str, &str); 4] = [
-        ("malformed", "impossible record", "impossible records"),
+    let by_rule = LeftOut { impossible: number("malformed"), failed: number("failed") };
+    let kinds: [(&str, &str, &str); 3] = [
         ("no_process", "record of no known process", "records of no known process"),
         (
             "unknown_size",
@@ -32,9 +33,10 @@ pub fn warnings(
         ("unknown_frees", "free of a block from before the trace", "frees of blocks from before the trace"),
     ];
     let told = kinds.iter().filter(|(name, ..)| number(name) > 0);
-    let told: Vec<String> = told.map(|(name, one, many)| counted(number(name), one, many)).collect();
+    let told: Vec<String> =
+        by_rule.told().into_iter().chain(told.map(|(name, one, many)| counted(number(name), one, many))).collect();
     if !told.is_empty() {
-        let sum = kinds.iter().map(|(name, ..)| number(name)).fold(0, u64::saturating_add);
+        let sum = kinds.iter().map(|(name, ..)| number(name)).fold(by_rule.sum(), u64::saturating_add);
         doubts.push(note("records_left_out", format!("left out: {}", told.join(", "))).of(sum));
     }
     let estimated = number("estimated_bytes");

@@ -89,6 +89,8 @@ pub struct StackSet {
     pub counts: Counts,
     /// How they were joined.
     pub joined: JoinCounts,
+    /// Records of the kind in the whole trace that count as no allocation.
+    pub left_out: u64,
     /// Kinds with stacks, of the whole trace.
     pub kinds: Vec<KindRow>,
     /// The kind.
@@ -139,15 +141,17 @@ impl StackSet {
         counting.window = (window.from, window.to);
         counting.count(&events, &stacks, &of);
         let (searches, told) = symbol_use::read(&mut counting.names, &query.symbols);
-        let trust = trace.trust();
+        let (trust, left_out) = (trace.trust(), events.left_out);
+        let not_counted = (left_out.sum() > 0).then(|| format!("left out: {}", left_out.told().join(", ")));
         let Counting { names, rows, processes, threads, .. } = counting;
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
         Ok(StackSet {
-            warnings: trust.warnings().into_iter().chain(told).collect(),
+            warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
             doubtful: trust.any(),
             counts: parts.counts,
             joined: counts,
+            left_out: left_out.sum(),
             kinds,
             totals: shown.totals(),
             processes: shown.processes(),

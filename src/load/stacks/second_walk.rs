@@ -7,13 +7,13 @@ use crate::etl::extended;
 use crate::etl::record::Record;
 use crate::etl::record_id::{HookId, RecordId};
 use crate::event::clr;
-use crate::event::heap_block::{HeapAlloc, HeapRealloc};
+use crate::event::heap_block::HeapRecord;
 use crate::event::hooks::*;
 use crate::event::payload::hook_of;
 use crate::event::pool::PoolAction;
 use crate::event::stack::DISK_STARTS;
-use crate::event::virtual_memory::VirtualRange;
 use crate::event::{Decoded, Event, Payload, Phase, decode};
+use crate::load::allocation_rule::{LeftOut, Verdict};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::{At, Moment};
 use crate::units::Ticks;
@@ -28,7 +28,7 @@ pub enum EventChoice {
     ContextSwitches,
     /// `0x0532`.
     Ready,
-    /// `0x0262` that commits.
+    /// `0x0262` that commits, by the rule of `allocations`.
     VirtualAlloc,
     /// `0x0276`, `0x0282`.
     PageAccess,
@@ -125,6 +125,8 @@ pub struct Events {
     pub events: Vec<At<StackEvent>>,
     /// Context switches: the thread that stopped, for [`EventChoice::ContextSwitches`].
     pub stops: Vec<At<u32>>,
+    /// Records of the chosen kind that allocate nothing, by the rule of `allocations`.
+    pub left_out: LeftOut,
 }
 
 impl Events {
@@ -147,6 +149,7 @@ impl Events {
                 kinds: FastMap::default(),
                 events: Vec::new(),
                 stops: Vec::new(),
+                left_out: LeftOut::default(),
             },
             |reader, area| {
                 for_each_moment(area, &rank, etl.before_first(), |raw, hook, moment| {
@@ -177,6 +180,7 @@ impl Events {
                 event
             }));
             all.stops.extend(reader.stops);
+            all.left_out += reader.left_out;
         }
         all.events.sort_by_key(|event| event.moment);
         all.stops.sort_by_key(|stop| stop.moment);
@@ -191,6 +195,7 @@ struct Reader<'r> {
     kinds: FastMap<RecordId, u32>,
     events: Vec<At<StackEvent>>,
     stops: Vec<At<u32>>,
+    left_out: LeftOut,
 }
 
 impl Reader<'_> {
@@ -207,7 +212,7 @@ impl Reader<'_> {
             Decoded::Event { event, .. } if matches!(id, RecordId::Kernel(_)) => Some(event),
             _ => None,
         };
-        let chosen = if is_chosen { self.chosen(record, id, event.as_ref(), moment) } else { None };
+        let chosen = if is_chosen { self.chosen(record, event.as_ref(), moment) } else { None };
         if !may_have_stack && chosen.is_none() {
             return;
         }
@@ -223,13 +228,7 @@ impl Reader<'_> {
     }
 
     /// What is counted of an event of the chosen kind; `None` when it is none, or does not fit its layout.
-    fn chosen(
-        &mut self,
-        record: &Record<'_>,
-        id: RecordId,
-        event: Option<&Event<'_>>,
-        moment: Moment,
-    ) -> Option<Chosen> {
+    fn chosen(&mut self, record: &Record<'_>, event: Option<&Event<'_>>, moment: Moment) -> Option<Chosen> {
         let of_header = Owner::Process(record.process_id);
         let of_thread = |thread: u32| Owner::Thread(thread);
         let counted = |amount, owner| Some(Chosen { amount, owner });
@@ -242,26 +241,25 @@ impl Reader<'_> {
                 if found.new_thread_id == 0 { None } else { counted(0, of_thread(found.new_thread_id)) }
             }
             (EventChoice::VirtualAlloc, Some(Event::VirtualRange { phase: Phase::Start, range })) => {
-                let commits = range.flags & VirtualRange::COMMIT != 0;
-                if commits { counted(range.size_bytes, Owner::Process(Some(range.process_id))) } else { None }
+                let verdict = Verdict::of_range(range, record.pointer);
+                self.allocated(verdict, range.size_bytes, Owner::Process(Some(range.process_id)))
             }
             (EventChoice::HardFault, Some(Event::HardFault(found))) => {
                 counted(found.byte_count.into(), of_thread(found.thread_id))
             }
             (EventChoice::Pool, Some(Event::Pool { action: PoolAction::Alloc, piece })) => {
-                counted(piece.size_bytes, of_header)
+                self.allocated(Verdict::of_pool(piece), piece.size_bytes, of_header)
             }
-            (EventChoice::Heap, _) => {
-                let payload = Payload::of(record)?;
-                let bytes = match id {
-                    RecordId::Kernel(HEAP_ALLOC) => HeapAlloc::read(&payload).ok()?.value.size_bytes,
-                    _ => {
-                        let found = HeapRealloc::read(&payload).ok()?.value;
-                        (found.address == found.old_address).then_some(found.size_bytes)?
-                    }
-                };
-                counted(bytes, of_header)
-            }
+            (EventChoice::Heap, _) => match HeapRecord::read(&Payload::of(record)?).ok()?.value {
+                HeapRecord::Alloc(found) => {
+                    self.allocated(Verdict::of_block(found.address), found.size_bytes, of_header)
+                }
+                // One that moves wrote an allocation too.
+                HeapRecord::Realloc(found) if found.address == 0 || found.address == found.old_address => {
+                    self.allocated(Verdict::of_block(found.address), found.size_bytes, of_header)
+                }
+                _ => None,
+            },
             (
                 EventChoice::Ready
                 | EventChoice::PageAccess
@@ -272,6 +270,12 @@ impl Reader<'_> {
             ) => counted(1, self.owner_of_other(event).unwrap_or(of_header)),
             _ => None,
         }
+    }
+
+    /// A record that counts as an allocation, by the rule of `allocations`; others are noted.
+    fn allocated(&mut self, verdict: Verdict, amount: u64, owner: Owner) -> Option<Chosen> {
+        self.left_out.note(verdict);
+        (verdict == Verdict::Allocates).then_some(Chosen { amount, owner })
     }
 
     /// Whose an event is by its payload.
