@@ -39,8 +39,11 @@ pub fn answer(set: &FaultSet, view: FaultView, top: Option<usize>, time: TimeUni
         FaultView::Timeline => set.timeline_table(),
     };
     let title = title(set, view);
+    // Rows of one kind alone were chosen because the others lack a dimension: nothing is missing there.
+    let shows_all = matches!(view, FaultView::Summary | FaultView::Timeline);
+    let not_counted = set.not_counted.clone().filter(|_| shows_all);
     Answer {
-        warnings: set.warnings.clone(),
+        warnings: set.warnings.iter().cloned().chain(not_counted).collect(),
         grave: grave(&set.doubts),
         facts: facts(set),
         tables: vec![table.titled(title.clone()).into()],

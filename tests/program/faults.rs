@@ -116,9 +116,19 @@ fn the_first_screen() {
 fn what_has_no_effect_is_refused() {
     for (more, says) in [
         (&["--of", "soft", "--group-by", "process"][..], "--group-by has no effect"),
-        (&["--of", "soft", "--where", "file=*.dll"], "only --where process="),
-        (&["--of", "hard", "--group-by", "disk"], "has none of these dimensions"),
-        (&["--of", "disk", "--group-by", "module"], "has none of these dimensions"),
+        (
+            &["--of", "soft", "--where", "file=*.dll"],
+            "--where file: soft faults have none, it is of hard faults and disk requests",
+        ),
+        (&["--of", "soft", "--unit", "ms"], "--unit has no effect"),
+        (&["--of", "hard", "--group-by", "disk"], "--group-by disk: hard faults have none, it is of disk requests"),
+        (&["--of", "disk", "--group-by", "process,module"], "--group-by module: disk requests have none"),
+        (&["--of", "disk", "--where", "kind=image"], "leave out --of disk or --where kind"),
+        (&["--of", "hard", "--where", "operation=read"], "leave out --of hard or --where operation"),
+        (
+            &["--group-by", "disk", "--where", "kind=image"],
+            "kind is of hard faults, disk of disk requests: no row has both",
+        ),
         (&["--timeline", "50ms", "--top", "3"], "--top has no effect"),
         (&["--format", "csv", "--top", "3"], "has all rows"),
     ] {
@@ -126,6 +136,32 @@ fn what_has_no_effect_is_refused() {
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{more:?}: {ran:?}");
         assert!(ran.err.contains(says), "{more:?}: {}", ran.err);
     }
+}
+
+/// A table by what hard faults do not have is one of disk requests, and no table is empty in silence.
+#[test]
+fn dimensions_of_requests_choose_requests() {
+    for (chosen, group_by) in [
+        (&["--group-by", "disk"][..], "disk"),
+        (&["--group-by", "process,priority"], "process,priority"),
+        (&["--group-by", "operation"], "operation"),
+        (&["--where", "operation=read"], "process"),
+    ] {
+        let of_disk = [&["faults", TRACE, "-q", "--of", "disk"], chosen].concat();
+        for form in [&["--format", "table"][..], &["--format", "csv"]] {
+            let named = out(&[&of_disk, form].concat());
+            assert_eq!(out(&[&["faults", TRACE, "-q"], chosen, form].concat()), named, "{chosen:?}");
+            assert!(named.lines().count() > 1, "{named}");
+        }
+        assert_eq!(json_of(chosen)["group_by"], json!(group_by.split(',').collect::<Vec<_>>()));
+    }
+    let warned = |more: &[&str]| json_of(more)["warnings"].to_string();
+    let none = "not counted, because of the conditions: hard faults have no operation, soft faults have no operation";
+    assert!(warned(&["--where", "operation=read"]).contains(none));
+    let none = "conditions: disk requests have no kind, soft faults have no kind";
+    assert!(warned(&["--where", "process=*", "--where", "kind=image"]).contains(none));
+    assert!(run(&["faults", TRACE, "--where", "kind=image"]).out.contains(none));
+    assert!(!warned(&["--where", "process=*"]).contains("not counted"));
 }
 
 #[test]

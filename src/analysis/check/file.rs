@@ -2,7 +2,7 @@
 
 use crate::analysis::allocations::Dimension as AllocationDimension;
 use crate::analysis::check::budget::{Analysis, Budget, Conditions, Limit, Measure, MeasureUnit};
-use crate::analysis::faults::Dimension as FaultDimension;
+use crate::analysis::faults::{Dimension as FaultDimension, Of};
 use crate::analysis::refset::query::Dimension as ReferenceDimension;
 use crate::analysis::resident::dimension::Dimension as ResidentDimension;
 use crate::analysis::table::{Condition, Dimension, spelling};
@@ -257,7 +257,7 @@ fn conditions<D: Dimension>(form: &BudgetForm) -> Result<Vec<Condition<D>>, Wron
 /// Some dimensions are those of disk requests alone.
 fn check_fault_dimensions(form: &BudgetForm) -> Result<(), Wrong> {
     for name in form.conditions.keys() {
-        if FaultDimension::parse(name.get_ref()).is_ok_and(|dimension| !dimension.is_of_hard_faults()) {
+        if FaultDimension::parse(name.get_ref()).is_ok_and(|dimension| !Of::Hard.has(dimension)) {
             return Err(wrong(name, format!("hard faults have no {}: it is one of disk requests", name.get_ref())));
         }
     }

@@ -35,6 +35,8 @@ pub struct FaultSet {
     pub unfinished: u64,
     /// Disk requests by the dimensions that they have.
     pub disk_rows: Vec<Row<RequestFigures>>,
+    /// What the conditions leave none of, because it lacks their dimension.
+    pub(crate) not_counted: Option<String>,
     /// True when only what meets conditions is counted.
     pub(crate) is_filtered: bool,
     /// Soft faults by process and kind.

@@ -14,6 +14,8 @@ mod tables;
 mod timeline;
 
 pub use fault_set::FaultSet;
+#[cfg(feature = "cli")]
+pub(crate) use query::Of;
 pub use query::{Dimension, FaultQuery};
 pub(crate) use rows::HardFigures;
 pub use tables::Total;
@@ -77,6 +79,7 @@ impl FaultSet {
             disk: counted.request_figures(&requests),
             unfinished: unfinished.iter().filter(|time| range.holds(**time)).count() as u64,
             disk_rows: counted.request_rows(&requests, &query.group_by),
+            not_counted: query.told_of_none(),
             is_filtered: !query.conditions.is_empty(),
             soft: soft.0,
             hard_markers: soft.1,

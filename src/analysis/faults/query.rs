@@ -55,15 +55,32 @@ dimensions! {
     }
 }
 
-impl Dimension {
-    /// True where hard faults have it.
-    pub fn is_of_hard_faults(self) -> bool {
-        !matches!(self, Dimension::Disk | Dimension::Priority | Dimension::Operation)
+named_enum! {
+    /// What can have a dimension.
+    pub enum Of {
+        /// Hard faults.
+        Hard = "hard faults",
+        /// Disk requests.
+        Disk = "disk requests",
+        /// Soft faults.
+        Soft = "soft faults",
+    }
+}
+
+impl Of {
+    /// True where these have the dimension: of others every label would be the same, and a condition on it would leave none.
+    pub(crate) const fn has(self, dimension: Dimension) -> bool {
+        match dimension {
+            Dimension::Process => true,
+            Dimension::Thread | Dimension::File => matches!(self, Of::Hard | Of::Disk),
+            Dimension::Kind | Dimension::Module => matches!(self, Of::Hard),
+            Dimension::Disk | Dimension::Priority | Dimension::Operation => matches!(self, Of::Disk),
+        }
     }
 
-    /// True where disk requests have it.
-    pub fn is_of_requests(self) -> bool {
-        !matches!(self, Dimension::Kind | Dimension::Module)
+    /// The first of these dimensions that they do not have.
+    pub(crate) fn lacks(self, dimensions: impl IntoIterator<Item = Dimension>) -> Option<Dimension> {
+        dimensions.into_iter().find(|dimension| !self.has(*dimension))
     }
 }
 
@@ -96,6 +113,40 @@ impl FaultQuery {
     pub fn group_by(&mut self, names: &str) -> Result<(), Error> {
         self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
         Ok(())
+    }
+
+    /// Dimensions of the conditions.
+    pub(crate) fn filtered(&self) -> impl Iterator<Item = Dimension> {
+        self.conditions.iter().map(|condition| condition.dimension)
+    }
+
+    /// The only rows that have every dimension of the groups and of the conditions, where others lack one; `None` where hard faults
+    /// and disk requests have all.
+    ///
+    /// # Errors
+    /// A usage error where no rows have all.
+    #[cfg(feature = "cli")]
+    pub(crate) fn only_of(&self) -> Result<Option<Of>, Error> {
+        let lacks = |of: Of| of.lacks(self.group_by.iter().copied().chain(self.filtered()));
+        match (lacks(Of::Hard), lacks(Of::Disk)) {
+            (None, None) => Ok(None),
+            (None, _) => Ok(Some(Of::Hard)),
+            (_, None) => Ok(Some(Of::Disk)),
+            (Some(of_disk), Some(of_hard)) => Err(Error::Usage(format!(
+                "{} is of {}, {} of {}: no row has both",
+                of_hard.name(),
+                Of::Hard.name(),
+                of_disk.name(),
+                Of::Disk.name()
+            ))),
+        }
+    }
+
+    /// What the conditions leave none of, because it lacks their dimension: a line for people.
+    pub(super) fn told_of_none(&self) -> Option<String> {
+        let part = |of: Of| Some(format!("{} have no {}", of.name(), of.lacks(self.filtered())?.name()));
+        let parts: Vec<String> = Of::ALL.into_iter().filter_map(part).collect();
+        (!parts.is_empty()).then(|| format!("not counted, because of the conditions: {}", parts.join(", ")))
     }
 }
 

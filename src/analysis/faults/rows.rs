@@ -1,7 +1,7 @@
 //! Figures of groups of hard faults and disk requests. Times are ticks until they are summed up.
 
 use super::hard::Hard;
-use super::query::{Dimension, HardKind, PRIORITIES};
+use super::query::{Dimension, HardKind, Of, PRIORITIES};
 use super::requests::Request;
 use crate::analysis::cpu::time_grid::TickRange;
 use crate::analysis::stacks::Texts;
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> {
 
     /// Rows by the dimensions that hard faults have, longest waits first.
     pub fn hard_rows(&self, all: &[Hard], dimensions: &[Dimension]) -> Vec<Row<HardFigures>> {
-        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| own.is_of_hard_faults()).collect();
+        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| Of::Hard.has(*own)).collect();
         let groups = grouped(all, &dimensions, |dimension, hard| self.hard_label(dimension, hard));
         let mut rows: Vec<Row<HardFigures>> =
             groups.into_iter().map(|(labels, group)| (labels, self.of_faults(&group))).collect();
@@ -143,7 +143,7 @@ impl<'a> Rows<'a> {
 
     /// Rows by the dimensions that requests have, longest responses first.
     pub fn request_rows(&self, all: &[Request], dimensions: &[Dimension]) -> Vec<Row<RequestFigures>> {
-        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| own.is_of_requests()).collect();
+        let dimensions: Vec<Dimension> = dimensions.iter().copied().filter(|own| Of::Disk.has(*own)).collect();
         let groups = grouped(all, &dimensions, |dimension, request| self.request_label(dimension, request));
         let mut rows: Vec<Row<RequestFigures>> =
             groups.into_iter().map(|(labels, group)| (labels, self.of_requests(&group))).collect();

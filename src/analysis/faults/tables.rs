@@ -1,7 +1,7 @@
 //! Faults and requests as tables and records.
 
 use super::fault_set::FaultSet;
-use super::query::Dimension;
+use super::query::{Dimension, Of};
 use super::rows::{HardFigures, RequestFigures, Row, SoftRow};
 use super::timeline::FaultStep;
 use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Table, Value};
@@ -125,18 +125,18 @@ fn total<F>(measured: &[Measured<F>], figures: &F) -> Total {
 }
 
 impl FaultSet {
-    fn dimensions(&self, has: fn(Dimension) -> bool) -> Vec<Dimension> {
-        self.dimensions.iter().copied().filter(|dimension| has(*dimension)).collect()
+    fn dimensions(&self, of: Of) -> Vec<Dimension> {
+        self.dimensions.iter().copied().filter(|dimension| of.has(*dimension)).collect()
     }
 
     /// Hard faults by the dimensions that they have.
     pub fn hard_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_hard_faults), &self.hard_rows, &HARD, top, Some(&self.hard), hard_sum)
+        table(&self.dimensions(Of::Hard), &self.hard_rows, &HARD, top, Some(&self.hard), hard_sum)
     }
 
     /// The first of these rows, below a text that says the totals.
     pub fn first_table(&self, top: usize) -> Table {
-        let dimensions = self.dimensions(Dimension::is_of_hard_faults);
+        let dimensions = self.dimensions(Of::Hard);
         table(&dimensions, &self.hard_rows, &HARD, Some(top), None, hard_sum)
     }
 
@@ -147,7 +147,7 @@ impl FaultSet {
 
     /// Disk requests by the dimensions that they have.
     pub fn disk_table(&self, top: Option<usize>) -> Table {
-        table(&self.dimensions(Dimension::is_of_requests), &self.disk_rows, &DISK, top, Some(&self.disk), disk_sum)
+        table(&self.dimensions(Of::Disk), &self.disk_rows, &DISK, top, Some(&self.disk), disk_sum)
     }
 
     /// Figures of all hard faults.

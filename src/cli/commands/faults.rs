@@ -1,13 +1,14 @@
 //! `pfnset faults`: from its flags to the report.
 
-use crate::analysis::faults::{Dimension, FaultQuery, FaultSet};
+use crate::analysis::faults::{Dimension, FaultQuery, FaultSet, Of};
 use crate::answer::faults::{self, FaultView};
 use crate::answer::numbers::TimeUnit;
 use crate::cli::args::{ColumnArgs, Common, OneOf, OutputFormat, conditions, grouped_by, help, refuse};
 use crate::cli::commands::cpu::{UNITS, span};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
-use crate::facets::Condition;
+use crate::error::Error;
+use crate::facets::{Condition, Dimension as _};
 use crate::model::window::Bound;
 use crate::units::Nanos;
 use anyhow::Context;
@@ -17,8 +18,8 @@ use clap::Args;
 #[command(mut_arg("group_by", grouped_by::<Dimension>))]
 #[command(after_help = help::<Dimension>("Dimensions", "\
 Kind and module are those of hard faults; disk, priority and operation those of
-disk requests. A table leaves out the dimensions that it lacks. Soft faults have a
-process only: any other condition leaves none of them.
+disk requests, and choose --of disk by themselves. Soft faults have a process only.
+What lacks the dimension of a condition is not counted, which is said.
 
 Waited: time from fault to page, summed over threads. Blocked: time in which at
 least one thread waited. Again: bytes that had been read before. Response: from
@@ -71,19 +72,39 @@ const VIEWS: OneOf<FaultView> = OneOf(&[
 ]);
 
 impl Faults {
-    fn view(&self) -> FaultView {
-        match self.of {
+    /// What is shown. Dimensions that only disk requests have choose these; the first screen is mostly of hard faults, and a JSON
+    /// document and a timeline are of all.
+    fn view(&self, query: &FaultQuery) -> anyhow::Result<FaultView> {
+        Ok(match self.of {
             Some(view) => view,
             None if self.timeline.is_some() => FaultView::Timeline,
-            None => FaultView::Summary,
+            None if self.common.format == OutputFormat::Json => FaultView::Summary,
+            None => match query.only_of().context("--group-by, --where")? {
+                Some(Of::Disk) => FaultView::Disk,
+                _ => FaultView::Summary,
+            },
+        })
+    }
+
+    /// Dimensions that the chosen rows never have are refused: of a condition nothing would be left.
+    fn check_dimensions(&self, of: Of, name: &str, query: &FaultQuery) -> anyhow::Result<()> {
+        let groups = query.group_by.iter().copied();
+        for (flag, lacking) in [("--group-by", of.lacks(groups)), ("--where", of.lacks(query.filtered()))] {
+            let Some(dimension) = lacking else { continue };
+            let others: Vec<&str> = Of::ALL.into_iter().filter(|other| other.has(dimension)).map(Of::name).collect();
+            let (own, others, dimension) = (of.name(), others.join(" and "), dimension.name());
+            let text = format!(
+                "{flag} {dimension}: {own} have none, it is of {others}; leave out {name} or {flag} {dimension}"
+            );
+            return Err(Error::Usage(text).into());
         }
+        Ok(())
     }
 
     /// Flags that would be without effect are refused.
-    fn check(&self, query: &FaultQuery) -> anyhow::Result<()> {
-        let (view, common) = (self.view(), &self.common);
+    fn check(&self, query: &FaultQuery, view: FaultView) -> anyhow::Result<()> {
+        let common = &self.common;
         let is_json = common.format == OutputFormat::Json;
-        let has = |of: fn(Dimension) -> bool| query.group_by.iter().any(|dimension| of(*dimension));
         let of_steps = view == FaultView::Timeline && !is_json;
         refuse(
             "--timeline",
@@ -92,20 +113,17 @@ impl Faults {
                 (of_steps && self.top.is_some(), "is shown as a whole: --top has no effect"),
             ],
         )?;
-        let soft = view == FaultView::Soft;
-        refuse(
-            "--of soft",
-            &[
-                (soft && self.group_by.is_some(), "is by process and kind: --group-by has no effect"),
-                (
-                    soft && query.conditions.iter().any(|condition| condition.dimension != Dimension::Process),
-                    "has processes alone: only --where process=… chooses among them",
-                ),
-            ],
-        )?;
-        let (hard, disk) = (view == FaultView::Hard, view == FaultView::Disk);
-        refuse("--of hard", &[(hard && !has(Dimension::is_of_hard_faults), "has none of these dimensions")])?;
-        refuse("--of disk", &[(disk && !has(Dimension::is_of_requests), "has none of these dimensions")])?;
+        match self.of {
+            Some(FaultView::Soft) => {
+                let by = (self.group_by.is_some(), "is by process and kind: --group-by has no effect");
+                let unit = (self.unit.is_some(), "has no times: --unit has no effect");
+                refuse("--of soft", &[by, unit])?;
+                self.check_dimensions(Of::Soft, "--of soft", query)?;
+            }
+            Some(FaultView::Hard) => self.check_dimensions(Of::Hard, "--of hard", query)?,
+            Some(FaultView::Disk) => self.check_dimensions(Of::Disk, "--of disk", query)?,
+            _ => {}
+        }
         let form = match common.format {
             OutputFormat::Table | OutputFormat::Markdown => return Ok(()),
             OutputFormat::Json => "json",
@@ -131,12 +149,13 @@ impl Faults {
         if let Some(names) = &self.group_by {
             query.group_by(names).context("--group-by")?;
         }
-        self.check(&query)?;
+        let view = self.view(&query)?;
+        self.check(&query, view)?;
         self.columns.check(common.format)?;
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 2, || FaultSet::answer(&trace, &query))?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
-        let answer = faults::answer(&set, self.view(), self.top, self.unit.unwrap_or_default());
+        let answer = faults::answer(&set, view, self.top, self.unit.unwrap_or_default());
         let answer = output::with_no_match(answer, &query.conditions);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
