@@ -21,6 +21,7 @@ pub fn answer(set: &ProcessSet, unit: Unit) -> Answer<'_> {
         .is("snapshot_count", set.snapshot_count)
         .is("snapshot", snapshot)
         .is("total", set.total)
+        .is("commit_unknown", set.commit_unknown)
         .has("processes", Fact::records(tables::FIELDS, || set.process_records()))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
         .has("rows", Fact::table(|| set.group_table()));

@@ -1,8 +1,11 @@
 //! What each process had committed, for tables of processes.
 
-use super::{AllocationQuery, AllocationSet, Dimension};
+use super::{AllocationQuery, AllocationSet, Check, Dimension};
 use crate::load::allocations::AllocationKind;
+use crate::model::process::Instance;
 use crate::trace::Trace;
+use crate::trace::doubt::Doubt;
+use crate::units::count;
 
 /// What a process had committed by VirtualAlloc, bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,25 +26,77 @@ impl std::ops::AddAssign for ProcessCommit {
     }
 }
 
-/// By process instance. `None` for one of which nobody tells what it had before the trace; for all, where commit was not recorded.
-pub(crate) fn commit_by_process(trace: &Trace) -> Vec<Option<ProcessCommit>> {
-    let mut all = vec![None; trace.processes().instances.len()];
-    let of = AllocationKind::Commit;
-    let query = AllocationQuery { of: Some(of), group_by: vec![Dimension::Process], ..AllocationQuery::default() };
-    if !of.is_recorded(trace) {
-        return all;
+/// What is known of the commit of processes.
+#[derive(Debug, Default)]
+pub(crate) struct CommitOfProcesses {
+    /// By process instance; `None` for one of which nobody tells what it had before the trace.
+    by_instance: Vec<Option<ProcessCommit>>,
+    /// What makes it doubtful, beyond what is said of the trace.
+    pub doubts: Vec<Doubt>,
+    /// True when the trace has records of it.
+    pub is_recorded: bool,
+}
+
+impl CommitOfProcesses {
+    /// Of all processes of a trace.
+    pub fn new(trace: &Trace) -> CommitOfProcesses {
+        let of = AllocationKind::Commit;
+        if !of.is_recorded(trace) {
+            return CommitOfProcesses::default();
+        }
+        let query = AllocationQuery { of: Some(of), group_by: vec![Dimension::Process], ..AllocationQuery::default() };
+        let set = match AllocationSet::answer(trace, &query) {
+            Ok(set) => set,
+            Err(error) => {
+                let doubts = vec![Doubt::note(of.needs().name, "unknown", format!("commit is not known: {error}"))];
+                return CommitOfProcesses { doubts, is_recorded: true, ..CommitOfProcesses::default() };
+            }
+        };
+        // One that began in the trace had nothing before it, and without a record it committed nothing.
+        let nothing = ProcessCommit { start: 0, end: 0, peak: Some(0) };
+        let born = |process: &Instance| process.start_time().map(|_| nothing);
+        let mut by_instance: Vec<Option<ProcessCommit>> = trace.processes().instances.iter().map(born).collect();
+        let bytes = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
+        for row in &set.rows {
+            let known = row.instance.filter(|instance| !set.of_unknown_start.contains(instance));
+            let Some(slot) = known.and_then(|instance| by_instance.get_mut(instance)) else { continue };
+            let figures = &row.figures;
+            *slot = Some(ProcessCommit {
+                start: bytes(figures.at_start().bytes),
+                end: bytes(figures.at_end().bytes),
+                peak: Some(bytes(figures.peak.map_or(0, |(sum, _)| sum))),
+            });
+        }
+        let of_trace = trace.trust().doubts();
+        let own =
+            set.doubts.iter().filter(|doubt| !of_trace.contains(doubt)).map(|doubt| doubt.clone().named("commit"));
+        CommitOfProcesses { by_instance, doubts: own.chain(at_end(&set)).collect(), is_recorded: true }
     }
-    let Ok(set) = AllocationSet::answer(trace, &query) else { return all };
-    let bytes = |sum: u128| u64::try_from(sum).unwrap_or(u64::MAX);
-    for row in &set.rows {
-        let known = row.instance.filter(|instance| !set.of_unknown_start.contains(instance));
-        let Some(slot) = known.and_then(|instance| all.get_mut(instance)) else { continue };
-        let figures = &row.figures;
-        *slot = Some(ProcessCommit {
-            start: bytes(figures.at_start().bytes),
-            end: bytes(figures.at_end().bytes),
-            peak: Some(bytes(figures.peak.map_or(0, |(sum, _)| sum))),
-        });
+
+    /// Of a process instance.
+    pub fn of(&self, instance: usize) -> Option<ProcessCommit> {
+        self.by_instance.get(instance).copied().flatten()
     }
-    all
+}
+
+/// What makes the commit at the end doubtful: `allocations` has it in lines of its own.
+fn at_end(set: &AllocationSet) -> Vec<Doubt> {
+    let note = |code, text| Doubt::note(AllocationKind::Commit.needs().name, code, text);
+    let mut doubts = Vec::new();
+    if set.hole_until.is_some() && set.total.doubtful_bytes > 0 {
+        let bytes = count(u64::try_from(set.total.doubtful_bytes).unwrap_or(u64::MAX));
+        let text = format!("commit at the end: {bytes} bytes of it may have been freed by records that were lost");
+        doubts.push(note("frees_lost", text));
+    }
+    if let Some(Check::Commit(check)) = set.check
+        && check.equal < check.processes
+    {
+        let bytes = count(u64::try_from(check.difference_bytes).unwrap_or(u64::MAX));
+        let (differ, all) = (count(check.processes - check.equal), count(check.processes));
+        let text = format!(
+            "commit at the end differs from the end rundown in {differ} of {all} processes, by {bytes} bytes in all"
+        );
+        doubts.push(note("differs_from_rundown", text));
+    }
+    doubts
 }

@@ -22,7 +22,7 @@ mod tables;
 mod timeline;
 mod warnings;
 
-pub(crate) use by_process::{ProcessCommit, commit_by_process};
+pub(crate) use by_process::{CommitOfProcesses, ProcessCommit};
 pub use figures::Figures;
 pub use query::{AllocationOrder, AllocationQuery, Dimension};
 pub use replay::Check;

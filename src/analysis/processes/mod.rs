@@ -7,7 +7,7 @@ pub(crate) mod tables;
 
 pub use rows::{Dimension, ProcessCounts, ProcessOrder, ProcessPages, ProcessRow};
 
-use crate::analysis::allocations::commit_by_process;
+use crate::analysis::allocations::CommitOfProcesses;
 use crate::analysis::resident::checks::Checks;
 use crate::analysis::resident::dimension::DimensionCode;
 use crate::analysis::resident::query::SnapshotChoice;
@@ -67,6 +67,8 @@ pub struct ProcessSet {
     pub snapshot_count: usize,
     /// Where pages are counted; `None` without a page sequence.
     pub snapshot: Option<CountedSnapshot>,
+    /// Selected processes whose commit is not known; `None` where commit was not recorded.
+    pub(crate) commit_unknown: Option<u64>,
     /// Processes of the trace.
     pub total: u64,
     /// Those that meet the conditions, in the query's order.
@@ -95,14 +97,14 @@ impl ProcessSet {
             return Err(trace.cannot_run(&PROCESS_LIST));
         }
         let (snapshot, pages) = count_pages(trace, query.snapshot)?.unzip();
-        let commit = commit_by_process(trace);
+        let commit = CommitOfProcesses::new(trace);
         let mut processes: Vec<ProcessRow> = trace
             .processes()
             .instances
             .iter()
             .enumerate()
             .map(|(index, process)| ProcessRow {
-                commit: commit.get(index).copied().flatten(),
+                commit: commit.of(index),
                 pages: pages.as_ref().and_then(|pages| pages.get(index).copied().flatten()),
                 parent: process.parent_id.and_then(|id| parent_label(trace, process, id)),
                 ..row(trace, process)
@@ -125,15 +127,20 @@ impl ProcessSet {
         });
         let mut of_sequence = trace.page_sequences().doubts(&trace.etl().clock);
         let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
+        let commit_unknown =
+            commit.is_recorded.then(|| processes.iter().filter(|row| row.commit.is_none()).count() as u64);
         of_sequence.extend(counted.into_iter().flat_map(|counted| Checks::of_sequence(counted, trace).doubts()));
         Ok(ProcessSet {
             warnings: (trust.warnings().into_iter())
                 .chain(undescribed)
                 .chain(texts(&of_sequence))
+                .chain(texts(&commit.doubts))
+                .chain(commit_unknown.and_then(|unknown| in_no_sum(unknown, processes.len() as u64)))
                 .chain(snapshot.and_then(|snapshot| in_no_row(&snapshot.unattributed)))
                 .collect(),
-            grave: [grave(&trust.doubts()), grave(&of_sequence)].concat(),
-            doubtful: trust.any() || any_grave(&of_sequence),
+            grave: [grave(&trust.doubts()), grave(&of_sequence), grave(&commit.doubts)].concat(),
+            doubtful: trust.any() || any_grave(&of_sequence) || any_grave(&commit.doubts),
+            commit_unknown,
             snapshot_count: trace.snapshots().len(),
             snapshot,
             total,
@@ -169,6 +176,14 @@ fn in_no_row(pages: &ProcessPages) -> Option<String> {
             count(pages.page_tables),
             if all == 1 { "is" } else { "are" }
         )
+    })
+}
+
+/// A line on processes whose commit is in no sum.
+fn in_no_sum(unknown: u64, all: u64) -> Option<String> {
+    (unknown > 0).then(|| {
+        let (unknown, all) = (count(unknown), counted(all, "process", "processes"));
+        format!("the commit of {unknown} of {all} is not known and is in no sum: nothing tells what they had before the trace")
     })
 }
 

@@ -105,11 +105,14 @@ pub struct ProcessCounts {
     pub pages: Option<ProcessPages>,
     /// What they had committed: those of which it is known.
     pub(crate) commit: Option<ProcessCommit>,
+    /// Processes of which it is not known.
+    pub(crate) commit_unknown: u64,
 }
 
 impl std::ops::AddAssign for ProcessCounts {
     fn add_assign(&mut self, other: ProcessCounts) {
         self.processes += other.processes;
+        self.commit_unknown += other.commit_unknown;
         if let Some(pages) = other.pages {
             *self.pages.get_or_insert_default() += pages;
         }
@@ -124,7 +127,8 @@ impl std::ops::AddAssign for ProcessCounts {
 impl ProcessCounts {
     /// Those of one process.
     pub(super) fn of(row: &ProcessRow) -> ProcessCounts {
-        ProcessCounts { processes: 1, pages: row.pages, commit: row.commit }
+        let commit_unknown = row.commit.is_none().into();
+        ProcessCounts { processes: 1, pages: row.pages, commit: row.commit, commit_unknown }
     }
 
     fn all_pages(&self) -> u64 {

@@ -3,6 +3,7 @@
 use crate::analysis::processes::ProcessSet;
 use crate::analysis::processes::rows::{ProcessCounts, ProcessOrder, ProcessRow};
 use crate::analysis::table::{Column, Field, Fit, Line, Measured, Table, Value};
+use crate::units::count;
 
 type Counted = Measured<ProcessCounts>;
 
@@ -30,6 +31,10 @@ const COMMIT_AT_END: Counted =
     Counted::new("commit_end_bytes", "Commit at end", |m, _| Value::maybe(m.commit, |c| size(c.end)));
 const COMMIT_PEAK: Counted =
     Counted::new("commit_peak_bytes", "Peak", |m, _| Value::maybe(m.commit.and_then(|c| c.peak), size));
+
+/// Of groups: how many processes the sums of commit leave out.
+const COMMIT_UNKNOWN: Counted =
+    Counted::new("commit_unknown_processes", "Of unknown commit", |m, _| Value::CountIfAny(m.commit_unknown));
 
 const COMMIT: [Counted; 3] = [COMMIT_AT_START.spare(0), COMMIT_AT_END.leaves(6), COMMIT_PEAK.leaves(5)];
 
@@ -74,6 +79,24 @@ impl ProcessSet {
         pages.into_iter().chain(commit).collect()
     }
 
+    /// The column of groups that tells how much their commit leaves out; people see it where it leaves out something.
+    fn left_out(&self) -> Counted {
+        let is_seen = self.commit_unknown.is_some_and(|unknown| unknown > 0);
+        let has_columns = self.processes.iter().any(|row| row.commit.is_some());
+        if is_seen && has_columns { COMMIT_UNKNOWN.leaves(9) } else { COMMIT_UNKNOWN.unseen() }
+    }
+
+    /// The label of the sum of all lines: `Total (commit of 26)` where some have an unknown commit.
+    fn total_label(&self) -> Value {
+        match self.commit_unknown.filter(|unknown| *unknown > 0) {
+            Some(unknown) => Value::Text(format!(
+                "Total (commit of {})",
+                count((self.processes.len() as u64).saturating_sub(unknown))
+            )),
+            None => Value::text("Total"),
+        }
+    }
+
     /// True where no heading of pages tells the unit, and commit has one.
     fn needs_unit(&self) -> bool {
         self.snapshot.is_none() && self.measured().iter().any(|column| column.column().is_some())
@@ -81,7 +104,8 @@ impl ProcessSet {
 
     /// The groups.
     pub fn group_table(&self) -> Table {
-        let (all, columns) = (self.tree.measure, [&[PROCESSES], self.measured().as_slice()].concat());
+        let (all, columns) =
+            (self.tree.measure, [&[PROCESSES], self.measured().as_slice(), &[self.left_out()]].concat());
         let mut table = Table::of_groups(&self.dimensions, &self.rows, &self.tree, &all, &columns)
             .with_total(&self.tree, &all, &columns);
         table.columns.iter_mut().take(1).for_each(|column| column.has_unit = self.needs_unit());
@@ -115,7 +139,7 @@ impl ProcessSet {
             lines.push(sum_line(Value::More(sum.processes, "more"), &sum, &measured));
         }
         if measured.iter().any(|column| column.column().is_some()) {
-            lines.push(Line { ruled: true, ..sum_line(Value::text("Total"), &self.tree.measure, &measured) });
+            lines.push(Line { ruled: true, ..sum_line(self.total_label(), &self.tree.measure, &measured) });
         }
         Table {
             title: None,
