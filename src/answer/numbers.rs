@@ -84,13 +84,16 @@ impl Unit {
             }
             format!("{}.{:02}", count((hundredths / 100) as u64), hundredths % 100)
         };
+        let whole = |unit: u64| match size {
+            0 => "0".to_owned(),
+            size if size < unit / 2 => "<1".to_owned(),
+            size => count(size / unit + u64::from(size % unit >= unit / 2)),
+        };
         match self {
-            Unit::Pages => count(size / PAGE_BYTES),
-            Unit::Kib if size > 0 && size < 1024 => "<1".to_owned(),
-            Unit::Kib => count(size / 1024),
+            Unit::Pages => whole(PAGE_BYTES),
+            Unit::Kib => whole(1 << 10),
             Unit::Mib => in_unit(1 << 20),
-            Unit::WholeMib if size > 0 && size < 1 << 19 => "<1".to_owned(),
-            Unit::WholeMib => count((size + (1 << 19)) >> 20),
+            Unit::WholeMib => whole(1 << 20),
             Unit::Gib => in_unit(1 << 30),
             Unit::Auto => bytes(size),
         }
@@ -190,6 +193,16 @@ mod tests {
         assert_eq!([1 << 34, 4096, 0].map(|bytes| Unit::WholeMib.show(bytes)), ["16,384", "<1", "0"]);
         assert_eq!((shown(10 << 20, 4096), shown(16 << 30, 16 << 30)), ("<0.01".into(), "16,384.00".into()));
         assert_eq!((shown(2 << 40, 3 << 29), Unit::Kib.for_largest(2 << 40)), ("1.50".into(), Unit::Kib));
+    }
+
+    #[test]
+    fn every_unit_rounds_to_the_nearest() {
+        assert_eq!(
+            [1535, 1536, 512, 511, u64::MAX].map(|bytes| Unit::Kib.show(bytes)),
+            ["1", "2", "1", "<1", "18,014,398,509,481,984"]
+        );
+        assert_eq!([4096, 6143, 6144, 1].map(|bytes| Unit::Pages.show(bytes)), ["1", "1", "2", "<1"]);
+        assert_eq!(Unit::WholeMib.show(u64::MAX), "17,592,186,044,416");
     }
 
     #[test]

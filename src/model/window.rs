@@ -92,6 +92,8 @@ pub(crate) struct Ends<'t> {
     pub first: Ticks,
     /// Last moment of the analysis: the final page sequence, or the end of the trace.
     pub last: Moment,
+    /// Last moment of the trace: a window that begins after it is a mistake, not an empty one.
+    pub end: Moment,
     /// Stamp of the first page of the active rundown; before it the working sets were empty.
     pub rundown: Option<Ticks>,
 }
@@ -100,12 +102,8 @@ impl Ends<'_> {
     /// The ends of a whole trace.
     pub fn of_trace<'m>(survey: &Survey, marks: &'m [At<Box<str>>]) -> Ends<'m> {
         let spans = || survey.spans.iter().flatten();
-        Ends {
-            marks,
-            first: spans().map(|span| span.first).min().unwrap_or_default(),
-            last: survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX }),
-            rundown: None,
-        }
+        let last = survey.last().map_or(Moment::LAST, |time| Moment { time, order: u64::MAX });
+        Ends { marks, first: spans().map(|span| span.first).min().unwrap_or_default(), last, end: last, rundown: None }
     }
 }
 
@@ -135,7 +133,7 @@ impl Window {
             origin: if start.is_some() { Origin::Marks } else { Origin::WholeTrace },
             resets,
         };
-        window.bind(ends.marks, from, to, clock)?;
+        window.bind(ends, from, to, clock)?;
         Ok(window)
     }
 
@@ -157,25 +155,30 @@ impl Window {
             origin: Origin::WholeTrace,
             resets: Vec::new(),
         };
-        window.bind(ends.marks, from, to, clock)?;
+        window.bind(ends, from, to, clock)?;
         Ok(window)
     }
 
     /// Sets the ends that a user named.
     fn bind(
         &mut self,
-        marks: &[At<Box<str>>],
+        Ends { marks, end, .. }: Ends<'_>,
         from: Option<&Bound>,
         to: Option<&Bound>,
         clock: &Clock,
     ) -> Result<(), Error> {
         let window = self;
+        let seconds = |moment: Moment| clock.nanos(moment.time).seconds();
         if let Some(bound) = from {
             window.origin = Origin::User;
             (window.from, window.from_mark) = match bound {
                 Bound::Time(time) => (Moment { time: clock.ticks_at(*time), order: 0 }, None),
                 Bound::Mark(name) => named(marks, name, Moment::FIRST)?,
             };
+        }
+        if from.is_some() && window.from.time > end.time {
+            let (from, end) = (seconds(window.from), seconds(end));
+            return Err(Error::Usage(format!("the window begins at {from:.6} s, but the trace ends at {end:.6} s")));
         }
         if let Some(bound) = to {
             window.origin = Origin::User;
@@ -185,7 +188,6 @@ impl Window {
             };
         }
         if window.to < window.from {
-            let seconds = |moment: Moment| clock.nanos(moment.time).seconds();
             return Err(Error::Usage(format!(
                 "the window ends ({:.6} s) before it begins ({:.6} s)",
                 seconds(window.to),
@@ -282,7 +284,7 @@ mod tests {
     fn window(list: &[(i64, &str)], from: Option<&str>, to: Option<&str>) -> Result<(i64, i64, Origin), String> {
         let marks = marks(list);
         let last = Moment { time: Ticks(1000), order: 0 };
-        let ends = Ends { marks: &marks, first: Ticks(1), last, rundown: None };
+        let ends = Ends { marks: &marks, first: Ticks(1), last, end: last, rundown: None };
         let bound = |text: Option<&str>| text.map(|text| text.parse::<Bound>().unwrap());
         Window::new(ends, bound(from).as_ref(), bound(to).as_ref(), &CLOCK)
             .map(|w| (w.from.time.0, w.to.time.0, w.origin))

@@ -34,6 +34,26 @@ fn labels_that_cannot_be_are_errors() {
     assert_refused(&["resident", RESIDENT, "--preset", "by-proces"], "did you mean \"by-process\"?");
 }
 
+/// A window after the end of the trace is a mistake, not one in which nothing happened.
+#[test]
+fn windows_after_the_trace_are_refused() {
+    for (command, end) in [
+        ("stacks stacks-keys.etl", "0.003013"),
+        ("events stacks-keys.etl --rows", "0.003013"),
+        ("memory resident-small.etl", "3.0"),
+        ("allocations alloc-x86.etl", "6.659663"),
+        ("refset refset-small.etl", "0.0"),
+        ("cpu cpu-compressed.etl", "0.400730"),
+        ("faults faults-x86.etl", "1.20002"),
+    ] {
+        for window in [&["--from", "100"][..], &["--from", "100", "--to", "200"]] {
+            let arguments: Vec<&str> = command.split(' ').chain(window.iter().copied()).collect();
+            let says = format!("the window begins at 100.000000 s, but the trace ends at {end}");
+            assert_refused(&arguments, &says);
+        }
+    }
+}
+
 #[test]
 fn patterns_that_match_nothing_are_told_in_every_form() {
     let told = |ran: &Ran, text: &str| ran.err.contains(text) && ran.code == 0;

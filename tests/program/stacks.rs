@@ -1,6 +1,10 @@
 //! `pfnset stacks` against what is known of a made-up trace: numbers that another program computed.
 
 use crate::program::{finish, out, pfnset, run};
+use etl_writer::Ptr::P8;
+use etl_writer::payloads::process::{self, Process};
+use etl_writer::payloads::{memory, pool};
+use etl_writer::{Put, Rec, Session, Trace, file_of, guid};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -22,7 +26,7 @@ fn every_record_is_joined_or_counted() {
     let records = json!({
         "stacks": 122, "kernel_keys": 369, "user_keys": 141, "definitions": 521, "items": 50, "item_keys": 10,
         "deferred_parts": 10, "clr_stacks": 0, "unmatched": 12, "duplicates": 6, "unresolved_keys": 0,
-        "completed_by_others": 163, "lost_user_parts": 57,
+        "completed_by_others": 163, "lost_user_parts": 57, "left_out": 0,
     });
     assert_eq!(all["records"], records);
     let kind =
@@ -86,6 +90,80 @@ fn conditions_select_stacks_with_such_a_frame_anywhere() {
 #[test]
 fn the_first_screen() {
     insta::assert_snapshot!(out(&["stacks", TRACE, "-q"]));
+}
+
+/// A made-up trace: one commit of 64 KiB beside ones that cannot be, one heap block beside two that failed, two pool blocks of which
+/// one is at address 0.
+fn impossible_allocations() -> Vec<u8> {
+    let session = Session { processors: 1, ..Session::windows10() };
+    let owner = Process::new(8, "app.exe").rec(P8, 3, process::DC_START);
+    let heap = guid("222962ab-6180-4b88-a825-346b75f2a24a");
+    let block = |kind: u8, put: &mut Put| Rec::full(P8, heap, kind, 2, put.done()).by(12, 8);
+    let records = [
+        owner,
+        memory::virtual_alloc(P8, 0x10_0000, 0x1_0000, 8, memory::COMMIT | memory::RESERVE),
+        memory::virtual_alloc(P8, 0x10_0000, u64::MAX, 8, memory::COMMIT),
+        memory::virtual_alloc(P8, 0x10_0000, 0, 8, memory::COMMIT),
+        // Of physical pages: not commit, and not impossible.
+        memory::virtual_alloc(P8, 0x90_0000, 0x1_0000, 8, memory::COMMIT | memory::RESERVE | 0x40_0000),
+        block(33, Put::new(P8).ptr(0x5000).ptr(100).ptr(0x6000).u32(3)),
+        block(33, Put::new(P8).ptr(0x5000).ptr(u64::MAX).ptr(0).u32(3)),
+        block(34, Put::new(P8).ptr(0x5000).ptr(0).ptr(0x6000).ptr(1 << 60).ptr(100).u32(3)),
+        pool::pool(P8, pool::ALLOC, 1, *b"Test", 32, 0xffff_a000_0000_0000).by(12, 8),
+        pool::pool(P8, pool::ALLOC, 1, *b"Test", 1 << 60, 0).by(12, 8),
+    ];
+    let at = |(record, number): (Rec, u64)| record.at(session.t0 + number * 1000);
+    Trace::new(session.clone()).push_all(records.into_iter().zip(1..).map(at)).finish()
+}
+
+#[test]
+fn what_is_no_allocation_is_left_out_as_by_allocations() {
+    let file = file_of(&impossible_allocations());
+    let trace = file.path().to_str().expect("UTF-8");
+    for (of, kind, bytes, told, number) in [
+        ("virtual-alloc", "commit", 0x1_0000, "left out: 2 impossible records", 2),
+        ("heap", "heap", 100, "left out: 2 failed allocations", 2),
+        ("pool", "pool", 32, "left out: 1 impossible record", 1),
+    ] {
+        let json = |arguments: &[&str]| -> Value {
+            serde_json::from_str(&out(&[arguments, &["-q", "--format", "json"]].concat())).expect("JSON")
+        };
+        let stacks = json(&["stacks", trace, "--of", of]);
+        let totals = &stacks["totals"];
+        assert_eq!([&totals["weight"], &totals["events"]], [&json!(bytes), &json!(1)], "{of}");
+        assert_eq!(stacks["records"]["left_out"], json!(number), "{of}");
+        let allocations = json(&["allocations", trace, "--of", kind]);
+        assert_eq!(allocations["total"]["allocated_bytes"], json!(bytes), "{of}");
+        for warnings in [&stacks["warnings"], &allocations["warnings"]] {
+            assert!(warnings.as_array().expect("a list").contains(&json!(told)), "{of}: {warnings}");
+        }
+        for command in [["stacks", "--of", of], ["allocations", "--of", kind]] {
+            assert!(run(&[&command[..1], &[trace], &command[1..]].concat()).out.contains(told), "{command:?}");
+        }
+        let collapsed = run(&["stacks", trace, "--of", of, "--format", "collapsed"]);
+        assert!(collapsed.err.contains(told), "{collapsed:?}");
+    }
+}
+
+#[test]
+fn patterns_that_match_no_function_are_named() {
+    for (flag, says) in [
+        ("--leaf", "--leaf: no function matches \"none*\""),
+        ("--caller-of", "--caller-of: no function matches \"none*\""),
+        ("--callee-of", "--callee-of: no function matches \"none*\""),
+        ("--fold", "--fold: no module matches \"none*\""),
+    ] {
+        for form in ["table", "json", "csv"] {
+            let ran = run(&["stacks", TRACE, flag, "none*", "--format", form]);
+            assert!(ran.code == 0 && ran.err.contains(says), "{ran:?}");
+            let is_headline = ran.out.starts_with(&format!("No function matches {flag} (none*)"));
+            assert_eq!(is_headline, form == "table" && flag != "--fold", "{}", ran.out);
+        }
+        let quiet = run(&["stacks", TRACE, "-q", flag, "none*", "--format", "json"]);
+        assert_eq!(quiet.err, "");
+        let one = run(&["stacks", TRACE, flag, "hal.dll*;none*", "--format", "json"]);
+        assert!(one.err.contains(says) && !one.err.contains("hal.dll"), "{}", one.err);
+    }
 }
 
 #[test]

@@ -389,7 +389,12 @@ impl<'a> Shown<'a> {
         let mut tree = Tree::default();
         let mut texts: FastMap<Frame, String> = FastMap::default();
         for (key, counted) in &self.rows {
-            let text = |frame: Frame| texts.entry(frame).or_insert_with(|| self.names.text(frame)).clone();
+            let known = |frame: Frame| {
+                let text = self.names.text(frame);
+                query.note(&text);
+                text
+            };
+            let text = |frame: Frame| texts.entry(frame).or_insert_with(|| known(frame)).clone();
             let frames: Vec<String> = self.frames(key.stack).into_iter().rev().map(text).collect();
             tree.add(query, &frames, counted.into());
         }

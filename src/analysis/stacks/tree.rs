@@ -28,6 +28,16 @@ pub struct TreeQuery {
     pub branches: usize,
 }
 
+impl TreeQuery {
+    /// Asks the patterns for a function, so that they note what they match: where one matches a stack, its other functions are not asked.
+    pub(super) fn note(&self, function: &str) {
+        match &self.root {
+            Root::All => {}
+            Root::CallersOf(wanted) | Root::CalledBy(wanted) => _ = wanted.matches(function),
+        }
+    }
+}
+
 /// A line of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeRow {

@@ -1,7 +1,7 @@
 //! `pfnset stacks`.
 
 use crate::analysis::stacks::{Dimension, Kind, Root, StackQuery, StackSet, TreeQuery};
-use crate::answer::stacks;
+use crate::answer::{Answer, stacks};
 use crate::cli::args::{ColumnArgs, Common, OutputFormat, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
@@ -108,6 +108,38 @@ impl ShapeArgs {
     }
 }
 
+/// A flag with patterns, and what they must match.
+type Named<'q> = (&'static str, &'static str, &'q Patterns);
+
+/// Flags of a query that choose stacks: what they let pass is all that is shown.
+fn choosing(query: &StackQuery) -> impl Iterator<Item = Named<'_>> {
+    let root = query.tree.as_ref().and_then(|tree| match &tree.root {
+        Root::CallersOf(patterns) => Some(("--caller-of", "function", patterns)),
+        Root::CalledBy(patterns) => Some(("--callee-of", "function", patterns)),
+        Root::All => None,
+    });
+    query.leaf.as_ref().map(|patterns| ("--leaf", "function", patterns)).into_iter().chain(root)
+}
+
+/// After a run: a line for each pattern of a flag that matched nothing.
+fn unmatched(query: &StackQuery) -> Vec<String> {
+    let fold = query.fold.as_ref().map(|patterns| ("--fold", "module", patterns));
+    let lines = |(flag, what, patterns): Named<'_>| -> Vec<String> {
+        let missed = patterns.all().filter(|pattern| !pattern.has_matched());
+        missed.map(|pattern| format!("{flag}: no {what} matches \"{}\"", pattern.text)).collect()
+    };
+    choosing(query).chain(fold).flat_map(lines).collect()
+}
+
+/// An answer that says above everything else on a screen that no function is the one that was asked for.
+fn with_no_function<'a>(answer: Answer<'a>, query: &StackQuery) -> Answer<'a> {
+    let empty = choosing(query).filter(|(.., patterns)| patterns.select_nothing());
+    let line = |(flag, what, patterns): Named<'_>| {
+        format!("No {what} matches {flag} ({patterns}): what it chooses is empty below")
+    };
+    Answer { headline: answer.headline.into_iter().chain(empty.map(line)).collect(), ..answer }
+}
+
 /// `--format` with one more form.
 fn forms(arg: clap::Arg) -> clap::Arg {
     let names = ["table", "json", "csv", "jsonl", "markdown", "collapsed"];
@@ -166,11 +198,12 @@ impl Stacks {
         let no_memory = rows.unit.is_some() && !set.of.is_of_memory();
         refuse(&format!("--of {}", set.of.name()), &[(no_memory, "counts no memory: --unit has no effect")])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
+        output::tell_unmatched(common.quiet, &unmatched(&query));
         let answer = match is_collapsed {
             true => stacks::collapsed(&set, self.weight),
             false => stacks::answer(&set, rows.top, rows.unit(), Default::default()),
         };
-        let answer = output::with_no_match(answer, &query.conditions);
+        let answer = with_no_function(output::with_no_match(answer, &query.conditions), &query);
         trace::finish_with(&self.columns, answer, common, set.doubtful)
     }
 }
