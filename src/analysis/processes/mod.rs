@@ -119,12 +119,7 @@ impl ProcessSet {
         let mut tree = query.sort.tree(&rows, query.top);
         // Nothing was selected, so there are 0 pages, not an unknown number.
         tree.measure.pages = tree.measure.pages.or(snapshot.map(|_| ProcessPages::default()));
-        let survey = trace.survey();
-        let described = PROCESS_EVENTS.iter().any(|&hook| survey.kernel_count(hook) > 0);
-        let undescribed = (!described).then(|| {
-            "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown"
-                .to_owned()
-        });
+        let undescribed = undescribed(trace);
         let mut of_sequence = trace.page_sequences().doubts(&trace.etl().clock);
         let counted = snapshot.and_then(|snapshot| trace.snapshots().get(snapshot.index));
         let commit_unknown =
@@ -163,6 +158,13 @@ impl ProcessQuery {
         self.group_by = Dimension::parse_list(names, Dimension::ALL.len())?;
         Ok(())
     }
+}
+
+/// A line on a trace whose processes no event describes.
+fn undescribed(trace: &Trace) -> Option<String> {
+    let described = PROCESS_EVENTS.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
+    let text = "no process event is in the trace (keyword ProcessThread): names, parents, sessions, starts and ends are unknown";
+    (!described).then(|| text.to_owned())
 }
 
 /// A line on pages whose process is not in the trace.
