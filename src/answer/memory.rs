@@ -5,7 +5,7 @@ use crate::analysis::memory::counters::{CounterSummary, MemorySample};
 use crate::analysis::memory::query::MemoryDimension;
 use crate::analysis::memory::timeline::MemoryTimeline;
 use crate::analysis::memory::working_sets::MemoryTrack;
-use crate::analysis::table::{Dimension as _, Table, Value};
+use crate::analysis::table::{Dimension as _, Line, Table, Value};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
@@ -13,7 +13,7 @@ use crate::answer::numbers::{self, Unit};
 use crate::event::memory_counters::WorkingSetSizes;
 use crate::moment::{At, Moment};
 use crate::trace::doubt::grave;
-use crate::units::counted;
+use crate::units::{PAGE_BYTES, counted};
 
 /// The answer of this result.
 pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
@@ -24,12 +24,61 @@ pub fn answer(set: &MemorySet, unit: Unit) -> Answer<'_> {
         warnings: set.warnings.clone(),
         grave: grave(&set.doubts),
         facts: facts(set),
-        screen: Some(screen(set, &title)),
+        screen: Some(screen(set, &title, unit)),
         tables: vec![set.table().titled(title).into()],
         units: Units { size: unit, ..Units::default() },
         schema: ("pfnset.memory", 2),
         ..Answer::new("pfnset.memory")
     }
+}
+
+/// Lines of the first screen, without one for the prompt.
+const SCREEN: usize = 24;
+/// Lines of its title in 80 columns.
+const TITLE: usize = 2;
+
+/// A part of the first screen: a table, or the same in a line.
+struct Part {
+    table: Table,
+    line: Block,
+}
+
+/// A table below an empty line.
+fn below(table: Table) -> [Block; 2] {
+    [Block::Blank, Block::Table(table)]
+}
+
+/// Lines of a table below an empty one, with its heading and what is said of columns that are left out.
+fn height_of(table: &Table) -> usize {
+    4 + table.lines.len() + table.lines.iter().filter(|line| line.ruled).count()
+}
+
+/// `Standby by priority at the end: 0 11.63, 1 28.38, …; repurposed 16,231 pages, at most 7,664 in a second (--group-by priority)`.
+fn standby_line(set: &MemorySet, unit: Unit) -> Block {
+    let sizes = set.summaries.iter().filter_map(|summary| {
+        let bytes = summary.end.saturating_mul(PAGE_BYTES);
+        Some(format!("{} {}", summary.column.priority?, unit.show(bytes)))
+    });
+    let all = set.repurposed.iter().find(|of| of.priority.is_none() && of.pages > 0);
+    let repurposed = all.map_or_else(String::new, |all| {
+        let most = all.most.map_or(0.0, |(rate, _)| rate).round() as u64;
+        format!("; repurposed {} pages, at most {} in a second", numbers::count(all.pages), numbers::count(most))
+    });
+    let sizes = sizes.collect::<Vec<_>>().join(", ");
+    Block::Text(format!("Standby by priority at the end: {sizes}{repurposed} (--group-by priority)"))
+}
+
+/// `Largest working sets: lsass.exe (780) 12.50, …, 19 more (--group-by process)`: the first of a table by process, with one of its sizes.
+fn in_line(what: &str, more: &str, size: usize, table: &Table, unit: Unit) -> Block {
+    let shown = |line: &Line| match (line.cells.first(), line.cells.get(size)) {
+        (Some(Value::Text(label)), Some(Value::Size(bytes))) => {
+            Some(format!("{label} {}", unit.show(bytes.unsigned_abs())))
+        }
+        (Some(Value::More(number, what)), _) => Some(format!("{} {what}", numbers::count(*number))),
+        _ => None,
+    };
+    let parts: Vec<String> = table.lines.iter().filter_map(shown).collect();
+    Block::Text(format!("{what}: {} (--group-by process{more})", parts.join(", ")))
 }
 
 /// `13 samples from 0.000 s to 6.000 s; 22 processes; physical memory 16.00 GiB; sizes in MiB`.
@@ -63,7 +112,7 @@ fn title(set: &MemorySet, unit: Unit) -> String {
     format!("{samples}{processes}; {physical}; {what} in {unit}")
 }
 
-fn screen(set: &MemorySet, title: &str) -> Vec<Block> {
+fn screen(set: &MemorySet, title: &str, unit: Unit) -> Vec<Block> {
     let mut screen = vec![Block::Heading(title.to_owned())];
     if set.group_by.is_some() || set.timeline.is_some() {
         screen.extend([Block::Blank, Block::Rows(0)]);
@@ -74,19 +123,46 @@ fn screen(set: &MemorySet, title: &str) -> Vec<Block> {
         }
         return screen;
     }
-    let below = |table: Table| [Block::Blank, Block::Table(table)];
     let is_machine = |summary: &CounterSummary| summary.column.priority.is_none();
     let counters = Some(set.counter_table(is_machine)).filter(|table| !table.lines.is_empty());
-    screen.extend([counters, set.standby_table()].into_iter().flatten().flat_map(below));
+    let mut height = TITLE + counters.as_ref().map_or(0, height_of);
+    screen.extend(counters.into_iter().flat_map(below));
     let is_short = |sample: &MemorySample| sample.counters.commit.is_none();
-    let note = |text: &str| [Block::Blank, Block::Line(text.to_owned())];
+    let mut notes = Vec::new();
     if !set.samples.is_empty() && set.samples.iter().all(is_short) {
-        screen.extend(note("Not in records of this form: pools, MDL, system commit"));
+        notes.push("Not in records of this form: pools, MDL, system commit");
     }
     if set.nothing_repurposed() {
-        screen.extend(note("No page was repurposed from standby."));
+        notes.push("No page was repurposed from standby.");
     }
-    screen.extend([set.largest_table(), set.growth_table()].into_iter().flatten().flat_map(below));
+    height += notes.len();
+    let parts = [
+        set.standby_table().map(|table| Part { line: standby_line(set, unit), table }),
+        set.largest_table().map(|table| Part { line: in_line("Largest working sets", "", 3, &table, unit), table }),
+        set.growth_table().map(|table| Part {
+            line: in_line("Fastest growing, in a second", " --sort growth", 1, &table, unit),
+            table,
+        }),
+    ];
+    let parts: Vec<Part> = parts.into_iter().flatten().collect();
+    let most = if set.is_cut_by_user() { usize::MAX } else { SCREEN };
+    // What has no room is told in lines, the last part first.
+    let fits = |tables: &usize| {
+        let (tables, lines) = parts.split_at(*tables);
+        height + tables.iter().map(|part| height_of(&part.table)).sum::<usize>() + 2 * lines.len() < most
+    };
+    let tables = (0..=parts.len()).rev().find(fits).unwrap_or(0);
+    let mut lines: Vec<Block> = notes.into_iter().map(|note| Block::Line(note.to_owned())).collect();
+    for (number, part) in parts.into_iter().enumerate() {
+        match number < tables {
+            true => screen.extend(below(part.table)),
+            false => lines.push(part.line),
+        }
+    }
+    if !lines.is_empty() {
+        screen.push(Block::Blank);
+    }
+    screen.extend(lines);
     screen
 }
 

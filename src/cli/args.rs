@@ -198,7 +198,7 @@ impl RowArgs {
 /// `--columns` of commands with one table of rows.
 #[derive(Debug, Args)]
 pub struct ColumnArgs {
-    /// Only these columns of the rows, by their headings, in this order
+    /// Only these columns of the rows, beside their labels, by their headings, in this order
     #[arg(long, value_name = "COLUMN,…")]
     pub columns: Option<String>,
 }

@@ -6,14 +6,17 @@ use crate::etl::event_area::EventArea;
 use crate::etl::extended;
 use crate::etl::logfile::MODE_NO_PER_PROCESSOR;
 use crate::etl::record::{RawRecord, Record};
-use crate::etl::record_id::RecordId;
+use crate::etl::record_id::{HookId, RecordId};
 use crate::event::catalog;
 use crate::event::fields::reader::{self, Decoded};
 use crate::event::fields::schema::Schema;
 use crate::event::fields::value::{FieldValue, Fields};
 use crate::event::fields::{kernel, trace_logging};
+use crate::event::hooks::{CSWITCH, HARD_FAULT, SAMPLED_PROFILE};
 use crate::event::payload::hook_of;
+use crate::event::{self, decode};
 use crate::load::schemas::{SchemaSource, Schemas, holds_manifest};
+use crate::load::stacks::second_walk::{Owner, owner_by_payload};
 use crate::load::timed_records::for_each_moment;
 use crate::moment::Moment;
 use crate::units::Nanos;
@@ -41,12 +44,14 @@ pub struct EventRow<'r> {
     pub processor: Option<u16>,
     /// What it is.
     pub record_id: RecordId,
-    /// Label of the header's process, where the caller has put it.
+    /// Label of its process, where the caller has put it.
     pub process: Option<Cow<'r, str>>,
-    /// The header's process instance, where the caller has put it.
+    /// Its process instance, where the caller has put it.
     pub instance: Option<usize>,
     /// The header's process.
     pub process_id: Option<u32>,
+    /// Whose the payload says that it is, of kernel events whose header names no process.
+    pub owner: Option<Owner>,
     /// The header's thread.
     pub thread_id: Option<u32>,
     /// Name of the provider, its GUID, or `kernel`.
@@ -165,6 +170,7 @@ impl<'t> RowReader<'t> {
             process: None,
             instance: None,
             process_id: record.process_id,
+            owner: owner(&record),
             thread_id: record.thread_id,
             provider: Cow::Borrowed(""),
             provider_guid: guid(record.id),
@@ -274,6 +280,27 @@ impl Known {
             }
         };
         self.schemas.get(number)?.as_ref()
+    }
+}
+
+/// The kernel logs these without process and thread in their headers.
+const WITHOUT_PROCESS: [HookId; 3] = [SAMPLED_PROFILE, CSWITCH, HARD_FAULT];
+
+/// True for traces with such events.
+pub fn has_owners_by_payload(count: impl Fn(HookId) -> u64) -> bool {
+    WITHOUT_PROCESS.iter().any(|hook| count(*hook) > 0)
+}
+
+/// Whose an event is by its payload, where the header names no process.
+fn owner(record: &Record<'_>) -> Option<Owner> {
+    let is_asked =
+        record.process_id.is_none() && hook_of(record.id).is_some_and(|hook| WITHOUT_PROCESS.contains(&hook));
+    if !is_asked {
+        return None;
+    }
+    match decode(record) {
+        event::Decoded::Event { event, .. } => owner_by_payload(&event),
+        _ => None,
     }
 }
 

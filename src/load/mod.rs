@@ -22,6 +22,7 @@ pub(crate) mod space_events;
 pub(crate) mod stacks;
 pub mod survey;
 mod survey_visitor;
+pub(crate) mod thread_records;
 pub(crate) mod timed_records;
 pub(crate) mod walk;
 pub(crate) mod working_set_events;

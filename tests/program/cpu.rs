@@ -131,7 +131,12 @@ fn without_context_switches_it_says_what_to_record() {
     let empty = file_of(&Trace::new(Session::windows10()).finish());
     assert_eq!(run(&["cpu", empty.path().to_str().unwrap()]).code, 4);
     for more in [&["--preset", "waits"][..], &["--timeline", "50ms"], &["--sort", "ready"]] {
-        assert_eq!(run(&[&["cpu", SAMPLED], more].concat()).code, 4, "samples know nothing of it: {more:?}");
+        let ran = run(&[&["cpu", SAMPLED], more].concat());
+        assert_eq!(ran.code, 4, "samples know nothing of it: {more:?}");
+        let flag = if more[0] == "--timeline" { "--timeline".to_owned() } else { more.join(" ") };
+        let says = format!("pfnset: {flag}: no context switch is in the trace, only samples: ");
+        assert!(ran.err.starts_with(&says) && ran.err.contains("Not recorded: CSwitch, "), "{}", ran.err);
+        assert!(!ran.err.contains("Not recorded: CSwitch, ReadyThread, DPC, Interrupt, SampledProfile"), "{}", ran.err);
     }
 }
 
@@ -168,6 +173,23 @@ fn samples_answer_where_there_are_no_context_switches() {
     let part = of(&["--where", &format!("process={process}")]);
     assert_eq!((&part["samples"]["rows"][0], &part["samples"]["events"]), (one, &samples["events"]));
     insta::assert_snapshot!("by_samples", out(&["cpu", SAMPLED, "-q"]));
+}
+
+/// What was asked for has room before what was not.
+#[test]
+fn chosen_processes_have_their_columns_in_a_timeline() {
+    let mut command = pfnset(&["cpu", TRACE, "-q", "--timeline", "50ms", "--where", "process=burn*"]);
+    let table = finish(command.env("COLUMNS", "80")).out;
+    let heading = table.lines().find(|line| line.starts_with("From s")).expect("a heading");
+    assert!(heading.contains("burn.exe (996)"), "{table}");
+    assert!(table.contains("Not shown, for lack of width: Unknown"), "{table}");
+}
+
+#[test]
+fn the_first_screen_fits() {
+    let ran = finish(pfnset(&["cpu", TRACE, "-q"]).env("COLUMNS", "80"));
+    let height = ran.out.lines().skip_while(|line| !line.starts_with("CPU use")).count();
+    assert!(height <= 23, "{height} lines, and one of 24 is for the prompt: {}", ran.out);
 }
 
 /// Damaged stamps: a window of 4,600 years, of which twelve processors have more ticks than a number holds.

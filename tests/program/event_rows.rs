@@ -35,6 +35,36 @@ fn each_record_has_a_row_in_the_order_of_time() {
     }
 }
 
+/// Headers of hard faults, samples and context switches name no process: the thread in the payload does, as for stacks.
+#[test]
+fn processes_are_those_of_the_threads_that_payloads_name() {
+    for (trace, event, hook) in [
+        ("faults-x86.etl", "Memory: HardFault", "0x0220"),
+        ("stacks-keys.etl", "PerfInfo: SampledProfile", "0x0f2e"),
+        ("cpu-compressed.etl", "Thread: CSwitch", "0x0524"),
+    ] {
+        let all = rows(trace, &["--name", event]);
+        let stacks = out(&["stacks", trace, "-q", "--of", hook, "--group-by", "process", "--format", "json"]);
+        let stacks: Value = serde_json::from_str(&stacks).expect("JSON");
+        let mut compared = 0;
+        for group in stacks["rows"].as_array().expect("rows") {
+            let is_own = |row: &&Value| match group["process"].as_str() {
+                Some("Unknown") => row["process"].is_null(),
+                _ => row["process"] == group["process"],
+            };
+            let own = all.iter().filter(is_own).count() as u64;
+            compared += own;
+            // Stacks know the process of some samples better: what they know of the others is the same.
+            assert!(Some(own) == group["events"].as_u64() || trace == "stacks-keys.etl", "{trace}: {own} of {group}");
+        }
+        assert!(compared > 0 && all.iter().any(|row| row["process"].is_string()), "{trace}");
+        assert!(all.iter().all(|row| row["pid"].is_null()), "the header names none");
+        let known = all.iter().find_map(|row| row["process"].as_str()).expect("a process");
+        let chosen = rows(trace, &["--name", event, "--where", &format!("process={known}")]);
+        assert_eq!(chosen.len(), all.iter().filter(|row| row["process"] == known).count(), "{trace}");
+    }
+}
+
 #[test]
 fn fields_are_those_of_the_tables() {
     let started = rows("refset-small.etl", &["--name", "Process: DCStart"]);

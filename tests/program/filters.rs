@@ -182,6 +182,23 @@ fn columns_are_chosen_by_their_headings() {
         (&["processes", "resident-small.etl", "--group-by", "name", "--columns", "processes"], "Name Processes"),
         (&["memory", "resident-small.etl", "--columns", "most,mean"], "Counter/MiB Most Mean"),
         (&["cpu", "cpu-compressed.etl", "--columns", "switches"], "Process Switches"),
+        // Without all their labels rows could not be told apart.
+        (&["faults", "faults-x86.etl", "--of", "soft", "--columns", "faults"], "Process Kind Faults"),
+        (&["faults", "faults-x86.etl", "--group-by", "process,kind", "--columns", "read"], "Process Kind Read"),
+        (&["cpu", "cpu-compressed.etl", "--preset", "waits", "--columns", "time"], "Process Wait reason Time"),
+        (
+            &[
+                "cpu",
+                "cpu-compressed.etl",
+                "--preset",
+                "delays",
+                "--group-by",
+                "process,thread",
+                "--columns",
+                "mean,kind",
+            ],
+            "Process Thread Kind Mean",
+        ),
     ] {
         let text = out(&[arguments, &["-q"]].concat());
         let rule = text.lines().position(|line| line.starts_with('─')).unwrap_or_else(|| panic!("{text}"));
@@ -274,4 +291,21 @@ fn a_preset_shows_its_conditions_and_counts_what_processes_counts() {
     let active = sum("private_pages") - sum("standby_pages") - sum("modified_pages");
     let unknown = processes["snapshot"]["unattributed_private_pages"].as_u64().unwrap();
     assert_eq!(preset["snapshots"][0]["selected_pages"], active + unknown);
+}
+
+/// Flags that nothing asks for are refused, with what they are for.
+#[test]
+fn flags_for_other_rows_are_refused() {
+    let none = "--symbols names functions: it is for rows or conditions by function";
+    assert_refused(&["allocations", "alloc-x86.etl", "--symbols", "/nonexistent"], none);
+    assert_refused(
+        &["allocations", "alloc-x86.etl", "--symbols", "/nonexistent", "--group-by", "function"],
+        "there is no such folder",
+    );
+    for order in ["size", "pages"] {
+        let none = "needs page records, and the trace holds none";
+        assert_refused(&["processes", "alloc-x86.etl", "--sort", order], none);
+        out(&["processes", RESIDENT, "-q", "--sort", order]);
+    }
+    out(&["processes", "alloc-x86.etl", "-q", "--sort", "name"]);
 }

@@ -1,6 +1,6 @@
 //! `pfnset memory` as a user runs it: made-up machines whose every sample is known, windows, filters, forms.
 
-use crate::program::{finish, out, pfnset, run};
+use crate::program::{finish, fixtures, out, pfnset, run};
 use etl_writer::{Compression, MemorySpec, MemoryTruth, Session, file_of, generate_memory};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -264,6 +264,30 @@ fn working_sets_over_time(file: &NamedTempFile, whole: &Value) {
     let one = out(&["memory", path(file), "--where", "priority=3"]);
     let repurposed = one.split("Repurposed").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(repurposed.contains("prio 3") && !repurposed.contains("prio 4"), "{one}");
+}
+
+/// What has no room is in lines; who asks for more rows gets the tables.
+#[test]
+fn the_first_screen_fits() {
+    let long = made(&MemorySpec { memory_mb: None, ..MemorySpec::default() }).0;
+    let old = made(&MemorySpec { old: true, ..MemorySpec::default() }).0;
+    for file in [
+        fixtures().join("resident-small.etl"),
+        fixtures().join("faults-x86.etl"),
+        long.path().into(),
+        old.path().into(),
+    ] {
+        let file = file.to_str().expect("UTF-8");
+        let screen = finish(pfnset(&["memory", file, "-q"]).env("COLUMNS", "80")).out;
+        let height = screen
+            .lines()
+            .skip_while(|line| line.starts_with("! ") || line.starts_with("  ") || line.is_empty())
+            .count();
+        assert!(height <= 23, "{height} lines of {file}, and one of 24 is for the prompt: {screen}");
+        assert!(screen.contains("Standby by priority at the end: 0 "), "{screen}");
+        let more = out(&["memory", file, "-q", "--top", "4"]);
+        assert!(more.contains("prio 0") && !more.contains("Standby by priority"), "{more}");
+    }
 }
 
 #[test]

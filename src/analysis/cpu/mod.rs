@@ -35,8 +35,9 @@ pub use timeline::TimelineStep;
 pub(crate) use timeline_table::SERIES;
 pub use wakeups_and_preemptions::{PreemptionRow, WakeupRow};
 
-use crate::error::Error;
+use crate::error::{Error, Missing};
 use crate::etl::EtlFile;
+use crate::event::hooks::SAMPLED_PROFILE;
 use crate::load::parts::Parts;
 use crate::model::kernel_images::KernelImages;
 use crate::model::services::Services;
@@ -147,7 +148,7 @@ impl CpuUse {
     pub fn answer(trace: &Trace, query: &CpuQuery) -> Result<CpuUse, Error> {
         trace.gather(CpuUse::PARTS);
         let (etl, trust) = (trace.etl(), trace.trust());
-        let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| trace.cannot_run(&CPU))?;
+        let window = replay::processor_setup::window(trace, query)?.ok_or_else(|| without_switches(trace))?;
         if query.needs_samples() {
             let reason = "module is of samples: context switches name threads, not what they ran";
             return Err(Error::Usage(format!("{reason}. pfnset stacks has the modules of samples")));
@@ -243,6 +244,24 @@ impl CpuUse {
         let sum = |times: &ProcessorTimes| times.by_use.iter().map(|ticks| u128::from(*ticks)).sum::<u128>();
         let each = self.by_processor.iter().all(|times| sum(times) == u128::from(self.window_ticks));
         each && sum(&self.total) == self.capacity()
+    }
+}
+
+/// The error of a trace without context switches; one that has samples is good for something else.
+fn without_switches(trace: &Trace) -> Error {
+    match trace.cannot_run(&CPU) {
+        Error::MissingEvents(missing) if trace.survey().kernel_count(SAMPLED_PROFILE) > 0 => {
+            let mut lacking = vec![CPU.required.keyword];
+            lacking.extend(trace.missing(&CPU).iter().map(|need| need.keyword));
+            lacking.dedup();
+            let what = format!(
+                "{}, only samples: they tell whom the processors had time for, not when or how long threads waited. Not recorded: {}",
+                missing.what,
+                lacking.join(", ")
+            );
+            Error::MissingEvents(Missing { what, ..missing })
+        }
+        error => error,
     }
 }
 

@@ -296,21 +296,6 @@ impl CpuUse {
         })
     }
 
-    /// What the processors did, all together.
-    pub fn owner_table(&self) -> Table {
-        let line = |what: &str, ticks: u128| {
-            let share = ticks as f64 * 100.0 / self.capacity().max(1) as f64;
-            let time = Value::Duration(super::nanos(ticks, self.frequency_hz));
-            Line::new([Value::text(what), time, Value::Share(share)])
-        };
-        let uses = || ["threads", "idle", "DPC", "ISR", "unknown"].into_iter().zip(self.total.by_use);
-        let sum: u128 = uses().map(|(_, ticks)| u128::from(ticks)).sum();
-        let total = Line { ruled: true, ..line("window × processors", sum) };
-        let columns = vec![Column::text("Processor time"), Column::number("Time"), Column::number("Share")];
-        let lines = uses().map(|(name, ticks)| line(name, ticks.into())).chain([total]).collect();
-        Table { columns, lines, ..Table::default() }
-    }
-
     /// What all processors did, with their names for programs.
     pub fn total_values(&self) -> impl Iterator<Item = (Field, Value)> {
         let capacity = Value::Duration(self.capacity_ns());
@@ -359,7 +344,7 @@ impl CpuUse {
     ) -> Table {
         let mut table = Table {
             fields: labels.iter().map(|(name, _)| Field::new(name)).chain(Of::fields(columns)).collect(),
-            columns: labels.iter().map(|(_, title)| Column::text(*title)).chain(Of::columns(columns)).collect(),
+            columns: labels.iter().map(|(_, title)| Column::label(*title)).chain(Of::columns(columns)).collect(),
             ..Table::default()
         };
         let names: Vec<&str> = Of::fields(columns).map(|field| field.name).collect();

@@ -20,14 +20,19 @@ pub const SERIES: [&str; 4] = ["from_s", "series", "ns", "queue_mean"];
 /// Columns of the printed timeline for its groups, at most.
 const MOST_GROUPS: usize = 8;
 
+/// Where the order in which chosen groups leave begins: behind that of [`USES`].
+const CHOSEN: u8 = 30;
+
 impl CpuUse {
     /// The timeline for people: the largest groups are columns.
     pub fn timeline_table(&self) -> Table {
         let steps = self.timeline.as_deref().unwrap_or_default();
         let groups = self.timeline_groups();
         let groups = || (0..).zip(groups.iter().take(MOST_GROUPS));
+        // Groups that a user chose are what was asked for: uses of the processors leave before them.
+        let first = if self.is_selection { CHOSEN } else { 0 };
         let heading = |(place, (name, _)): (u8, &(String, u64))| {
-            Column::number(name.clone()).fit(Fit::Leaves(MOST_GROUPS as u8 - place))
+            Column::number(name.clone()).fit(Fit::Leaves(first + MOST_GROUPS as u8 - place))
         };
         let line = |step: &TimelineStep| {
             let of_groups =

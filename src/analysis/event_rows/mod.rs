@@ -14,9 +14,10 @@ use crate::etl::buffer::Buffer;
 use crate::etl::buffer_order::Span;
 use crate::etl::time_slice::{TimeSlice, slices};
 use crate::event::catalog;
-use crate::load::event_row::{EventRow, RowId, RowReader, shortened};
+use crate::load::event_row::{EventRow, RowId, RowReader, has_owners_by_payload, shortened};
 use crate::load::parts::Parts;
 use crate::load::schemas::Schemas;
+use crate::load::thread_records::thread_records;
 use crate::model::window::Window;
 use crate::moment::Moment;
 use crate::trace::Trace;
@@ -122,7 +123,9 @@ impl<'t> EventListing<'t> {
         if stacks.as_ref().is_some_and(EventStacks::is_empty) {
             warnings.push("the trace has no stacks".to_owned());
         }
-        let (owners, doubtful) = (Owners::new(trace.processes(), &[]), trace.trust().any());
+        let names_threads = has_owners_by_payload(|hook| trace.survey().kernel_count(hook));
+        let threads = if names_threads { thread_records(trace.etl()) } else { Vec::new() };
+        let (owners, doubtful) = (Owners::new(trace.processes(), &threads), trace.trust().any());
         let labels =
             trace.processes().instances.iter().map(|process| shortened(&process.label()).into_owned()).collect();
         Ok(EventListing { trace, query, schemas, owners, labels, window, stacks, warnings, doubtful })
@@ -192,8 +195,10 @@ impl<'t> EventListing<'t> {
         mut row: EventRow<'r>,
         format: &mut impl FnMut(&mut Vec<u8>, &EventRow<'_>),
     ) {
-        row.instance = row.process_id.and_then(|id| self.owners.instance(id, moment));
-        row.process = row.process_id.map(|id| self.process(id, row.instance, moment));
+        let by_payload = || row.owner.and_then(|owner| self.owners.process_of(owner, moment));
+        let process_id = row.process_id.or_else(by_payload);
+        row.instance = process_id.and_then(|id| self.owners.instance(id, moment));
+        row.process = process_id.map(|id| self.process(id, row.instance, moment));
         if !self.passes(&row) {
             return;
         }

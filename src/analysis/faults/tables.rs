@@ -70,7 +70,7 @@ fn table<F: Default>(
     sum: impl Fn(&[Row<F>]) -> Vec<Value>,
 ) -> Table {
     let all = F::default();
-    let titles = dimensions.iter().map(|dimension| Column::text(dimension.title()));
+    let titles = dimensions.iter().map(|dimension| Column::label(dimension.title()));
     let record = |(labels, figures): &Row<F>| -> Vec<Value> {
         labels.iter().map(value).chain(Measured::record(measured, figures, &all)).collect()
     };
@@ -177,7 +177,7 @@ impl FaultSet {
             title: None,
             fields: SOFT_FIELDS.map(Field::new).to_vec(),
             records: self.soft.iter().map(record).collect(),
-            columns: vec![Column::text("Process"), Column::text("Kind").fit(Fit::Stays), Column::number("Faults")],
+            columns: vec![Column::text("Process"), Column::label("Kind").fit(Fit::Stays), Column::number("Faults")],
             lines,
         }
     }

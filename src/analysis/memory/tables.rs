@@ -38,7 +38,14 @@ impl MemorySet {
             (Some(timeline), _) => self.timeline_table(timeline),
             (None, None) => self.counter_table(|_| true),
             (None, Some(MemoryDimension::List)) => self.counter_table(|summary| summary.column.list.is_some()),
-            (None, Some(MemoryDimension::Priority)) => self.counter_table(|summary| summary.column.priority.is_some()),
+            (None, Some(MemoryDimension::Priority)) => {
+                let counted = self.counter_table(|summary| summary.column.priority.is_some());
+                // People see beside it what was taken from standby.
+                match self.standby_table() {
+                    Some(Table { columns, lines, .. }) => Table { columns, lines, ..counted },
+                    None => counted,
+                }
+            }
             (None, Some(MemoryDimension::Process)) => self.track_table("process", "Process", &self.processes, self.top),
             (None, Some(MemoryDimension::Session)) => self.track_table("session", "Session", &self.sessions, self.top),
         }
@@ -166,6 +173,11 @@ impl MemorySet {
             records: self.repurposed.iter().map(record).collect(),
             ..Table::default()
         }
+    }
+
+    /// True where the user says how many processes are listed.
+    pub fn is_cut_by_user(&self) -> bool {
+        self.top.is_some()
     }
 
     /// The processes with the largest working sets.

@@ -18,22 +18,28 @@ fn plain(name: &str) -> String {
 }
 
 impl Table {
-    /// The table for people with the labels and the columns of `a,b,c` in this order.
+    /// The table for people with the labels of its rows and the columns of `a,b,c` in this order.
     ///
     /// # Errors
     /// A usage error for a name that is no heading, and for one that occurs twice.
     pub fn with_columns(mut self, names: &str) -> Result<Table, Error> {
         let known: Vec<String> = self.columns.iter().skip(1).map(Column::name).collect();
-        let mut chosen = vec![0];
+        let is_label = |at: usize, column: &Column| at == 0 || column.is_label;
+        let labels = self.columns.iter().enumerate().filter(|(at, column)| is_label(*at, column));
+        let mut chosen: Vec<usize> = labels.map(|(at, _)| at).collect();
+        let mut named = Vec::new();
         for name in names.split(',') {
             let Some(at) = known.iter().position(|known| *known == plain(name)) else {
                 let advice = spelling::advice(name, known.iter().map(String::as_str));
                 return Err(Error::Usage(format!("unknown column \"{}\"{advice}", name.trim())));
             };
-            if chosen.contains(&(at + 1)) {
+            if named.contains(&at) {
                 return Err(Error::Usage(format!("column {} is named twice", name.trim())));
             }
-            chosen.push(at + 1);
+            named.push(at);
+            if !chosen.contains(&(at + 1)) {
+                chosen.push(at + 1);
+            }
         }
         // What was asked for stays where the width is small.
         for column in &mut self.columns {
@@ -75,5 +81,28 @@ mod tests {
         let error = |names| table().with_columns(names).unwrap_err().to_string();
         assert!(error("page").contains("did you mean \"pages\"? Known are pages, size, at_s"));
         assert!(error("size,Size").contains("column Size is named twice") && error("process").contains("unknown"));
+    }
+
+    #[test]
+    fn labels_stay() {
+        let table = || Table {
+            columns: vec![
+                Column::text("Process"),
+                Column::label("Kind"),
+                Column::number("Events"),
+                Column::number("Bytes"),
+            ],
+            lines: vec![Line::new([Value::text("a"), Value::text("k"), Value::Number(1), Value::Number(2)])],
+            ..Table::default()
+        };
+        let names =
+            |chosen: &str| table().with_columns(chosen).unwrap().columns.iter().map(Column::name).collect::<Vec<_>>();
+        assert_eq!(names("bytes"), ["process", "kind", "bytes"]);
+        assert_eq!(names("events,kind"), ["process", "kind", "events"]);
+        assert!(table().with_columns("kind,kind").is_err());
+        assert_eq!(
+            table().with_columns("bytes").unwrap().lines[0].cells,
+            [Value::text("a"), Value::text("k"), Value::Number(2)]
+        );
     }
 }

@@ -66,6 +66,8 @@ pub struct Column {
     pub fit: Fit,
     /// True where the unit of sizes stands behind the title: that of all columns beside it.
     pub(crate) has_unit: bool,
+    /// True for a label of rows beside the first column: without it rows cannot be told apart.
+    pub(crate) is_label: bool,
 }
 
 /// How cells are aligned.
@@ -225,12 +227,17 @@ impl From<&'static str> for Field {
 impl Column {
     /// A column of texts, which may be cut.
     pub fn text(title: impl Into<Cow<'static, str>>) -> Column {
-        Column { title: title.into(), align: Align::Left, fit: Fit::Shrinks, has_unit: false }
+        Column { title: title.into(), align: Align::Left, fit: Fit::Shrinks, has_unit: false, is_label: false }
+    }
+
+    /// A column of labels, which stays beside any choice of columns.
+    pub(crate) fn label(title: impl Into<Cow<'static, str>>) -> Column {
+        Column { is_label: true, ..Column::text(title) }
     }
 
     /// A column of numbers.
     pub fn number(title: impl Into<Cow<'static, str>>) -> Column {
-        Column { title: title.into(), align: Align::Right, fit: Fit::Stays, has_unit: false }
+        Column { title: title.into(), align: Align::Right, fit: Fit::Stays, has_unit: false, is_label: false }
     }
 
     /// The same column, treated in another way where the width is small.

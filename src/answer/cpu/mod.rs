@@ -16,7 +16,7 @@ use crate::trace::doubt::grave;
 use crate::units::Nanos;
 
 /// How many rows the summary lists where the user does not say.
-const SUMMARY_ROWS: usize = 12;
+const SUMMARY_ROWS: usize = 8;
 
 /// The view that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,10 @@ pub struct CpuDisplay {
 pub fn answer(set: &CpuUse, display: CpuDisplay) -> Answer<'_> {
     let CpuDisplay { view, unit, .. } = display;
     let title = title(set, view, unit);
-    let mut screen = vec![Block::Title(title.clone()), Block::Blank];
+    let mut screen = vec![Block::Title(title.clone())];
+    if view != CpuView::Summary {
+        screen.push(Block::Blank);
+    }
     if set.is_selection && set.rows.is_empty() {
         let labels = "pfnset cpu TRACE --group-by DIMENSION lists the labels";
         screen.extend([Block::Text(format!("No thread meets the conditions of --where; {labels}")), Block::Blank]);
@@ -139,21 +142,28 @@ fn ends((from, to): (Nanos, Nanos), window: &Window) -> (String, String) {
 }
 
 fn summary(set: &CpuUse, CpuDisplay { order, top, unit, .. }: CpuDisplay) -> Vec<Block> {
-    let verdict = if set.is_balanced() { "to the tick" } else { "BUT DO NOT: this is a bug of pfnset" };
-    let balance = format!(
-        "Threads, idle, DPC, ISR and unknown add up to {} × {} processors, {verdict}. {} context switches.",
-        unit.show(set.ns(set.window_ticks)),
-        set.by_processor.len(),
-        numbers::count(set.total.switches)
-    );
     vec![
-        Block::Table(set.owner_table()),
-        Block::Text(balance),
-        Block::Blank,
+        Block::Text(processor_line(set, unit)),
         Block::Text(queue_line(set)),
         Block::Blank,
         Block::Table(set.row_table(order, top.or(Some(SUMMARY_ROWS)))),
     ]
+}
+
+/// `Processor time: threads 733.57 ms (40.8 %), idle …, unknown 0 ns (0.0 %) add up to 299.95 ms × 6 processors, to the tick.`
+fn processor_line(set: &CpuUse, unit: TimeUnit) -> String {
+    let use_of =
+        |(name, ticks): (&str, u64)| format!("{name} {} ({:.1} %)", unit.show(set.ns(ticks)), set.share(ticks) * 100.0);
+    let uses: Vec<String> =
+        ["threads", "idle", "DPC", "ISR", "unknown"].into_iter().zip(set.total.by_use).map(use_of).collect();
+    let verdict = if set.is_balanced() { "to the tick" } else { "BUT DO NOT: this is a bug of pfnset" };
+    format!(
+        "Processor time: {} add up to {} × {} processors, {verdict}. {} context switches.",
+        uses.join(", "),
+        unit.show(set.ns(set.window_ticks)),
+        set.by_processor.len(),
+        numbers::count(set.total.switches)
+    )
 }
 
 /// `Ready queue: mean 0.751, at most 15 (at 0.221625 s), empty 77.5 % of the time; …`.

@@ -147,7 +147,10 @@ impl Allocations {
         if let Some(names) = &rows.group_by {
             query.group_by(names).context("--group-by")?;
         }
-        if query.wants_stacks() {
+        let has_names = query.wants_stacks();
+        let reason = "names functions: it is for rows or conditions by function or stack, as in --group-by function";
+        refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
+        if has_names {
             query.symbols = self.symbols.folders(common.quiet)?;
         }
         query.pool_tags = self.pool_tags()?;

@@ -133,6 +133,20 @@ impl Cpu {
             && matches!(self.sort, None | Some(CpuOrder::Cpu | CpuOrder::Name))
     }
 
+    /// The flag that asks for what samples do not know, as it was written.
+    fn needs_switches(&self) -> String {
+        let named = |list: &'static [(&str, &str, CpuOrder)], sort: CpuOrder| {
+            list.iter().find(|(_, _, order)| *order == sort).map_or("", |(name, ..)| name)
+        };
+        let preset = PRESETS.0.iter().find(|(_, _, preset)| Some(*preset) == self.preset);
+        match (preset, self.timeline, self.sort) {
+            (Some((name, ..)), ..) => format!("--preset {name}"),
+            (None, Some(_), _) => "--timeline".to_owned(),
+            (None, None, Some(sort)) => format!("--sort {}", named(ORDERS.0, sort)),
+            (None, None, None) => String::new(),
+        }
+    }
+
     /// Flags that would be without effect are refused.
     fn check(&self, query: &CpuQuery) -> Result<(), Error> {
         let view = self.view();
@@ -207,7 +221,11 @@ impl Cpu {
             let answer = output::with_no_match(cpu::answer_by_samples(&set, display), &query.conditions);
             return trace::finish_with(&self.columns, answer, common, set.doubtful);
         }
-        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query))?;
+        let set = trace::with_bar(common, &trace, 2, || CpuUse::answer(&trace, &query));
+        let set = match self.can_be_sampled() {
+            true => set?,
+            false => set.with_context(|| self.needs_switches())?,
+        };
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = cpu::answer(&set, display);
         trace::finish_with(&self.columns, answer, common, set.doubtful)

@@ -4,7 +4,7 @@ use crate::analysis::processes::{Dimension, ProcessOrder, ProcessQuery, ProcessS
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::table::Condition;
 use crate::answer::processes;
-use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help};
+use crate::cli::args::{ColumnArgs, Common, OneOf, RowArgs, conditions, grouped_by, help, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::{output, trace};
 use anyhow::Context;
@@ -34,9 +34,9 @@ pub struct Processes {
     pub rows: RowArgs,
     #[command(flatten)]
     pub columns: ColumnArgs,
-    /// Order of the rows
-    #[arg(long, value_parser = ORDERS, default_value = "pages", value_name = "BY")]
-    pub sort: ProcessOrder,
+    /// Order of the rows [default: pages]
+    #[arg(long, value_parser = ORDERS, value_name = "BY")]
+    pub sort: Option<ProcessOrder>,
     /// At which page sequence of the trace pages are counted: last or a number from 0
     #[arg(long, default_value = "last", value_name = "WHICH")]
     pub snapshot: SnapshotChoice,
@@ -56,7 +56,7 @@ impl Processes {
         let mut query = ProcessQuery {
             conditions: conditions(&rows.conditions)?,
             top: rows.top,
-            sort: self.sort,
+            sort: self.sort.unwrap_or_default(),
             snapshot: self.snapshot,
             ..ProcessQuery::default()
         };
@@ -67,6 +67,9 @@ impl Processes {
         self.columns.check(common.format)?;
         let trace = trace::open(common)?;
         let set = trace::with_bar(common, &trace, 2, || ProcessSet::answer(&trace, &query))?;
+        let has_no_pages = self.sort == Some(ProcessOrder::Pages) && set.snapshot.is_none();
+        let reason = "needs page records, and the trace holds none: its rows have an order by name and by start";
+        refuse("--sort by pages", &[(has_no_pages, reason)])?;
         output::tell_unmatched(common.quiet, &Condition::unmatched(&query.conditions));
         let answer = processes::answer(&set, rows.unit());
         let answer = output::with_no_match(answer, &query.conditions);

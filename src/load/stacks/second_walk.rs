@@ -267,7 +267,7 @@ impl Reader<'_> {
                 | EventChoice::AnyOf(_)
                 | EventChoice::Other(_),
                 _,
-            ) => counted(1, self.owner_of_other(event).unwrap_or(of_header)),
+            ) => counted(1, event.and_then(owner_by_payload).unwrap_or(of_header)),
             _ => None,
         }
     }
@@ -277,16 +277,16 @@ impl Reader<'_> {
         self.left_out.note(verdict);
         (verdict == Verdict::Allocates).then_some(Chosen { amount, owner })
     }
+}
 
-    /// Whose an event is by its payload.
-    fn owner_of_other(&self, event: Option<&Event<'_>>) -> Option<Owner> {
-        match event? {
-            Event::ProfileSample(found) => Some(Owner::Thread(found.thread_id)),
-            Event::ContextSwitch(found) => Some(Owner::Thread(found.new_thread_id)),
-            Event::HardFault(found) => Some(Owner::Thread(found.thread_id)),
-            Event::VirtualRange { range, .. } => Some(Owner::Process(Some(range.process_id))),
-            _ => None,
-        }
+/// Whose an event is by its payload, where that says it and the header need not.
+pub fn owner_by_payload(event: &Event<'_>) -> Option<Owner> {
+    match event {
+        Event::ProfileSample(found) => Some(Owner::Thread(found.thread_id)),
+        Event::ContextSwitch(found) => Some(Owner::Thread(found.new_thread_id)),
+        Event::HardFault(found) => Some(Owner::Thread(found.thread_id)),
+        Event::VirtualRange { range, .. } => Some(Owner::Process(Some(range.process_id))),
+        _ => None,
     }
 }
 
