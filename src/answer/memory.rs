@@ -53,11 +53,11 @@ fn height_of(table: &Table) -> usize {
     4 + table.lines.len() + table.lines.iter().filter(|line| line.ruled).count()
 }
 
-/// `Standby by priority at the end: 0 11.63, 1 28.38, …; repurposed 16,231 pages, at most 7,664 in a second (--group-by priority)`.
+/// `Standby at the end by priority 0: 11.63, 1: 28.38, …; repurposed 16,231 pages, at most 7,664 in a second`.
 fn standby_line(set: &MemorySet, unit: Unit) -> Block {
     let sizes = set.summaries.iter().filter_map(|summary| {
         let bytes = summary.end.saturating_mul(PAGE_BYTES);
-        Some(format!("{} {}", summary.column.priority?, unit.show(bytes)))
+        Some(format!("{}: {}", summary.column.priority?, unit.show(bytes)))
     });
     let all = set.repurposed.iter().find(|of| of.priority.is_none() && of.pages > 0);
     let repurposed = all.map_or_else(String::new, |all| {
@@ -65,20 +65,27 @@ fn standby_line(set: &MemorySet, unit: Unit) -> Block {
         format!("; repurposed {} pages, at most {} in a second", numbers::count(all.pages), numbers::count(most))
     });
     let sizes = sizes.collect::<Vec<_>>().join(", ");
-    Block::Text(format!("Standby by priority at the end: {sizes}{repurposed} (--group-by priority)"))
+    Block::Text(format!("Standby at the end by priority {sizes}{repurposed}"))
 }
 
-/// `Largest working sets: lsass.exe (780) 12.50, …, 19 more (--group-by process)`: the first of a table by process, with one of its sizes.
-fn in_line(what: &str, more: &str, size: usize, table: &Table, unit: Unit) -> Block {
-    let shown = |line: &Line| match (line.cells.first(), line.cells.get(size)) {
+/// `Largest working sets: lsass.exe (780) 12.50, …, 19 more`: the first of a table by process, with one of its sizes.
+fn in_line(what: &str, size: usize, table: &Table, unit: Unit) -> Block {
+    let row = |line: &Line| match (line.cells.first(), line.cells.get(size)) {
         (Some(Value::Text(label)), Some(Value::Size(bytes))) => {
             Some(format!("{label} {}", unit.show(bytes.unsigned_abs())))
         }
-        (Some(Value::More(number, what)), _) => Some(format!("{} {what}", numbers::count(*number))),
         _ => None,
     };
-    let parts: Vec<String> = table.lines.iter().filter_map(shown).collect();
-    Block::Text(format!("{what}: {} (--group-by process{more})", parts.join(", ")))
+    let rows: Vec<String> = table.lines.iter().filter_map(row).collect();
+    let hidden = |line: &Line| if let Some(Value::More(number, _)) = line.cells.first() { *number } else { 0 };
+    let hidden: u64 = table.lines.iter().map(hidden).sum();
+    let text = |shown: usize| {
+        let rest = hidden + rows.len().saturating_sub(shown) as u64;
+        let rest = (rest > 0).then(|| format!("{} more", numbers::count(rest)));
+        let parts: Vec<String> = rows.iter().take(shown).cloned().chain(rest).collect();
+        format!("{what}: {}", parts.join(", "))
+    };
+    Block::Fitting((1..=rows.len().max(1)).rev().map(text).collect())
 }
 
 /// `13 samples from 0.000 s to 6.000 s; 22 processes; physical memory 16.00 GiB; sizes in MiB`.
@@ -135,14 +142,12 @@ fn screen(set: &MemorySet, title: &str, unit: Unit) -> Vec<Block> {
     if set.nothing_repurposed() {
         notes.push("No page was repurposed from standby.");
     }
-    height += notes.len();
+    let notes_count = notes.len();
+    height += notes_count + 1;
     let parts = [
         set.standby_table().map(|table| Part { line: standby_line(set, unit), table }),
-        set.largest_table().map(|table| Part { line: in_line("Largest working sets", "", 3, &table, unit), table }),
-        set.growth_table().map(|table| Part {
-            line: in_line("Fastest growing, in a second", " --sort growth", 1, &table, unit),
-            table,
-        }),
+        set.largest_table().map(|table| Part { line: in_line("Largest working sets", 3, &table, unit), table }),
+        set.growth_table().map(|table| Part { line: in_line("Fastest growing, a second", 1, &table, unit), table }),
     ];
     let parts: Vec<Part> = parts.into_iter().flatten().collect();
     let most = if set.is_cut_by_user() { usize::MAX } else { SCREEN };
@@ -162,7 +167,12 @@ fn screen(set: &MemorySet, title: &str, unit: Unit) -> Vec<Block> {
     if !lines.is_empty() {
         screen.push(Block::Blank);
     }
+    let has_lines = lines.len() > notes_count;
     screen.extend(lines);
+    if has_lines {
+        screen
+            .push(Block::Fitting(vec!["All of it: --group-by priority, --group-by process, --sort growth".to_owned()]));
+    }
     screen
 }
 

@@ -284,9 +284,9 @@ fn the_first_screen_fits() {
             .skip_while(|line| line.starts_with("! ") || line.starts_with("  ") || line.is_empty())
             .count();
         assert!(height <= 23, "{height} lines of {file}, and one of 24 is for the prompt: {screen}");
-        assert!(screen.contains("Standby by priority at the end: 0 "), "{screen}");
+        assert!(screen.contains("Standby at the end by priority 0: "), "{screen}");
         let more = out(&["memory", file, "-q", "--top", "4"]);
-        assert!(more.contains("prio 0") && !more.contains("Standby by priority"), "{more}");
+        assert!(more.contains("prio 0") && !more.contains("by priority 0"), "{more}");
     }
 }
 
