@@ -7,7 +7,7 @@ use crate::analysis::check::{BudgetResult, Spread, TraceResult};
 use crate::analysis::table::{Column, Field, Fit, Line, Table, Value as Cell};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
-use crate::answer::facts::{Fact, Facts};
+use crate::answer::facts::{Fact, Facts, filter_json};
 use crate::answer::numbers::Unit;
 use crate::facets::{Dimension as _, ProcessFacet};
 use crate::trace::doubt::Doubt;
@@ -455,12 +455,11 @@ fn budget(result: &BudgetResult, unit: Unit) -> Value {
             "growth_pages": is_of_pages.then(|| row.growth()),
         })
     };
-    let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
     json!({
         "name": result.budget.name,
         "analysis": result.budget.analysis.name(),
         "measure": result.budget.measure.name(),
-        "where": result.budget.filter.iter().map(condition).collect::<Vec<_>>(),
+        "where": filter_json(&result.budget.filter),
         "optional": result.budget.optional,
         "verdict": result.verdict.name(),
         "warnings": result.warnings,

@@ -3,7 +3,9 @@
 
 use crate::analysis::table::{Field, Table, Value};
 use crate::answer::rows::Records;
+use crate::trace::doubt::Doubt;
 use serde::Serialize;
+use serde_json::json;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
@@ -42,7 +44,18 @@ impl<'a> Facts<'a> {
 
     /// Adds a value.
     pub fn is(self, name: impl Into<Cow<'static, str>>, value: impl Serialize) -> Facts<'a> {
-        self.has(name, Fact::Is(json(value)))
+        self.has(name, Fact::Is(as_json(value)))
+    }
+
+    /// Adds `where`: conditions, all of which must hold.
+    pub(crate) fn filter(self, conditions: &[(&str, String)]) -> Facts<'a> {
+        self.is("where", filter_json(conditions))
+    }
+
+    /// Adds `doubts`: of the warnings those that make numbers wrong, with their codes.
+    pub(crate) fn doubts(self, doubts: &[Doubt]) -> Facts<'a> {
+        let grave = doubts.iter().filter(|doubt| doubt.is_grave);
+        self.is("doubts", grave.map(|doubt| json!({"code": doubt.code, "text": doubt.text})).collect::<Vec<_>>())
     }
 
     /// Adds a value of a table.
@@ -104,8 +117,14 @@ impl<'a> Fact<'a> {
     }
 }
 
+/// Conditions as a list of dimensions and patterns.
+pub(crate) fn filter_json(conditions: &[(&str, String)]) -> serde_json::Value {
+    let condition = |(dimension, patterns): &(&str, String)| json!({"dimension": dimension, "patterns": patterns});
+    conditions.iter().map(condition).collect()
+}
+
 /// A value as JSON. Serializing our own types cannot fail; if it did, the value would be the error's text.
-fn json(value: impl Serialize) -> serde_json::Value {
+fn as_json(value: impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_else(|error| serde_json::Value::String(error.to_string()))
 }
 

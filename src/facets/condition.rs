@@ -74,6 +74,11 @@ impl<D: Dimension> Condition<D> {
         format!("{}={}", self.dimension.name(), self.patterns)
     }
 
+    /// Names of the dimensions with their patterns, as they could be written.
+    pub(crate) fn written(conditions: &[Condition<D>]) -> Vec<(&'static str, String)> {
+        conditions.iter().map(|condition| (condition.dimension.name(), condition.patterns.to_string())).collect()
+    }
+
     /// After a run: a line for each of the user's patterns that matched nothing. A label that can be but that nothing has
     /// is no doubt.
     pub fn unmatched(conditions: &[Condition<D>]) -> Vec<String> {

@@ -8,11 +8,11 @@ use crate::answer::numbers::Unit;
 use crate::escape::visible;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-/// The document.
+/// The document. `of_baseline`: what makes values of the baseline doubtful.
 ///
 /// # Errors
 /// What the writer says.
-pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
+pub fn document(traces: &[TraceResult], of_baseline: &[String], unit: Unit) -> Result<String, String> {
     let mut report = Report::new("pfnset check");
     let warning = |line: &str| format!("warning: {}", visible(line));
     for trace in traces {
@@ -52,8 +52,8 @@ pub fn document(traces: &[TraceResult], unit: Unit) -> Result<String, String> {
             }
             suite.add_test_case(case);
         }
-        if !trace.warnings.is_empty() {
-            let told: Vec<String> = trace.warnings.iter().map(|line| warning(line)).collect();
+        let told: Vec<String> = trace.warnings.iter().chain(of_baseline).map(|line| warning(line)).collect();
+        if !told.is_empty() {
             suite.set_system_err(told.join("\n"));
         }
         report.add_test_suite(suite);

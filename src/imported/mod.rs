@@ -8,6 +8,7 @@ mod expected;
 mod pfnset_csv;
 mod pfnset_json;
 pub mod pfnset_table;
+pub(crate) mod selection;
 pub mod wpa;
 
 pub use amount::CountedRow;

@@ -3,6 +3,7 @@
 use crate::error::Reason;
 use crate::facets::vocabulary;
 use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::{Columns, ExportedTable, SNAPSHOT, Says};
 use crate::imported::wpa::culture::Culture;
 use crate::imported::wpa::heading::Heading;
@@ -77,7 +78,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         let index = place.map_or(Ok(0), |at| labels.remove(at).parse());
         let index = index.map_err(|_| Reason::from("its column snapshot is no number".to_owned()))?;
         let (pages, pages_wpa) = (sums.amount.pages(), sums.by_wpa.pages());
-        let snapshot = snapshots.entry(index).or_insert_with(|| PfnsetSnapshot { index, rows: Vec::new() });
+        let snapshot = snapshots.entry(index).or_insert_with(|| PfnsetSnapshot { index, ..PfnsetSnapshot::default() });
         snapshot.rows.push(PfnsetRow { labels, pages, pages_wpa });
     }
     if snapshots.is_empty() {
@@ -92,6 +93,7 @@ pub(super) fn read(text: Text<'_>) -> Result<PfnsetTable, Reason> {
         dimensions: dimensions.map(str::to_owned).collect(),
         snapshots: snapshots.into_values().collect(),
         warnings: Vec::new(),
+        selection: Selection::default(),
     })
 }
 

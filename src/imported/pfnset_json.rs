@@ -1,7 +1,9 @@
 //! JSON that pfnset wrote: `pfnset.resident` and `pfnset.refset`, of any grouping.
 
+use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
 use crate::imported::expected::EXPECTED;
 use crate::imported::pfnset_table::{CountedBy, PfnsetForm, PfnsetRow, PfnsetSnapshot, PfnsetTable};
+use crate::imported::selection::{Chosen, ChosenBy, Selection};
 use crate::imported::wpa::columns::ExportedTable;
 use serde_json::Value;
 
@@ -56,7 +58,44 @@ pub(super) fn read(text: &str) -> Result<PfnsetTable, String> {
     if snapshots.is_empty() {
         return Err(format!("it is {schema} without a snapshot"));
     }
-    Ok(PfnsetTable { form: PfnsetForm::Json, table, counted_by, dimensions, snapshots, warnings: texts("warnings") })
+    let selection = Selection {
+        chosen: chosen(&document, &dimensions, &snapshots)?,
+        window: window(&document),
+        grave: document
+            .get("doubts")
+            .and_then(Value::as_array)
+            .map(|doubts| doubts.iter().filter_map(|doubt| Some(doubt.get("text")?.as_str()?.to_owned())).collect()),
+    };
+    let warnings = texts("warnings");
+    Ok(PfnsetTable { form: PfnsetForm::Json, table, counted_by, dimensions, snapshots, warnings, selection })
+}
+
+/// What chose the rows: the file names it, or, of a program of before, its sums tell that something did.
+fn chosen(document: &Value, dimensions: &[String], snapshots: &[PfnsetSnapshot]) -> Result<Chosen, String> {
+    if let Some(conditions) = document.get("where") {
+        let text = |condition: &Value, key: &str| condition.get(key).and_then(Value::as_str).map(str::to_owned);
+        let condition =
+            |value: &Value| Some(ChosenBy { dimension: text(value, "dimension")?, patterns: text(value, "patterns")? });
+        let conditions: Option<Vec<ChosenBy>> =
+            conditions.as_array().and_then(|conditions| conditions.iter().map(condition).collect());
+        return conditions.map(Chosen::By).ok_or_else(|| "its \"where\" is no list of conditions".to_owned());
+    }
+    let number = |value: &Value, key: &str| value.get(key).and_then(Value::as_i64);
+    let list = document.get("snapshots").and_then(Value::as_array).into_iter().flatten();
+    let mut selected = list.filter_map(|one| Some((number(one, "selected_pages")?, number(one, "pages")?)));
+    let counts_ended = dimensions.iter().any(|name| [RELEASE_REASON.name, IMPACT.name].contains(&name.as_str()));
+    let sum = || snapshots.iter().flat_map(|one| &one.rows).fold(0i64, |sum, row| sum.saturating_add(row.pages));
+    let held = number(document, "held_at_stop").filter(|_| !counts_ended);
+    let is_part = selected.any(|(selected, all)| selected != all) || held.is_some_and(|held| held != sum());
+    Ok(if is_part { Chosen::NotNamed } else { Chosen::NotSaid })
+}
+
+/// The window of a reference set, where a user chose it.
+fn window(document: &Value) -> Option<(f64, f64)> {
+    let window = document.get("window")?;
+    let is_users = window.get("origin").and_then(Value::as_str) == Some("user");
+    let seconds = |key: &str| window.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    is_users.then(|| (seconds("start_s"), seconds("stop_s")))
 }
 
 fn snapshot_of(value: &Value, dimensions: &[String]) -> Result<PfnsetSnapshot, String> {
@@ -71,7 +110,7 @@ fn snapshot_of(value: &Value, dimensions: &[String]) -> Result<PfnsetSnapshot, S
         Ok(PfnsetRow { labels: labels.collect::<Result<_, String>>()?, pages, pages_wpa })
     };
     let rows = rows.iter().enumerate().map(row).collect::<Result<Vec<_>, String>>()?;
-    Ok(PfnsetSnapshot { index, rows })
+    Ok(PfnsetSnapshot { index, is_last: value.get("is_last").and_then(Value::as_bool), rows })
 }
 
 fn label(value: &Value) -> Option<Box<str>> {
@@ -98,6 +137,27 @@ mod tests {
         let refset =
             r#"{"schema":"pfnset.refset","version":1,"group_by":["process"],"rows":[{"process":"a","pages":-1}]}"#;
         assert_eq!(read(refset).unwrap().rows(&read(refset).unwrap().snapshots[0], false)[0].amount.pages(), -1);
+    }
+
+    #[test]
+    fn what_chose_the_rows_is_read_or_told_by_sums() {
+        let of = |more: &str, held: i64| {
+            let text = format!(
+                r#"{{"schema":"pfnset.refset","version":1,"group_by":["process"],"held_at_stop":{held}{more},
+                "rows":[{{"process":"a","pages":3}}]}}"#
+            );
+            read(&text).map(|table| table.selection)
+        };
+        assert_eq!(of("", 3).unwrap().chosen, Chosen::NotSaid);
+        assert_eq!(of("", 4).unwrap().chosen, Chosen::NotNamed);
+        let named =
+            of(r#","where":[{"dimension":"process","patterns":"a*"}],"doubts":[{"code":"x","text":"y"}]"#, 4).unwrap();
+        assert!(named.is_by("process", "A*") && named.grave == Some(vec!["y".to_owned()]), "{named:?}");
+        assert_eq!(of(r#","where":[]"#, 4).unwrap().chosen, Chosen::By(Vec::new()));
+        assert!(of(r#","where":[{"dimension":"process"}]"#, 4).unwrap_err().contains("no list of conditions"));
+        let window = r#","window":{"start_s":1.5,"stop_s":2.5,"origin":"user"}"#;
+        assert_eq!(of(window, 3).unwrap().window, Some((1.5, 2.5)));
+        assert_eq!(of(&window.replace("user", "marks"), 3).unwrap().window, None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The contents of a file that pfnset wrote.
 
 use crate::imported::amount::{Amount, CountedRow};
+use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
 
 /// Form of the file.
@@ -38,6 +39,8 @@ pub struct PfnsetTable {
     pub snapshots: Vec<PfnsetSnapshot>,
     /// What made its numbers doubtful when it was written.
     pub warnings: Vec<String>,
+    /// Which part of a trace it is, and which of the warnings make numbers wrong.
+    pub(crate) selection: Selection,
 }
 
 /// One snapshot.
@@ -45,6 +48,8 @@ pub struct PfnsetTable {
 pub struct PfnsetSnapshot {
     /// Its number in the trace.
     pub index: u64,
+    /// True for the last whole one of the trace; `None`: the file does not say it.
+    pub is_last: Option<bool>,
     /// Its rows.
     pub rows: Vec<PfnsetRow>,
 }
@@ -70,6 +75,15 @@ impl PfnsetTable {
             (CountedBy::Wpa, by_wpa) => by_wpa || !has("category"),
             (CountedBy::Corrected, true) => has("category_wpa"),
             (CountedBy::Corrected, false) => has("category") || !has("category_wpa"),
+        }
+    }
+
+    /// The last whole snapshot of the trace; `None` where the file holds others only.
+    pub(crate) fn last(&self) -> Option<&PfnsetSnapshot> {
+        let says = self.snapshots.iter().any(|snapshot| snapshot.is_last.is_some());
+        match says {
+            true => self.snapshots.iter().find(|snapshot| snapshot.is_last == Some(true)),
+            false => self.snapshots.last(),
         }
     }
 

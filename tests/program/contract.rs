@@ -193,7 +193,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "resident resident-small.etl --format json",
             "resident resident-small.etl --format json --group-by list,use,category,category_wpa,class,process,pid",
             "resident resident-small.etl --format json --group-by process_name,service,command_line,folder,extension",
-            "resident resident-small.etl --format json --group-by rule",
+            "resident resident-small.etl --format json --group-by rule --where category=Image",
             "resident two.etl --snapshot all --format json --group-by session,file,detail,priority,cold,pinned,non_tradeable",
         ],
         "pfnset.pages" => &["pages resident-small.etl --format jsonl", "pages two.etl --format jsonl"],
@@ -204,7 +204,7 @@ fn outputs(schema: &str) -> Vec<Vec<&str>> {
             "resident two.etl --explain 0x63000 --process 40 --format json",
         ],
         "pfnset.refset" => &[
-            "refset refset-small.etl --format json --group-by process,category,class,file,detail",
+            "refset refset-small.etl --format json --group-by process,category,class,file,detail --where class=File",
             "refset refset-small.etl --format json --group-by access_reason,release_reason,impact --from 0.01",
             "refset refset-small.etl --format json --timeline 20ms",
             "refset sets.etl --format json",

@@ -469,7 +469,7 @@ fn doubts_of_a_side_are_told() {
     assert_eq!(run(&folder, &kept).code, 0);
     let ran = diff(&folder, &["kept", "cut.etl"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    assert!(ran.out.contains("LEFT, when it was written: THE FILE IS DAMAGED"), "{}", ran.out);
+    assert!(ran.out.contains("LEFT: when it was written: THE FILE IS DAMAGED"), "{}", ran.out);
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod recording;
 mod refset;
 mod report;
 mod resident;
+mod saved_results;
 mod stacks;
 mod symbols;
 mod terminal;

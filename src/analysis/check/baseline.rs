@@ -1,11 +1,10 @@
 //! The baseline: values of an earlier run, from a trace, from JSON of `pfnset resident` or `refset`, or from a saved baseline.
 
-use crate::analysis::check::budget::{Analysis, Budget, Measure};
+use crate::analysis::check::baseline_table::table_value;
+use crate::analysis::check::budget::Budget;
 use crate::analysis::check::measured::{Row, TraceValues, Value};
 use crate::analysis::diff::source::SourceContent;
-use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
-use crate::imported::pfnset_table::PfnsetTable;
-use crate::imported::wpa::columns::ExportedTable;
+use crate::trace::doubt::{Doubt, OF_TRACE, any_grave, grave, texts};
 use serde::{Deserialize, Serialize};
 
 /// Schema of a saved baseline.
@@ -21,6 +20,9 @@ pub struct Saved {
     pub trace: String,
     /// What was measured.
     budgets: Vec<SavedBudget>,
+    /// What made numbers of the runs doubtful, each with the name of its trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,6 +61,8 @@ pub struct Run {
     pub trace: String,
     /// The values of the budgets, in their order; `None` for one that is not known.
     pub values: Vec<Option<Value>>,
+    /// What makes its numbers doubtful.
+    pub doubts: Vec<String>,
 }
 
 /// The run in the middle; of an even number the lower one of the two, so that its rows add up to its value.
@@ -69,9 +73,9 @@ fn median(mut values: Vec<&Value>) -> Option<&Value> {
 
 impl Saved {
     /// Makes it from the values of one run or of several.
-    pub fn new(budgets: &[Budget], runs: &[Run]) -> Saved {
+    pub fn new(budgets: &[Budget], all_runs: &[Run]) -> Saved {
         let budget = |(at, budget): (usize, &Budget)| {
-            let values: Option<Vec<&Value>> = runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
+            let values: Option<Vec<&Value>> = all_runs.iter().map(|run| run.values.get(at)?.as_ref()).collect();
             let pages = |values: &Vec<&Value>| values.iter().map(|value| value.pages).collect();
             let runs = values.as_ref().filter(|values| values.len() > 1).map(pages).unwrap_or_default();
             let value = values.and_then(median);
@@ -95,9 +99,11 @@ impl Saved {
                     .collect(),
             }
         };
-        let trace = runs.first().map(|run| run.trace.clone()).unwrap_or_default();
+        let trace = all_runs.first().map(|run| run.trace.clone()).unwrap_or_default();
         let budgets = budgets.iter().enumerate().map(budget).collect();
-        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets }
+        let of_run = |run: &Run| run.doubts.iter().map(|text| format!("{}: {text}", run.trace)).collect::<Vec<_>>();
+        let doubts = all_runs.iter().flat_map(of_run).collect();
+        Saved { schema: SCHEMA.to_owned(), version: VERSION, trace, budgets, doubts }
     }
 
     /// Reads a saved baseline; `None` if the file is something else.
@@ -128,6 +134,12 @@ impl Saved {
         }
     }
 
+    /// What made its runs doubtful.
+    fn doubts(&self) -> Vec<Doubt> {
+        let told = |text: &String| format!("when it was saved: {text}");
+        self.doubts.iter().map(|text| Doubt::grave(OF_TRACE, "written_of_doubtful_trace", told(text))).collect()
+    }
+
     fn value(&self, budget: &Budget) -> Result<Value, String> {
         let same = |saved: &&SavedBudget| {
             let filter: Vec<_> = saved.conditions.iter().map(|c| (c.dimension.clone(), c.patterns.clone())).collect();
@@ -155,66 +167,31 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// The values of the budgets, or why they are not known.
-    pub fn values(&self, budgets: &[Budget]) -> Vec<Result<Value, String>> {
+    /// The values of the budgets, or why they are not known, and what makes them doubtful.
+    pub fn values(&self, budgets: &[Budget]) -> TraceValues {
         let of_each = |value: &dyn Fn(&Budget) -> Result<Value, String>| budgets.iter().map(value).collect();
+        let with = |values, doubts: &[Doubt]| TraceValues {
+            values,
+            warnings: texts(doubts),
+            grave: grave(doubts),
+            doubtful: any_grave(doubts),
+        };
         match self {
-            Baseline::Saved(saved) => of_each(&|budget| saved.value(budget)),
+            Baseline::Saved(saved) => with(of_each(&|budget| saved.value(budget)), &saved.doubts()),
             Baseline::Source(SourceContent::Trace(trace)) => {
+                let mut found = TraceValues::answer(trace, budgets);
                 let told = |reason| format!("of the baseline: {reason}");
-                TraceValues::answer(trace, budgets).values.into_iter().map(|value| value.map_err(told)).collect()
+                found.values = found.values.into_iter().map(|value| value.map_err(told)).collect();
+                found
             }
-            Baseline::Source(SourceContent::Pfnset(table)) => of_each(&|budget| table_value(table, budget)),
-            Baseline::Source(SourceContent::Wpa(_)) => of_each(&|_| {
-                Err("the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it"
-                    .to_owned())
-            }),
+            Baseline::Source(SourceContent::Pfnset(table)) => {
+                let doubts = table.selection.doubts(table.form, &table.warnings);
+                with(of_each(&|budget| table_value(table, budget)), &doubts)
+            }
+            Baseline::Source(SourceContent::Wpa(_)) => {
+                let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";
+                with(of_each(&|_| Err(other.to_owned())), &[])
+            }
         }
     }
-}
-
-/// The value of a budget in a table.
-fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
-    let has = |name: &str| table.dimensions.iter().any(|dimension| dimension == name);
-    let fits = match (budget.analysis, table.table) {
-        (Analysis::Resident, ExportedTable::Resident) => true,
-        (Analysis::Reference, ExportedTable::Reference) => {
-            budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)
-        }
-        _ => false,
-    };
-    if !fits {
-        return Err(format!(
-            "the baseline holds no {}; save one with pfnset check --save-baseline",
-            budget.measure.name()
-        ));
-    }
-    if !table.counts(false) {
-        return Err("the baseline counts by WPA's rules; write it by the corrected rules".to_owned());
-    }
-    let mut conditions = Vec::new();
-    for (name, patterns) in budget.conditions.by_name() {
-        let at = table.dimensions.iter().position(|dimension| dimension == name);
-        let missing =
-            || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
-        conditions.push((at.ok_or_else(missing)?, patterns));
-    }
-    let snapshot = table.snapshots.last().ok_or("the baseline has no snapshot")?;
-    let passes = |labels: &[Box<str>]| {
-        conditions.iter().all(|(at, patterns)| labels.get(*at).is_some_and(|label| patterns.matches(label)))
-    };
-    let counted = table.rows(snapshot, false);
-    let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);
-    let selected = || counted.iter().filter(|row| passes(&row.labels));
-    let row = |row: &crate::imported::CountedRow| Row {
-        labels: row.labels.iter().map(|label| label.to_string()).collect(),
-        pages: row.amount.pages(),
-    };
-    Ok(Value {
-        pages: sum(&mut selected().map(|row| row.amount.pages())),
-        total: sum(&mut counted.iter().map(|row| row.amount.pages())),
-        dimensions: table.dimensions.clone(),
-        rows: selected().map(row).collect(),
-        ..Value::default()
-    })
 }

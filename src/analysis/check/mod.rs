@@ -6,6 +6,7 @@
 
 mod allocation_values;
 pub mod baseline;
+mod baseline_table;
 pub mod budget;
 mod fault_values;
 pub mod file;

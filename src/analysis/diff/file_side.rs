@@ -65,7 +65,12 @@ fn chosen<'t>(source: &Source, table: &'t PfnsetTable, choice: SnapshotChoice) -
             let found = table.snapshots.iter().find(|snapshot| snapshot.index == index as u64);
             found.ok_or_else(|| no_snapshot(source, index, &listed()))
         }
-        _ => table.snapshots.last().ok_or_else(|| no_snapshot(source, 0, "none")),
+        _ => table.last().ok_or_else(|| {
+            let (path, known) = (source.path.display(), listed());
+            Error::Usage(format!(
+                "{path} does not hold the last whole snapshot of its trace; choose one that it holds: {known}"
+            ))
+        }),
     }
 }
 

@@ -11,6 +11,7 @@ mod paths;
 pub(crate) mod processes;
 pub mod query;
 pub(crate) mod rows;
+mod selections;
 pub(crate) mod source;
 mod tables;
 pub mod tolerance;
@@ -31,7 +32,7 @@ use crate::error::Error;
 use crate::facets::vocabulary::CATEGORY;
 use crate::imported::CountedRow;
 use crate::imported::wpa::columns::ExportedTable;
-use crate::trace::doubt::Doubt;
+use crate::trace::doubt::{self, Doubt, any_grave, texts};
 use crate::units::counted as number_of;
 use file_side::{FileQuery, FileSide};
 use pages::PageDifferences;
@@ -136,6 +137,8 @@ impl Diff {
             grave.extend(std::mem::take(&mut side.grave).into_iter().map(|doubt| doubt.named(name)));
             warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
         }
+        warnings.extend(texts(&plan.doubts));
+        grave.extend(doubt::grave(&plan.doubts));
         warnings.extend(plan.warnings.iter().cloned());
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
@@ -163,7 +166,7 @@ impl Diff {
         Ok(Diff {
             warnings,
             grave,
-            doubtful: sides.iter().any(|side| side.doubtful),
+            doubtful: any_grave(&plan.doubts) || sides.iter().any(|side| side.doubtful),
             sides: facts,
             has_reference_sets: could_be_reference(sources, &plan),
             dimensions: plan.dimensions,

@@ -3,13 +3,15 @@
 use crate::analysis::diff::dimension::Dimension;
 use crate::analysis::diff::processes::Match;
 use crate::analysis::diff::rows::DiffOrder;
+use crate::analysis::diff::selections;
 use crate::analysis::diff::source::{Source, SourceContent};
 use crate::analysis::diff::tolerance::Tolerance;
 use crate::analysis::diff::trace_side::listed;
 use crate::analysis::resident::query::SnapshotChoice;
-use crate::analysis::table::Condition;
+use crate::analysis::table::{Condition, Dimension as _};
 use crate::error::{Error, Reason};
 use crate::imported::wpa::columns::ExportedTable;
+use crate::trace::doubt::{Doubt, OF_TRACE};
 
 /// A question.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +53,8 @@ pub(crate) struct DiffPlan {
     pub matching: Match,
     /// Notes on what does not fit.
     pub warnings: Vec<String>,
+    /// What makes the comparison doubtful: what a file says of itself, and what only one side leaves out.
+    pub doubts: Vec<Doubt>,
 }
 
 /// Names of the sides in messages.
@@ -76,20 +80,28 @@ impl DiffPlan {
             dimensions: Vec::new(),
             matching: matching(sides, query.matching)?,
             warnings: Vec::new(),
+            doubts: Vec::new(),
         };
         if table == ExportedTable::Resident {
             plan.by_wpa = rules(sides, query.by_wpa, &mut plan.warnings)?;
         }
         plan.dimensions = match &query.group_by {
             Some(dimensions) => {
-                dimensions.iter().try_for_each(|dimension| need(sides, table, *dimension, "group by"))?;
+                let both = sides.map(Some);
+                dimensions.iter().try_for_each(|dimension| need(both, table, *dimension, "group by"))?;
                 dimensions.clone()
             }
             None => finest(sides, table)?,
         };
-        query.conditions.iter().try_for_each(|condition| need(sides, table, condition.dimension, "condition"))?;
+        for condition in &query.conditions {
+            // The rows of a file that the same condition chose need not be grouped by its dimension.
+            let (name, patterns) = (condition.dimension.name(), condition.patterns.to_string());
+            let open = sides.map(|side| (!side.is_chosen_by(name, &patterns)).then_some(side));
+            need(open, table, condition.dimension, "condition")?;
+        }
+        plan.doubts = selections::differing(sides, &query.conditions)?;
         for (side, source) in SIDES.iter().zip(sides) {
-            plan.warnings.extend(content_warnings(side, source));
+            plan.doubts.extend(content_doubts(side, source));
         }
         Ok(plan)
     }
@@ -166,9 +178,9 @@ fn rules(sides: [&Source; 2], asked: Option<bool>, warnings: &mut Vec<String>) -
     Ok(each)
 }
 
-fn need(sides: [&Source; 2], table: ExportedTable, dimension: Dimension, asked: &str) -> Result<(), Error> {
-    use crate::analysis::table::Dimension as _;
+fn need(sides: [Option<&Source>; 2], table: ExportedTable, dimension: Dimension, asked: &str) -> Result<(), Error> {
     for (side, source) in SIDES.iter().zip(sides) {
+        let Some(source) = source else { continue };
         let known = source.all_dimensions(table);
         if !known.contains(&dimension) {
             return Err(Error::Usage(format!(
@@ -215,12 +227,12 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
     Ok(common)
 }
 
-fn content_warnings(side: &str, source: &Source) -> Vec<String> {
+fn content_doubts(side: &str, source: &Source) -> Vec<Doubt> {
     match &source.content {
         SourceContent::Trace(_) => Vec::new(),
         SourceContent::Pfnset(table) => {
-            let shown = table.warnings.iter().take(3);
-            shown.map(|warning| format!("{side}, when it was written: {warning}")).collect()
+            let doubts = table.selection.doubts(table.form, &table.warnings).into_iter();
+            doubts.map(|doubt| doubt.named(side)).collect()
         }
         SourceContent::Wpa(export) => {
             let found = export.columns.by_content.iter();
@@ -229,7 +241,7 @@ fn content_warnings(side: &str, source: &Source) -> Vec<String> {
                     "{side}: column \"{heading}\" is taken for {dimension}, by what stands in it (the column map can say otherwise)"
                 )
             };
-            found.map(text).collect()
+            found.map(|found| Doubt::note(OF_TRACE, "column_by_content", text(found))).collect()
         }
     }
 }

@@ -127,6 +127,16 @@ impl Source {
         matches!(self.content, SourceContent::Wpa(_))
     }
 
+    /// True for a file whose rows this condition chose.
+    pub(crate) fn is_chosen_by(&self, dimension: &str, patterns: &str) -> bool {
+        matches!(&self.content, SourceContent::Pfnset(table) if table.selection.is_by(dimension, patterns))
+    }
+
+    /// The window that a user chose for the reference set of a file, seconds.
+    pub(crate) fn window(&self) -> Option<(f64, f64)> {
+        if let SourceContent::Pfnset(table) = &self.content { table.selection.window } else { None }
+    }
+
     /// Which table a file holds; a trace can give both.
     pub const fn table(&self) -> Option<ExportedTable> {
         match &self.content {

@@ -27,7 +27,7 @@ pub use totals::process_peaks::{AverageHeld, ProcessPeak};
 pub use totals::shard_totals::KernelPages;
 pub use totals::timeline::{PeakAndAverage, Timeline, TimelineGroup};
 
-use crate::analysis::table::{Group, Node};
+use crate::analysis::table::{Condition, Group, Node};
 use crate::error::Error;
 use crate::etl::EtlFile;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, PAGEFILE_SECTION_DELETE, REMOVE_FROM_WS};
@@ -99,6 +99,8 @@ pub struct ReferenceSet {
     pub with_ended: bool,
     /// True when conditions chose the rows: they do not add up to what is held at stop.
     pub is_selection: bool,
+    /// These conditions: names of dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
     /// Rows.
     pub rows: Vec<Group<RowCount>>,
     /// The same, nested.
@@ -219,6 +221,7 @@ impl ReferenceSet {
             dimensions: query.group_by.clone(),
             with_ended: context.with_ended(),
             is_selection: !query.conditions.is_empty(),
+            filter: Condition::written(&query.conditions),
             tree: context.tree(&rows, query),
             rows,
             timeline: groups.map(|groups| groups.finish(&etl.clock)),

@@ -32,7 +32,7 @@ pub use snapshot_context::SnapshotContext;
 use crate::analysis::table::{Condition, Dimension as _, Field, Forms, Group, Node, Table, Value};
 use crate::error::Error;
 use crate::load::parts::Parts;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Snapshot, whole};
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
 use crate::trace::doubt::{Doubt, any_grave, texts};
@@ -67,6 +67,10 @@ pub struct ResidentSet {
     pub doubtful: bool,
     /// The warnings with their codes.
     pub(crate) doubts: Vec<Doubt>,
+    /// All conditions: names of dimensions and patterns.
+    pub(crate) filter: Vec<(&'static str, String)>,
+    /// Number of the last whole snapshot of the trace.
+    pub(crate) last: Option<usize>,
     /// The conditions of a preset, which the user did not write.
     pub(crate) conditions: Vec<String>,
     /// What is shown of the rows.
@@ -155,6 +159,8 @@ impl ResidentSet {
             dimensions: query.group_by.clone(),
             classification: query.classification,
             compares: SnapshotPlan::new(query).compares,
+            filter: Condition::written(&query.conditions),
+            last: whole(snapshots).next_back(),
             conditions: query.conditions.iter().filter(|of| !of.is_users).map(Condition::text).collect(),
             view: query.view.clone(),
             sort: query.sort,

@@ -15,6 +15,8 @@ use serde_json::{Map, Value, json};
 pub(super) fn facts(set: &ReferenceSet) -> Facts<'_> {
     let none = || Fact::Is(Value::Null);
     let facts = Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .all(head(set))
         .all(flows(set))
         .all(held(set))

@@ -28,9 +28,10 @@ pub fn answer(set: &ResidentSet, unit: Unit, is_first_screen: bool) -> Answer<'_
 }
 
 fn facts(set: &ResidentSet) -> Facts<'_> {
-    let of_snapshot = |(number, snapshot): (usize, &SnapshotSet)| {
+    let of_snapshot = move |(number, snapshot): (usize, &SnapshotSet)| {
         let facts = Facts::default()
             .is("index", snapshot.index)
+            .is("is_last", set.last == Some(snapshot.index))
             .is("time_s", snapshot.time.seconds())
             .is("pages", snapshot.pages)
             .is("bytes", snapshot.pages * PAGE_BYTES)
@@ -40,6 +41,8 @@ fn facts(set: &ResidentSet) -> Facts<'_> {
         Fact::Object(facts)
     };
     Facts::of_trace()
+        .doubts(&set.doubts)
+        .filter(&set.filter)
         .is("missing_keywords", set.missing.iter().map(|need| need.keyword).collect::<Vec<_>>())
         .is("classification", set.classification.name())
         .is("group_by", set.dimensions.iter().map(|d| d.name()).collect::<Vec<_>>())

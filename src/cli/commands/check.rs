@@ -2,7 +2,7 @@
 
 use crate::analysis::check::baseline::{Baseline, Run, Saved};
 use crate::analysis::check::budget::{Analysis, Budget};
-use crate::analysis::check::measured::{TraceValues, Value};
+use crate::analysis::check::measured::TraceValues;
 use crate::analysis::check::suggest::suggest;
 use crate::analysis::check::verdict::Verdict;
 use crate::analysis::check::{TraceResult, file, worst};
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
 use crate::input::{Input, STANDARD_INPUT};
-use crate::trace::doubt::Doubt;
+use crate::trace::doubt::{Doubt, texts};
 use crate::trace::recording::is_one;
 use anyhow::Context;
 use clap::Args;
@@ -134,7 +134,7 @@ impl Check {
         self.check_files(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
         let baseline = self.recordings.baseline.as_ref().map(|files| self.open_baseline(files)).transpose()?;
-        let earlier: Option<Vec<Result<Value, String>>> = baseline.map(|baseline| baseline.values(&budgets));
+        let earlier: Option<TraceValues> = baseline.map(|baseline| baseline.values(&budgets));
         let limits = common.reading.limits();
         let fits = |kernel: &Path, user: &Path| is_one(kernel, user, &limits);
         let (recordings, repeated) = once(trace_paths::named_recordings(&self.recordings.traces, Path::new(""), fits)?);
@@ -144,38 +144,35 @@ impl Check {
                 .iter()
                 .for_each(|path| notes::write(&format!("{} is named twice: it counts once", path.display())));
         }
-        let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_deref());
+        let of_each = |recording: &Recording| self.of_trace(recording, &budgets, earlier.as_ref());
         let (traces, runs): (Vec<TraceResult>, Vec<Run>) = recordings.iter().map(of_each).unzip();
         if let Some(to) = &self.save_baseline {
             save(to, &budgets, &runs)?;
         }
-        let has_several = traces.len() > 1;
-        let line = |trace: &TraceResult, line: String| match has_several {
-            true => format!("{}: {line}", trace.path().display()),
-            false => line,
-        };
-        let warnings: Vec<String> = (traces.iter())
-            .flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)))
-            .collect();
-        let named =
-            |trace: &TraceResult, doubt: &Doubt| Doubt { text: line(trace, doubt.text.clone()), ..doubt.clone() };
-        let grave = traces.iter().flat_map(|trace| trace.grave.iter().map(move |doubt| named(trace, doubt))).collect();
-        let doubts = (warnings, grave);
+        let of_baseline = earlier.as_ref().map(|values| self.of_baseline(values)).unwrap_or_default();
+        let doubts = all_doubts(&traces, &of_baseline);
         let verdict = worst(traces.iter().map(|trace| trace.verdict));
         let unit = self.unit.unwrap_or_default();
         if let Some(path) = &self.junit {
-            let text = junit::document(&traces, unit).map_err(anyhow::Error::msg).context("--junit")?;
+            let text = junit::document(&traces, &of_baseline.0, unit).map_err(anyhow::Error::msg).context("--junit")?;
             new_file::write(path, text.as_bytes())?;
         }
         let checked = Checked { budgets: path, baseline: self.baseline.as_deref(), verdict };
         output::print(&check::answer(checked, &traces, doubts, unit), common.format, common.csv.cells(), common)?;
-        let doubtful = common.strict && traces.iter().any(|trace| trace.doubtful);
+        let doubtful = earlier.is_some_and(|values| values.doubtful) || traces.iter().any(|trace| trace.doubtful);
         Ok(match verdict {
             Verdict::Fail | Verdict::NoMatch => Exit::Difference,
             Verdict::Invalid => Exit::BadInput,
-            Verdict::Pass | Verdict::Watch if doubtful => Exit::BadInput,
+            Verdict::Pass | Verdict::Watch if common.strict && doubtful => Exit::BadInput,
             Verdict::Pass | Verdict::Watch => Exit::Fine,
         })
+    }
+
+    /// What makes values of the baseline doubtful, with its name.
+    fn of_baseline(&self, values: &TraceValues) -> Doubts {
+        let name = format!("baseline {}", self.baseline.as_deref().unwrap_or(Path::new("")).display());
+        let grave = values.grave.iter().map(|doubt| doubt.clone().named(&name));
+        (values.warnings.iter().map(|line| format!("{name}: {line}")).collect(), grave.collect())
     }
 
     /// # Errors
@@ -202,10 +199,15 @@ impl Check {
     fn check_files(&self, budgets: &[Budget]) -> Result<(), Error> {
         let usage = |text: String| Err(Error::Usage(text));
         self.spare_inputs(&self.recordings.files().chain(&self.budgets).collect::<Vec<_>>())?;
-        if let (Some(junit), Some(saved)) = (&self.junit, &self.save_baseline)
-            && is_same(junit, saved)
-        {
-            return usage("--junit and --save-baseline name the same file".into());
+        let written = [("-o", &self.common.output), ("--junit", &self.junit), ("--save-baseline", &self.save_baseline)];
+        let written: Vec<(&str, &PathBuf)> =
+            written.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?))).collect();
+        let same = |(at, (_, path)): (usize, &(&str, &PathBuf))| {
+            written.iter().skip(at + 1).find(|(_, other)| is_same(path, other)).map(|(flag, _)| (at, *flag))
+        };
+        if let Some((at, other)) = written.iter().enumerate().find_map(same) {
+            let flag = written.get(at).map_or("", |(flag, _)| flag);
+            return usage(format!("{flag} and {other} name the same file"));
         }
         if self.baseline.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_INPUT) {
             return usage("--baseline must be a file".into());
@@ -241,19 +243,14 @@ impl Check {
         Ok(Baseline::Source(source.content))
     }
 
-    fn of_trace(
-        &self,
-        recording: &Recording,
-        budgets: &[Budget],
-        earlier: Option<&[Result<Value, String>]>,
-    ) -> (TraceResult, Run) {
+    fn of_trace(&self, recording: &Recording, budgets: &[Budget], earlier: Option<&TraceValues>) -> (TraceResult, Run) {
         let common = &self.common;
         let files: Vec<PathBuf> = recording.files().cloned().collect();
-        let run = |values| Run { trace: recording.trace.display().to_string(), values };
+        let run = |values, doubts| Run { trace: recording.trace.display().to_string(), values, doubts };
         let trace = match trace::open_recording(common, recording) {
             Ok(trace) => trace,
             Err(error) => {
-                let unknown = run(vec![None; budgets.len()]);
+                let unknown = run(vec![None; budgets.len()], Vec::new());
                 return (TraceResult::unreadable(files, budgets, &format!("{error:#}")), unknown);
             }
         };
@@ -261,13 +258,34 @@ impl Check {
         // Rows of many runs are much: only a baseline needs them.
         let is_kept = self.save_baseline.is_some();
         let kept = values.values.iter().filter(|_| is_kept).map(|value| value.as_ref().ok().cloned());
-        let run = run(kept.collect());
-        (TraceResult::new(files, budgets, values, earlier), run)
+        let run = run(kept.collect(), texts(&values.grave));
+        (TraceResult::new(files, budgets, values, earlier.map(|earlier| earlier.values.as_slice())), run)
     }
 }
 
+/// Warnings, and of them those that make numbers wrong.
+type Doubts = (Vec<String>, Vec<Doubt>);
+
+/// Those of all traces, with their names where there are several, then those of the baseline.
+fn all_doubts(traces: &[TraceResult], of_baseline: &Doubts) -> Doubts {
+    let has_several = traces.len() > 1;
+    let line = |trace: &TraceResult, line: String| match has_several {
+        true => format!("{}: {line}", trace.path().display()),
+        false => line,
+    };
+    let warnings = traces.iter().flat_map(|trace| trace.all_warnings().into_iter().map(move |text| line(trace, text)));
+    let named = |trace: &TraceResult, doubt: &Doubt| Doubt { text: line(trace, doubt.text.clone()), ..doubt.clone() };
+    let grave = traces.iter().flat_map(|trace| trace.grave.iter().map(move |doubt| named(trace, doubt)));
+    (warnings.chain(of_baseline.0.iter().cloned()).collect(), grave.chain(of_baseline.1.iter().cloned()).collect())
+}
+
+/// True for two names of a file, also of one that is not there yet.
 fn is_same(a: &Path, b: &Path) -> bool {
-    a == b || new_file::is_same_file(a, b)
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some((folder.canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    a == b || new_file::is_same_file(a, b) || place(a).is_some_and(|a| Some(a) == place(b))
 }
 
 /// Saves the values of runs, unless there are none: a good baseline is not lost by a wrong name of a trace.

@@ -1,0 +1,76 @@
+//! A baseline that is JSON or CSV of `pfnset resident` or `refset`: the value of a budget in its rows.
+
+use crate::analysis::check::budget::{Analysis, Budget, Measure};
+use crate::analysis::check::value::{Row, Value};
+use crate::facets::vocabulary::{IMPACT, RELEASE_REASON};
+use crate::imported::pfnset_table::PfnsetTable;
+use crate::imported::selection::{Chosen, ChosenBy};
+use crate::imported::wpa::columns::ExportedTable;
+
+/// The value of a budget in a table.
+pub fn table_value(table: &PfnsetTable, budget: &Budget) -> Result<Value, String> {
+    let has = |name: &str| table.dimensions.iter().any(|dimension| dimension == name);
+    let fits = match (budget.analysis, table.table) {
+        (Analysis::Resident, ExportedTable::Resident) => true,
+        (Analysis::Reference, ExportedTable::Reference) => {
+            budget.measure == Measure::HeldAtStop && !has(RELEASE_REASON.name) && !has(IMPACT.name)
+        }
+        _ => false,
+    };
+    if !fits {
+        return Err(format!(
+            "the baseline holds no {}; save one with pfnset check --save-baseline",
+            budget.measure.name()
+        ));
+    }
+    if !table.counts(false) {
+        return Err("the baseline counts by WPA's rules; write it by the corrected rules".to_owned());
+    }
+    if let Some(reason) = part(table, budget) {
+        return Err(reason);
+    }
+    let mut conditions = Vec::new();
+    let open = budget.conditions.by_name().into_iter();
+    for (name, patterns) in open.filter(|(name, patterns)| !table.selection.is_by(name, &patterns.to_string())) {
+        let at = table.dimensions.iter().position(|dimension| dimension == name);
+        let missing =
+            || format!("the baseline has no {name}: write it grouped by {name}, or use pfnset check --save-baseline");
+        conditions.push((at.ok_or_else(missing)?, patterns));
+    }
+    let snapshot = table.last().ok_or("the baseline does not hold the last whole snapshot of its trace")?;
+    let passes = |labels: &[Box<str>]| {
+        conditions.iter().all(|(at, patterns)| labels.get(*at).is_some_and(|label| patterns.matches(label)))
+    };
+    let counted = table.rows(snapshot, false);
+    let sum = |all: &mut dyn Iterator<Item = i64>| u64::try_from(all.sum::<i64>()).unwrap_or(0);
+    let selected = || counted.iter().filter(|row| passes(&row.labels));
+    let row = |row: &crate::imported::CountedRow| Row {
+        labels: row.labels.iter().map(|label| label.to_string()).collect(),
+        pages: row.amount.pages(),
+    };
+    Ok(Value {
+        pages: sum(&mut selected().map(|row| row.amount.pages())),
+        total: sum(&mut counted.iter().map(|row| row.amount.pages())),
+        dimensions: table.dimensions.clone(),
+        rows: selected().map(row).collect(),
+        ..Value::default()
+    })
+}
+
+/// Why the rows of a table are not all that the budget counts.
+fn part(table: &PfnsetTable, budget: &Budget) -> Option<String> {
+    let selection = &table.selection;
+    if selection.chosen == Chosen::NotNamed {
+        return Some("the baseline holds only a part of its pages, by conditions that it does not name".to_owned());
+    }
+    let wanted = budget.conditions.by_name();
+    let is_wanted = |by: &ChosenBy| wanted.iter().any(|(name, patterns)| by.is_same(name, &patterns.to_string()));
+    if let Some(by) = selection.conditions().iter().find(|by| !is_wanted(by)) {
+        return Some(format!("the baseline holds only what meets {}; write it without this condition", by.text()));
+    }
+    selection.window.map(|(start, stop)| {
+        format!(
+            "the baseline is of a window that was chosen, {start:.3} s to {stop:.3} s; write it without --from and --to"
+        )
+    })
+}

@@ -1,0 +1,161 @@
+//! Results that were saved as JSON or as a baseline: `diff` and `check` say what was wrong when they were written, and compare no part
+//! of a trace as if it were the whole. Before, a result with `--where`, with `--from`, or of a doubtful trace was taken as sound.
+
+use crate::check::{check, folder, json};
+use crate::program::{Ran, finish, pfnset};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const BUDGETS: &str = "[[budget]]\nname = \"lsass\"\nwhere = { process = \"lsass.exe\" }\nmax_growth = \"50 %\"\n";
+const GAPS: &str = "1,224 PFNs between the first and the last are missing in 500 gaps";
+
+fn run(folder: &TempDir, arguments: &[&str]) -> Ran {
+    finish(pfnset(arguments).current_dir(folder.path()))
+}
+
+/// Writes a result as JSON.
+fn save(folder: &TempDir, name: &str, arguments: &[&str]) {
+    let ran = run(folder, &[arguments, &["--format", "json", "-o", name]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+/// The same without the keys that older programs did not write.
+fn as_before(folder: &TempDir, name: &str, older: &str) {
+    let text = std::fs::read_to_string(folder.path().join(name)).expect("a result");
+    let mut document: Value = serde_json::from_str(&text).expect("JSON");
+    for key in ["where", "doubts"] {
+        document.as_object_mut().and_then(|object| object.remove(key)).expect("a key");
+    }
+    std::fs::write(folder.path().join(older), document.to_string()).expect("room for a file");
+}
+
+#[test]
+fn a_part_of_a_trace_is_not_compared_with_the_whole() {
+    let folder = folder(BUDGETS);
+    let sound = "resident-small.etl";
+    save(&folder, "part.json", &["resident", sound, "--where", "process=lsass.exe"]);
+    as_before(&folder, "part.json", "older.json");
+    for order in [["part.json", sound], [sound, "part.json"]] {
+        let ran = run(&folder, &["diff", order[0], order[1]]);
+        let says = "(part.json) holds only what meets process=lsass.exe, and the trace beside it is whole";
+        assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
+        // The same question to both sides has an answer, also where the file has no processes.
+        let ran = run(&folder, &["diff", order[0], order[1], "--where", "process=LSASS.exe"]);
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
+        assert!(ran.out.contains("Equal: 9 rows, 190 pages"), "{}", ran.out);
+    }
+    let ran = run(&folder, &["diff", "older.json", sound]);
+    assert!(ran.code == 2 && ran.err.contains("holds only a part of its pages, by conditions"), "{}", ran.err);
+    // Two files cannot be asked again.
+    save(&folder, "whole.json", &["resident", sound]);
+    let ran = run(&folder, &["diff", "part.json", "whole.json", "--strict"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(
+        ran.out.contains("! LEFT holds only what meets process=lsass.exe: what it leaves out looks as"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(run(&folder, &["diff", "part.json", "part.json", "--strict"]).code, 0);
+}
+
+#[test]
+fn a_baseline_holds_what_the_budget_counts() {
+    let folder = folder(BUDGETS);
+    let sound = "resident-small.etl";
+    let of = |baseline: &str| {
+        let ran = check(&folder, &format!("{sound} --budgets budgets.toml --baseline {baseline} --format json"));
+        let budget = json(&ran)["traces"][0]["budgets"][0].clone();
+        (ran.code, budget["baseline_pages"].as_u64(), budget["reason"].as_str().unwrap_or_default().to_owned())
+    };
+    save(&folder, "own.json", &["resident", sound, "--where", "process=lsass.exe"]);
+    assert_eq!(of("own.json"), (0, Some(190), String::new()));
+    let by = ["--group-by", "process", "--where"];
+    save(&folder, "other.json", &[&["resident", sound], &by[..], &["category=Image"]].concat());
+    let (code, pages, reason) = of("other.json");
+    assert!((code, pages) == (3, None) && reason.contains("holds only what meets category=Image"), "{reason}");
+    as_before(&folder, "other.json", "older.json");
+    let (code, pages, reason) = of("older.json");
+    assert!((code, pages) == (3, None) && reason.contains("only a part of its pages"), "{reason}");
+}
+
+#[test]
+fn a_window_that_was_chosen_is_no_whole_scenario() {
+    let budgets = "[[budget]]\nname = \"touched\"\nanalysis = \"refset\"\nmax_growth = \"50 %\"\n";
+    let folder = folder(budgets);
+    let trace = "refset-small.etl";
+    save(&folder, "window.json", &["refset", trace, "--group-by", "process", "--from", "0.01", "--to", "0.02"]);
+    let ran = run(&folder, &["diff", "window.json", trace]);
+    let says =
+        "LEFT (window.json) is of a window that was chosen, 0.010 s to 0.020 s, and the trace beside it is whole";
+    assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
+    let ran = check(&folder, &format!("{trace} --budgets budgets.toml --baseline window.json"));
+    assert!(ran.code == 3 && ran.out.contains("write it without --from and --to"), "{}", ran.out);
+}
+
+#[test]
+fn a_snapshot_that_is_not_the_last_is_no_baseline() {
+    let bytes = crate::one_of_each::trace(1);
+    let folder = folder("[[budget]]\nname = \"all\"\nmax_growth = \"50 %\"\n");
+    std::fs::write(folder.path().join("one.etl"), bytes).expect("room for a file");
+    save(&folder, "last.json", &["resident", "one.etl"]);
+    let text = std::fs::read_to_string(folder.path().join("last.json")).expect("a result");
+    assert!(text.contains("\"is_last\": true"), "{text}");
+    let earlier = text.replace("\"is_last\": true", "\"is_last\": false");
+    std::fs::write(folder.path().join("earlier.json"), earlier).expect("room for a file");
+    let ran = run(&folder, &["diff", "earlier.json", "one.etl"]);
+    assert!(ran.code == 2 && ran.err.contains("does not hold the last whole snapshot"), "{}", ran.err);
+    assert_eq!(run(&folder, &["diff", "earlier.json", "one.etl", "--snapshot", "0,last"]).code, 0);
+    let ran = check(&folder, "one.etl --budgets budgets.toml --baseline earlier.json");
+    assert!(ran.code == 3 && ran.out.contains("does not hold the last whole snapshot"), "{}", ran.out);
+}
+
+#[test]
+fn doubts_of_a_saved_result_are_said_and_strict_fails() {
+    let folder = folder(BUDGETS);
+    let doubtful = "refset-small.etl";
+    save(&folder, "doubtful.json", &["resident", doubtful, "--group-by", "process"]);
+    as_before(&folder, "doubtful.json", "older.json");
+    check(&folder, &format!("{doubtful} --budgets budgets.toml --save-baseline saved.json"));
+    for baseline in ["doubtful.json", "older.json", "saved.json", doubtful] {
+        let line = format!("resident-small.etl --budgets budgets.toml --baseline {baseline} --junit v.xml");
+        let ran = check(&folder, &format!("{line} --format json"));
+        let junit = std::fs::read_to_string(folder.path().join("v.xml")).expect("JUnit XML");
+        let flat = |text: &str| text.contains(&format!("baseline {baseline}: ")) && text.contains(GAPS);
+        assert!(flat(&json(&ran)["warnings"].to_string()) && flat(&ran.err) && flat(&junit), "{baseline}: {}", ran.err);
+        // What is exceeded for certain is a failure; else the doubt decides.
+        assert_eq!(ran.code, 1);
+        let wide = BUDGETS.replace("50 %", "500 %");
+        std::fs::write(folder.path().join("wide.toml"), &wide).expect("room for a file");
+        let line = line.replace("budgets.toml", "wide.toml");
+        // Of a saved baseline the conditions are the same: only the limit differs.
+        assert_eq!(check(&folder, &line).code, 0, "{baseline}");
+        assert_eq!(check(&folder, &format!("{line} --strict")).code, 3, "{baseline}");
+        assert!(check(&folder, &format!("{line} -q --format json")).err.contains(GAPS) || baseline == doubtful);
+    }
+    for file in ["doubtful.json", "older.json"] {
+        let ran = run(&folder, &["diff", file, file, "--strict"]);
+        assert!(ran.code == 3 && ran.out.contains("! LEFT: when it was written: 1,224 PFNs"), "{}", ran.out);
+    }
+    // A sound result with a note is no doubtful one.
+    save(&folder, "sound.json", &["resident", "resident-small.etl", "--group-by", "process"]);
+    assert_eq!(run(&folder, &["diff", "sound.json", "resident-small.etl", "--strict"]).code, 0);
+}
+
+#[test]
+fn csv_says_less_and_this_is_told() {
+    let folder = folder(BUDGETS);
+    run(&folder, &["resident", "resident-small.etl", "--format", "csv", "-o", "x.csv"]);
+    let ran = run(&folder, &["diff", "x.csv", "resident-small.etl", "--format", "json", "--strict"]);
+    assert!(ran.code == 0 && ran.err.contains("LEFT: CSV says neither which conditions"), "{}", ran.err);
+}
+
+#[test]
+fn two_outputs_are_not_one_file() {
+    let folder = folder(BUDGETS);
+    for flags in ["-o v.xml --junit v.xml", "-o v.xml --junit ./v.xml", "-o v.xml --save-baseline v.xml"] {
+        let ran =
+            check(&folder, &format!("resident-small.etl --budgets budgets.toml --baseline refset-small.etl {flags}"));
+        assert!(ran.code == 2 && ran.err.contains("name the same file"), "{flags}: {}", ran.err);
+        assert!(!folder.path().join("v.xml").exists());
+    }
+}
