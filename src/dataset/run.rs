@@ -81,6 +81,8 @@ pub struct Outcome {
     pub error: Option<String>,
     /// What makes numbers of its tables wrong, most important first; none where it was there already.
     pub(crate) grave: Vec<Doubt>,
+    /// Tables that were asked for and that the trace cannot have.
+    pub(crate) lacking: Vec<Table>,
 }
 
 /// Opens a recording. `streamed` is what standard input gave, where one of the files is that.
@@ -192,6 +194,28 @@ impl Dataset {
         State::of(&self.places, id).filter(|state| state.is_like(&self.state_for(choice)))
     }
 
+    /// All tables of a trace fit together: those from another version or with other flags go. Nobody loses some without a word.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where tables would go that this export does not write again.
+    fn spare_others(&self, (id, file): &(TraceId, TraceFile), choice: &Choice) -> Result<(), Error> {
+        let now = self.state_for(choice);
+        let Some(before) = State::of(&self.places, id).filter(|before| !before.is_like(&now)) else { return Ok(()) };
+        let lost = before.parts.keys().filter(|table| !choice.tables.contains(table)).map(|table| table.name());
+        let lost: Vec<&str> = lost.collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "{} of {} in {} would be removed, because {}, and all tables of a trace must fit together: export them too, or into \
+             another folder",
+            lost.join(", "),
+            file.file,
+            self.folder().display(),
+            before.other_than(&now)
+        )))
+    }
+
     fn export_as(
         &self,
         open: impl FnOnce() -> Result<Trace, Error>,
@@ -209,14 +233,18 @@ impl Dataset {
                     before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
                 };
                 export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging)
-                    .and_then(|(_, doubts)| check_whole(&trace, &identity.1).map(|()| doubts))
+                    .and_then(|(written, doubts)| {
+                        let lacking = choice.tables.iter().filter(|table| !written.contains(table)).copied().collect();
+                        check_whole(&trace, &identity.1).map(|()| (lacking, doubts))
+                    })
             }
             Err(error) => Err(error),
         };
         match exported {
-            Ok(doubts) => {
+            Ok((lacking, doubts)) => {
+                self.spare_others(&identity, choice)?;
                 let outcome = self.keep(staging, &identity, choice, self.before(&identity.0, choice), None)?;
-                Ok(Outcome { grave: grave(&doubts), ..outcome })
+                Ok(Outcome { grave: grave(&doubts), lacking, ..outcome })
             }
             Err(error @ Error::NotWritten { .. }) => Err(error),
             Err(error) => {
@@ -266,5 +294,6 @@ fn outcome(id: &TraceId, state: &State, passed_over: bool) -> Outcome {
         passed_over,
         error: state.error.clone(),
         grave: Vec::new(),
+        lacking: Vec::new(),
     }
 }

@@ -163,6 +163,19 @@ impl State {
         like(self) == like(other)
     }
 
+    /// What of this state's tables is other than in `now`.
+    pub fn other_than(&self, now: &State) -> String {
+        let written = |what: String| format!("they were written {what}");
+        match () {
+            () if (&self.version, self.schema_version) != (&now.version, now.schema_version) => {
+                written(format!("by pfnset {}", self.version))
+            }
+            () if self.format != now.format => written(format!("with --format {}", self.format.name())),
+            () if self.snapshots != now.snapshots => written(format!("with --snapshot {}", self.snapshots)),
+            () => written(format!("with --ansi-codepage {}", self.code_page)),
+        }
+    }
+
     /// True when this state's tables and those of `other` may be mixed while they are replaced: the same rows,
     /// each table in one file.
     pub fn can_be_mixed_with(&self, other: &State) -> bool {

@@ -339,7 +339,13 @@ impl Export {
             return Ok(());
         }
         let same = done.same_trace(&outcome.id, &recording.trace);
-        let (line, width) = (line(&shown(recording), &outcome, same.as_deref()), terminal::output_width(false));
+        let mut line = line(&name, &outcome, same.as_deref());
+        let lacking = outcome.lacking.iter().filter(|table| self.tables.as_ref().is_some_and(|named| named.contains(table)));
+        let lacking: Vec<&str> = lacking.map(|table| table.name()).collect();
+        if !lacking.is_empty() {
+            line.push_str(&format!("; not {}, for which it has no events", lacking.join(", ")));
+        }
+        let width = terminal::output_width(false);
         // Who reads the lines may want no more of them; the traces are exported all the same.
         let written =
             wrapped(&mut std::io::stdout(), &visible(&line), width).context("cannot write to standard output");

@@ -111,16 +111,39 @@ fn a_trace_is_replaced_and_others_are_added() {
     assert_eq!(tables(dataset, &id), ["files", "processes", "resident", "traces", "warnings"]);
     let resident = format!("resident/trace={id}/part-0.parquet");
     assert_eq!(files(dataset)[&resident], first[&resident]);
-    // Another form: nothing of the old one is left.
-    assert_eq!(export(dataset, &[TRACE, "-q", "--tables", "files,ranges", "--format", "csv"]).code, 0);
-    assert_eq!(tables(dataset, &id), ["files", "ranges", "traces", "warnings"]);
+    // Another form: nothing of the old one is left, and what would be gone must be asked for too.
+    let before = files(dataset);
+    let refused = |flags: &[&str], says: &str| {
+        let ran = export(dataset, &[&[TRACE, "-q", "--tables"], flags].concat());
+        assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
+        assert_eq!(files(dataset), before, "{flags:?}");
+    };
+    refused(&["files,ranges", "--format", "csv"], "resident, processes of resident-small.etl in");
+    refused(&["cpu", "--snapshot", "all"], "resident, processes, files of resident-small.etl in");
+    refused(&["files", "--ansi-codepage", "1251"], "they were written with --ansi-codepage windows-1252");
+    assert_eq!(export(dataset, &[TRACE, "-q", "--format", "csv"]).code, 0);
+    assert!(tables(dataset, &id).contains(&"ranges".to_owned()));
     assert!(files(dataset).keys().filter(|name| name.contains(&id)).all(|name| name.ends_with("/part-0.csv")));
     // Another version: the same.
     let state = dataset.join(".pfnset").join("traces").join(format!("{id}.json"));
     let changed = fs::read_to_string(&state).unwrap().replace(env!("CARGO_PKG_VERSION"), "0.0.1");
     fs::write(&state, changed).unwrap();
-    assert_eq!(export(dataset, &[TRACE, "-q", "--tables", "processes", "--format", "csv"]).code, 0);
-    assert_eq!(tables(dataset, &id), ["processes", "traces", "warnings"]);
+    let ran = export(dataset, &[TRACE, "-q", "--tables", "processes", "--format", "csv"]);
+    assert!(ran.code == 2 && ran.err.contains("they were written by pfnset 0.0.1"), "{}", ran.err);
+    assert_eq!(export(dataset, &[TRACE, "-q", "--format", "csv"]).code, 0);
+}
+
+/// Nothing was said of a table that the trace cannot have.
+#[test]
+fn a_table_that_a_trace_cannot_have_is_told_and_the_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = folder.path();
+    assert_eq!(export(dataset, &[TRACE, "-q"]).code, 0);
+    let before = files(dataset);
+    let ran = export(dataset, &[TRACE, "--tables", "cpu"]);
+    assert!(ran.code == 0 && ran.out.contains("; not cpu, for which it has no events"), "{}", ran.out);
+    let resident = format!("resident/trace={}/part-0.parquet", id_of(dataset, TRACE));
+    assert_eq!(files(dataset)[&resident], before[&resident]);
 }
 
 #[test]
