@@ -9,7 +9,7 @@ use crate::answer::facts::{Fact, Facts};
 use crate::answer::rows::Records;
 use crate::answer::{info_of_each, numbers};
 use crate::error::DamageLog;
-use crate::trace::doubt::{grave, texts};
+use crate::trace::doubt::{Doubt, grave, texts};
 use crate::trace::readiness::{Need, Readiness, ReadinessLevel};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -117,6 +117,7 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
     Facts::default()
         .is("trust", i.trust().name())
         .has("warnings", Fact::Warnings)
+        .is("doubts", i.doubts.iter().map(doubt_json).collect::<Vec<_>>())
         .has(
             "file",
             Fact::Object(Facts::default().has("path", Fact::Trace).all(json!({
@@ -145,6 +146,11 @@ fn facts(info: &TraceInfo) -> Facts<'_> {
             })).collect::<Vec<_>>(),
             "analyses": i.analyses.iter().map(readiness_json).collect::<Vec<_>>(),
         }))
+}
+
+fn doubt_json(doubt: &Doubt) -> Value {
+    let Doubt { analysis, code, text, amount, is_grave } = doubt;
+    json!({ "analysis": analysis, "code": code, "text": text, "amount": amount, "makes_doubtful": is_grave })
 }
 
 fn readiness_json(analysis: &Readiness) -> Value {

@@ -232,11 +232,12 @@ impl Dataset {
                     let before = self.before(&identity.0, choice).filter(|state| state.error.is_none());
                     before.map(|state| state.asked.iter().copied().collect()).unwrap_or_default()
                 };
-                export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging)
-                    .and_then(|(written, doubts)| {
+                export_with_doubts(&trace, (|| identity.1.clone(), earlier), chosen, machine, &staging).and_then(
+                    |(written, doubts)| {
                         let lacking = choice.tables.iter().filter(|table| !written.contains(table)).copied().collect();
                         check_whole(&trace, &identity.1).map(|()| (lacking, doubts))
-                    })
+                    },
+                )
             }
             Err(error) => Err(error),
         };

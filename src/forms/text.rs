@@ -222,7 +222,7 @@ mod tests {
         let lines = |rows, grave: &[&str]| {
             let answer = Answer {
                 warnings: vec!["DATA WAS LOST: much".into()],
-                grave: grave.iter().map(|&line| Doubt::grave("trace", "x", line.to_owned())).collect(),
+                grave: grave.iter().map(|&line| Doubt::grave("trace", "data_lost", line.to_owned())).collect(),
                 screen: Some(vec![Block::Line("row".into()); 5]),
                 ..Answer::new("s")
             };

@@ -163,6 +163,8 @@ pub struct AnalysisNeeds {
     pub title: &'static str,
     /// Without this it cannot run.
     pub required: &'static Recorded,
+    /// What is enough in place of that, and what the answer lacks then.
+    pub instead: Option<(&'static Recorded, &'static str)>,
     /// What else it uses, and what it lacks without that.
     pub optional: &'static [(&'static Recorded, &'static str)],
     /// What the trace does not hold, for the error message.
@@ -183,6 +185,7 @@ pub(crate) static RESIDENT_SET: AnalysisNeeds = AnalysisNeeds {
     name: "resident_set",
     title: "resident set (pfnset resident)",
     required: &PAGES,
+    instead: None,
     optional: &[
         (&PROCESSES, PROCESS_NAMES),
         (&REGIONS, REGION_KINDS),
@@ -202,6 +205,7 @@ pub(crate) static REFERENCE_SET: AnalysisNeeds = AnalysisNeeds {
     name: "reference_set",
     title: "reference set (pfnset refset)",
     required: &ACCESSES,
+    instead: None,
     optional: &[
         (&FINAL_PAGES, "proof against the final state"),
         (&TRIMS, "trims: trimmed pages look as if still held"),
@@ -224,6 +228,7 @@ pub(crate) static MEMORY_UTILIZATION: AnalysisNeeds = AnalysisNeeds {
     name: "memory_utilization",
     title: "memory utilization over time",
     required: &COUNTERS,
+    instead: None,
     optional: &[(&WORKING_SETS, "working sets by process")],
     absent: "the trace holds no memory counters (Memory: MemInfo, MemInfoWS)",
     advice: "Record with the keywords MemoryInfo and MemoryInfoWS:\n  \
@@ -236,6 +241,7 @@ pub(crate) static CPU: AnalysisNeeds = AnalysisNeeds {
     name: "cpu",
     title: "CPU use (pfnset cpu)",
     required: &SWITCHES,
+    instead: Some((&SAMPLES, "exact times, waits and ready delays (samples estimate the times)")),
     optional: &[
         (&READY, "ready delays of wakeups, who woke whom; the queue holds only threads that lost the processor"),
         (&DPCS, "time in deferred procedure calls: threads are charged with it"),
@@ -255,6 +261,7 @@ pub(crate) static PROCESS_LIST: AnalysisNeeds = AnalysisNeeds {
     name: "processes",
     title: "processes (pfnset processes)",
     required: &PROCESSES,
+    instead: None,
     optional: &[],
     absent: "no event in the trace describes a process",
     advice: "Record with the keyword ProcessThread:\n  wpr -start GeneralProfile -filemode, then wpr -stop trace.etl\n  \
@@ -266,6 +273,7 @@ pub(crate) static STACK_EVENTS: AnalysisNeeds = AnalysisNeeds {
     name: "stacks",
     title: "stacks (pfnset stacks)",
     required: &STACKS,
+    instead: None,
     optional: &[(&PROCESSES, PROCESS_NAMES), (&IMAGES, "modules of frames")],
     absent: "the trace holds no stacks and no events of this kind",
     advice: "Record stacks of samples and context switches:\n  wpr -start CPU -filemode, then wpr -stop trace.etl\n  \
@@ -288,6 +296,7 @@ pub(crate) static FAULTS: AnalysisNeeds = AnalysisNeeds {
     name: "faults",
     title: "hard faults and disk (pfnset faults)",
     required: &FAULTS_OR_DISK,
+    instead: None,
     optional: &[
         (&HARD_FAULTS, "hard faults"),
         (&DISK, "disk requests"),
@@ -316,6 +325,7 @@ pub(crate) static COMMIT_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
     name: "commit_allocations",
     title: "commit by process (pfnset allocations)",
     required: &REGIONS,
+    instead: None,
     optional: &[(&PROCESSES, PROCESS_LIVES)],
     absent: "the trace holds no VirtualAlloc events, so nothing is known of what was committed",
     advice: "Record with the keyword VirtualAllocation, and stacks to see who allocates:\n  \
@@ -328,6 +338,7 @@ pub(crate) static POOL_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
     name: "pool_allocations",
     title: "pool by tag (pfnset allocations --of pool)",
     required: &POOL,
+    instead: None,
     absent: "the trace holds no pool events, so nothing is known of what drivers allocated",
     advice: "Record with the keyword Pool, and stacks to see who allocates:\n  \
              wpr -start Pool -filemode, then wpr -stop trace.etl\n  \
@@ -340,6 +351,7 @@ pub(crate) static HEAP_ALLOCATIONS: AnalysisNeeds = AnalysisNeeds {
     name: "heap_allocations",
     title: "heap blocks (pfnset allocations --of heap)",
     required: &HEAP_BLOCKS,
+    instead: None,
     absent: "the trace holds no heap events, so nothing is known of the blocks that programs allocated",
     advice: "Record the heaps of a process beside the kernel's session:\n  \
              wpr -start Heap -filemode (TracingFlags = 1 of its image), then wpr -stop trace.etl\n  \

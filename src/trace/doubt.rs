@@ -3,6 +3,73 @@
 /// The name of doubts about the file and its recording, whatever is analyzed.
 pub(crate) const OF_TRACE: &str = "trace";
 
+/// All codes, and whether they make numbers wrong. docs/export.md says what each means.
+const CODES: &[(&str, bool)] = &[
+    // The file and its recording.
+    ("data_lost", true),
+    ("file_cut", true),
+    ("file_damaged", true),
+    ("buffers_missing", false),
+    ("buffers_advice", false),
+    ("records_misfit", false),
+    ("unusual_file", false),
+    ("events_at_size_limit", false),
+    // Any analysis.
+    ("not_recorded", false),
+    ("not_left", false),
+    ("heaps_not_recorded", false),
+    ("records_left_out", false),
+    // Pages of RAM.
+    ("sequence_lost_buffers", true),
+    ("sequence_gaps", true),
+    ("sequence_duplicates", true),
+    ("sequence_too_few", true),
+    ("pfns_impossible", true),
+    ("lists_differ", true),
+    ("combined_pages_differ", true),
+    ("pfn_database_differs", true),
+    ("rundown_disagrees", true),
+    ("keys_name_no_process", true),
+    ("sequence_fragments", false),
+    ("records_repeated", false),
+    ("rundown_missing", false),
+    ("lists_unchecked", false),
+    ("keys_read_otherwise", false),
+    // The reference set.
+    ("no_trims", true),
+    ("accesses_unattributed", true),
+    ("residue", true),
+    ("nothing_matches", true),
+    ("working_sets_differ", true),
+    ("no_marks", false),
+    ("unproved", false),
+    // Memory over time.
+    ("lists_exceed_memory", false),
+    // Processors.
+    ("switches_broken", true),
+    ("by_samples", false),
+    ("threads_unknown", false),
+    ("processors_unknown", false),
+    ("interrupts_after_end", false),
+    ("interrupts_before_trace", false),
+    ("interrupts_overlap", false),
+    ("time_went_back", false),
+    // Allocations.
+    ("no_stacks", false),
+    ("frees_estimated", false),
+    ("symbols_missing", false),
+    // Rows of events.
+    ("unreadable_manifest", false),
+    // Sides of a comparison and baselines.
+    ("written_of_doubtful_trace", true),
+    ("selections_differ", true),
+    ("written_with_warning", false),
+    ("csv_says_less", false),
+    ("column_by_content", false),
+    // A command that judges the file only: its first warning.
+    ("trace", true),
+];
+
 /// Something that a reader of the numbers has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Doubt {
@@ -19,14 +86,19 @@ pub(crate) struct Doubt {
 }
 
 impl Doubt {
+    fn new(analysis: &'static str, code: &'static str, text: String, is_grave: bool) -> Doubt {
+        debug_assert!(CODES.contains(&(code, is_grave)), "{code} is not among the codes, or not with {is_grave}");
+        Doubt { analysis, code, text, amount: None, is_grave }
+    }
+
     /// Numbers can be wrong.
     pub fn grave(analysis: &'static str, code: &'static str, text: String) -> Doubt {
-        Doubt { analysis, code, text, amount: None, is_grave: true }
+        Doubt::new(analysis, code, text, true)
     }
 
     /// Numbers are as they are said to be.
     pub fn note(analysis: &'static str, code: &'static str, text: String) -> Doubt {
-        Doubt { analysis, code, text, amount: None, is_grave: false }
+        Doubt::new(analysis, code, text, false)
     }
 
     /// The same with the number that it counts.
@@ -66,5 +138,58 @@ pub(crate) fn add(all: &mut Vec<Doubt>, more: impl IntoIterator<Item = Doubt>) {
         if !all.iter().any(|other| other.text == doubt.text) {
             all.push(doubt);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Rows of the table of codes in docs/export.md: `| `code` | yes | … |`.
+    #[test]
+    fn the_codes_of_the_documentation_are_those_of_the_program() {
+        let docs = include_str!("../../docs/export.md");
+        let (_, table) = docs.split_once("| code | makes doubtful |").expect("the table of codes");
+        let row = |line: &str| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            let (code, grave) = (cells.next()?.trim_end_matches('`').to_owned(), cells.next()?);
+            Some((
+                code,
+                match grave {
+                    "yes" => true,
+                    "no" => false,
+                    other => panic!("{line}: {other}"),
+                },
+            ))
+        };
+        let lines = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+        let told: BTreeMap<String, bool> = lines.filter_map(row).collect();
+        // That of a single command is in no table.
+        let own = CODES.iter().filter(|(code, _)| *code != "trace");
+        let own: BTreeMap<String, bool> = own.map(|(code, is_grave)| ((*code).to_owned(), *is_grave)).collect();
+        assert_eq!(told, own);
+    }
+
+    /// A code that no file of the program writes any more is no code.
+    #[test]
+    fn each_code_is_written_somewhere() {
+        let mut sources = String::new();
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false if !path.ends_with("trace/doubt.rs") => {
+                        sources += &std::fs::read_to_string(path).unwrap_or_default();
+                    }
+                    false => {}
+                }
+            }
+        }
+        let unused: Vec<&str> =
+            CODES.iter().map(|(code, _)| *code).filter(|code| !sources.contains(&format!("\"{code}\""))).collect();
+        assert_eq!(unused, [""; 0]);
     }
 }

@@ -62,6 +62,8 @@ pub struct Loss {
     pub holes: Vec<DescribedHole>,
     /// Sequence numbers missing in all holes.
     pub missing_buffers: u64,
+    /// Of them those that can be among the buffers that the file lacks and its header counts as written.
+    cut_off: u64,
     /// Processor and time of the last dropped event, where the trace has such records.
     pub dropped: Vec<(u32, Nanos)>,
     /// The fastest moment; `None` for a trace without records.
@@ -112,16 +114,33 @@ impl Loss {
         self.flagged_events_lost += other.flagged_events_lost;
         self.flagged_buffer_lost += other.flagged_buffer_lost;
         self.missing_buffers += other.missing_buffers;
+        self.cut_off += other.cut_off;
         self.holes.extend_from_slice(&other.holes);
         self.holes.truncate(MOST_HOLES);
         self.dropped.extend_from_slice(&other.dropped);
+    }
+
+    /// Of a file that lacks `cut_off` buffers of those that were written: holes are no loss as long as these can be the missing ones.
+    pub(super) fn excuse(&mut self, cut_off: u64) {
+        let not_counted = self.missing_buffers.saturating_sub(u64::from(self.buffers_lost));
+        self.cut_off = if not_counted <= cut_off { not_counted } else { 0 };
+    }
+
+    /// True when all buffers of the holes can be among those that the file lacks.
+    pub(super) const fn is_cut_off(&self) -> bool {
+        self.cut_off > 0 && self.cut_off == self.missing_buffers
+    }
+
+    /// Missing buffers that nothing but a loss explains.
+    const fn lost_buffers(&self) -> u64 {
+        self.missing_buffers.saturating_sub(self.cut_off)
     }
 
     /// True when something was lost for certain.
     pub fn any(&self) -> bool {
         self.events_lost != 0
             || self.buffers_lost != 0
-            || self.missing_buffers != 0
+            || self.lost_buffers() != 0
             || self.flagged_events_lost != 0
             || self.flagged_buffer_lost != 0
             || !self.dropped.is_empty()
@@ -135,7 +154,7 @@ impl Loss {
         let parts = [
             (u64::from(self.events_lost), "event", "events"),
             (u64::from(self.buffers_lost), "buffer", "buffers"),
-            (self.missing_buffers, "missing sequence number", "missing sequence numbers"),
+            (self.lost_buffers(), "missing sequence number", "missing sequence numbers"),
             (self.flagged_events_lost, "buffer flagged \"events lost\"", "buffers flagged \"events lost\""),
             (self.flagged_buffer_lost, "buffer flagged \"buffer lost\"", "buffers flagged \"buffer lost\""),
             (self.dropped.len() as u64, "processor with dropped events", "processors with dropped events"),

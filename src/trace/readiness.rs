@@ -65,20 +65,28 @@ pub(super) fn judge(survey: &Survey, analysis: &AnalysisNeeds) -> Readiness {
         Need { keyword, xperf, events, without, required, was_on: keywords::has(&masks, keyword) }
     };
     let is_missing = |recorded: &Recorded| records(survey, recorded) == 0;
-    let required = is_missing(analysis.required).then(|| need(analysis.required, "everything", true));
+    let instead = analysis.instead.filter(|(recorded, _)| !is_missing(recorded));
+    let required = is_missing(analysis.required).then(|| match instead {
+        Some((_, without)) => need(analysis.required, without, false),
+        None => need(analysis.required, "everything", true),
+    });
     let is_required = |recorded: &Recorded| required.is_some_and(|need: Need| need.keyword == recorded.keyword);
     let missing = analysis.optional.iter().filter(|(recorded, _)| is_missing(recorded));
     let optional = missing.filter(|(recorded, _)| !is_required(recorded));
-    let level = match required.is_some() {
-        true => ReadinessLevel::Missing,
-        false if optional.clone().next().is_none() => ReadinessLevel::Ready,
-        false => ReadinessLevel::Partial,
+    let level = match required {
+        Some(need) if need.required => ReadinessLevel::Missing,
+        None if optional.clone().next().is_none() => ReadinessLevel::Ready,
+        _ => ReadinessLevel::Partial,
+    };
+    let counted = match (required, instead) {
+        (Some(_), Some((recorded, _))) => recorded,
+        _ => analysis.required,
     };
     Readiness {
         name: analysis.name,
         title: analysis.title,
         level,
-        events: records(survey, analysis.required),
+        events: records(survey, counted),
         missing: required
             .into_iter()
             .chain(optional.map(|(recorded, without)| need(recorded, without, false)))

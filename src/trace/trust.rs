@@ -33,6 +33,9 @@ pub struct TrustReport {
     buffer_size_bytes: u32,
     /// How many buffers the file holds and its header names, where those are more: it was cut.
     pub cut: Option<(u64, u64)>,
+    /// The same for a file that lacks them between others: it was cut where buffers are not in the order of their numbers, or copied in
+    /// part. Their holes are no loss of the recording, because the header counts what was written.
+    lacks: Option<(u64, u64)>,
     /// True when the file ends inside of its last buffer.
     cut_inside: bool,
     /// Every bit of the group masks that was on at some time.
@@ -79,10 +82,14 @@ impl TrustReport {
 
     /// What concerns one file, whose first buffer is `first_buffer` of the recording.
     fn of_file(etl: &EtlFile, survey: &Survey, first_buffer: usize) -> TrustReport {
-        let loss = Loss::new(etl, survey, first_buffer);
+        let mut loss = Loss::new(etl, survey, first_buffer);
+        let cut = cut(etl, &loss);
+        let lacks = lacks(etl).filter(|_| cut.is_none());
+        loss.excuse(cut.or(lacks).map_or(0, |(held, named)| named.saturating_sub(held)));
         let doubts = [unusual_buffers(etl), circular_doubt(etl)].into_iter().flatten();
         TrustReport {
-            cut: cut(etl, &loss),
+            cut,
+            lacks,
             cut_inside: etl.own_buffers().iter().any(|buffer| buffer.cut),
             loss,
             buffer_size_bytes: etl.header.buffer_size_bytes,
@@ -105,7 +112,7 @@ impl TrustReport {
 
     /// True when data was lost or the file is damaged.
     pub fn any(&self) -> bool {
-        self.damaged > 0 || self.files().any(|file| file.loss.any() || file.cut.is_some())
+        self.damaged > 0 || self.files().any(|file| file.loss.any() || file.cut.is_some() || file.lacks.is_some())
     }
 
     /// True when all sessions wrote how much they lost.
@@ -140,8 +147,7 @@ impl TrustReport {
             }
             None => "it ends inside of its last buffer".into(),
         };
-        let lost =
-            || self.files().find_map(|file| file.loss.summary()).or_else(|| self.damage_line()).unwrap_or_default();
+        let lost = || self.files().find_map(TrustReport::lost_line).or_else(|| self.damage_line()).unwrap_or_default();
         match self.absence_reason(keyword) {
             AbsenceReason::CutOff => Error::MissingPart(format!(
                 "{absent}. They were recorded (the keyword {keyword} was on), but lie in the part that is missing: THE FILE IS CUT: {cut}. Copy it again"
@@ -205,6 +211,21 @@ impl TrustReport {
         told.map(|(code, text, costs)| Doubt::note(analysis, code, format!("{text}: {costs}"))).chain(heaps).collect()
     }
 
+    /// What a file lacks between others.
+    fn lacks_line(&self) -> Option<String> {
+        let (held, named) = self.lacks?;
+        let buffers = counted(named.saturating_sub(held), "buffer", "buffers");
+        Some(format!(
+            "THE FILE LACKS {buffers} of the {} that its header counts as written: it was cut, or copied in part. Copy it again",
+            count(named)
+        ))
+    }
+
+    /// What was lost for certain, or is not in the file.
+    pub(crate) fn lost_line(&self) -> Option<String> {
+        self.loss.summary().or_else(|| self.lacks_line())
+    }
+
     fn damage_line(&self) -> Option<String> {
         let places = counted(self.damaged, "place", "places");
         self.first_damage.as_ref().map(|first| format!("THE FILE IS DAMAGED in {places}, first: {first}"))
@@ -235,21 +256,7 @@ impl TrustReport {
         let grave = |code, text| Doubt::grave(OF_TRACE, code, text);
         let note = |code, text| Doubt::note(OF_TRACE, code, text);
         let mut lines = Vec::new();
-        lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
-        for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
-            let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
-            let hits =
-                if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
-            let text = format!(
-                "{} missing between {:.3} s and {:.3} s{processor}{hits}",
-                counted(missing, "buffer", "buffers"),
-                hole.silent.0.seconds(),
-                hole.silent.1.seconds(),
-            );
-            lines.push(note("buffers_missing", text).of(missing));
-        }
-        let advice = self.loss.advice(self.buffer_size_bytes);
-        lines.extend(advice.map(|advice| note("buffers_advice", format!("Advice: {advice}"))));
+        // What follows may be its consequence.
         if let Some((held, named)) = self.cut {
             let text = format!(
                 "THE FILE IS CUT: it holds {} of the {} that its header names. What came after is unknown, so \
@@ -259,6 +266,29 @@ impl TrustReport {
             );
             lines.push(grave("file_cut", text).of(named.saturating_sub(held)));
         }
+        if let (Some(text), Some((held, named))) = (self.lacks_line(), self.lacks) {
+            lines.push(grave("file_cut", text).of(named.saturating_sub(held)));
+        }
+        lines.extend(self.loss.summary().map(|text| grave("data_lost", text)));
+        for (missing, hole) in self.holes_by_silence().into_iter().take(3) {
+            let processor = hole.processor.map_or_else(String::new, |p| format!(", most likely on processor {p}"));
+            let hits =
+                if hole.hits.is_empty() { String::new() } else { format!("; it hits: {}", hole.hits.join(", ")) };
+            let later = match (self.cut, self.loss.is_cut_off()) {
+                (Some(_), true) => "; the part that was cut off can hold them",
+                (None, true) => "; the header counts them among those that were written",
+                (_, false) => "",
+            };
+            let text = format!(
+                "{} missing between {:.3} s and {:.3} s{processor}{hits}{later}",
+                counted(missing, "buffer", "buffers"),
+                hole.silent.0.seconds(),
+                hole.silent.1.seconds(),
+            );
+            lines.push(note("buffers_missing", text).of(missing));
+        }
+        let advice = self.loss.advice(self.buffer_size_bytes);
+        lines.extend(advice.map(|advice| note("buffers_advice", format!("Advice: {advice}"))));
         lines.extend(self.damage_line().map(|text| grave("file_damaged", text).of(self.damaged)));
         if self.misfit_records > 0 {
             let shown: Vec<_> =
@@ -302,9 +332,14 @@ impl AbsenceReason {
 /// A file that was written to its end holds all buffers that its header names, or lacks some between others. A circular file
 /// keeps the last of them.
 fn cut(etl: &EtlFile, loss: &Loss) -> Option<(u64, u64)> {
-    let (held, named) = (etl.own_buffers().len() as u64, u64::from(etl.header.buffers_written));
     let missing: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
-    (held.saturating_add(missing) < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
+    lacks(etl).filter(|(held, named)| held.saturating_add(missing) < *named)
+}
+
+/// How many buffers a file holds and its header names, where those are more.
+fn lacks(etl: &EtlFile) -> Option<(u64, u64)> {
+    let (held, named) = (etl.own_buffers().len() as u64, u64::from(etl.header.buffers_written));
+    (held < named && etl.header.mode & MODE_CIRCULAR == 0).then_some((held, named))
 }
 
 /// A circular file is ordered by sequence numbers. They must agree with the first buffer by its header.

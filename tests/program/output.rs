@@ -93,8 +93,8 @@ fn the_first_line_says_whether_to_trust_a_trace() {
     assert_eq!(
         first("whole.etl", &whole),
         [
-            "Verdict: trust it; no loss, damage or cut was found; pfnset resident checks the rest",
-            "Good for: resident set, commit by process, stacks; in part: memory utilization over time; not: reference set, CPU use,"
+            "Verdict: trust it; no loss, damage or cut was found; pfnset resident, cpu and allocations check the rest",
+            "Good for: resident set, commit by process, stacks; in part: memory utilization over time, CPU use; not: reference set,"
         ]
     );
     let cut = first("cut.etl", &whole[..whole.len() / 2]);
@@ -117,7 +117,10 @@ fn advice_on_the_session() {
     assert_eq!(advice(roomy(), vec![rec(1, 16)]).0, "");
     let (text, _) = advice(Session { buffer_size: 0x10000, ..Session::windows10() }, vec![rec(1, 16)]);
     assert!(text.starts_with("buffers of 64 KiB hold no event above 65,464 bytes"), "{text}");
-    let (text, _) = advice(Session { buffer_size: 0x10000, ..Session::windows10() }, vec![rec(1, 60_000)]);
+    let (text, json) = advice(Session { buffer_size: 0x10000, ..Session::windows10() }, vec![rec(1, 60_000)]);
+    assert_eq!((text.as_str(), json.trust.as_str()), ("", "with_care"));
+    assert!(json.doubts.iter().any(|doubt| doubt.code == "events_at_size_limit"), "{:?}", json.doubts);
+    let text = json.warnings.join("; ");
     assert!(text.contains("takes 60,016 of the 65,464 bytes that fit into a buffer of 64 KiB"), "{text}");
     let (text, _) = advice(Session { clock: 2, ..roomy() }, vec![rec(1, 16)]);
     assert!(text.contains("goes on in steps of the timer"), "{text}");
@@ -156,6 +159,7 @@ struct Info {
     version: u32,
     trust: String,
     warnings: Vec<String>,
+    doubts: Vec<InfoDoubt>,
     file: InfoFile,
     session: InfoSession,
     keywords: Vec<String>,
@@ -168,6 +172,17 @@ struct Info {
     damage: Vec<InfoDamage>,
     malformed_records: Vec<BTreeMap<String, Value>>,
     analyses: Vec<InfoAnalysis>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+struct InfoDoubt {
+    analysis: String,
+    code: String,
+    text: String,
+    amount: Option<u64>,
+    makes_doubtful: bool,
 }
 
 #[derive(Debug, Deserialize)]

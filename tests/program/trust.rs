@@ -180,6 +180,35 @@ fn a_cut_trace_is_to_be_copied_again_and_not_to_be_recorded_again() {
     }
 }
 
+/// A buffer that was written later than others with greater numbers is gone with the end of the file: that was called a loss while
+/// recording, with advice to record with other buffers.
+#[test]
+fn a_gap_that_the_cut_explains_is_no_loss_of_the_recording() {
+    let sound = fixture("resident-small.etl");
+    for (later, held, begins) in [(5, 5, "THE FILE LACKS 1 buffer of the 6"), (4, 4, "THE FILE IS CUT: it holds 4 ")] {
+        let mut whole = sound.clone();
+        for at in 0x18..0x20 {
+            whole.swap(3 * 0x1_0000 + at, later * 0x1_0000 + at);
+        }
+        let complete = with("info", &whole, &["--format", "json", "-q"]);
+        let complete: Value = serde_json::from_str(&complete.out).unwrap();
+        assert_eq!(complete["loss"]["missing_buffers"], 0);
+        let cut = &whole[..held * 0x1_0000];
+        let info = {
+            let ran = with("info", cut, &["--format", "json", "-q"]);
+            serde_json::from_str::<Value>(&ran.out).unwrap()
+        };
+        let warnings: Vec<&str> = info["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(warnings[0].starts_with(begins) && warnings[0].ends_with("Copy it again"), "{warnings:#?}");
+        assert!(
+            !warnings.iter().any(|line| line.starts_with("DATA WAS LOST") || line.contains("Advice")),
+            "{warnings:#?}"
+        );
+        assert_eq!((&info["loss"]["advice"], info["doubts"][0]["code"].as_str()), (&Value::Null, Some("file_cut")));
+        assert_eq!(with("resident", cut, &["--strict"]).code, 3);
+    }
+}
+
 #[test]
 fn what_a_cut_trace_still_holds_is_shown_with_a_warning() {
     let whole = fixture("refset-small.etl");

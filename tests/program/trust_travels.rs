@@ -134,7 +134,7 @@ fn a_dataset_holds_what_casts_doubt_on_its_rows() {
 #[test]
 fn info_does_not_trust_what_it_says_was_not_recorded() {
     let text = out(&["info", "resident-small.etl"]);
-    assert!(text.contains("no loss, damage or cut was found; pfnset resident checks the rest"), "{text}");
+    assert!(text.contains("no loss, damage or cut was found; pfnset resident"), "{text}");
     let session = Session { buffer_size: 0x10000, ..Session::windows10() };
     let event = Rec::event(P8, [1; 16], 1, 0, vec![0; 60_000]).at(1_000_000_001);
     let file = file_of(&Trace::new(session).push_all([event]).finish());
@@ -145,4 +145,44 @@ fn info_does_not_trust_what_it_says_was_not_recorded() {
     );
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("larger ones would not be recorded"), "{text}");
+    // Only the text had it.
+    let json = json(&["info", file.path().to_str().unwrap()]);
+    assert_eq!(json["trust"], "with_care");
+    let doubt = &json["doubts"][0];
+    assert_eq!((&doubt["analysis"], &doubt["code"]), (&"trace".into(), &"events_at_size_limit".into()));
+    assert_eq!((&doubt["makes_doubtful"], &doubt["text"]), (&false.into(), &json["warnings"][0]));
+}
+
+/// `info` said that the use of processors was missing, and `cpu` answered.
+#[test]
+fn info_says_of_processors_what_cpu_can_answer() {
+    let of =
+        |json: &Value| json["analyses"].as_array().unwrap().iter().find(|one| one["name"] == "cpu").unwrap().clone();
+    let info = of(&json(&["info", "resident-small.etl"]));
+    assert!(json(&["cpu", "resident-small.etl"])["samples"].is_object());
+    assert_eq!(info["verdict"], "partial");
+    let switches = info["missing"].as_array().unwrap().iter().find(|need| need["keyword"] == "CSwitch").unwrap();
+    assert_eq!(switches["required"], false);
+    assert!(switches["without"].as_str().unwrap().contains("samples estimate the times"), "{switches}");
+    let text = out(&["info", "resident-small.etl"]);
+    assert!(text.contains("in part: ") && !text.contains("not: CPU use"), "{text}");
+    let none = of(&json(&["info", DOUBTFUL]));
+    assert_eq!(none["verdict"], "missing");
+}
+
+/// What `faults` and `allocations` leave out was in no dataset: they have no table there.
+#[test]
+fn what_faults_and_allocations_leave_out_is_in_a_dataset() {
+    let folder = tempfile::tempdir().unwrap();
+    for (trace, analysis, command) in
+        [("stacks-keys.etl", "faults", "faults"), ("alloc-x86.etl", "commit_allocations", "allocations")]
+    {
+        let dataset = folder.path().join(analysis);
+        run(&["export", trace, "--out", dataset.to_str().unwrap(), "--format", "csv", "--tables", "warnings"]);
+        let partition = std::fs::read_dir(dataset.join("warnings")).unwrap().next().unwrap().unwrap();
+        let mut reader = csv::Reader::from_path(partition.path().join("part-0.csv")).unwrap();
+        let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        let row = rows.iter().find(|row| &row[0] == analysis && &row[1] == "records_left_out").expect("a row");
+        assert!(warnings(&[command, trace]).contains(&row[2].to_owned()), "{row:?}");
+    }
 }

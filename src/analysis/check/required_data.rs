@@ -124,9 +124,9 @@ impl<'t> Evidence<'t> {
             self.anywhere = Some(file.named(format!("{buffers} missing, {when}")));
         }
         let listed: u64 = loss.holes.iter().map(|hole| hole.missing).sum();
-        let is_unknown = self.losses.len() == known && loss.any() || listed < loss.missing_buffers;
+        let is_unknown = self.losses.len() == known && trust.lost_line().is_some() || listed < loss.missing_buffers;
         if is_unknown && self.anywhere.is_none() {
-            let what = loss.summary().unwrap_or_default();
+            let what = trust.lost_line().unwrap_or_default();
             self.anywhere = Some(file.named(format!("{what}; the trace does not tell when")));
         }
         for loss in self.losses.iter_mut().skip(known) {

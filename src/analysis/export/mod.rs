@@ -19,7 +19,9 @@ pub(crate) mod trace;
 pub use sink::{Columns, Sink};
 pub use trace::TraceFile;
 
+use crate::analysis::allocations::{AllocationQuery, AllocationSet};
 use crate::analysis::cpu::CpuUse;
+use crate::analysis::faults::{FaultQuery, FaultSet};
 use crate::analysis::memory::MemorySet;
 use crate::analysis::refset::ReferenceSet;
 use crate::analysis::refset::query::Query;
@@ -28,9 +30,12 @@ use crate::analysis::resident::doubts;
 use crate::analysis::resident::query::SnapshotChoice;
 use crate::analysis::resident::snapshot_context::SnapshotContext;
 use crate::error::Error;
+use crate::etl::record_id::HookId;
 use crate::event::hooks::{
-    CSWITCH, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS, PAGE_ACCESS, PAGE_ACCESS_EX,
+    CSWITCH, DISK_READ, DISK_WRITE, HARD_FAULT, IN_MEMORY_ACTIVE, MEM_INFO, MEM_INFO_SESSION_WS, MEM_INFO_WS,
+    PAGE_ACCESS, PAGE_ACCESS_EX,
 };
+use crate::load::allocations::AllocationKind;
 use crate::pattern::Patterns;
 use crate::trace::Trace;
 use crate::trace::analysis_needs::RESIDENT_SET;
@@ -116,12 +121,28 @@ pub(crate) fn export_with_doubts(
     others.retain(|table| !has(*table));
     doubt::add(&mut doubts, of_other_tables(trace, &others, choice)?);
     if has(Table::Warnings) {
+        doubt::add(&mut doubts, of_analyses_without_table(trace));
         trace::warnings(&doubts, sink)?;
     }
     let mut written = tables.to_vec();
     written.retain(|table| !table.is_of_processors() || processors.is_some());
     trace::write(&file(), &written, Ok((&facts, &doubts)), sink)?;
     Ok((written, doubts))
+}
+
+/// What faults and allocations leave out or estimate: they have no table, but their records can be rows of `events`.
+fn of_analyses_without_table(trace: &Trace) -> Vec<Doubt> {
+    let is_any = |hooks: &[HookId]| hooks.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
+    let mut doubts = Vec::new();
+    if is_any(&[HARD_FAULT, DISK_READ, DISK_WRITE]) {
+        doubts.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
+    }
+    for kind in AllocationKind::ALL.into_iter().filter(|kind| is_any(kind.hooks())) {
+        let query = AllocationQuery { of: Some(kind), ..AllocationQuery::default() };
+        doubts.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
+    }
+    doubts.retain(|doubt| ["records_left_out", "frees_estimated"].contains(&doubt.code));
+    doubts
 }
 
 /// What casts doubt on tables that are there already.

@@ -15,8 +15,9 @@ use crate::etl::record_id::RecordId;
 use crate::event::hooks::{IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX, REMOVE_FROM_WS};
 use crate::event::{catalog, keywords};
 use crate::load::survey::Survey;
-use crate::trace::doubt::{Doubt, any_grave};
-use crate::trace::readiness::Readiness;
+use crate::trace::analysis_needs::{CPU, FAULTS};
+use crate::trace::doubt::{Doubt, OF_TRACE, any_grave};
+use crate::trace::readiness::{Readiness, ReadinessLevel};
 use crate::trace::trust::TrustReport;
 use crate::trace::trust_level::{TrustLevel, good_for};
 use crate::trace::{Parts, Trace};
@@ -108,7 +109,6 @@ pub struct TraceInfo {
     pub(crate) doubts: Vec<Doubt>,
     /// The analyses that judge more than that themselves.
     pub(crate) unjudged: Vec<&'static str>,
-    is_at_size_limit: bool,
     /// Damaged places.
     pub damage: DamageLog,
     /// Readiness for each analysis.
@@ -158,7 +158,6 @@ impl TraceInfo {
             trust: trace.trust().clone(),
             doubts: doubts(trace),
             unjudged: unjudged(trace),
-            is_at_size_limit: session_limits::is_at_size_limit(etl, survey),
             damage: survey.damage.clone(),
             analyses: trace.readiness(),
         }
@@ -206,11 +205,15 @@ impl TraceInfo {
         any_grave(&self.doubts)
     }
 
+    fn is_at_size_limit(&self) -> bool {
+        self.doubts.iter().any(|doubt| doubt.code == SIZE_LIMIT)
+    }
+
     /// Whether the trace is to be trusted, in a sentence.
     pub(crate) fn verdict(&self) -> String {
         let text = self.trust().text();
         match () {
-            () if self.trust() == TrustLevel::Yes && self.is_at_size_limit => {
+            () if self.doubts.len() == 1 && self.trust.counters_known() && self.is_at_size_limit() => {
                 "trust it with care; no loss was found, but events are as large as can be, and larger ones are not recorded"
                     .into()
             }
@@ -220,10 +223,15 @@ impl TraceInfo {
     }
 }
 
+/// Code of the doubt about events that are as large as can be.
+const SIZE_LIMIT: &str = "events_at_size_limit";
+
 /// What casts doubt on the trace; on its analyses what the kinds of records and the order of page records tell.
 fn doubts(trace: &Trace) -> Vec<Doubt> {
     let trust = trace.trust();
     let mut doubts = trust.doubts();
+    let at_limit = session_limits::at_size_limit(trace.etl(), trace.survey());
+    doubts.extend(at_limit.map(|text| Doubt::note(OF_TRACE, SIZE_LIMIT, text)));
     doubts.extend(of_last_before_counting(trace));
     let has = |hook| trace.survey().kernel_count(hook) > 0;
     if has_accesses(trace) && !has(REMOVE_FROM_WS) {
@@ -238,14 +246,27 @@ fn has_accesses(trace: &Trace) -> bool {
 
 /// The commands that check their numbers, where they can run.
 fn unjudged(trace: &Trace) -> Vec<&'static str> {
-    let commands = [(!trace.snapshots().is_empty(), "resident"), (has_accesses(trace), "refset")];
+    let analyses = trace.readiness();
+    let runs = |name: &str| {
+        analyses.iter().any(|analysis| analysis.name.ends_with(name) && analysis.level != ReadinessLevel::Missing)
+    };
+    let commands = [
+        (!trace.snapshots().is_empty(), "resident"),
+        (has_accesses(trace), "refset"),
+        (runs(CPU.name), "cpu"),
+        (runs(FAULTS.name), "faults"),
+        (runs("_allocations"), "allocations"),
+    ];
     commands.into_iter().filter(|(can_run, _)| *can_run).map(|(_, command)| command).collect()
 }
 
-/// `pfnset resident and refset check`.
+/// `pfnset resident, refset and cpu check`.
 fn judges(commands: &[&str]) -> String {
-    let verb = if commands.len() == 1 { "checks" } else { "check" };
-    format!("pfnset {} {verb}", commands.join(" and "))
+    match commands {
+        [] => String::new(),
+        [one] => format!("pfnset {one} checks"),
+        [first @ .., last] => format!("pfnset {} and {last} check", first.join(", ")),
+    }
 }
 
 /// Bytes of the kernel's records of stacks.

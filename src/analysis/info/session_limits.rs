@@ -18,31 +18,42 @@ pub(crate) fn limits(etl: &EtlFile, survey: &Survey) -> Vec<String> {
 }
 
 /// True when the largest event takes nine tenths of the room: one with another name, path or list would not have fitted.
-pub(super) fn is_at_size_limit(etl: &EtlFile, survey: &Survey) -> bool {
+fn is_at_size_limit(etl: &EtlFile, survey: &Survey) -> bool {
     let room = etl.header.largest_record();
     room > 0 && u64::from(survey.largest_record) * 10 >= u64::from(room) * 9
+}
+
+/// `60,010 of the 65,464 bytes that fit into a buffer of 64 KiB`.
+fn of_room(etl: &EtlFile, survey: &Survey) -> String {
+    let (room, kib) = (etl.header.largest_record(), etl.header.buffer_size_bytes / 1024);
+    let largest = count(survey.largest_record.into());
+    format!("{largest} of the {} bytes that fit into a buffer of {kib} KiB", count(room.into()))
+}
+
+/// The doubt of a session whose events are as large as can be.
+pub(super) fn at_size_limit(etl: &EtlFile, survey: &Survey) -> Option<String> {
+    let (room, largest) = (etl.header.largest_record(), survey.largest_record);
+    is_at_size_limit(etl, survey).then(|| match room {
+        LARGEST_EVENT => format!(
+            "the largest event takes {} of the {} bytes that an event can have: larger ones would not be recorded, \
+             perhaps without being counted as lost",
+            count(largest.into()),
+            count(room.into())
+        ),
+        _ => format!(
+            "the largest event takes {}: larger ones would not be recorded, perhaps without being counted as lost; \
+             record with buffers of 128 KiB or more",
+            of_room(etl, survey)
+        ),
+    })
 }
 
 fn size_limit(etl: &EtlFile, survey: &Survey) -> Option<String> {
     let buffer = etl.header.buffer_size_bytes;
     let room = etl.header.largest_record();
     let (kib, largest) = (buffer / 1024, survey.largest_record);
-    let of_room =
-        format!("{} of the {} bytes that fit into a buffer of {kib} KiB", count(largest.into()), count(room.into()));
     match () {
-        () if room == 0 => None,
-        () if is_at_size_limit(etl, survey) => Some(match room {
-            LARGEST_EVENT => format!(
-                "the largest event takes {} of the {} bytes that an event can have: larger ones would not be recorded, \
-                 perhaps without being counted as lost",
-                count(largest.into()),
-                count(room.into())
-            ),
-            _ => format!(
-                "the largest event takes {of_room}: larger ones would not be recorded, perhaps without being counted as lost; \
-                 record with buffers of 128 KiB or more"
-            ),
-        }),
+        () if room == 0 || is_at_size_limit(etl, survey) => None,
         () if buffer < ROOMY_BUFFER => Some(format!(
             "buffers of {kib} KiB hold no event above {} bytes: long lists (working sets of many processes, deep stacks) can be \
              missing, perhaps without being counted as lost; from 128 KiB on each event fits. The largest event here takes {} bytes",

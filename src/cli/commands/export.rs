@@ -340,7 +340,8 @@ impl Export {
         }
         let same = done.same_trace(&outcome.id, &recording.trace);
         let mut line = line(&name, &outcome, same.as_deref());
-        let lacking = outcome.lacking.iter().filter(|table| self.tables.as_ref().is_some_and(|named| named.contains(table)));
+        let lacking =
+            outcome.lacking.iter().filter(|table| self.tables.as_ref().is_some_and(|named| named.contains(table)));
         let lacking: Vec<&str> = lacking.map(|table| table.name()).collect();
         if !lacking.is_empty() {
             line.push_str(&format!("; not {}, for which it has no events", lacking.join(", ")));

@@ -13,7 +13,9 @@ fn documented() -> BTreeMap<String, Vec<[String; 3]>> {
     let mut tables = BTreeMap::new();
     for section in page.split("\n### `").skip(1) {
         let name = section.split('`').next().unwrap_or_default().to_owned();
-        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        // Other tables of the page list other things.
+        let (_, table) = section.split_once("| column |").expect("a table of columns");
+        let rows = table.lines().skip(2).take_while(|line| line.starts_with("| `"));
         let columns = rows.map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let [name, kind, _, meaning, null] = cells[..] else { panic!("five cells: {line}") };
