@@ -170,9 +170,9 @@ impl State {
             () if (&self.version, self.schema_version) != (&now.version, now.schema_version) => {
                 written(format!("by pfnset {}", self.version))
             }
-            () if self.format != now.format => written(format!("with --format {}", self.format.name())),
-            () if self.snapshots != now.snapshots => written(format!("with --snapshot {}", self.snapshots)),
-            () => written(format!("with --ansi-codepage {}", self.code_page)),
+            () if self.format != now.format => written(format!("in the form {}", self.format.name())),
+            () if self.snapshots != now.snapshots => written(format!("with the snapshots \"{}\"", self.snapshots)),
+            () => written(format!("by the code page {}", self.code_page)),
         }
     }
 

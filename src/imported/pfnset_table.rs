@@ -3,6 +3,7 @@
 use crate::imported::amount::{Amount, CountedRow};
 use crate::imported::selection::Selection;
 use crate::imported::wpa::columns::ExportedTable;
+use crate::trace::doubt::Doubt;
 
 /// Form of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +77,11 @@ impl PfnsetTable {
             (CountedBy::Corrected, true) => has("category_wpa"),
             (CountedBy::Corrected, false) => has("category") || !has("category_wpa"),
         }
+    }
+
+    /// What was wrong when it was written.
+    pub(crate) fn doubts(&self) -> Vec<Doubt> {
+        self.selection.doubts(self.form == PfnsetForm::Json, &self.warnings)
     }
 
     /// The last whole snapshot of the trace; `None` where the file holds others only.

@@ -1,6 +1,5 @@
 //! Which part of a trace the rows of a file of pfnset are, and what was wrong with that trace.
 
-use crate::imported::pfnset_table::PfnsetForm;
 use crate::trace::doubt::{Doubt, OF_TRACE};
 
 /// The conditions that chose the rows of a file.
@@ -69,7 +68,8 @@ impl Selection {
     }
 
     /// What was wrong when the file was written: what made its numbers doubtful, then the first of the other `warnings`.
-    pub fn doubts(&self, form: PfnsetForm, warnings: &[String]) -> Vec<Doubt> {
+    /// `says_it`: false for a form that has no place for either.
+    pub fn doubts(&self, says_it: bool, warnings: &[String]) -> Vec<Doubt> {
         const OTHERS: usize = 3;
         const CODE: &str = "written_of_doubtful_trace";
         let told = |text: &String| format!("when it was written: {text}");
@@ -82,7 +82,7 @@ impl Selection {
         doubts.extend(grave.iter().map(|text| Doubt::grave(OF_TRACE, CODE, told(text))));
         let others = warnings.iter().filter(|text| !grave.contains(text)).take(OTHERS);
         doubts.extend(others.map(|text| Doubt::note(OF_TRACE, "written_with_warning", told(text))));
-        if form == PfnsetForm::Csv {
+        if !says_it {
             let text =
                 "CSV says neither which conditions chose its rows nor what was wrong with its trace; JSON says both";
             doubts.push(Doubt::note(OF_TRACE, "csv_says_less", text.to_owned()));
@@ -108,7 +108,7 @@ mod tests {
         let warnings = ["a", "b", "c", "d"].map(str::to_owned);
         let told = |grave: Option<&[&str]>| {
             let grave = grave.map(|grave| grave.iter().map(|text| (*text).to_owned()).collect());
-            let doubts = Selection { grave, ..Selection::default() }.doubts(PfnsetForm::Json, &warnings);
+            let doubts = Selection { grave, ..Selection::default() }.doubts(true, &warnings);
             doubts.iter().map(|doubt| doubt.is_grave).collect::<Vec<_>>()
         };
         assert_eq!(told(None), [true, true, true, false]);

@@ -89,7 +89,7 @@ fn a_window_that_was_chosen_is_no_whole_scenario() {
         "LEFT (window.json) is of a window that was chosen, 0.010 s to 0.020 s, and the trace beside it is whole";
     assert!(ran.code == 2 && ran.err.contains(says), "{}", ran.err);
     let ran = check(&folder, &format!("{trace} --budgets budgets.toml --baseline window.json"));
-    assert!(ran.code == 3 && ran.out.contains("write it without --from and --to"), "{}", ran.out);
+    assert!(ran.code == 3 && ran.out.contains("write it of the whole scenario"), "{}", ran.out);
 }
 
 #[test]

@@ -185,8 +185,7 @@ impl Baseline {
                 found
             }
             Baseline::Source(SourceContent::Pfnset(table)) => {
-                let doubts = table.selection.doubts(table.form, &table.warnings);
-                with(of_each(&|budget| table_value(table, budget)), &doubts)
+                with(of_each(&|budget| table_value(table, budget)), &table.doubts())
             }
             Baseline::Source(SourceContent::Wpa(_)) => {
                 let other = "the baseline is a table of WPA, which counts by other rules; pfnset diff compares with it";

@@ -70,7 +70,7 @@ fn part(table: &PfnsetTable, budget: &Budget) -> Option<String> {
     }
     selection.window.map(|(start, stop)| {
         format!(
-            "the baseline is of a window that was chosen, {start:.3} s to {stop:.3} s; write it without --from and --to"
+            "the baseline is of a window that was chosen, {start:.3} s to {stop:.3} s; write it of the whole scenario"
         )
     })
 }

@@ -137,9 +137,8 @@ impl Diff {
             grave.extend(std::mem::take(&mut side.grave).into_iter().map(|doubt| doubt.named(name)));
             warnings.extend(std::mem::take(&mut side.warnings).into_iter().map(|line| format!("{name}: {line}")));
         }
-        warnings.extend(texts(&plan.doubts));
         grave.extend(doubt::grave(&plan.doubts));
-        warnings.extend(plan.warnings.iter().cloned());
+        warnings.extend(texts(&plan.doubts).into_iter().chain(plan.warnings.iter().cloned()));
         let matched = match_labels(&mut sides, &plan);
         let counted = sides.each_mut().map(|side| std::mem::take(&mut side.rows));
         let joined = rows::join(counted, &plan.dimensions, &matched, query.tolerance);
@@ -156,9 +155,7 @@ impl Diff {
         }
         warnings.extend(matched.iter().filter_map(matched_warnings));
         warnings.extend(pages.iter().flat_map(page_warnings));
-        let facts =
-            |side: usize| facts(sources, &sides, &plan, side, if side == 0 { totals.left } else { totals.right });
-        let facts = [facts(0), facts(1)];
+        let facts = [(0, totals.left), (1, totals.right)].map(|(side, all)| facts(sources, &sides, &plan, side, all));
         let mut joined = joined;
         joined.sort_by(|a, b| query.order.compare(a, b));
         let (differing, fine): (Vec<DiffRow>, Vec<DiffRow>) = joined.into_iter().partition(DiffRow::differs);

@@ -230,10 +230,7 @@ fn finest(sides: [&Source; 2], table: ExportedTable) -> Result<Vec<Dimension>, E
 fn content_doubts(side: &str, source: &Source) -> Vec<Doubt> {
     match &source.content {
         SourceContent::Trace(_) => Vec::new(),
-        SourceContent::Pfnset(table) => {
-            let doubts = table.selection.doubts(table.form, &table.warnings).into_iter();
-            doubts.map(|doubt| doubt.named(side)).collect()
-        }
+        SourceContent::Pfnset(table) => table.doubts().into_iter().map(|doubt| doubt.named(side)).collect(),
         SourceContent::Wpa(export) => {
             let found = export.columns.by_content.iter();
             let text = |(heading, dimension): &(String, &str)| {

@@ -39,7 +39,7 @@ pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Re
             if !(conditions.iter().any(is_of_run) || is_asked(&by.dimension, &by.patterns)) {
                 let condition = by.text();
                 let advice =
-                    format!("compare with the same condition, --where \"{condition}\", or write the file without it");
+                    format!("ask both sides, pfnset diff --where \"{condition}\", or write the file without it");
                 tell(format!("holds only what meets {condition}"), advice)?;
             }
         }
@@ -47,7 +47,7 @@ pub fn differing(sides: [&Source; 2], conditions: &[Condition<Dimension>]) -> Re
             && other.window() != Some((start, stop))
         {
             let text = format!("is of a window that was chosen, {start:.3} s to {stop:.3} s");
-            tell(text, "write the file without --from and --to".to_owned())?;
+            tell(text, "write the file of the whole scenario".to_owned())?;
         }
     }
     Ok(doubts)

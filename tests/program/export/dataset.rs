@@ -120,7 +120,7 @@ fn a_trace_is_replaced_and_others_are_added() {
     };
     refused(&["files,ranges", "--format", "csv"], "resident, processes of resident-small.etl in");
     refused(&["cpu", "--snapshot", "all"], "resident, processes, files of resident-small.etl in");
-    refused(&["files", "--ansi-codepage", "1251"], "they were written with --ansi-codepage windows-1252");
+    refused(&["files", "--ansi-codepage", "1251"], "they were written by the code page windows-1252");
     assert_eq!(export(dataset, &[TRACE, "-q", "--format", "csv"]).code, 0);
     assert!(tables(dataset, &id).contains(&"ranges".to_owned()));
     assert!(files(dataset).keys().filter(|name| name.contains(&id)).all(|name| name.ends_with("/part-0.csv")));
