@@ -81,7 +81,6 @@ pub(crate) fn export_with_doubts(
     trace.gather(if of_processors { parts | CpuUse::PARTS } else { parts });
     let facts = Facts::new(trace, machine);
     let has = |table: Table| tables.contains(&table);
-    let count = |hook| trace.survey().kernel_count(hook);
     let of_pages = of_snapshots(trace, tables, &chosen(trace, choice)?, sink)?;
     let mut doubts = facts.doubts();
     doubts.retain(|doubt| of_pages.is_empty() || doubt.analysis != RESIDENT_SET.name);
@@ -92,9 +91,9 @@ pub(crate) fn export_with_doubts(
     if has(Table::Files) {
         processes_files_ranges::files(trace, sink)?;
     }
-    let has_accesses = [IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX].into_iter().any(|hook| count(hook) > 0);
-    let has_counters = [MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS].into_iter().any(|hook| count(hook) > 0);
-    let has_switches = count(CSWITCH) > 0;
+    let has_accesses = is_any(trace, &[IN_MEMORY_ACTIVE, PAGE_ACCESS, PAGE_ACCESS_EX]);
+    let has_counters = is_any(trace, &[MEM_INFO, MEM_INFO_WS, MEM_INFO_SESSION_WS]);
+    let has_switches = is_any(trace, &[CSWITCH]);
     let wanted = refset::Wanted { counted: has(Table::Refset), holdings: has(Table::RefsetPages) };
     if wanted.counted || wanted.holdings {
         doubt::add(&mut doubts, refset::write(trace, has_accesses, wanted, sink)?);
@@ -130,14 +129,18 @@ pub(crate) fn export_with_doubts(
     Ok((written, doubts))
 }
 
+/// True when a trace has records of one of these kinds.
+fn is_any(trace: &Trace, hooks: &[HookId]) -> bool {
+    hooks.iter().any(|&hook| trace.survey().kernel_count(hook) > 0)
+}
+
 /// What faults and allocations leave out or estimate: they have no table, but their records can be rows of `events`.
 fn of_analyses_without_table(trace: &Trace) -> Vec<Doubt> {
-    let is_any = |hooks: &[HookId]| hooks.iter().any(|&hook| trace.survey().kernel_count(hook) > 0);
     let mut doubts = Vec::new();
-    if is_any(&[HARD_FAULT, DISK_READ, DISK_WRITE]) {
+    if is_any(trace, &[HARD_FAULT, DISK_READ, DISK_WRITE]) {
         doubts.extend(FaultSet::answer(trace, &FaultQuery::default()).map(|set| set.doubts).unwrap_or_default());
     }
-    for kind in AllocationKind::ALL.into_iter().filter(|kind| is_any(kind.hooks())) {
+    for kind in AllocationKind::ALL.into_iter().filter(|kind| is_any(trace, kind.hooks())) {
         let query = AllocationQuery { of: Some(kind), ..AllocationQuery::default() };
         doubts.extend(AllocationSet::answer(trace, &query).map(|set| set.doubts).unwrap_or_default());
     }
