@@ -58,6 +58,9 @@ const CODES: &[(&str, bool)] = &[
     ("no_stacks", false),
     ("frees_estimated", false),
     ("symbols_missing", false),
+    ("frees_lost", false),
+    ("differs_from_rundown", false),
+    ("unknown", false),
     // Rows of events.
     ("unreadable_manifest", false),
     // Sides of a comparison and baselines.
