@@ -10,6 +10,7 @@ mod notes;
 mod output;
 mod progress;
 mod recordings;
+mod small_file;
 mod symbols;
 mod terminal;
 mod threads;

@@ -4,7 +4,7 @@ use crate::cli::notes;
 use crate::error::Error;
 use crate::symbols::folders::SymbolFolders;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The variable that debuggers read.
 const VARIABLE: &str = "_NT_SYMBOL_PATH";
@@ -22,8 +22,8 @@ impl SymbolArgs {
     /// All folders, in the order of the search.
     ///
     /// # Errors
-    /// A usage error for a folder that is none.
-    pub fn folders(&self, quiet: bool) -> Result<SymbolFolders, Error> {
+    /// A usage error for a folder that is none, and for an output over a symbol file in them.
+    pub fn folders(&self, quiet: bool, output: Option<&Path>) -> Result<SymbolFolders, Error> {
         if let Some(none) = self.symbols.iter().find(|path| !path.is_dir()) {
             return Err(Error::Usage(format!("--symbols {}: there is no such folder", none.display())));
         }
@@ -32,6 +32,9 @@ impl SymbolArgs {
         folders.extend(places.folders.into_iter().filter(|folder| folder.is_dir()));
         if !quiet && !places.servers.is_empty() {
             notes::write(&format!("symbol servers of {VARIABLE} are not asked: {}", places.servers.join(", ")));
+        }
+        if let Some(output) = output.filter(|output| is_symbol_file(output, &folders)) {
+            return Err(Error::Usage(format!("-o {} is a symbol file; name another file", output.display())));
         }
         let mut seen = Vec::new();
         folders.retain(|folder| {
@@ -42,6 +45,15 @@ impl SymbolArgs {
         });
         Ok(SymbolFolders(folders))
     }
+}
+
+/// True for a file in one of the folders that a search would open.
+fn is_symbol_file(output: &Path, folders: &[PathBuf]) -> bool {
+    let is_pdb = output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdb"));
+    let lies_in = |file: &Path| {
+        folders.iter().filter_map(|folder| folder.canonicalize().ok()).any(|folder| file.starts_with(folder))
+    };
+    is_pdb && output.is_file() && output.canonicalize().is_ok_and(|file| lies_in(&file))
 }
 
 /// What the variable names.

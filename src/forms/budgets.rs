@@ -1,10 +1,10 @@
 //! A first budgets file as text.
 
-use crate::analysis::check::budget::Analysis;
-use crate::analysis::check::suggest::Suggested;
+use crate::analysis::check::budget::{Analysis, Measure};
+use crate::analysis::check::suggest::{Suggested, Suggestion};
 use crate::answer::numbers::Unit;
 use crate::escape::{is_hidden, visible};
-use crate::units::PAGE_BYTES;
+use crate::units::{PAGE_BYTES, counted};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -13,12 +13,14 @@ const HEAD: &str = "\
 Each budget: what is measured, and within which limits it must be.
   analysis = \"resident\" (default): pages of RAM at the last whole snapshot
   analysis = \"refset\": measure held_at_stop (default), peak, accessed or reaccesses
+  analysis = \"faults\": measure hard_faults (default; max = \"200\") or fault_wait_ms
   where: dimension = \"patterns\", as in --where of the analysis
   max, min: \"300 MiB\", \"1000 pages\" or \"5 %\" of all pages
   max_growth: \"10 MiB\" or \"2 %\", against --baseline FILE
   watch = \"90 %\" (default): the part of a limit from which the verdict is watch
   optional = true: where may match nothing; else that is no match, as a failure
-Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.";
+Limits here are the values of the trace plus a tenth. Keep the budgets that matter to you.
+Then: pfnset check TRACE --budgets FILE ends with code 0 when all are met, 1 when one is not.";
 
 /// A text in quotation marks. Hidden characters are written as numbers, so that a reader gets them back.
 fn quoted(text: &str) -> String {
@@ -32,6 +34,19 @@ fn quoted(text: &str) -> String {
         }
     }
     shown + "\""
+}
+
+/// What the trace has, for a comment.
+fn now(suggestion: &Suggestion) -> String {
+    let amount = suggestion.pages;
+    match suggestion.measure {
+        Measure::HardFaults => counted(amount, "fault", "faults"),
+        Measure::FaultWait => format!("{:.3} ms", amount as f64 / 1e6),
+        _ => {
+            let size = Unit::Auto.amount(amount.saturating_mul(PAGE_BYTES));
+            format!("{size}, {}", counted(amount, "page", "pages"))
+        }
+    }
 }
 
 /// What no budgets were made of, and why.
@@ -57,16 +72,18 @@ pub fn write(out: &mut dyn Write, trace: &Path, suggested: &Suggested) -> io::Re
     HEAD.lines().try_for_each(|line| writeln!(out, "# {line}"))?;
     missing(suggested).iter().try_for_each(|line| writeln!(out, "# {}", visible(line)))?;
     for suggestion in &suggested.budgets {
-        let now = Unit::Auto.amount(suggestion.pages.saturating_mul(PAGE_BYTES));
-        let pages = crate::units::counted(suggestion.pages, "page", "pages");
+        let now = now(suggestion);
         writeln!(out, "\n[[budget]]\nname = {}", quoted(&suggestion.name))?;
         if suggestion.measure.is_of(Analysis::Reference) {
             writeln!(out, "analysis = \"refset\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
         }
+        if suggestion.measure.is_of(Analysis::Faults) {
+            writeln!(out, "analysis = \"faults\"\nmeasure = {}", quoted(suggestion.measure.name()))?;
+        }
         if let Some((dimension, patterns)) = &suggestion.condition {
             writeln!(out, "where = {{ {dimension} = {} }}", quoted(patterns))?;
         }
-        writeln!(out, "max = {}  # now {now}, {pages}\nwatch = \"95 %\"", quoted(&suggestion.max))?;
+        writeln!(out, "max = {}  # now {now}\nwatch = \"95 %\"", quoted(&suggestion.max))?;
     }
     Ok(())
 }

@@ -159,3 +159,44 @@ fn two_outputs_are_not_one_file() {
         assert!(!folder.path().join("v.xml").exists());
     }
 }
+
+/// A budgets file from a device was read until memory was full.
+#[cfg(unix)]
+#[test]
+fn files_without_an_end_are_refused() {
+    let folder = folder(BUDGETS);
+    for line in [
+        "check resident-small.etl --budgets /dev/zero",
+        "anonymize resident-small.etl -o x.etl --secret-file /dev/zero",
+    ] {
+        let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+        assert!(ran.code != 0 && ran.err.contains("it holds more than 16 MiB"), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn an_output_over_a_symbol_file_is_refused() {
+    let folder = folder(BUDGETS);
+    let pdb = folder.path().join("symbols").join("app.PDB");
+    std::fs::create_dir(pdb.parent().unwrap()).expect("a folder");
+    std::fs::write(&pdb, "symbols").expect("room for a file");
+    let line = ["symbols", "resident-small.etl", "--symbols", "symbols", "-o"];
+    let ran = run(&folder, &[&line[..], &["symbols/app.PDB"]].concat());
+    assert!(ran.code == 2 && ran.err.contains("-o symbols/app.PDB is a symbol file"), "{}", ran.err);
+    assert_eq!(std::fs::read(&pdb).unwrap(), b"symbols");
+    assert_ne!(run(&folder, &[&line[..], &["symbols/list.txt"]].concat()).code, 2);
+}
+
+/// `--init` proposed nothing for what a trace has of hard faults.
+#[test]
+fn budgets_of_hard_faults_are_proposed_and_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let budgets = folder.path().join("b.toml");
+    let budgets = budgets.to_str().expect("a plain name");
+    let ran = crate::program::run(&["check", "--init", "faults-x86.etl", "-o", budgets, "-q"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let text = std::fs::read_to_string(budgets).unwrap();
+    assert!(text.contains("measure = \"hard_faults\"") && text.contains("measure = \"fault_wait_ms\""), "{text}");
+    let ran = crate::program::run(&["check", "faults-x86.etl", "--budgets", budgets]);
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+}

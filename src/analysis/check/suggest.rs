@@ -22,9 +22,9 @@ pub struct Suggestion {
     pub measure: Measure,
     /// Dimension and patterns; `None` for all pages.
     pub condition: Option<(&'static str, String)>,
-    /// What the trace has, pages.
+    /// What the trace has: pages, faults, or nanoseconds of waits.
     pub pages: u64,
-    /// The same and a tenth more, in whole pages or MiB.
+    /// The same and a tenth more, in whole pages or MiB, faults or milliseconds.
     pub max: String,
 }
 
@@ -84,7 +84,12 @@ fn largest<'v>(value: &'v Value, name: &str, key: impl Fn(&'v str) -> Option<&'v
 
 impl Suggestion {
     fn new(name: String, measure: Measure, condition: Option<(&'static str, String)>, pages: u64) -> Suggestion {
-        Suggestion { name, measure, condition, pages, max: a_tenth_more(pages) }
+        let max = match measure {
+            Measure::HardFaults => pages.saturating_add(pages.div_ceil(10)).to_string(),
+            Measure::FaultWait => pages.saturating_add(pages.div_ceil(10)).div_ceil(1_000_000).to_string(),
+            _ => a_tenth_more(pages),
+        };
+        Suggestion { name, measure, condition, pages, max }
     }
 }
 
@@ -106,6 +111,8 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
         (Analysis::Resident, Measure::Pages),
         (Analysis::Reference, Measure::HeldAtStop),
         (Analysis::Reference, Measure::Peak),
+        (Analysis::Faults, Measure::HardFaults),
+        (Analysis::Faults, Measure::FaultWait),
     ];
     let values = TraceValues::answer(trace, &measures.map(whole)).values;
     let (mut all, mut without) = (Vec::new(), Vec::new());
@@ -118,6 +125,12 @@ pub fn suggest(trace: &Trace) -> Result<Suggested, String> {
                 continue;
             }
         };
+        if of == Analysis::Faults {
+            let name = if measure == Measure::HardFaults { "Hard faults" } else { "Waits of hard faults" };
+            // Of faults that there are none of, nothing tells what is usual.
+            all.extend((value.pages > 0).then(|| Suggestion::new(name.into(), measure, None, value.pages)));
+            continue;
+        }
         let what = match measure {
             Measure::Pages => "memory",
             Measure::Peak => {

@@ -151,7 +151,7 @@ impl Allocations {
         let reason = "names functions: it is for rows or conditions by function or stack, as in --group-by function";
         refuse("--symbols", &[(!self.symbols.symbols.is_empty() && !has_names, reason)])?;
         if has_names {
-            query.symbols = self.symbols.folders(common.quiet)?;
+            query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         }
         query.pool_tags = self.pool_tags()?;
         rows.check(common.format)?;

@@ -14,7 +14,7 @@ use crate::cli::exit::Exit;
 use crate::cli::recordings::{Recording, Recordings};
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::trace_paths::once;
-use crate::cli::{new_file, notes, output, trace, trace_paths};
+use crate::cli::{new_file, notes, output, small_file, trace, trace_paths};
 use crate::error::Error;
 use crate::forms::{budgets as suggestions, junit};
 use crate::imported::wpa::WpaOptions;
@@ -52,7 +52,8 @@ nothing; invalid: data that the budget needs was lost, damaged or not recorded.
 Other losses do not matter.
 
 Exit codes: 0 pass or watch, 1 a budget failed or matches nothing and is not
-optional, 2 the budgets file or the options are wrong, 3 invalid or unreadable.
+optional, 2 the budgets file or the options are wrong, 3 invalid or unreadable;
+with --init 4: the trace holds nothing that budgets could be made of.
 
 Examples:
   pfnset check --init trace.etl -o budgets.toml
@@ -129,7 +130,7 @@ impl Check {
     fn check(&self, path: &Path) -> anyhow::Result<Exit> {
         let common = &self.common;
         let mut budgets = read_budgets(path, common)?;
-        let symbols = self.symbols.folders(common.quiet)?;
+        let symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         budgets.iter_mut().for_each(|budget| budget.symbols = symbols.clone());
         self.check_files(&budgets)?;
         trace::prepare_all(common, &self.recordings)?;
@@ -315,7 +316,7 @@ fn save(to: &Path, budgets: &[Budget], runs: &[Run]) -> anyhow::Result<()> {
 /// The budgets of a file.
 pub fn read_budgets(path: &Path, base: &Base) -> anyhow::Result<Vec<Budget>> {
     output::spare(path, &base.printing, "the budgets file")?;
-    let text = std::fs::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
+    let text = small_file::read(path).with_context(|| format!("cannot read the budgets {}", path.display()))?;
     let text = String::from_utf8(text).map_err(|error| Error::NotBudgets {
         path: path.into(),
         line: 1,

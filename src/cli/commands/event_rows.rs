@@ -2,7 +2,7 @@
 
 use crate::analysis::event_rows::{Dimension, EventListing, EventRowQuery, FieldChoice, FieldCondition, UserManifest};
 use crate::analysis::event_statistics::EventFilter;
-use crate::cli::args::{Common, OutputFormat, conditions, refuse};
+use crate::cli::args::{Common, OutputFormat, Printing, conditions, refuse};
 use crate::cli::exit::Exit;
 use crate::cli::symbols::SymbolArgs;
 use crate::cli::{output, trace};
@@ -85,7 +85,7 @@ pub fn dimensions() -> String {
 }
 
 impl RowsArgs {
-    fn query(&self, filter: EventFilter, quiet: bool) -> anyhow::Result<EventRowQuery> {
+    fn query(&self, filter: EventFilter, printing: &Printing) -> anyhow::Result<EventRowQuery> {
         let named = !self.symbols.symbols.is_empty() && !self.stacks;
         refuse("--symbols", &[(named, "names the functions of --rows --stacks")])?;
         let field = |text: &String| FieldCondition::parse(text).context("--field");
@@ -99,7 +99,11 @@ impl RowsArgs {
             around: self.around.clone().map(|moment| (moment, self.margin.unwrap_or(MARGIN))),
             head: self.head,
             manifests: self.manifest.iter().map(manifest).collect::<Result<_, _>>()?,
-            stacks: if self.stacks { Some(self.symbols.folders(quiet)?) } else { None },
+            stacks: if self.stacks {
+                Some(self.symbols.folders(printing.quiet, printing.output.as_deref())?)
+            } else {
+                None
+            },
         })
     }
 }
@@ -116,7 +120,7 @@ impl RowsArgs {
                 return Ok(Exit::Usage);
             }
         };
-        let query = self.query(filter, common.quiet)?;
+        let query = self.query(filter, common)?;
         let trace = trace::open(common)?;
         let listing = trace::with_bar(common, &trace, 2, || EventListing::answer(&trace, &query))?;
         let mut read = None;

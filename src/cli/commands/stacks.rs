@@ -189,7 +189,7 @@ impl Stacks {
             "this form",
             &[(self.weight && !is_collapsed, "has events and weights: --weight is for --format collapsed")],
         )?;
-        query.symbols = self.symbols.folders(common.quiet)?;
+        query.symbols = self.symbols.folders(common.quiet, common.output.as_deref())?;
         let trace = trace::open(common)?;
         query.of = self.of.as_deref().map(|kind| Kind::of_trace(kind, &trace)).transpose().context("--of")?;
         query.whole_stacks = is_collapsed;

@@ -48,7 +48,7 @@ impl Symbols {
     pub fn run(&self) -> anyhow::Result<Exit> {
         let common = &self.common;
         self.columns.check(common.format)?;
-        let folders = self.symbols.folders(common.quiet)?;
+        let folders = self.symbols.folders(common.quiet, common.output.as_deref())?;
         let trace = trace::open(common)?;
         let needs = trace::with_bar(common, &trace, 3, || SymbolNeeds::answer(&trace, &folders))?;
         let answer = match common.format {
