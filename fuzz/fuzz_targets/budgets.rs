@@ -25,7 +25,12 @@ fuzz_target!(|data: &[u8]| {
     let trace = TRACES.get_or_init(|| Trace::open(Path::new(TRACE)).expect("the fixture"));
     let earlier = saved.map(|baseline| baseline.values(budgets));
     let values = TraceValues::answer(trace, budgets);
-    let result = TraceResult::new(vec![TRACE.into()], budgets, values, earlier.as_deref());
+    let result = TraceResult::new(
+        vec![TRACE.into()],
+        budgets,
+        values,
+        earlier.as_ref().map(|earlier| earlier.values.as_slice()),
+    );
     assert_eq!(result.budgets.len(), budgets.len());
     for budget in &result.budgets {
         let is_beyond = budget.limits.iter().any(|limit| limit.room < 0);

@@ -55,7 +55,7 @@ pub fn missing(suggested: &Suggested) -> Vec<String> {
         let what = match analysis {
             Analysis::Resident => "what RAM held".to_owned(),
             Analysis::Reference => "what was touched (analysis = \"refset\")".to_owned(),
-            Analysis::Faults => "hard faults (analysis = \"faults\")".to_owned(),
+            Analysis::Faults => "hard faults or their waits (analysis = \"faults\")".to_owned(),
             Analysis::Allocations(kind) => format!("{0} (analysis = \"{0}\")", kind.name()),
         };
         format!("No budgets of {what}: {reason}")

@@ -379,7 +379,7 @@ fn a_first_file_says_what_it_has_no_budgets_of() {
     assert_eq!((of_pages.code, of_pages.err.as_str()), (0, ""));
     assert!(of_pages.out.contains("\n# No budgets of what was touched (analysis = \"refset\"): "), "{}", of_pages.out);
     let both = check(&folder, "--init refset-small.etl");
-    assert!(!both.out.contains("# No budgets") && both.err.is_empty(), "{both:?}");
+    assert!(!both.out.contains("# No budgets of what") && both.err.is_empty(), "{both:?}");
 }
 
 #[test]
