@@ -43,7 +43,7 @@ fn measure(what: &str, path: &Path, rounds: usize) {
                 Ok(())
             };
             let new = || RowWriter::new(EventForm::Jsonl, 100);
-            assert!(listing.stream(new, RowWriter::row, write).expect("room"));
+            assert!(listing.stream(new, RowWriter::row, RowWriter::stack, write).expect("room"));
             assert!(counted.0 > 0);
         }));
     }

@@ -20,6 +20,7 @@ import sys
 import tempfile
 
 import stores
+from visible import MOST, lines, table, visible
 
 # What `pfnset export` takes for a trace in a folder.
 ENDINGS = (".etl", ".etlgz", ".gz", ".zip", ".zst", ".cab")
@@ -37,7 +38,7 @@ def traces(spark, paths, staged):
         elif is_remote(path, staged):
             found = sorted(stores.store(spark, path).files(spark, path))
             if not found:
-                sys.exit(f"{path}: no file is there")
+                sys.exit(f"{visible(path)}: no file is there")
             yield from some(path, (one for one in found if is_trace_of(one[0], path)))
         elif os.path.isdir(local(path)):
             yield from map(with_version, some(path, below(local(path))))
@@ -56,7 +57,7 @@ def with_version(path):
 
 def some(path, found):
     found = list(found)
-    return found or sys.exit(f"{path}: the folder holds no trace")
+    return found or sys.exit(f"{visible(path)}: the folder holds no trace")
 
 
 def is_trace(name):
@@ -80,7 +81,7 @@ def below(folder):
             if entry.is_symlink():
                 leads_out = os.path.commonpath([whole, os.path.realpath(entry.path)]) != whole
                 if leads_out and os.path.exists(entry.path) and (entry.is_dir() or is_trace(entry.name)):
-                    print(f"{entry.path!r}: a link out of the folder is not followed: name its target", file=sys.stderr)
+                    print(f"{visible(entry.path)}: a link out of the folder is not followed: name its target", file=sys.stderr)
             elif entry.is_dir():
                 if not entry.name.startswith("."):
                     yield from walk(entry.path)
@@ -135,7 +136,7 @@ def run(command):
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False, env=environment)
     ids = ID.findall(done.stdout)
     if done.returncode not in (FINE, BROKEN) or not ids:
-        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip() or 'it names no trace'}")
+        raise RuntimeError(lines(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr.strip() or 'it names no trace'}"))
     return ids, done.returncode == FINE
 
 
@@ -244,7 +245,7 @@ def export(spark, program, out, paths, flags, staged=False):
 
 def send(spark):
     """Executors import these modules."""
-    for module in ("stores.py", os.path.basename(__file__)):
+    for module in ("visible.py", "stores.py", os.path.basename(__file__)):
         spark.sparkContext.addPyFile(os.path.join(os.path.dirname(os.path.abspath(__file__)), module))
 
 
@@ -319,12 +320,13 @@ def main():
         flags = [*arguments.flag, *(text for tag in arguments.tag for text in ("--tag", tag))]
         fine, broken = export(spark, arguments.program, arguments.out, arguments.paths, flags, arguments.stage)
         print(f"{fine} tasks done, {len(broken)} with traces that could not be read")
-        print("".join(f"  {path}\n" for path in broken), end="")
+        print("".join(f"  {visible(path)}\n" for path in broken), end="")
         sys.exit(BROKEN if broken else FINE)
     open_tables(spark, arguments.dataset)
     for question, sql in QUESTIONS.items():
         print(question)
-        spark.sql(sql).show(truncate=False)
+        answer = spark.sql(sql)
+        print(table(answer.columns, answer.take(MOST + 1)) + "\n")
 
 
 if __name__ == "__main__":

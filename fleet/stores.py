@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 from xml.sax.saxutils import escape
 
+from visible import lines
+
 
 def scheme(path):
     """The scheme of a URL in small letters; None for a path, also one with a drive."""
@@ -104,7 +106,7 @@ class Hadoop:
             shell = [java, "-cp", os.pathsep.join(jars), "org.apache.hadoop.fs.FsShell", "-conf", settings]
             done = subprocess.run([*shell, *command], capture_output=True, encoding="utf-8", errors="replace", check=False)
         if done.returncode:
-            raise OSError(f"FsShell {' '.join(command)}: {done.stderr.strip()[-2000:]}")
+            raise OSError(lines(f"FsShell {' '.join(command)}: {done.stderr.strip()[-2000:]}"))
 
 
 class S3:

@@ -1,8 +1,10 @@
 """What of the job needs no Spark: test_units.py. `.ci/run` runs it wherever Python is."""
 
 import contextlib
+import io
 import json
 import os
+import re
 import sqlite3
 import stat
 import sys
@@ -14,6 +16,7 @@ from unittest import mock
 sys.dont_write_bytecode = True
 import fleet  # noqa: E402
 import stores  # noqa: E402
+import visible  # noqa: E402
 
 # A program with the flags of pfnset that the job uses: it writes what it was told into `calls`, and a row of `traces`.
 PROGRAM = """#!{python}
@@ -328,6 +331,32 @@ class Questions(unittest.TestCase):
             base.execute("INSERT INTO traces VALUES (?, ?)", (trace, machine))
             base.execute("INSERT INTO resident VALUES (?, 1, ?)", (trace, mib << 20))
         self.assertEqual(base.execute(sql).fetchall(), [("b", 900, 110)])
+
+    def test_names_of_a_dataset_cannot_steer_a_terminal(self):
+        name = "a\x1b]0;x\x07\x9b2J\x7f\u202egpj\u200b\ufeff\U000e0041\r\n.exe"
+        answer = types.SimpleNamespace(columns=["name", "error"], take=lambda most: [(name, None)] * min(most, 50), show=lambda **_: print(name))
+        spark = types.SimpleNamespace(sql=lambda _: answer)
+        session = types.SimpleNamespace(builder=types.SimpleNamespace(appName=lambda _: types.SimpleNamespace(getOrCreate=lambda: spark)))
+        modules = {"pyspark": types.ModuleType("pyspark"), "pyspark.sql": types.SimpleNamespace(SparkSession=session)}
+        out = io.StringIO()
+        with mock.patch.dict(sys.modules, modules), mock.patch.object(fleet, "open_tables"), mock.patch.object(sys, "argv", ["fleet.py", "ask", "d"]):
+            with contextlib.redirect_stdout(out):
+                fleet.main()
+        self.assertEqual([line for line in out.getvalue().split("\n") if visible.HIDDEN.search(line)], [])
+        shown = r"|a\x1b]0;x\x07\x9b2J\x7f\u{202e}gpj\u{200b}\u{feff}\u{e0041}\x0d\x0a.exe|NULL |"
+        self.assertEqual(out.getvalue().count(shown), 20 * len(fleet.QUESTIONS))
+        self.assertIn("only showing top 20 rows", out.getvalue())
+
+    def test_hidden_characters_are_those_of_the_program(self):
+        with open(os.path.join(os.path.dirname(__file__), "..", "src", "escape.rs"), encoding="utf-8") as source:
+            text = source.read()
+        listed = text[text.index("matches!(c,"):text.index("|| u32::from(c)")]
+        hidden = {c for c in range(0x110000) if c < 0x20 or 0x7f <= c < 0xa0 or c & 0xffff >= 0xfffe}
+        for first, last in re.findall(r"'\\u\{(\w+)\}'(?:\.\.='\\u\{(\w+)\}')?", listed):
+            hidden.update(range(int(first, 16), int(last or first, 16) + 1))
+        # Halves of pairs are no characters in Rust.
+        hidden.update(range(0xd800, 0xe000))
+        self.assertEqual({c for c in range(0x110000) if visible.HIDDEN.match(chr(c))}, hidden)
 
 
 if __name__ == "__main__":

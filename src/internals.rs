@@ -14,6 +14,8 @@ pub use crate::analysis::faults::{FaultQuery, FaultSet};
 pub use crate::analysis::overview::{Overview, treemap::Tile};
 pub use crate::analysis::stacks::{StackQuery, StackSet};
 #[cfg(feature = "cli")]
+pub use crate::answer::stacks::{answer as stacks_answer, collapsed as collapsed_stacks};
+#[cfg(feature = "cli")]
 pub use crate::cli::main;
 pub use crate::escape::is_hidden;
 pub use crate::etl::buffer_order::{circular_start, ranks};

@@ -15,14 +15,17 @@ use pfnset::analysis::memory::MemorySet;
 use pfnset::analysis::memory::query::{MemoryDimension, MemoryQuery, TimelineStep};
 use pfnset::analysis::processes::{ProcessQuery, ProcessSet};
 use pfnset::anonymized::{self, StandIns};
-use pfnset::answer::numbers::Unit;
+use pfnset::answer::numbers::{TimeUnit, Unit};
 use pfnset::answer::processes;
 use pfnset::code_page::CodePage;
 use pfnset::dataset::run::{Choice, Snapshots};
 use pfnset::dataset::{Dataset, Format};
-use pfnset::forms::{self, Form};
+use pfnset::forms::csv::Cells;
+use pfnset::forms::{self, Form, Look};
 use pfnset::input::UnpackLimits;
-use pfnset::internals::{EventForm, EventListing, EventRowQuery, RowWriter, StackQuery, StackSet};
+use pfnset::internals::{
+    EventForm, EventListing, EventRowQuery, RowWriter, StackQuery, StackSet, collapsed_stacks, stacks_answer,
+};
 use pfnset::pattern::Patterns;
 use pfnset::trace::Trace;
 use pfnset::units::Nanos;
@@ -177,22 +180,45 @@ fn of_what_is_written() {
     });
 }
 
-/// 20 events that wait for one user part of 2,000 frames in a module with a name of 4 KB.
+/// Events that wait for one user part of 2,000 frames in a module with a name of 4 KB: each stack has a text of 128 KiB.
 fn of_joined_stacks() {
-    let bytes = joined_stacks(20, 2_000);
-    for (whole_stacks, group_by) in [(true, None), (false, Some("stack"))] {
-        check_work(&format!("joined stacks by {group_by:?}"), &bytes, FIXED / 4, |path| {
+    let bytes = joined_stacks(300, 2_000);
+    let forms = [
+        Form::Collapsed,
+        Form::Csv(Cells::Plain),
+        Form::Json,
+        Form::Text(Look { width: 100, color: false, rows: None }),
+    ];
+    for form in forms {
+        check_work(&format!("joined stacks, {form:?}"), &bytes, FIXED * 3 / 2, |path| {
             let trace = Trace::open(path).expect("a sound file");
-            let mut query = StackQuery { whole_stacks, ..StackQuery::default() };
-            group_by.into_iter().for_each(|names| query.group_by(names).expect("a dimension"));
+            let is_collapsed = form == Form::Collapsed;
+            let mut query = StackQuery { whole_stacks: is_collapsed, ..StackQuery::default() };
+            if !is_collapsed {
+                query.group_by("stack").expect("a dimension");
+            }
             let set = StackSet::answer(&trace, &query).expect("samples");
-            assert_eq!((set.totals.with_stack, set.totals.frames.total()), (20, 20 * 2_001));
-            let rows = if whole_stacks { set.stacks.len() } else { set.rows.len() };
-            assert_eq!(rows, 20);
-            let outermost = set.stacks.iter().filter_map(|stack| stack.frames.first());
-            assert!(outermost.into_iter().all(|frame| frame.ends_with(" outer frames]")));
+            assert_eq!((set.totals.with_stack, set.totals.frames.total()), (300, 300 * 2_001));
+            let answer = match is_collapsed {
+                true => collapsed_stacks(&set, false),
+                false => stacks_answer(&set, None, Unit::Auto, TimeUnit::Auto),
+            };
+            let mut written = Written(0);
+            forms::write(&answer, form, &mut written).expect("room");
+            let is_whole = !matches!(form, Form::Text(_));
+            assert!(!is_whole || written.0 > 300 * (100 << 10), "{} bytes are written", written.0);
         });
     }
+    check_work("rows of events with joined stacks", &joined_stacks(1_000, 2_000), FIXED * 2, |path| {
+        let trace = Trace::open(path).expect("a sound file");
+        let query = EventRowQuery { stacks: Some(Default::default()), ..EventRowQuery::default() };
+        let listing = EventListing::answer(&trace, &query).expect("events");
+        let mut written = Written(0);
+        let new = || RowWriter::new(EventForm::Jsonl, 100);
+        let write = &mut |row: &[u8]| io::Write::write_all(&mut written, row);
+        assert!(listing.stream(new, RowWriter::row, RowWriter::stack, write).expect("room"), "all rows");
+        assert!(written.0 > 1_000 * (100 << 10), "{} bytes are written", written.0);
+    });
 }
 
 fn joined_stacks(events: u64, frames: usize) -> Vec<u8> {
@@ -367,7 +393,8 @@ fn of_rows() {
             let listing = EventListing::answer(&trace, &query).expect("events");
             let mut written = Written(0);
             let new = || RowWriter::new(EventForm::Jsonl, 100);
-            let whole = listing.stream(new, RowWriter::row, &mut |row| io::Write::write_all(&mut written, row));
+            let whole = listing
+                .stream(new, RowWriter::row, RowWriter::stack, &mut |row| io::Write::write_all(&mut written, row));
             assert!(whole.expect("room"), "all rows");
             assert!(written.0 < FIXED, "{name}: {} bytes are written", written.0);
         });

@@ -116,7 +116,7 @@ fn events(listing: &EventListing<'_>) {
             out.extend_from_slice(bytes);
             Ok(())
         };
-        listing.stream(|| RowWriter::new(form, 100), RowWriter::row, add).expect("room in memory");
+        listing.stream(|| RowWriter::new(form, 100), RowWriter::row, RowWriter::stack, add).expect("room in memory");
         harmless(out);
     }
 }

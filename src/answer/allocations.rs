@@ -6,7 +6,7 @@ use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit};
-use crate::answer::rows::Records;
+use crate::answer::rows::{Records, Rows};
 use crate::load::allocations::AllocationKind;
 use crate::trace::doubt::grave;
 use crate::units::Nanos;
@@ -39,16 +39,24 @@ pub fn answer(set: &AllocationSet, display: AllocationDisplay) -> Answer<'_> {
     let unit = display.unit.for_largest(largest);
     let title = title(set, (view != AllocationView::Lifetimes).then_some(unit));
     let top = if is_summary { Some(display.top.unwrap_or(FIRST)) } else { display.top };
-    let table = if display.is_timeline { set.timeline_table() } else { set.row_table(view, order, top) };
+    let shown = title.clone();
+    let rows = match display.is_timeline {
+        true => set.timeline_table().titled(shown).into(),
+        false => Rows::new(row_records(set), move || set.row_table(view, order, top).titled(shown.clone())),
+    };
     Answer {
         warnings: set.warnings.clone(),
         grave: grave(&set.doubts),
         facts: facts(set, display),
-        tables: vec![table.titled(title.clone()).into()],
+        tables: vec![rows],
         screen: is_summary.then(|| first_screen(set, title)),
         units: Units { size: unit, time: TimeUnit::Auto },
         ..Answer::new("pfnset.allocations")
     }
+}
+
+fn row_records(set: &AllocationSet) -> Records<'_> {
+    Records::streamed(set.row_fields(), move || set.row_records())
 }
 
 fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
@@ -79,7 +87,7 @@ fn facts<'a>(set: &'a AllocationSet, display: AllocationDisplay) -> Facts<'a> {
         .has("check", check)
         .is("hole_until_s", set.hole_until.map(Nanos::seconds))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::table(move || set.row_table(display.view, display.order, Some(0))));
+        .has("rows", Fact::lazy(move || Fact::Records(row_records(set))));
     if display.is_timeline {
         facts.has("timeline", Fact::lazy(move || Fact::Records(Records::of(set.timeline_table()))))
     } else {

@@ -1,19 +1,18 @@
 //! The answer of `pfnset stacks`. Wire format: docs/json.md, schema `pfnset.stacks`.
 
 use crate::analysis::stacks::{
-    FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, StackWindow, SymbolUse, TreeRow,
-    Weight,
+    Dimension, FunctionRow, KindRow, ModuleRow, ProcessRow, SelfAndTotal, StackCounts, StackSet, StackWindow,
+    SymbolUse, TreeRow, Weight,
 };
-use crate::analysis::table::{Column, Field, Fit, Line, Table, Value};
+use crate::analysis::table::{Column, Dimension as _, Field, Fit, Line, Measured, Node, Table, Value};
 use crate::answer::block::Block;
 use crate::answer::content::{Answer, Units};
 use crate::answer::facts::{Fact, Facts};
 use crate::answer::numbers::{self, TimeUnit, Unit, percent};
-use crate::facets::Dimension as _;
+use crate::answer::rows::{Records, Rows};
 use crate::symbols::PdbSearch;
 use crate::units::{Nanos, counted};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Rows of each table on the first screen, without a number of the user's.
 const FIRST: usize = 5;
@@ -24,16 +23,16 @@ const NO_STACK: &str = "[no stack]";
 pub fn answer(set: &StackSet, top: Option<usize>, size: Unit, time: TimeUnit) -> Answer<'_> {
     let is_grouped = !set.dimensions.is_empty();
     let rows = if set.has_tree {
-        tree(set)
+        tree(set).titled(title(set)).into()
     } else if is_grouped {
-        rows(set, top)
+        Rows::new(row_records(set, None), move || rows(set, top).titled(title(set)))
     } else {
-        functions(set, Some(top.unwrap_or(FIRST)))
+        functions(set, Some(top.unwrap_or(FIRST))).titled(title(set)).into()
     };
     Answer {
         warnings: set.warnings.clone(),
         facts: facts(set, top),
-        tables: vec![rows.titled(title(set)).into()],
+        tables: vec![rows],
         screen: (!is_grouped && !set.has_tree).then(|| first_screen(set)),
         units: Units { size, time },
         ..Answer::new("pfnset.stacks")
@@ -59,7 +58,7 @@ fn facts(set: &StackSet, top: Option<usize>) -> Facts<'_> {
         .has("functions", Fact::table(move || cut(functions(set, None))))
         .has("tree", Fact::table(|| tree(set)))
         .is("group_by", set.dimensions.iter().map(|dimension| dimension.name()).collect::<Vec<_>>())
-        .has("rows", Fact::table(move || cut(rows(set, None))))
+        .has("rows", Fact::lazy(move || Fact::Records(row_records(set, top))))
 }
 
 fn window(window: &StackWindow) -> serde_json::Value {
@@ -380,8 +379,7 @@ fn tree(set: &StackSet) -> Table {
     }
 }
 
-fn rows(set: &StackSet, top: Option<usize>) -> Table {
-    use crate::analysis::table::{Measured, Node};
+fn measured(set: &StackSet) -> Vec<Measured<StackCounts>> {
     const EVENTS: Measured<StackCounts> = Measured::new("events", "Events", |counts, _| Value::count(counts.events));
     const STACKS: Measured<StackCounts> =
         Measured::new("with_stack", "With stack", |counts, _| Value::count(counts.with_stack));
@@ -391,27 +389,34 @@ fn rows(set: &StackSet, top: Option<usize>) -> Table {
         Weight::Bytes => Some(Measured::shown("", |counts: &StackCounts, _| size(counts.weight))),
         Weight::Pages | Weight::Count => None,
     };
-    let measured: Vec<Measured<StackCounts>> = [EVENTS, STACKS, weight].into_iter().chain(shown).collect();
+    [EVENTS, STACKS, weight].into_iter().chain(shown).collect()
+}
+
+fn rows(set: &StackSet, top: Option<usize>) -> Table {
+    let measured = measured(set);
     let by_weight = |a: &StackCounts, b: &StackCounts| (b.weight, b.events).cmp(&(a.weight, a.events));
     let tree = Node::tree(&set.rows, by_weight, top);
-    Table::of_groups(&set.dimensions, &set.rows, &tree, &tree.measure, &measured).with_total(
-        &tree,
-        &tree.measure,
-        &measured,
-    )
+    let table = Table::of_tree(Dimension::titles(&set.dimensions), &tree, &tree.measure, &measured);
+    table.with_total(&tree, &tree.measure, &measured)
+}
+
+/// The rows for programs, the first `top`.
+fn row_records(set: &StackSet, top: Option<usize>) -> Records<'_> {
+    let measures = Measured::fields(&measured(set)).collect::<Vec<_>>();
+    Records::streamed(Field::of_labels(&set.dimensions).chain(measures), move || {
+        let measured = measured(set);
+        set.rows.iter().take(top.unwrap_or(usize::MAX)).map(move |row| {
+            let labels = row.labels.iter().map(|label| set.texts.value(label));
+            labels.chain(Measured::record(&measured, &row.measure, &row.measure)).collect()
+        })
+    })
 }
 
 /// The distinct stacks alone, outermost frame first, with their events, or their weight: for the form of flame graphs.
 pub fn collapsed(set: &StackSet, by_weight: bool) -> Answer<'_> {
-    let clean = |text: &String| text.replace(';', ":").replace(['\r', '\n'], " ");
-    let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
-    for row in &set.stacks {
-        let names = std::iter::once(&row.process).chain(&row.frames).map(clean);
-        let stack = names.collect::<Vec<_>>().join(";");
-        let sum = stacks.entry(stack).or_default();
-        *sum = sum.saturating_add(if by_weight { row.counts.weight } else { row.counts.events });
-    }
-    let records = stacks.into_iter().map(|(stack, count)| vec![Value::Text(stack), Value::count(count)]).collect();
-    let table = Table { fields: ["stack", "count"].map(Field::new).to_vec(), records, ..Table::default() };
-    Answer { warnings: set.warnings.clone(), tables: vec![table.into()], ..Answer::new("pfnset.stacks") }
+    let count = move |counts: &StackCounts| if by_weight { counts.weight } else { counts.events };
+    let record = move |(stack, counts): (String, StackCounts)| vec![Value::Text(stack), Value::count(count(&counts))];
+    let records = Records::streamed(["stack", "count"], move || set.stacks.rows().map(record));
+    let tables = vec![Rows::new(records, Table::default)];
+    Answer { warnings: set.warnings.clone(), tables, ..Answer::new("pfnset.stacks") }
 }

@@ -27,6 +27,8 @@ pub enum LabelKind {
     Shared,
     /// There is one, and nothing in the trace names it.
     Unknown,
+    /// Both ends of a long name; the number is that of the whole one in the result.
+    Cut(u32),
 }
 
 /// A label: its text for programs, with WPA's words and with paths as the trace has them, and where people read other words, those
@@ -77,6 +79,11 @@ impl Label {
     /// Nothing in the trace names it.
     pub fn unknown(text: impl Into<Box<str>>) -> Label {
         Label::new(text.into(), LabelKind::Unknown)
+    }
+
+    /// Both ends of a long name, which has this number in the result.
+    pub(crate) fn cut(text: String, number: u32) -> Label {
+        Label::new(text.into(), LabelKind::Cut(number))
     }
 
     /// The label that a text stands for, where it is read from a file.

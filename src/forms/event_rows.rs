@@ -142,29 +142,49 @@ impl RowWriter {
         RowWriter { form, width, kinds: Default::default() }
     }
 
-    /// Adds a row.
+    /// Adds a row up to its stack.
     pub fn row(&mut self, out: &mut Vec<u8>, row: &EventRow<'_>) {
-        // Writing into memory cannot fail.
-        let _ = match self.form {
-            EventForm::Jsonl => {
-                self.object(out, row);
-                out.push(b'\n');
-                Ok(())
+        match self.form {
+            EventForm::Jsonl => self.object(out, row),
+            EventForm::Csv(cells) => {
+                // Writing into memory cannot fail.
+                let _ = csv::line(out, &cells_of(row), cells);
+                out.pop(); // the line's end
+                out.push(b',');
             }
-            EventForm::Csv(cells) => csv::line(out, &cells_of(row), cells),
             EventForm::Table => {
                 out.extend(line(row, self.width).as_bytes());
                 out.push(b'\n');
-                for frame in &row.frames {
+            }
+        }
+    }
+
+    /// Adds the frames of its stack, innermost first, and the end of the row.
+    pub fn stack(&mut self, out: &mut Vec<u8>, frames: &[String]) {
+        match self.form {
+            EventForm::Jsonl => {
+                texts(out, key!("frames"), frames);
+                out.extend_from_slice(b"}\n");
+            }
+            EventForm::Csv(cells) => {
+                // As in `stacks`: outermost first, and a `;` inside a name becomes `:`.
+                let names: Vec<String> = frames.iter().rev().map(|frame| frame.replace(';', ":")).collect();
+                let text = names.join(";");
+                if !text.is_empty() {
+                    csv::field(out, &text, cells);
+                }
+                out.push(b'\n');
+            }
+            EventForm::Table => {
+                for frame in frames {
                     out.extend(cut(&format!("{:19}{frame}", ""), self.width).as_bytes());
                     out.push(b'\n');
                 }
-                Ok(())
             }
-        };
+        }
     }
 
-    /// Adds the object of a row.
+    /// Adds the object of a row without its end.
     fn object(&mut self, out: &mut Vec<u8>, row: &EventRow<'_>) {
         out.extend_from_slice(b"{\"time_s\":");
         seconds(out, row.time);
@@ -183,8 +203,6 @@ impl RowWriter {
         if row.schema.is_none() {
             entry(out, key!("payload"), Some(row.payload), bytes);
         }
-        texts(out, key!("frames"), &row.frames);
-        out.push(b'}');
     }
 
     /// The text of a row's kind.
@@ -237,7 +255,7 @@ fn json_text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-fn cells_of(row: &EventRow<'_>) -> [String; 21] {
+fn cells_of(row: &EventRow<'_>) -> [String; 20] {
     let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
     [
         format!("{}", row.time.seconds()),
@@ -264,8 +282,6 @@ fn cells_of(row: &EventRow<'_>) -> [String; 21] {
         row.missing.join("+"),
         hex(row.rest),
         if row.schema.is_none() { hex(row.payload) } else { String::new() },
-        // As in `stacks`: outermost first, and a `;` inside a name becomes `:`.
-        row.frames.iter().rev().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";"),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Archives: each is recognized by its first bytes and unpacked in its own way.
 
+use super::members::Member;
 use super::store::Store;
 use super::{cab, zip};
 use flate2::bufread::GzDecoder;
@@ -61,11 +62,11 @@ impl Archive {
         SIGNATURES.iter().find(|(archive, ..)| *archive == self).map_or("", |(.., what)| what)
     }
 
-    /// The names in an archive that holds files by name.
-    pub fn names(self, packed: &[u8]) -> Vec<String> {
+    /// The files in an archive that holds files by name.
+    pub fn members(self, packed: &[u8]) -> Vec<Member> {
         match self {
-            Archive::Zip => zip::names(packed),
-            Archive::Cab => cab::names(packed),
+            Archive::Zip => zip::members(packed),
+            Archive::Cab => cab::members(packed),
             _ => Vec::new(),
         }
     }

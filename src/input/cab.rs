@@ -4,8 +4,8 @@
 //! numbers from the archive, which may be wrong. So it is given an archive in which the file begins at the start of its folder,
 //! and the bytes before the file are skipped here.
 
-use super::members::choose;
-use super::store::Store;
+use super::members::{Member, choose};
+use super::store::{MOST_EXPANSION, Store, expands_too_much};
 use crate::bytes::Cursor;
 use crate::units::PointerSize;
 use cab::Cabinet;
@@ -21,6 +21,13 @@ struct Entry {
     name: String,
 }
 
+impl Entry {
+    /// Bytes of the folder up to its end.
+    fn end(&self) -> u32 {
+        self.start.saturating_add(self.size)
+    }
+}
+
 /// Offsets in the header ([MS-CAB] 2.1).
 const FIRST_ENTRY: usize = 16;
 const ENTRIES: usize = 28;
@@ -34,9 +41,11 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     let name = choose(&names, member)?;
     let entry = entries.iter().find(|entry| entry.name == name).ok_or("it is empty")?;
-    let end = entry.start.saturating_add(entry.size);
+    if expands_too_much(packed.len() as u64, entry.start.into()) {
+        return Err(format!("{name} stands behind {} bytes, more than {MOST_EXPANSION} times its size", entry.start));
+    }
     let mut replaced = [0; 8];
-    replaced[..4].copy_from_slice(&end.to_le_bytes());
+    replaced[..4].copy_from_slice(&entry.end().to_le_bytes());
     let archive = Patched { bytes: io::Cursor::new(packed), at: entry.at, replaced };
     let mut cabinet = Cabinet::new(archive).map_err(|error| error.to_string())?;
     let mut file = cabinet.read_file(name).map_err(|error| format!("{name}: {error}"))?;
@@ -45,9 +54,10 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
     store.fill(&mut file)
 }
 
-/// The names in an archive; none where the list of files is cut.
-pub fn names(packed: &[u8]) -> Vec<String> {
-    entries(packed).into_iter().flatten().map(|entry| entry.name).collect()
+/// The files in an archive, with what is unpacked before each in its folder; none where the list of files is cut.
+pub fn members(packed: &[u8]) -> Vec<Member> {
+    let member = |entry: Entry| Member { unpacked: entry.end().into(), name: entry.name };
+    entries(packed).into_iter().flatten().map(member).collect()
 }
 
 /// The list of files; `None` when it is cut.

@@ -1,5 +1,7 @@
 //! Which of the files in an archive is the trace.
 
+use super::store::expands_too_much;
+
 /// Chooses the trace among the names in an archive: the one that was asked for, else the only `.etl` file, else the only file.
 ///
 /// # Errors
@@ -38,13 +40,23 @@ fn is_etl(name: &str) -> bool {
 /// Most traces of an archive that are taken one by one. Nobody records more, and a list of files is easily made long.
 const MOST_TRACES: usize = 1000;
 
-/// The traces in an archive of several, by name; none where it has one, where names do not tell them apart, or where there are
-/// more than [`MOST_TRACES`].
-pub fn several<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let mut traces: Vec<String> = names.filter(|name| is_etl(name)).map(|name| name.replace('\\', "/")).collect();
-    traces.sort_unstable();
-    let is_clear = traces.windows(2).all(|two| two.first() != two.last());
-    if is_clear && (2..=MOST_TRACES).contains(&traces.len()) { traces } else { Vec::new() }
+/// A file in an archive.
+#[derive(Debug)]
+pub struct Member {
+    pub name: String,
+    /// Bytes that are unpacked to read it.
+    pub unpacked: u64,
+}
+
+/// The traces in an archive of `packed` bytes that has several, by name; none where it has one, where names do not tell them apart,
+/// where there are more than [`MOST_TRACES`], or where all of them together unpack to far more than the archive.
+pub fn several(members: Vec<Member>, packed: u64) -> Vec<String> {
+    let traces: Vec<Member> = members.into_iter().filter(|member| is_etl(&member.name)).collect();
+    let unpacked = traces.iter().fold(0u64, |sum, member| sum.saturating_add(member.unpacked));
+    let mut names: Vec<String> = traces.iter().map(|member| member.name.replace('\\', "/")).collect();
+    names.sort_unstable();
+    let is_clear = names.windows(2).all(|two| two.first() != two.last()) && !expands_too_much(packed, unpacked);
+    if is_clear && (2..=MOST_TRACES).contains(&names.len()) { names } else { Vec::new() }
 }
 
 /// What is said of files that no name tells apart.
@@ -58,14 +70,25 @@ mod tests {
 
     #[test]
     fn several_traces_are_listed_where_names_tell_them_apart() {
-        let listed = |names: &[&str]| several(names.iter().copied());
+        let members = |names: &[&str], unpacked: u64| -> Vec<Member> {
+            names.iter().map(|name| Member { name: (*name).to_owned(), unpacked }).collect()
+        };
+        let listed = |names: &[&str]| several(members(names, 1), 1_000);
         assert_eq!(listed(&["b.etl", "a.txt", "a\\X.ETL"]), ["a/X.ETL", "b.etl"]);
         for none in [&["a.etl"][..], &["a.txt", "b.txt"], &["a/x.etl", "a\\x.etl"], &[]] {
             assert!(listed(none).is_empty(), "{none:?}");
         }
         let many: Vec<String> = (0..=MOST_TRACES).map(|n| format!("{n}.etl")).collect();
-        assert!(several(many.iter().map(String::as_str)).is_empty());
-        assert_eq!(several(many[1..].iter().map(String::as_str)).len(), MOST_TRACES);
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(listed(&many).is_empty());
+        assert_eq!(listed(&many[1..]).len(), MOST_TRACES);
+        // Each alone is small enough; other files do not count.
+        let packed = 1 << 20;
+        let traces = |unpacked| several(members(&["a.etl", "b.etl", "c.etl"], unpacked), packed).len();
+        assert_eq!((traces(packed * 200 / 3), traces(packed * 200 / 3 + 1)), (3, 0));
+        let mut mixed = members(&["a.etl", "b.etl"], packed * 100);
+        mixed.extend(members(&["memory.dmp"], u64::MAX));
+        assert_eq!(several(mixed, packed).len(), 2);
     }
 
     #[test]

@@ -147,18 +147,19 @@ impl Input {
     }
 }
 
-/// The traces in an archive of several, each as `ARCHIVE!NAME`; none for any other file, also for one that cannot be read.
+/// The traces in an archive of several, each as `ARCHIVE!NAME`; none for any other file, also for one that cannot be read or would
+/// unpack to far more than it is.
 pub(crate) fn traces_in_archive(path: &Path) -> Vec<PathBuf> {
     let Ok(map) = Mapping::open(path) else { return Vec::new() };
     let input = Input { bytes: Bytes::Mapped(map), cut: None, unpacked: false };
-    let names = Archive::of(input.bytes()).map(|archive| archive.names(input.bytes())).unwrap_or_default();
+    let listed = Archive::of(input.bytes()).map(|archive| archive.members(input.bytes())).unwrap_or_default();
     let member = |name: String| {
         let mut whole = path.as_os_str().to_os_string();
         whole.push("!");
         whole.push(name);
         PathBuf::from(whole)
     };
-    members::several(names.iter().map(String::as_str)).into_iter().map(member).collect()
+    members::several(listed, input.bytes().len() as u64).into_iter().map(member).collect()
 }
 
 /// The archive and the name after `!`, where the whole is the name of no file.

@@ -1,11 +1,12 @@
 //! ZIP archives. The list of files stands at the end, so a cut archive has lost it. Then the headers before each file are
 //! read instead.
 
-use super::members::choose;
+use super::members::{Member, choose};
 use super::store::Store;
 use crate::bytes::Cursor;
 use crate::units::PointerSize;
 use flate2::bufread::DeflateDecoder;
+use std::io::Read as _;
 use zip::ZipArchive;
 
 /// Unpacks `member`, or the only trace. Returns why it ended early, if it did.
@@ -21,18 +22,47 @@ pub fn unpack(packed: &[u8], member: Option<&str>, store: &mut Store<'_>) -> Res
         // The list keeps one of them, and nothing says which is meant.
         return Err("two files in it have the same name; unpack it and name the .etl file".into());
     }
+    if overlaps(&mut archive) {
+        return Err("files in it share the same bytes, which no program packs so".into());
+    }
     let names: Vec<String> = archive.file_names().filter_map(|name| name.ok().map(|name| name.into_owned())).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let name = choose(&names, member)?;
     let mut file = archive.by_name(name).map_err(|error| format!("{name}: {error}"))?;
-    store.fill(&mut file)
+    let size = file.size();
+    let ended = store.fill(&mut (&mut file).take(size))?;
+    // The list of files says what all of them together unpack to.
+    let is_longer = ended.is_none() && file.read(&mut [0]).is_ok_and(|read| read > 0);
+    Ok(if is_longer { Some(format!("{name} is longer than its archive says")) } else { ended })
 }
 
-/// The names in an archive; none where its list of files is cut off.
-pub fn names(packed: &[u8]) -> Vec<String> {
-    let archive = ZipArchive::new(std::io::Cursor::new(packed)).ok().filter(|archive| !archive.has_duplicate_names());
-    let names = archive.iter().flat_map(ZipArchive::file_names);
-    names.filter_map(|name| name.ok().map(|name| name.into_owned())).collect()
+type Archive<'a> = ZipArchive<std::io::Cursor<&'a [u8]>>;
+
+/// The files in an archive; none where its list of files is cut off, or cannot be right.
+pub fn members(packed: &[u8]) -> Vec<Member> {
+    let Ok(mut archive) = ZipArchive::new(std::io::Cursor::new(packed)) else { return Vec::new() };
+    if archive.has_duplicate_names() || overlaps(&mut archive) {
+        return Vec::new();
+    }
+    let files = archive.len();
+    let member = |number: usize| {
+        let file = archive.by_index_raw(number).ok()?;
+        Some(Member { name: file.name().ok()?.into_owned(), unpacked: file.size() })
+    };
+    (0..files).filter_map(member).collect()
+}
+
+/// True where a file begins before the one in front of it ends: then few bytes could unpack to much, again and again.
+fn overlaps(archive: &mut Archive<'_>) -> bool {
+    let files = archive.len();
+    let range = |number: usize| {
+        let file = archive.by_index_raw(number).ok()?;
+        let begin = file.data_start()?;
+        Some((file.header_start(), begin.saturating_add(file.compressed_size())))
+    };
+    let mut ranges: Vec<(u64, u64)> = (0..files).filter_map(range).collect();
+    ranges.sort_unstable();
+    ranges.windows(2).any(|two| matches!(two, [(_, end), (begin, _)] if begin < end))
 }
 
 /// Bytes at the start of the header of a file.

@@ -82,8 +82,6 @@ pub struct EventRow<'r> {
     pub missing: Vec<String>,
     /// Bytes that no field has.
     pub rest: &'r [u8],
-    /// Names of the frames of its stack, innermost first, where the caller has put them.
-    pub frames: Vec<String>,
 }
 
 /// Most bytes of the name of a provider, an event or a process in a row: each row repeats it, and it can have 64 KB.
@@ -186,7 +184,6 @@ impl<'t> RowReader<'t> {
             fields: None,
             missing: Vec::new(),
             rest: &[],
-            frames: Vec::new(),
         };
         self.name(&mut row, &raw, &record, own);
         row

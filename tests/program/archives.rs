@@ -238,3 +238,77 @@ fn what_is_made_to_fill_the_disk_is_refused() {
     refused("t.7z", b"7z\xbc\xaf\x27\x1c and more", &[], "a 7z archive, which is not read; unpack it");
     refused("text.gz", &gzip(b"no trace, but a text"), &[], "what it holds is no .etl file");
 }
+
+/// A ZIP archive in which a second name stands for the bytes of the only file.
+fn shared_bytes(trace: &[u8]) -> Vec<u8> {
+    let mut bytes = zip(&[("a.etl", trace)], zip::CompressionMethod::Deflated);
+    let end = bytes.split_off(bytes.len() - 22);
+    let entry = u32::from_le_bytes(end[16..20].try_into().unwrap()) as usize;
+    let mut second = bytes[entry..].to_vec();
+    let name = second.windows(5).position(|part| part == b"a.etl").unwrap();
+    second[name] = b'b';
+    let length = 2 * second.len() as u32;
+    let end = [&end[..8], &[2, 0, 2, 0], &length.to_le_bytes(), &end[16..]].concat();
+    [bytes, second, end].concat()
+}
+
+/// A CAB archive with traces of 64 bytes behind `blocks` blocks of zeros.
+fn behind_zeros(blocks: usize, traces: usize) -> Vec<u8> {
+    let mut packer = flate2::write::DeflateEncoder::new(b"CK".to_vec(), flate2::Compression::best());
+    packer.write_all(&[0; 32_768]).unwrap();
+    let packed = packer.finish().unwrap();
+    let block = [&[0; 4], &(packed.len() as u16).to_le_bytes()[..], &32_768_u16.to_le_bytes(), &packed].concat();
+    let start = (blocks as u32 * 32_768).to_le_bytes();
+    let entry = |n: usize| {
+        [&64_u32.to_le_bytes(), &start[..], &[0; 6], &[0x20, 0], format!("{n:05}.etl\0").as_bytes()].concat()
+    };
+    let files: Vec<u8> = (0..traces).flat_map(entry).collect();
+    let data = 44 + files.len();
+    let whole = data + (blocks + 1) * block.len();
+    let number = |number: usize| (number as u32).to_le_bytes();
+    let header = [
+        &b"MSCF\0\0\0\0"[..],
+        &number(whole),
+        &[0; 4],
+        &number(44),
+        &[0; 4],
+        &[3, 1, 1, 0],
+        &(traces as u16).to_le_bytes(),
+        &[0; 2],
+        &[1, 0, 0, 0],
+    ];
+    let folder = [&number(data)[..], &(blocks as u16 + 1).to_le_bytes(), &[1, 0]];
+    [header.concat(), folder.concat(), files, block.repeat(blocks + 1)].concat()
+}
+
+#[test]
+fn traces_of_an_archive_do_not_unpack_the_same_bytes_again_and_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("dataset");
+    let refused = |name: &str, bytes: &[u8], member: &str, says: &str| {
+        let path = put(folder.path(), name, bytes);
+        let one = format!("{}{member}", path.display());
+        for command in [&["export", path.to_str().unwrap(), "--out", out.to_str().unwrap()][..], &["info", &one]] {
+            let ran = run(command);
+            assert!(ran.code == 3 && (ran.out + &ran.err).contains(says), "{name}: {}", ran.err);
+        }
+    };
+    refused("shared.zip", &shared_bytes(&trace()), "!b.etl", "share the same bytes");
+    // 257 MiB of zeros for each; 300 times a MiB.
+    refused("far.cab", &behind_zeros(257 * 32, 1), "!00000.etl", "stands behind 269484032 bytes");
+    refused("many.cab", &behind_zeros(32, 300), "", "300 traces are in it; name one");
+    let alone = run(&["info", &format!("{}!00007.etl", folder.path().join("many.cab").display())]);
+    assert!(alone.code == 3 && alone.err.contains("what it holds is no .etl file"), "{alone:?}");
+    // What people make.
+    let (a, b) = (trace(), std::fs::read(fixtures().join("refset-small.etl")).unwrap());
+    let three = [("a.etl", &a[..]), ("b.etl", &b), ("c/a.etl", &a)];
+    for (name, bytes) in [
+        ("three.zip", zip(&three, zip::CompressionMethod::Deflated)),
+        ("three.cab", cab(&three, cab::CompressionType::MsZip)),
+    ] {
+        let path = put(folder.path(), name, &bytes);
+        let out = folder.path().join(format!("{name}-dataset"));
+        let ran = run(&["export", path.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+        assert_eq!((ran.code, std::fs::read_dir(out.join("traces")).unwrap().count()), (0, 3), "{}", ran.err);
+    }
+}

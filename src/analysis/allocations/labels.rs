@@ -3,7 +3,7 @@
 use super::figures::{OUTSTANDING, Reason};
 use super::lives::Lives;
 use super::query::Dimension;
-use crate::analysis::stacks::EventStacks;
+use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::event::pool::PoolTag;
 use crate::facets::Label;
 use crate::model::process::Processes;
@@ -45,8 +45,10 @@ pub struct Labels<'t> {
     processes: &'t Processes,
     stacks: Option<EventStacks>,
     heaps: Numbered<u64>,
-    /// Texts of functions and stacks: different stacks can have one.
-    texts: Numbered<String>,
+    /// Names of functions.
+    functions: Numbered<String>,
+    /// Different stacks can have one text.
+    stack_texts: StackTexts,
     /// What rows of processes are told apart by.
     process_names: Numbered<ProcessName>,
 }
@@ -64,8 +66,8 @@ struct ProcessName {
 impl<'t> Labels<'t> {
     /// With the names of a trace.
     pub fn new(processes: &'t Processes, stacks: Option<EventStacks>) -> Labels<'t> {
-        let (heaps, texts, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
-        Labels { processes, stacks, heaps, texts, process_names }
+        let (heaps, functions, process_names) = (Numbered::new(), Numbered::new(), Numbered::new());
+        Labels { processes, stacks, heaps, functions, stack_texts: StackTexts::default(), process_names }
     }
 
     /// The number of a heap.
@@ -111,11 +113,12 @@ impl<'t> Labels<'t> {
             }),
             Dimension::Function | Dimension::FreeFunction => {
                 let innermost = self.stacks.as_ref().and_then(|stacks| stacks.functions(number).next());
-                self.texts.number(innermost.map_or_else(String::new, |name| function_label(number, name).to_string()))
+                self.functions
+                    .number(innermost.map_or_else(String::new, |name| function_label(number, name).to_string()))
             }
             Dimension::Stack | Dimension::FreeStack => {
-                let text = self.stack_text(number);
-                self.texts.number(text)
+                let texts = &mut self.stack_texts;
+                self.stacks.as_ref().map_or(ABSENT, |stacks| stacks.text_number(number, texts))
             }
             _ => number,
         }
@@ -148,10 +151,19 @@ impl<'t> Labels<'t> {
                 self.heaps.get(number).map_or_else(Label::nothing, |handle| Label::name(format!("0x{handle:x}")))
             }
             Dimension::Source => source_label(number),
-            Dimension::Stack | Dimension::Function | Dimension::FreeStack | Dimension::FreeFunction => {
-                text(self.texts.get(number))
-            }
+            Dimension::Function | Dimension::FreeFunction => text(self.functions.get(number)),
+            Dimension::Stack | Dimension::FreeStack => self.stack_texts.label(number),
         }
+    }
+
+    /// Puts the stacks of rows in the order of their texts, once there are no more rows.
+    pub fn rank_stacks(&mut self) {
+        self.stack_texts.rank();
+    }
+
+    /// The texts of the stacks of rows.
+    pub fn into_stack_texts(self) -> StackTexts {
+        self.stack_texts
     }
 
     /// True when stacks were asked for and no record has one.

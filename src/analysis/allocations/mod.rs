@@ -32,7 +32,7 @@ pub use tables::AllocationView;
 pub use timeline::TimelineStep;
 
 use crate::analysis::cpu::time_grid::{Grid, TickRange};
-use crate::analysis::stacks::EventStacks;
+use crate::analysis::stacks::{EventStacks, StackTexts};
 use crate::error::Error;
 use crate::facets::Dimension as _;
 use crate::load::allocations::AllocationKind;
@@ -124,6 +124,8 @@ pub struct AllocationSet {
     pub dimensions: Vec<Dimension>,
     /// Rows in the query's order.
     pub rows: Vec<AllocationRow>,
+    /// The whole stacks of the rows.
+    stack_texts: StackTexts,
     /// The timeline, or the steps of the curve.
     pub timeline: Vec<TimelineStep>,
     origin: Ticks,
@@ -153,7 +155,8 @@ impl AllocationSet {
         let replayed = replay::replay(trace, of, &mut counting);
         let instance = |life: &LifeId| counting.lives.instance(*life, trace.processes());
         let of_unknown_start = replayed.of_unknown_start.iter().filter_map(instance).collect();
-        let (Counted { rows, total, is_balanced, timeline }, labels) = counting.finish();
+        let (Counted { rows, total, is_balanced, timeline }, mut labels) = counting.finish();
+        labels.rank_stacks();
         let missing = trace.missing(of.needs());
         let mut doubts = warnings::warnings(trust, of.needs().name, &missing, &replayed, labels.lacks_stacks());
         doubts.extend(told.into_iter().flatten().map(|text| Doubt::note(of.needs().name, "symbols_missing", text)));
@@ -176,6 +179,7 @@ impl AllocationSet {
             of_unknown_start,
             hole_until: hole_until.map(|until| etl.clock.nanos(until)),
             rows: rows::rows(rows, &group_by, &labels, query, &etl.clock),
+            stack_texts: labels.into_stack_texts(),
             dimensions: group_by,
             timeline: timeline.unwrap_or_default(),
             origin: etl.clock.origin,

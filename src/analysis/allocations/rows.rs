@@ -15,7 +15,7 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AllocationRow {
-    /// Labels in order of the dimensions.
+    /// Labels in order of the dimensions; those of very long stacks are cut.
     pub labels: Vec<Label>,
     /// When its process began; `None`: before the trace, or rows are of no processes.
     pub process_start: Option<Nanos>,

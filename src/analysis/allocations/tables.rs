@@ -102,22 +102,26 @@ impl AllocationSet {
         values.filter(|(field, _)| field.forms != Forms::Csv).collect()
     }
 
-    /// The rows: records for programs; for people the columns of a view, the first `top` of each level.
+    /// The rows for people: the columns of a view, the first `top` of each level.
     pub fn row_table(&self, view: AllocationView, order: AllocationOrder, top: Option<usize>) -> Table {
         let groups: Vec<Group<Figures>> =
             (self.rows.iter()).map(|row| Group { labels: row.labels.clone(), measure: row.figures }).collect();
         let mut tree = Node::tree(&groups, |a, b| compare(order, a, b), top);
         tree.measure = self.total;
         let measured = columns(view);
-        let mut table = Table::of_tree(Dimension::titles(&self.dimensions), &tree, self, &measured);
-        if groups.len() > 1 {
-            table = table.with_total(&tree, self, &measured);
-        }
-        table.fields = self.label_fields().into_iter().chain(AllocationSet::figure_fields()).collect();
-        table.records = (self.rows.iter())
-            .map(|row| self.label_values(row).into_iter().chain(self.figure_values(&row.figures)).collect())
-            .collect();
-        table
+        let table = Table::of_tree(Dimension::titles(&self.dimensions), &tree, self, &measured);
+        if groups.len() > 1 { table.with_total(&tree, self, &measured) } else { table }
+    }
+
+    /// Names of the values of a row for programs.
+    pub(crate) fn row_fields(&self) -> impl Iterator<Item = Field> {
+        self.label_fields().into_iter().chain(AllocationSet::figure_fields())
+    }
+
+    /// The rows for programs.
+    pub(crate) fn row_records(&self) -> impl Iterator<Item = Vec<Value>> {
+        let values = |row: &AllocationRow| self.label_values(row).into_iter().chain(self.figure_values(&row.figures));
+        self.rows.iter().map(move |row| values(row).collect())
     }
 
     fn label_fields(&self) -> Vec<Field> {
@@ -141,7 +145,7 @@ impl AllocationSet {
                 vec![Value::of_label(label), Value::maybe(driver, Value::text), Value::maybe(text, Value::text)]
             }
             Dimension::Size => vec![label.as_str().parse().map_or_else(|_| Value::of_label(label), number)],
-            _ => vec![Value::of_label(label)],
+            _ => vec![self.stack_texts.value(label)],
         });
         values.collect()
     }

@@ -24,6 +24,7 @@ use crate::trace::Trace;
 use crate::units::Ticks;
 use std::borrow::Cow;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// The events of a trace, ready to be streamed.
@@ -48,10 +49,21 @@ const RECORDS: u64 = 20_000;
 /// Bytes of a buffer that count as a record, because long records have long texts: a slice has at most some 10 MB of them.
 const BYTES_OF_A_RECORD: u32 = 512;
 
-/// Texts of rows, and where they belong.
+/// Room for the frames in the texts of a slice, bytes: those of 20,000 stacks of Windows. A stack of a hostile file can have 128 KiB;
+/// without room, frames are added when their row is written.
+const ROOM_FOR_FRAMES: usize = 48 << 20;
+
+/// The text of a row.
+struct RowText<'b> {
+    moment: Moment,
+    text: &'b [u8],
+    stack: Option<u32>,
+}
+
+/// Texts of rows, and where they belong: from, to, and the stack that is still to be added.
 #[derive(Default)]
 struct Texts {
-    rows: Vec<(Moment, usize, usize)>,
+    rows: Vec<(Moment, usize, usize, Option<u32>)>,
     all: Vec<u8>,
 }
 
@@ -70,7 +82,7 @@ struct InOrder {
     /// False once one was left out.
     is_whole: bool,
     /// Texts of later slices.
-    later: Vec<(Moment, Box<[u8]>)>,
+    later: Vec<(Moment, Box<[u8]>, Option<u32>)>,
 }
 
 impl InOrder {
@@ -79,28 +91,29 @@ impl InOrder {
         &mut self,
         texts: &[(Texts, K)],
         until: Ticks,
-        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        write: &mut dyn FnMut(&RowText<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
         let kept = std::mem::take(&mut self.later);
-        let mut rows: Vec<(Moment, &[u8])> = kept.iter().map(|(moment, text)| (*moment, &**text)).collect();
+        let row = |moment, text, stack| RowText { moment, text, stack };
+        let mut rows: Vec<RowText<'_>> = kept.iter().map(|(moment, text, stack)| row(*moment, text, *stack)).collect();
         for (texts, _) in texts {
             let text = |from: usize, to: usize| texts.all.get(from..to).unwrap_or_default();
-            rows.extend(texts.rows.iter().map(|(moment, from, to)| (*moment, text(*from, *to))));
+            rows.extend(texts.rows.iter().map(|(moment, from, to, stack)| row(*moment, text(*from, *to), *stack)));
         }
         // The rows of a buffer are in order, nearly always: a stable sort merges them.
-        rows.sort_by_key(|(moment, _)| *moment);
-        for (moment, text) in rows {
-            if moment.time > until {
-                self.later.push((moment, text.into()));
+        rows.sort_by_key(|row| row.moment);
+        for row in rows {
+            if row.moment.time > until {
+                self.later.push((row.moment, row.text.into(), row.stack));
                 continue;
             }
             match &mut self.left {
                 Some(0) => self.is_whole = false,
                 Some(left) => {
                     *left -= 1;
-                    write(text)?;
+                    write(&row)?;
                 }
-                None => write(text)?,
+                None => write(&row)?,
             }
         }
         Ok(())
@@ -137,7 +150,8 @@ impl<'t> EventListing<'t> {
     }
 
     /// Formats all rows, in parallel, and writes them in record order. False when the head was full before the end: what is left
-    /// out is not known then. `new` makes what a thread keeps while it formats a slice.
+    /// out is not known then. `new` makes what a thread keeps while it formats a slice; `format` adds a row without its stack,
+    /// `add_stack` the frames of the stack, innermost first, and what comes after them.
     ///
     /// # Errors
     /// The first error of `write`; nothing is written after it.
@@ -145,12 +159,13 @@ impl<'t> EventListing<'t> {
         &self,
         new: impl Fn() -> K + Sync,
         format: impl Fn(&mut K, &mut Vec<u8>, &EventRow<'_>) + Sync,
+        add_stack: impl Fn(&mut K, &mut Vec<u8>, &[String]) + Sync,
         write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<bool> {
         let reader = RowReader::new(self.trace.etl(), &self.schemas);
         let spans = &self.trace.survey().spans;
-        let ends = self.window.as_ref().map(|window| (window.from.time, window.to.time));
-        let (begin, end) = ends.unwrap_or((Ticks(i64::MIN), Ticks(i64::MAX)));
+        let (begin, end) = (self.window.as_ref())
+            .map_or((Ticks(i64::MIN), Ticks(i64::MAX)), |window| (window.from.time, window.to.time));
         let mut all = slices(&self.weighed_spans(), begin, end, RECORDS);
         // Buffers without any time come first.
         let without_time = (0u32..).zip(spans).filter(|(_, span)| span.is_none()).map(|(index, _)| index);
@@ -161,9 +176,23 @@ impl<'t> EventListing<'t> {
         let lock = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let empty = || lock().pop().unwrap_or_else(|| (Texts::default(), new()));
         let read = |slice: &TimeSlice| {
+            let room = AtomicUsize::new(ROOM_FOR_FRAMES);
             reader.read(&slice.buffers, is_inside, empty, |(texts, kept), moment, row| {
-                self.format(texts, moment, row, &mut |text, row| format(kept, text, row));
+                self.format(texts, (moment, row), &room, &mut |text, row, frames| {
+                    format(kept, text, row);
+                    frames.iter().for_each(|frames| add_stack(kept, text, frames));
+                });
             })
+        };
+        let (mut last, mut whole) = (new(), Vec::new());
+        let write = &mut |row: &RowText<'_>| match (row.stack, &self.stacks) {
+            (Some(stack), Some(stacks)) => {
+                whole.clear();
+                whole.extend_from_slice(row.text);
+                add_stack(&mut last, &mut whole, &stacks.names(stack));
+                write(&whole)
+            }
+            _ => write(row.text),
         };
         // The next slice is read while one is written, unless this thread is one of those that read.
         let is_free = rayon::current_thread_index().is_none() && self.query.head.is_none();
@@ -191,9 +220,9 @@ impl<'t> EventListing<'t> {
     fn format<'r>(
         &'r self,
         texts: &mut Texts,
-        moment: Moment,
-        mut row: EventRow<'r>,
-        format: &mut impl FnMut(&mut Vec<u8>, &EventRow<'_>),
+        (moment, mut row): (Moment, EventRow<'r>),
+        room: &AtomicUsize,
+        format: &mut impl FnMut(&mut Vec<u8>, &EventRow<'_>, Option<&[String]>),
     ) {
         let by_payload = || row.owner.and_then(|owner| self.owners.process_of(owner, moment));
         let process_id = row.process_id.or_else(by_payload);
@@ -205,15 +234,20 @@ impl<'t> EventListing<'t> {
         if let (Some(choice), Some(fields)) = (&self.query.shown, &mut row.fields) {
             choice.choose(fields);
         }
-        if let Some(stacks) = &self.stacks {
-            row.frames = match stacks.find(moment) {
-                EventStacks::NONE => Vec::new(),
-                stack => stacks.names(stack),
-            };
-        }
+        let stack = self.stacks.as_ref().map(|stacks| (stacks, stacks.find(moment)));
+        let frames = match stack {
+            Some((stacks, number)) if number != EventStacks::NONE => {
+                let frames = stacks.names(number);
+                let bytes = frames.iter().map(String::len).sum();
+                let has_room = room.fetch_update(Relaxed, Relaxed, |room| room.checked_sub(bytes)).is_ok();
+                has_room.then_some(frames)
+            }
+            _ => Some(Vec::new()),
+        };
         let from = texts.all.len();
-        format(&mut texts.all, &row);
-        texts.rows.push((moment, from, texts.all.len()));
+        format(&mut texts.all, &row, frames.as_deref());
+        let later = stack.filter(|_| frames.is_none()).map(|(_, number)| number);
+        texts.rows.push((moment, from, texts.all.len(), later));
     }
 
     /// The spans of the buffers, with more records where these are long.

@@ -30,7 +30,7 @@ pub fn write(trace: &Trace, names: &Patterns, sink: &dyn Sink) -> Result<Vec<Dou
     let mut rows = ColumnBatches::new(Table::Events, sink);
     let mut failed = None;
     // Its only errors are those of this closure.
-    let _ = listing.stream(|| (), |(), out, row| pack(out, row), &mut |packed| {
+    let _ = listing.stream(|| (), |(), out, row| pack(out, row), |(), _, _| {}, &mut |packed| {
         let added = std::str::from_utf8(packed).map_or(Ok(()), |packed| unpack(&mut rows, packed));
         added.map_err(|error| {
             failed = Some(error);

@@ -156,7 +156,9 @@ pub(super) const fn owner(kind: LabelKind) -> &'static str {
         LabelKind::Nothing => "kernel_or_free",
         LabelKind::Shared => "shared",
         LabelKind::Unknown => "unknown",
-        LabelKind::Name | LabelKind::Listed(_) | LabelKind::Number(_) | LabelKind::Flag(_) => "process",
+        LabelKind::Name | LabelKind::Listed(_) | LabelKind::Number(_) | LabelKind::Flag(_) | LabelKind::Cut(_) => {
+            "process"
+        }
     }
 }
 

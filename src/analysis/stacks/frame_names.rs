@@ -13,6 +13,7 @@ use crate::pattern::Patterns;
 use crate::symbols::PdbId;
 use crate::units::{PointerSize, Ticks};
 use foldhash::HashMap as FastMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// What a frame is counted as.
@@ -50,14 +51,25 @@ const NO_PLACE: u32 = u32::MAX;
 /// file can give many events one stack of 8,000 frames with names of 4 KB.
 const LONGEST_STACK: usize = 128 << 10;
 
+/// Most characters of the name of a file in Windows. Each frame in a module repeats its name, and a frame has eight bytes.
+const LONGEST_FILE_NAME: usize = 255;
+
+/// The name of a module as frames have it: what is no possible name is cut.
+fn name_of_file(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(LONGEST_FILE_NAME) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()).into(),
+        None => name.into(),
+    }
+}
+
 /// What a name takes beside its bytes, about.
 const OF_NAME: usize = 32;
 
 /// Distinct texts.
 #[derive(Debug, Default)]
 pub struct Texts {
-    texts: Vec<Box<str>>,
-    numbers: FastMap<Box<str>, u32>,
+    texts: Vec<Arc<str>>,
+    numbers: FastMap<Arc<str>, u32>,
 }
 
 impl Texts {
@@ -67,8 +79,9 @@ impl Texts {
             return id;
         }
         let id = self.texts.len() as u32;
-        self.texts.push(text.into());
-        self.numbers.insert(text.into(), id);
+        let text: Arc<str> = text.into();
+        self.texts.push(Arc::clone(&text));
+        self.numbers.insert(text, id);
         id
     }
 
@@ -120,7 +133,8 @@ impl Names {
         let lives = spaces.lives();
         let mut texts = Texts::default();
         let name = |life: &Life| match records.get(life.record as usize).map(|record| &record.value) {
-            Some(AddressRecord::Image { name, .. } | AddressRecord::Method { name, .. }) => texts.id(name),
+            Some(AddressRecord::Image { name, .. }) => texts.id(&name_of_file(name)),
+            Some(AddressRecord::Method { name, .. }) => texts.id(name),
             _ => texts.id(""),
         };
         let name_of_life: Vec<u32> = lives.iter().map(name).collect();
@@ -254,18 +268,18 @@ impl Names {
     /// The names of a stack, innermost first, of its frames in this order. Where they are too long, the last is the number of outer
     /// frames that are left out.
     pub fn stack(&self, frames: impl IntoIterator<Item = Label>) -> Vec<String> {
-        let (mut names, mut left, mut outer) = (Vec::new(), LONGEST_STACK, 0u64);
-        for frame in frames {
-            let name = if outer == 0 { self.text(frame) } else { String::new() };
-            match left.checked_sub(name.len() + OF_NAME).filter(|_| outer == 0) {
-                Some(rest) => {
-                    left = rest;
-                    names.push(name);
-                }
-                None => outer += 1,
-            }
+        let mut frames = frames.into_iter();
+        let mut names: Vec<String> = Vec::new();
+        let mut room = LONGEST_STACK;
+        for frame in frames.by_ref() {
+            let name = self.text(frame);
+            let Some(rest) = room.checked_sub(name.len() + OF_NAME) else {
+                names.extend(outer_frames(1 + frames.count() as u64));
+                break;
+            };
+            room = rest;
+            names.push(name);
         }
-        names.extend((outer > 0).then(|| format!("[{outer} outer frames]")));
         names
     }
 
@@ -286,6 +300,21 @@ impl Names {
             Label::Address(_) | Label::NoStack => None,
         }
     }
+}
+
+/// Of names with these lengths, innermost first: how many of a stack are written, and their bytes.
+pub(super) fn kept(lengths: impl Iterator<Item = usize>) -> (usize, usize) {
+    let (mut names, mut bytes, mut room) = (0, 0, LONGEST_STACK);
+    for length in lengths {
+        let Some(rest) = room.checked_sub(length + OF_NAME) else { break };
+        (names, bytes, room) = (names + 1, bytes + length, rest);
+    }
+    (names, bytes)
+}
+
+/// What stands for outer frames of a stack that are left out.
+pub(super) fn outer_frames(number: u64) -> Option<String> {
+    (number > 0).then(|| format!("[{number} outer frames]"))
 }
 
 /// Distinct databases, and which of them each image has.
@@ -315,7 +344,7 @@ fn modules(records: &[At<AddressRecord>], lives: &[Life], texts: &mut Texts) -> 
         match &record.value {
             AddressRecord::ProcessStart(id) => *starts.entry(*id).or_default() += 1,
             AddressRecord::Module { process_id, module_id, name } if !name.is_empty() => {
-                let name = texts.id(name);
+                let name = texts.id(&name_of_file(name));
                 names.entry((*process_id, start(process_id), *module_id)).or_insert(name);
             }
             AddressRecord::Method { process_id, module_id, .. } => {

@@ -15,6 +15,7 @@ mod process_labels;
 mod profile_intervals;
 mod query;
 mod rows;
+mod stack_texts;
 mod symbol_needs;
 mod symbol_use;
 mod tree;
@@ -32,7 +33,8 @@ pub use query::Weight;
 pub use query::{Kind, StackQuery};
 #[cfg(feature = "cli")]
 pub use rows::SelfAndTotal;
-pub use rows::{FunctionRow, ModuleRow, ProcessRow, StackRow, Totals};
+pub use rows::{FunctionRow, ModuleRow, ProcessRow, Totals};
+pub(crate) use stack_texts::StackTexts;
 pub use symbol_needs::SymbolNeeds;
 pub use symbol_use::SymbolUse;
 pub use tree::{Root, TreeQuery, TreeRow};
@@ -51,7 +53,7 @@ use crate::units::{Nanos, Ticks, counted};
 use foldhash::HashMap as FastMap;
 use join::{Attached, Joined};
 use query::{KINDS, event_name};
-use rows::{Counted, Key, StackId};
+use rows::{Counted, Key, StackId, WholeStacks};
 use std::collections::BTreeMap;
 
 /// Events of one kind that have stacks.
@@ -99,16 +101,18 @@ pub struct StackSet {
     pub totals: Totals,
     /// By process, most weight first.
     pub processes: Vec<ProcessRow>,
-    /// By module, most total first.
+    /// By module, most total first; empty where the distinct stacks were wanted.
     pub modules: Vec<ModuleRow>,
-    /// By function, most total first.
+    /// By function, most total first; empty where the distinct stacks were wanted.
     pub functions: Vec<FunctionRow>,
     /// Distinct stacks with their processes, where they were wanted.
-    pub stacks: Vec<StackRow>,
+    pub(crate) stacks: WholeStacks,
     /// Dimensions of the rows.
     pub dimensions: Vec<Dimension>,
-    /// Rows by these dimensions.
+    /// Rows by these dimensions; labels of very long stacks are cut.
     pub rows: Vec<Group<StackCounts>>,
+    /// The whole stacks of the rows.
+    pub(crate) texts: StackTexts,
     /// True when a tree was wanted.
     pub has_tree: bool,
     /// The tree, where one was wanted.
@@ -146,6 +150,7 @@ impl StackSet {
         let Counting { names, rows, processes, threads, .. } = counting;
         let clock = rows::is_in_ticks(of.weight(), of.0 == EventChoice::Samples).then_some(&trace.etl().clock);
         let shown = rows::Shown::new(&names, (&processes, &threads), &rows, query, clock);
+        let mut texts = StackTexts::default();
         Ok(StackSet {
             warnings: trust.warnings().into_iter().chain(not_counted).chain(told).collect(),
             doubtful: trust.any(),
@@ -155,10 +160,14 @@ impl StackSet {
             kinds,
             totals: shown.totals(),
             processes: shown.processes(),
-            modules: shown.modules(),
-            functions: shown.functions(),
-            stacks: if query.whole_stacks { shown.stacks() } else { Vec::new() },
-            rows: if query.group_by.is_empty() { Vec::new() } else { shown.groups(&query.group_by, &threads) },
+            modules: if query.whole_stacks { Vec::new() } else { shown.modules() },
+            functions: if query.whole_stacks { Vec::new() } else { shown.functions() },
+            stacks: if query.whole_stacks { shown.stacks() } else { WholeStacks::default() },
+            rows: match query.group_by[..] {
+                [] => Vec::new(),
+                ref dimensions => shown.groups(dimensions, &threads, &mut texts),
+            },
+            texts,
             dimensions: query.group_by.clone(),
             symbols: shown.symbols(&searches),
             tree: query.tree.as_ref().map(|tree| shown.tree(tree)).unwrap_or_default(),

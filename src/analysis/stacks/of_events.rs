@@ -2,6 +2,7 @@
 
 use super::frame_names::{Label, Names};
 use super::join::{self, Joined};
+use super::stack_texts::StackTexts;
 use super::symbol_use;
 use crate::etl::record_id::HookId;
 use crate::load::stacks::first_walk::{Parts, session_pointer};
@@ -94,6 +95,14 @@ impl EventStacks {
     /// The names of the stack as it is shown, innermost first: of a very long one not all.
     pub(crate) fn names(&self, number: u32) -> Vec<String> {
         self.names.stack(self.frames(number))
+    }
+
+    /// The number of the text of a stack.
+    pub(crate) fn text_number(&self, number: u32, texts: &mut StackTexts) -> u32 {
+        match self.stacks.get(number as usize).copied().unwrap_or_default() {
+            (None, None) => texts.of_frames(&self.names, &[Label::NoStack]),
+            (kernel, user) => texts.of_lists(&self.names, kernel, user),
+        }
     }
 
     /// Outermost first; a `;` inside a name becomes `:`.

@@ -4,6 +4,7 @@ use super::counts::StackCounts;
 use super::dimension::Dimension;
 use super::frame_names::{FrameKind, Label as Frame, Names, Texts};
 use super::query::{StackQuery, Weight};
+use super::stack_texts::StackTexts;
 use super::symbol_use::{self, SymbolUse};
 use super::tree::{Tree, TreeQuery, TreeRow};
 use crate::analysis::table::Group;
@@ -13,7 +14,7 @@ use crate::load::stacks::frame_lists::ListId;
 use crate::symbols::PdbSearch;
 use crate::units::Ticks;
 use foldhash::{HashMap as FastMap, HashSet as FastSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Frames by what is known of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -155,15 +156,23 @@ pub struct FunctionRow {
     pub counts: SelfAndTotal,
 }
 
-/// A distinct stack of a process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StackRow {
-    /// Process.
-    pub process: String,
-    /// Labels of frames, outermost first.
-    pub frames: Vec<String>,
-    /// Counts.
-    pub counts: StackCounts,
+/// The distinct stacks of processes, in the order of their texts.
+#[derive(Debug, Default)]
+pub(crate) struct WholeStacks {
+    texts: StackTexts,
+    processes: Texts,
+    rows: Vec<(u32, u32, StackCounts)>,
+}
+
+impl WholeStacks {
+    /// Names of the process and of all frames, outermost first, with `;` between them, and counts.
+    pub fn rows(&self) -> impl Iterator<Item = (String, StackCounts)> {
+        let text = |process: u32, stack: u32| {
+            let names = std::iter::once(self.processes.get(process)).chain(self.texts.names(stack));
+            names.collect::<Vec<_>>().join(";")
+        };
+        self.rows.iter().map(move |(process, stack, counts)| (text(*process, *stack), *counts))
+    }
 }
 
 /// The rows that conditions let pass.
@@ -238,6 +247,15 @@ impl<'a> Shown<'a> {
     fn stack_text(&self, frames: &[Frame]) -> String {
         let names = self.names.stack(frames.iter().copied());
         names.iter().rev().map(|name| name.replace(';', ":")).collect::<Vec<_>>().join(";")
+    }
+
+    /// The number of a stack as it is shown.
+    fn text_number(&self, stack: StackId, texts: &mut StackTexts) -> u32 {
+        let is_whole = self.query.fold.is_none() && self.query.max_depth.is_none();
+        match is_whole && (stack.kernel, stack.user) != (None, None) {
+            true => texts.of_lists(self.names, stack.kernel, stack.user),
+            false => texts.of_frames(self.names, &self.frames(stack)),
+        }
     }
 
     fn label(&self, dimension: Dimension, key: &Key, threads: &Texts) -> Label {
@@ -371,17 +389,23 @@ impl<'a> Shown<'a> {
         rows
     }
 
-    pub fn stacks(&self) -> Vec<StackRow> {
+    pub fn stacks(&self) -> WholeStacks {
         let mut by_stack: BTreeMap<(u32, StackId), StackCounts> = BTreeMap::new();
         for (key, counted) in &self.rows {
             *by_stack.entry((key.process, key.stack)).or_default() += counted.into();
         }
-        let row = |((process, stack), counts): ((u32, StackId), StackCounts)| StackRow {
-            process: self.processes.get(process).to_owned(),
-            frames: self.names.stack(self.frames(stack)).into_iter().rev().collect(),
-            counts: self.counts(&counts),
-        };
-        by_stack.into_iter().map(row).collect()
+        let mut whole = WholeStacks { texts: StackTexts::of_lines(), ..WholeStacks::default() };
+        let mut sums: FastMap<(u32, u32), StackCounts> = FastMap::default();
+        for ((process, stack), counts) in by_stack {
+            let process = whole.processes.id(&whole.texts.name(self.processes.get(process)));
+            let stack = self.text_number(stack, &mut whole.texts);
+            *sums.entry((process, stack)).or_default() += self.counts(&counts);
+        }
+        whole.rows = sums.into_iter().map(|((process, stack), counts)| (process, stack, counts)).collect();
+        let WholeStacks { texts, processes, rows } = &mut whole;
+        let name = |process: u32| processes.get(process).bytes().chain([b';']);
+        rows.sort_unstable_by(|a, b| if a.0 == b.0 { texts.order(a.1, b.1) } else { name(a.0).cmp(name(b.0)) });
+        whole
     }
 
     /// The tree of all rows.
@@ -402,10 +426,20 @@ impl<'a> Shown<'a> {
         tree.rows(query).into_iter().map(row).collect()
     }
 
-    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts) -> Vec<Group<StackCounts>> {
+    pub fn groups(&self, dimensions: &[Dimension], threads: &Texts, texts: &mut StackTexts) -> Vec<Group<StackCounts>> {
+        let mut stacks: FastMap<StackId, u32> = FastMap::default();
+        if dimensions.contains(&Dimension::Stack) {
+            let distinct: BTreeSet<StackId> = self.rows.iter().map(|(key, _)| key.stack).collect();
+            stacks.extend(distinct.into_iter().map(|stack| (stack, self.text_number(stack, texts))));
+            texts.rank();
+        }
+        let label = |dimension: Dimension, key: &Key| match stacks.get(&key.stack) {
+            Some(number) if dimension == Dimension::Stack => texts.label(*number),
+            _ => self.label(dimension, key, threads),
+        };
         let mut groups: BTreeMap<Vec<Label>, StackCounts> = BTreeMap::new();
         for (key, counted) in &self.rows {
-            let labels = dimensions.iter().map(|dimension| self.label(*dimension, key, threads)).collect();
+            let labels = dimensions.iter().map(|dimension| label(*dimension, key)).collect();
             *groups.entry(labels).or_default() += counted.into();
         }
         groups.into_iter().map(|(labels, counts)| Group { labels, measure: self.counts(&counts) }).collect()

@@ -149,7 +149,7 @@ fn write(common: &Common, listing: &EventListing<'_>, form: EventForm) -> anyhow
     }
     out.write(&event_rows::heading(form))?;
     let new = || RowWriter::new(form, width);
-    let whole = listing.stream(new, RowWriter::row, &mut |bytes| out.write(bytes))?;
+    let whole = listing.stream(new, RowWriter::row, RowWriter::stack, &mut |bytes| out.write(bytes))?;
     out.finish()?;
     Ok(whole)
 }
