@@ -198,7 +198,7 @@ fn of_joined_stacks() {
                 query.group_by("stack").expect("a dimension");
             }
             let set = StackSet::answer(&trace, &query).expect("samples");
-            assert_eq!((set.totals.with_stack, set.totals.frames.total()), (300, 300 * 2_001));
+            assert_eq!((set.totals.with_stack, set.totals.frames.total()), (300, 300 * 513));
             let answer = match is_collapsed {
                 true => collapsed_stacks(&set, false),
                 false => stacks_answer(&set, None, Unit::Auto, TimeUnit::Auto),
@@ -209,6 +209,15 @@ fn of_joined_stacks() {
             assert!(!is_whole || written.0 > 300 * (100 << 10), "{} bytes are written", written.0);
         });
     }
+    check_work("joined stacks whose names change", &renamed_stacks(1_000, 8_000), FIXED, |path| {
+        let trace = Trace::open(path).expect("a sound file");
+        let set = StackSet::answer(&trace, &StackQuery::default()).expect("samples");
+        assert_eq!((set.totals.with_stack, set.totals.frames.total()), (1_000, 1_000 * 513));
+        assert_eq!(
+            (set.counts.cut_frames, set.totals.frames.module),
+            (8_000 - 512, (1..=512).sum::<u64>() + 488 * 512)
+        );
+    });
     check_work("rows of events with joined stacks", &joined_stacks(1_000, 2_000), FIXED * 2, |path| {
         let trace = Trace::open(path).expect("a sound file");
         let query = EventRowQuery { stacks: Some(Default::default()), ..EventRowQuery::default() };
@@ -236,6 +245,25 @@ fn joined_stacks(events: u64, frames: usize) -> Vec<u8> {
     let joined = stack(P8, event(0), 40, 44, &vec![user + 0x20; frames]).at(event(events));
     let image = named.rec(P8, 3, image::LOAD).at(begin + 1);
     Trace::new(session).push_all([image].into_iter().chain(sampled).chain([joined])).finish()
+}
+
+/// Events that wait for one user part; before each of them, an image is loaded that has one of its frames.
+fn renamed_stacks(events: u64, frames: u64) -> Vec<u8> {
+    use etl_writer::payloads::image::{self, Image};
+    use etl_writer::payloads::perf::{sample, stack};
+    use etl_writer::{Ptr::P8, Session, Trace};
+    let session = Session { processors: 1, ..Session::windows10() };
+    let (begin, kernel, user) = (session.t0, 0xffff_f800_0000_0000, 0x1000_0000);
+    let event = |n: u64| begin + 100 + 10 * n;
+    let sampled = (0..events).flat_map(|n| {
+        let loaded =
+            Image { base: user + 0x1000 * n, size: 0x1000, pid: 40, name: format!("{n}.dll"), ..Image::default() };
+        let walked = stack(P8, event(n), 40, 44, &[kernel]).at(event(n) + 1);
+        [loaded.rec(P8, 3, image::LOAD).at(event(n) - 2), sample(P8, kernel, 44, 0).at(event(n)), walked]
+    });
+    let all: Vec<u64> = (0..frames).map(|n| user + 0x1000 * n + 8).collect();
+    let joined = stack(P8, event(0), 40, 44, &all).at(event(events));
+    Trace::new(session).push_all(sampled.chain([joined])).finish()
 }
 
 /// 256 functions with names of 4,000 bytes were folded, and each of 492 addresses lies in them.

@@ -81,6 +81,7 @@ fn records(set: &StackSet) -> serde_json::Value {
         "item_keys": counts.item_keys,
         "deferred_parts": counts.deferred_parts,
         "clr_stacks": counts.clr_stacks,
+        "cut_frames": counts.cut_frames,
         "unmatched": joined.unmatched,
         "duplicates": joined.duplicates,
         "unresolved_keys": joined.unresolved_keys,
@@ -191,6 +192,7 @@ fn not_joined(set: &StackSet) -> Option<String> {
         (joined.duplicates, "of events that have one"),
         (joined.unresolved_keys, "by keys that nothing defines"),
         (joined.lost_user_parts, "events of the trace whose user part did not come"),
+        (set.counts.cut_frames, "outer frames of the trace's longest stacks"),
     ];
     let told: Vec<String> = (told.iter().filter(|(number, _)| *number > 0))
         .map(|(number, what)| format!("{} {what}", numbers::count(*number)))

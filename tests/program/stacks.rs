@@ -25,7 +25,7 @@ fn every_record_is_joined_or_counted() {
     let all = json_of(&[]);
     let records = json!({
         "stacks": 122, "kernel_keys": 369, "user_keys": 141, "definitions": 521, "items": 50, "item_keys": 10,
-        "deferred_parts": 10, "clr_stacks": 0, "unmatched": 12, "duplicates": 6, "unresolved_keys": 0,
+        "deferred_parts": 10, "clr_stacks": 0, "cut_frames": 0, "unmatched": 12, "duplicates": 6, "unresolved_keys": 0,
         "completed_by_others": 163, "lost_user_parts": 57, "left_out": 0,
     });
     assert_eq!(all["records"], records);

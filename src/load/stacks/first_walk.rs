@@ -25,6 +25,10 @@ pub const EVENT_TRACING: Uuid = uuid!("b675ec37-bdb6-4648-bc92-f3fdc74d3ca2");
 /// Its id.
 pub const DEFERRED_PART: u16 = 18;
 
+/// Most frames of a part of a stack that are read, the innermost ones. Windows walks 192; a record has room for 8,000, and can be the
+/// user part of many events, each with names of its own time.
+pub const MOST_FRAMES: usize = 512;
+
 /// Which part of a stack a list of frames is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
@@ -119,6 +123,8 @@ pub struct Counts {
     pub deferred_parts: u64,
     /// Stacks of the .NET runtime.
     pub clr_stacks: u64,
+    /// Outer frames beyond [`MOST_FRAMES`].
+    pub cut_frames: u64,
 }
 
 /// What the first walk collects, each list in record order.
@@ -186,6 +192,7 @@ impl Parts {
         all.item_keys += of.item_keys;
         all.deferred_parts += of.deferred_parts;
         all.clr_stacks += of.clr_stacks;
+        all.cut_frames += of.cut_frames;
     }
 }
 
@@ -297,7 +304,10 @@ impl Reader {
     fn frames(&mut self, frames: PointerArray<'_>) -> Option<(Half, ListId)> {
         self.scratch.clear();
         self.scratch.extend(frames.iter());
-        Some((Half::of(&self.scratch, self.session)?, self.parts.frames.id(&self.scratch)))
+        let half = Half::of(&self.scratch, self.session)?;
+        self.parts.counts.cut_frames += self.scratch.len().saturating_sub(MOST_FRAMES) as u64;
+        self.scratch.truncate(MOST_FRAMES);
+        Some((half, self.parts.frames.id(&self.scratch)))
     }
 }
 
