@@ -40,6 +40,9 @@ fn is_etl(name: &str) -> bool {
 /// Most traces of an archive that are taken one by one. Nobody records more, and a list of files is easily made long.
 const MOST_TRACES: usize = 1000;
 
+/// Most files times traces of an archive: its list of files is read again for each trace.
+const MOST_LISTED: usize = 4_000_000;
+
 /// A file in an archive.
 #[derive(Debug)]
 pub struct Member {
@@ -49,14 +52,19 @@ pub struct Member {
 }
 
 /// The traces in an archive of `packed` bytes that has several, by name; none where it has one, where names do not tell them apart,
-/// where there are more than [`MOST_TRACES`], or where all of them together unpack to far more than the archive.
+/// where there are more than [`MOST_TRACES`] or [`MOST_LISTED`], or where all of them together unpack to far more than the archive.
 pub fn several(members: Vec<Member>, packed: u64) -> Vec<String> {
+    let files = members.len();
     let traces: Vec<Member> = members.into_iter().filter(|member| is_etl(&member.name)).collect();
     let unpacked = traces.iter().fold(0u64, |sum, member| sum.saturating_add(member.unpacked));
     let mut names: Vec<String> = traces.iter().map(|member| member.name.replace('\\', "/")).collect();
     names.sort_unstable();
     let is_clear = names.windows(2).all(|two| two.first() != two.last()) && !expands_too_much(packed, unpacked);
-    if is_clear && (2..=MOST_TRACES).contains(&names.len()) { names } else { Vec::new() }
+    if is_clear && files.saturating_mul(names.len()) <= MOST_LISTED && (2..=MOST_TRACES).contains(&names.len()) {
+        names
+    } else {
+        Vec::new()
+    }
 }
 
 /// What is said of files that no name tells apart.
@@ -86,6 +94,12 @@ mod tests {
         let packed = 1 << 20;
         let traces = |unpacked| several(members(&["a.etl", "b.etl", "c.etl"], unpacked), packed).len();
         assert_eq!((traces(packed * 200 / 3), traces(packed * 200 / 3 + 1)), (3, 0));
+        let with_others = |others: usize| {
+            let names: Vec<String> = (0..others).map(|n| format!("{n}.txt")).collect();
+            let others = names.iter().map(String::as_str);
+            listed(&["a.etl", "b.etl"].into_iter().chain(others).collect::<Vec<_>>()).len()
+        };
+        assert_eq!((with_others(60_000), with_others(2_000_000)), (2, 0));
         let mut mixed = members(&["a.etl", "b.etl"], packed * 100);
         mixed.extend(members(&["memory.dmp"], u64::MAX));
         assert_eq!(several(mixed, packed).len(), 2);
