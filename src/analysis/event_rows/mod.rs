@@ -184,11 +184,10 @@ impl<'t> EventListing<'t> {
                 });
             })
         };
-        let (mut last, mut whole) = (new(), Vec::new());
+        let mut last = new();
         let write = &mut |row: &RowText<'_>| match (row.stack, &self.stacks) {
             (Some(stack), Some(stacks)) => {
-                whole.clear();
-                whole.extend_from_slice(row.text);
+                let mut whole = row.text.to_vec();
                 add_stack(&mut last, &mut whole, &stacks.names(stack));
                 write(&whole)
             }
